@@ -41,10 +41,10 @@ pub static TABLE: CpuTable = CpuTable {
             subject: Subject::DataCache,
             explains: &[Node::Part(Part::MemoryBound)],
             events: &[INSTRUCTIONS, MEMORY_BOUND],
-            metrics: &[Metric::of("memory_slots", "per instruction", &|counts| {
+            metrics: &[Metric::new("memory_slots", "per instruction", &|counts| {
                 counts[MEMORY_BOUND] / 1000.0 / counts[INSTRUCTIONS]
             })],
-            example: MetricExample::of(&[1000, 500_000], &["0.5"]),
+            example: MetricExample::new(&[1000, 500_000], &["0.5"]),
         },
         MetricGroup {
             name: "Missing_Effectiveness",
@@ -59,10 +59,10 @@ pub static TABLE: CpuTable = CpuTable {
             subject: Subject::OperationMix,
             explains: &[Node::Category(Category::Retiring)],
             events: &[INSTRUCTIONS, HEAVY_OPERATIONS],
-            metrics: &[Metric::of("heavy_slots", "per instruction", &|counts| {
+            metrics: &[Metric::new("heavy_slots", "per instruction", &|counts| {
                 counts[HEAVY_OPERATIONS] / 1000.0 / counts[INSTRUCTIONS]
             })],
-            example: MetricExample::of(&[1000, 500_000], &["0.5"]),
+            example: MetricExample::new(&[1000, 500_000], &["0.5"]),
         },
     ],
 };
@@ -91,7 +91,12 @@ const NOTHING: PerCategory<u64> = PerCategory::in_order([0; 4]);
 
 thread_local! {
     static COUNTERS: Cell<Counters> = const {
-        Cell::new(Counters { level1: NOTHING, level2: NOTHING, instructions: 0, flags: Flags::NONE })
+        Cell::new(Counters {
+            level1: NOTHING,
+            level2: NOTHING,
+            instructions: 0,
+            flags: Flags::NONE,
+        })
     };
 }
 

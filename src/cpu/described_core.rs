@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::select::{Maker, Models, Numbers};
+use super::models::{Maker, Models, Numbers};
 use super::{
     Counter, Counts, CpuTable, Event, Example, Form, Level1Counting, MAX_EVENTS, MetricExample,
     MetricGroup, Postfix, Split, Subject,

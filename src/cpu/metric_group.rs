@@ -39,9 +39,9 @@ pub struct MetricExample {
 
 impl MetricExample {
     /// For groups that came without an example.
-    pub const NONE: MetricExample = MetricExample::of(&[], &[]);
+    pub const NONE: MetricExample = MetricExample::new(&[], &[]);
 
-    pub(crate) const fn of(
+    pub(crate) const fn new(
         counts: &'static [u64],
         values: &'static [&'static str],
     ) -> MetricExample {
@@ -94,6 +94,8 @@ pub struct Metric {
 enum MetricFormula {
     /// The scale times one event divided by another.
     Ratio(f64, Event, Event),
+    /// An event that counts slots, as a percentage of those of the cycles.
+    Slots(Event, Event),
     /// Anything else; in the unit of the metric.
     Other(&'static (dyn Fn(&Counts) -> f64 + Sync)),
 }
@@ -126,9 +128,20 @@ impl Metric {
         }
     }
 
+    /// Returns a metric for an event that counts slots, in percent of all slots.
+    #[cfg_attr(not(feature = "run_file"), expect(unused_variables))]
+    pub(crate) const fn slots(name: &'static str, event: Event, cycles: Event) -> Metric {
+        Metric {
+            name,
+            unit: "% of slots",
+            #[cfg(feature = "run_file")]
+            formula: MetricFormula::Slots(event, cycles),
+        }
+    }
+
     /// Returns a metric that `formula` computes in `unit`.
     #[cfg_attr(not(feature = "run_file"), expect(unused_variables))]
-    pub const fn of(
+    pub const fn new(
         name: &'static str,
         unit: &'static str,
         formula: &'static (dyn Fn(&Counts) -> f64 + Sync),
@@ -147,6 +160,9 @@ impl Metric {
     pub fn value(&self, counts: &Counts) -> Option<f64> {
         let value = match self.formula {
             MetricFormula::Ratio(scale, event, per) => scale * counts[event] / counts[per],
+            MetricFormula::Slots(event, cycles) => {
+                100.0 * counts[event] / (counts.slots_per_cycle() * counts[cycles])
+            }
             MetricFormula::Other(formula) => formula(counts),
         };
         value.is_finite().then_some(value)

@@ -23,6 +23,7 @@ mod intel_cove;
 mod metric_group;
 mod metrics_correction;
 mod modelled;
+mod models;
 mod postfix;
 mod select;
 #[cfg(test)]
@@ -37,8 +38,9 @@ pub use metrics_correction::{
     FORMULA_LEVEL1, FORMULA_LEVEL2, MAX_CORRECTION_EVENTS, MetricsCorrection,
 };
 pub use modelled::{MODELLED, modelled_counts};
+pub use models::{CoreType, Identity, Maker, Models, Numbers};
 pub use postfix::Postfix;
-pub use select::{CoreType, Identity, Maker, Models, Numbers, TABLES, arm_core_name, table_for};
+pub use select::{TABLES, arm_core_name, table_for};
 
 use crate::category::PerCategory;
 use crate::sample::Level1;

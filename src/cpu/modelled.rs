@@ -50,7 +50,7 @@ pub static MODELLED: CpuTable = CpuTable {
                     "% of branches",
                 ),
             ],
-            example: MetricExample::of(&[1_000_000, 200_000, 5_000], &["5.0", "2.5"]),
+            example: MetricExample::new(&[1_000_000, 200_000, 5_000], &["5.0", "2.5"]),
         },
         MetricGroup {
             name: "Machine_Clears",
@@ -58,7 +58,7 @@ pub static MODELLED: CpuTable = CpuTable {
             explains: &[BAD_SPECULATION],
             events: &[INSTRUCTIONS, CLEARS],
             metrics: &[Metric::per_kilo("machine_clears", CLEARS, INSTRUCTIONS)],
-            example: MetricExample::of(&[1_000_000, 1_000], &["1.0"]),
+            example: MetricExample::new(&[1_000_000, 1_000], &["1.0"]),
         },
         MetricGroup {
             name: "ITLB_Effectiveness",
@@ -66,7 +66,7 @@ pub static MODELLED: CpuTable = CpuTable {
             explains: &[Node::Part(Part::FetchLatency)],
             events: &[INSTRUCTIONS, ITLB_WALKS],
             metrics: &[Metric::per_kilo("itlb_mpki", ITLB_WALKS, INSTRUCTIONS)],
-            example: MetricExample::of(&[1_000_000, 500], &["0.5"]),
+            example: MetricExample::new(&[1_000_000, 500], &["0.5"]),
         },
         MetricGroup {
             name: "L1I_Cache_Effectiveness",
@@ -74,7 +74,7 @@ pub static MODELLED: CpuTable = CpuTable {
             explains: &[Node::Part(Part::FetchLatency)],
             events: &[INSTRUCTIONS, L1I_MISSES],
             metrics: &[Metric::per_kilo("l1i_cache_mpki", L1I_MISSES, INSTRUCTIONS)],
-            example: MetricExample::of(&[1_000_000, 12_500], &["12.5"]),
+            example: MetricExample::new(&[1_000_000, 12_500], &["12.5"]),
         },
         MetricGroup {
             name: "DTLB_Effectiveness",
@@ -82,7 +82,7 @@ pub static MODELLED: CpuTable = CpuTable {
             explains: &[Node::Part(Part::MemoryBound)],
             events: &[INSTRUCTIONS, DTLB_WALKS],
             metrics: &[Metric::per_kilo("dtlb_mpki", DTLB_WALKS, INSTRUCTIONS)],
-            example: MetricExample::of(&[1_000_000, 4_000], &["4.0"]),
+            example: MetricExample::new(&[1_000_000, 4_000], &["4.0"]),
         },
         MetricGroup {
             name: "L1D_Cache_Effectiveness",
@@ -90,7 +90,7 @@ pub static MODELLED: CpuTable = CpuTable {
             explains: &[Node::Part(Part::MemoryBound)],
             events: &[INSTRUCTIONS, L1D_MISSES],
             metrics: &[Metric::per_kilo("l1d_cache_mpki", L1D_MISSES, INSTRUCTIONS)],
-            example: MetricExample::of(&[1_000_000, 30_000], &["30.0"]),
+            example: MetricExample::new(&[1_000_000, 30_000], &["30.0"]),
         },
         MetricGroup {
             name: "L2_Cache_Effectiveness",
@@ -101,7 +101,7 @@ pub static MODELLED: CpuTable = CpuTable {
             ],
             events: &[INSTRUCTIONS, L2_MISSES],
             metrics: &[Metric::per_kilo("l2_cache_mpki", L2_MISSES, INSTRUCTIONS)],
-            example: MetricExample::of(&[1_000_000, 10_000], &["10.0"]),
+            example: MetricExample::new(&[1_000_000, 10_000], &["10.0"]),
         },
         MetricGroup {
             name: "LL_Cache_Effectiveness",
@@ -110,14 +110,14 @@ pub static MODELLED: CpuTable = CpuTable {
             events: &[INSTRUCTIONS, L3_MISSES, READ_BYTES, WRITE_BYTES],
             metrics: &[
                 Metric::per_kilo("ll_cache_mpki", L3_MISSES, INSTRUCTIONS),
-                Metric::of("memory_read", "bytes per instruction", &|counts| {
+                Metric::new("memory_read", "bytes per instruction", &|counts| {
                     counts[READ_BYTES] / counts[INSTRUCTIONS]
                 }),
-                Metric::of("memory_written", "bytes per instruction", &|counts| {
+                Metric::new("memory_written", "bytes per instruction", &|counts| {
                     counts[WRITE_BYTES] / counts[INSTRUCTIONS]
                 }),
             ],
-            example: MetricExample::of(
+            example: MetricExample::new(
                 &[1_000_000, 6_000, 384_000, 64_000],
                 &["6.0", "0.384", "0.064"],
             ),
@@ -128,12 +128,12 @@ pub static MODELLED: CpuTable = CpuTable {
             explains: &[RETIRING, Node::Part(Part::CoreBound)],
             events: &[CYCLES, INSTRUCTIONS, BRANCHES],
             metrics: &[
-                Metric::of("ipc", "instructions per cycle", &|counts| {
+                Metric::new("ipc", "instructions per cycle", &|counts| {
                     counts[INSTRUCTIONS] / counts[CYCLES]
                 }),
                 Metric::percent("branches", BRANCHES, INSTRUCTIONS, "% of instructions"),
             ],
-            example: MetricExample::of(&[500_000, 1_000_000, 200_000], &["2.0", "20.0"]),
+            example: MetricExample::new(&[500_000, 1_000_000, 200_000], &["2.0", "20.0"]),
         },
     ],
 };

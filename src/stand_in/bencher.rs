@@ -32,7 +32,7 @@ pub struct Bencher<'a, M: Measurement = TopDown> {
 }
 
 impl<'a, M: Measurement> Bencher<'a, M> {
-    pub(super) fn of(original: &'a mut criterion::Bencher<'_, M>) -> Bencher<'a, M> {
+    pub(super) fn new(original: &'a mut criterion::Bencher<'_, M>) -> Bencher<'a, M> {
         Bencher { original }
     }
 

@@ -96,7 +96,7 @@ impl<M: Measurement> BenchmarkGroup<'_, M> {
     where
         F: FnMut(&mut Bencher<'_, M>),
     {
-        self.0.bench(id.into_id(), &mut |b| f(&mut Bencher::of(b)));
+        self.0.bench(id.into_id(), &mut |b| f(&mut Bencher::new(b)));
         self
     }
 
@@ -112,7 +112,7 @@ impl<M: Measurement> BenchmarkGroup<'_, M> {
         I: ?Sized,
     {
         self.0
-            .bench(id.into_id(), &mut |b| f(&mut Bencher::of(b), input));
+            .bench(id.into_id(), &mut |b| f(&mut Bencher::new(b), input));
         self
     }
 

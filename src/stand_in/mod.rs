@@ -184,7 +184,7 @@ impl<M: Measurement + 'static> Criterion<M> {
         F: FnMut(&mut Bencher<'_, M>),
     {
         self.original
-            .bench_function(id, &mut |b| f(&mut Bencher::of(b)));
+            .bench_function(id, &mut |b| f(&mut Bencher::new(b)));
         self
     }
 
@@ -199,7 +199,7 @@ impl<M: Measurement + 'static> Criterion<M> {
         F: FnMut(&mut Bencher<'_, M>, &I),
     {
         self.original
-            .bench_with_input(id.0, &mut |b| f(&mut Bencher::of(b), input));
+            .bench_with_input(id.0, &mut |b| f(&mut Bencher::new(b), input));
         self
     }
 }

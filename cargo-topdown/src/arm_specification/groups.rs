@@ -161,7 +161,7 @@ fn metric_of(file: &File, name: &str, events: &mut Group<'_>) -> Result<Metric, 
         .get(name)
         .ok_or_else(|| format!("metric `{name}` of a group is missing"))?;
     let formula = events.formula(name, &metric.formula)?;
-    Ok(Metric::of(
+    Ok(Metric::new(
         leak(name.to_owned()),
         leak(unit_in_words(&metric.units)),
         Box::leak(Box::new(move |counts: &Counts| formula.value(counts))),

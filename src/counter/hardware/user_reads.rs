@@ -160,8 +160,8 @@ impl UserReads {
         }
     }
 
-    /// For the pages of a TopDown group: slots and PERF_METRICS, which reading may clear, then plain
-    /// counters.
+    /// For the pages of a TopDown group: slots and PERF_METRICS, which reading may clear, then
+    /// plain counters.
     pub fn of_registers(pages: Vec<Page>, clears: bool) -> UserReads {
         UserReads {
             pages: boxed::<true>(pages),

@@ -79,11 +79,11 @@ pub const ZEN_4: &[MetricGroup] = &[
                 CYCLES,
                 OF_SLOTS,
             ),
-            Metric::of("frontend_bound_bandwidth", OF_SLOTS, &|counts| {
+            Metric::new("frontend_bound_bandwidth", OF_SLOTS, &|counts| {
                 frontend_bandwidth(counts, FRONTEND_EMPTY_ZEN_4)
             }),
         ],
-        example: MetricExample::of(
+        example: MetricExample::new(
             &[52_753_827_046, 10_680_016_198, 1_415_570_013],
             &["3.37", "2.68", "0.69"],
         ),
@@ -95,14 +95,14 @@ pub const ZEN_4: &[MetricGroup] = &[
         events: &[CYCLES, DISPATCHED, RETIRED, MISPREDICTED, RESYNC_ZEN_4],
         metrics: &[
             BAD_SPECULATION_METRIC,
-            Metric::of("bad_speculation_mispredicts", OF_SLOTS, &|counts| {
+            Metric::new("bad_speculation_mispredicts", OF_SLOTS, &|counts| {
                 part_of_bad_speculation(counts, MISPREDICTED, RESYNC_ZEN_4)
             }),
-            Metric::of("bad_speculation_pipeline_restarts", OF_SLOTS, &|counts| {
+            Metric::new("bad_speculation_pipeline_restarts", OF_SLOTS, &|counts| {
                 part_of_bad_speculation(counts, RESYNC_ZEN_4, MISPREDICTED)
             }),
         ],
-        example: MetricExample::of(
+        example: MetricExample::new(
             &[
                 52_694_334_454,
                 50_200_949_128,
@@ -114,7 +114,7 @@ pub const ZEN_4: &[MetricGroup] = &[
         ),
     },
     MetricGroup {
-        example: MetricExample::of(
+        example: MetricExample::new(
             &[
                 52_681_078_777,
                 254_793_150_309,
@@ -126,7 +126,7 @@ pub const ZEN_4: &[MetricGroup] = &[
         ..BACKEND_LEVEL_2
     },
     MetricGroup {
-        example: MetricExample::of(
+        example: MetricExample::new(
             &[52_727_754_917, 47_962_310_971, 145_769_746],
             &["15.16", "0.046", "15.11"],
         ),
@@ -186,11 +186,11 @@ const FRONTEND_LEVEL_2_WIDTH_8: MetricGroup = MetricGroup {
             CYCLES,
             OF_SLOTS,
         ),
-        Metric::of("frontend_bound_by_bandwidth", OF_SLOTS, &|counts| {
+        Metric::new("frontend_bound_by_bandwidth", OF_SLOTS, &|counts| {
             frontend_bandwidth(counts, FRONTEND_EMPTY_ZEN_5)
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 800_000, 60_000], &["10.0", "6.0", "4.0"]),
+    example: MetricExample::new(&[1_000_000, 800_000, 60_000], &["10.0", "6.0", "4.0"]),
 };
 
 const BAD_SPECULATION_LEVEL_2_WIDTH_8: MetricGroup = MetricGroup {
@@ -200,23 +200,23 @@ const BAD_SPECULATION_LEVEL_2_WIDTH_8: MetricGroup = MetricGroup {
     events: &[CYCLES, DISPATCHED, RETIRED, MISPREDICTED, RESYNC_ZEN_5],
     metrics: &[
         BAD_SPECULATION_METRIC,
-        Metric::of("bad_speculation_from_mispredicts", OF_SLOTS, &|counts| {
+        Metric::new("bad_speculation_from_mispredicts", OF_SLOTS, &|counts| {
             part_of_bad_speculation(counts, MISPREDICTED, RESYNC_ZEN_5)
         }),
-        Metric::of(
+        Metric::new(
             "bad_speculation_from_pipeline_restarts",
             OF_SLOTS,
             &|counts| part_of_bad_speculation(counts, RESYNC_ZEN_5, MISPREDICTED),
         ),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 2_800_000, 2_400_000, 9_000, 1_000],
         &["5.0", "4.5", "0.5"],
     ),
 };
 
 const BACKEND_LEVEL_2_WIDTH_8: MetricGroup = MetricGroup {
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 4_000_000, 600_000, 800_000],
         &["50.0", "37.5", "12.5"],
     ),
@@ -224,13 +224,13 @@ const BACKEND_LEVEL_2_WIDTH_8: MetricGroup = MetricGroup {
 };
 
 const RETIRING_LEVEL_2_WIDTH_8: MetricGroup = MetricGroup {
-    example: MetricExample::of(&[1_000_000, 2_400_000, 80_000], &["30.0", "1.0", "29.0"]),
+    example: MetricExample::new(&[1_000_000, 2_400_000, 80_000], &["30.0", "1.0", "29.0"]),
     ..RETIRING_LEVEL_2
 };
 
-const FRONTEND_METRIC: Metric = Metric::of("frontend_bound", OF_SLOTS, &frontend_bound);
+const FRONTEND_METRIC: Metric = Metric::new("frontend_bound", OF_SLOTS, &frontend_bound);
 
-const BAD_SPECULATION_METRIC: Metric = Metric::of("bad_speculation", OF_SLOTS, &bad_speculation);
+const BAD_SPECULATION_METRIC: Metric = Metric::new("bad_speculation", OF_SLOTS, &bad_speculation);
 
 const BACKEND_LEVEL_2: MetricGroup = MetricGroup {
     name: "PipelineL2 backend_bound",
@@ -238,9 +238,9 @@ const BACKEND_LEVEL_2: MetricGroup = MetricGroup {
     explains: &[BACKEND_BOUND],
     events: &[CYCLES, BACKEND, LOAD_NOT_COMPLETE, NOT_COMPLETE],
     metrics: &[
-        Metric::of("backend_bound", OF_SLOTS, &backend_bound),
-        Metric::of("backend_bound_memory", OF_SLOTS, &backend_bound_memory),
-        Metric::of("backend_bound_cpu", OF_SLOTS, &|counts| {
+        Metric::new("backend_bound", OF_SLOTS, &backend_bound),
+        Metric::new("backend_bound_memory", OF_SLOTS, &backend_bound_memory),
+        Metric::new("backend_bound_cpu", OF_SLOTS, &|counts| {
             backend_bound(counts) - backend_bound_memory(counts)
         }),
     ],
@@ -253,13 +253,9 @@ const RETIRING_LEVEL_2: MetricGroup = MetricGroup {
     explains: &[RETIRING],
     events: &[CYCLES, RETIRED, MICROCODED],
     metrics: &[
-        Metric::of("retiring", OF_SLOTS, &|counts| {
-            100.0 * counts[RETIRED] / slots(counts)
-        }),
-        Metric::of("retiring_microcode", OF_SLOTS, &|counts| {
-            100.0 * counts[MICROCODED] / slots(counts)
-        }),
-        Metric::of("retiring_fastpath", OF_SLOTS, &|counts| {
+        Metric::slots("retiring", RETIRED, CYCLES),
+        Metric::slots("retiring_microcode", MICROCODED, CYCLES),
+        Metric::new("retiring_fastpath", OF_SLOTS, &|counts| {
             100.0 * (counts[RETIRED] - counts[MICROCODED]) / slots(counts)
         }),
     ],
@@ -281,7 +277,7 @@ const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
         ),
         Metric::per_kilo("decoder_redirects", DECODER_REDIRECTS, INSTRUCTIONS),
     ],
-    example: MetricExample::of(&[1_000_000, 200_000, 5_000, 1_500], &["5.0", "2.5", "1.5"]),
+    example: MetricExample::new(&[1_000_000, 200_000, 5_000, 1_500], &["5.0", "2.5", "1.5"]),
 };
 
 const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -290,12 +286,12 @@ const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
     explains: &[Node::Part(Part::FetchLatency)],
     events: &[INSTRUCTIONS, ITLB_L2_HIT, ITLB_WALK],
     metrics: &[
-        Metric::of("l1_itlb_misses", "per 1000 instructions", &|counts| {
+        Metric::new("l1_itlb_misses", "per 1000 instructions", &|counts| {
             1000.0 * (counts[ITLB_L2_HIT] + counts[ITLB_WALK]) / counts[INSTRUCTIONS]
         }),
         Metric::per_kilo("l2_itlb_misses", ITLB_WALK, INSTRUCTIONS),
     ],
-    example: MetricExample::of(&[1_000_000, 3_000, 500], &["3.5", "0.5"]),
+    example: MetricExample::new(&[1_000_000, 3_000, 500], &["3.5", "0.5"]),
 };
 
 const L1I_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -313,7 +309,7 @@ const L1I_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
             "% of fetches",
         ),
     ],
-    example: MetricExample::of(&[1_000_000, 100_000, 12_500], &["12.5", "12.5"]),
+    example: MetricExample::new(&[1_000_000, 100_000, 12_500], &["12.5", "12.5"]),
 };
 
 const OP_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -330,7 +326,7 @@ const OP_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
             "% of fetches",
         ),
     ],
-    example: MetricExample::of(&[1_000_000, 400_000, 100_000], &["100.0", "25.0"]),
+    example: MetricExample::new(&[1_000_000, 400_000, 100_000], &["100.0", "25.0"]),
 };
 
 const L2_CODE_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -344,11 +340,11 @@ const L2_CODE_EFFECTIVENESS: MetricGroup = MetricGroup {
             L2_CODE_MISS,
             INSTRUCTIONS,
         ),
-        Metric::of("l2_code_miss_ratio", "% of accesses", &|counts| {
+        Metric::new("l2_code_miss_ratio", "% of accesses", &|counts| {
             100.0 * counts[L2_CODE_MISS] / (counts[L2_CODE_HIT] + counts[L2_CODE_MISS])
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 9_000, 3_000], &["3.0", "25.0"]),
+    example: MetricExample::new(&[1_000_000, 9_000, 3_000], &["3.0", "25.0"]),
 };
 
 const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -366,7 +362,7 @@ const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
         ),
         Metric::per_kilo("l2_dtlb_misses", DTLB_WALK, INSTRUCTIONS),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 400_000, 20_000, 4_000],
         &["20.0", "5.0", "4.0"],
     ),
@@ -387,7 +383,7 @@ const L1D_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
         ),
         Metric::per_kilo("all_l1_data_cache_fills", ANY_FILLS, INSTRUCTIONS),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 400_000, 30_000, 45_000],
         &["30.0", "7.5", "45.0"],
     ),
@@ -404,11 +400,11 @@ const L2_DATA_EFFECTIVENESS: MetricGroup = MetricGroup {
             L2_DATA_MISS,
             INSTRUCTIONS,
         ),
-        Metric::of("l2_data_miss_ratio", "% of accesses", &|counts| {
+        Metric::new("l2_data_miss_ratio", "% of accesses", &|counts| {
             100.0 * counts[L2_DATA_MISS] / (counts[L2_DATA_HIT] + counts[L2_DATA_MISS])
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 20_000, 10_000], &["10.0", "33.3"]),
+    example: MetricExample::new(&[1_000_000, 20_000, 10_000], &["10.0", "33.3"]),
 };
 
 /// The last level counts for all cores together. A thread's share shows in where its demand fills
@@ -421,11 +417,11 @@ const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     metrics: &[
         Metric::per_kilo("fills_from_l3", L3_FILLS, INSTRUCTIONS),
         Metric::per_kilo("fills_from_memory", MEMORY_FILLS, INSTRUCTIONS),
-        Metric::of("beyond_l3_ratio", "% of fills beyond L2", &|counts| {
+        Metric::new("beyond_l3_ratio", "% of fills beyond L2", &|counts| {
             100.0 * counts[MEMORY_FILLS] / (counts[L3_FILLS] + counts[MEMORY_FILLS])
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 6_000, 4_000], &["6.0", "4.0", "40.0"]),
+    example: MetricExample::new(&[1_000_000, 6_000, 4_000], &["6.0", "4.0", "40.0"]),
 };
 
 const DIVIDER: MetricGroup = MetricGroup {
@@ -437,7 +433,7 @@ const DIVIDER: MetricGroup = MetricGroup {
         Metric::percent("divider_busy", DIVIDER_BUSY, CYCLES, "% of cycles"),
         Metric::per_kilo("divisions", DIVISIONS, INSTRUCTIONS),
     ],
-    example: MetricExample::of(&[1_000_000, 2_000_000, 250_000, 40_000], &["25.0", "20.0"]),
+    example: MetricExample::new(&[1_000_000, 2_000_000, 250_000, 40_000], &["25.0", "20.0"]),
 };
 
 const OPERATION_MIX: MetricGroup = MetricGroup {
@@ -446,14 +442,14 @@ const OPERATION_MIX: MetricGroup = MetricGroup {
     explains: &[RETIRING, Node::Part(Part::CoreBound)],
     events: &[INSTRUCTIONS, RETIRED, BRANCHES, LOADS, STORES],
     metrics: &[
-        Metric::of("ops_per_instruction", "per instruction", &|counts| {
+        Metric::new("ops_per_instruction", "per instruction", &|counts| {
             counts[RETIRED] / counts[INSTRUCTIONS]
         }),
         Metric::percent("branches", BRANCHES, INSTRUCTIONS, "% of instructions"),
         Metric::per_kilo("loads_dispatched", LOADS, INSTRUCTIONS),
         Metric::per_kilo("stores_dispatched", STORES, INSTRUCTIONS),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 1_100_000, 200_000, 300_000, 110_000],
         &["1.10", "20.0", "300.0", "110.0"],
     ),

@@ -86,7 +86,7 @@ const CYCLE_ACCOUNTING: MetricGroup = MetricGroup {
         ),
     ],
     // The shares of Arm's stride walk on an N1-class core.
-    example: MetricExample::of(&[1_000_000, 0, 843_900], &["0.00", "84.39"]),
+    example: MetricExample::new(&[1_000_000, 0, 843_900], &["0.00", "84.39"]),
 };
 
 const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -103,7 +103,7 @@ const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
             "% of branches",
         ),
     ],
-    example: MetricExample::of(&[1_000_000, 200_000, 5_000], &["5.0", "2.5"]),
+    example: MetricExample::new(&[1_000_000, 200_000, 5_000], &["5.0", "2.5"]),
 };
 
 const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -126,7 +126,7 @@ const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
         Metric::per_kilo("l2_tlb_mpki", L2D_TLB_REFILL, INSTRUCTIONS),
         Metric::percent("l2_tlb_miss_ratio", L2D_TLB_REFILL, L2D_TLB, ACCESSES),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 500, 250_000, 2_000, 10_000, 1_000],
         &["0.5", "0.2", "2.0", "0.8", "1.0", "10.0"],
     ),
@@ -152,7 +152,7 @@ const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
         Metric::per_kilo("l2_tlb_mpki", L2D_TLB_REFILL, INSTRUCTIONS),
         Metric::percent("l2_tlb_miss_ratio", L2D_TLB_REFILL, L2D_TLB, ACCESSES),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 4_000, 400_000, 20_000, 25_000, 5_000],
         &["4.0", "1.0", "20.0", "5.0", "5.0", "20.0"],
     ),
@@ -172,7 +172,7 @@ const L1I_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
             ACCESSES,
         ),
     ],
-    example: MetricExample::of(&[1_000_000, 250_000, 12_500], &["12.5", "5.0"]),
+    example: MetricExample::new(&[1_000_000, 250_000, 12_500], &["12.5", "5.0"]),
 };
 
 const L1D_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -189,7 +189,7 @@ const L1D_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
             ACCESSES,
         ),
     ],
-    example: MetricExample::of(&[1_000_000, 400_000, 30_000], &["30.0", "7.5"]),
+    example: MetricExample::new(&[1_000_000, 400_000, 30_000], &["30.0", "7.5"]),
 };
 
 const L2_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -201,7 +201,7 @@ const L2_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
         Metric::per_kilo("l2_cache_mpki", L2D_CACHE_REFILL, INSTRUCTIONS),
         Metric::percent("l2_cache_miss_ratio", L2D_CACHE_REFILL, L2D_CACHE, ACCESSES),
     ],
-    example: MetricExample::of(&[1_000_000, 50_000, 10_000], &["10.0", "20.0"]),
+    example: MetricExample::new(&[1_000_000, 50_000, 10_000], &["10.0", "20.0"]),
 };
 
 const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -218,7 +218,7 @@ const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
             ACCESSES,
         ),
     ],
-    example: MetricExample::of(&[1_000_000, 8_000, 6_000], &["6.0", "75.0"]),
+    example: MetricExample::new(&[1_000_000, 8_000, 6_000], &["6.0", "75.0"]),
 };
 
 const OPERATION_MIX: MetricGroup = MetricGroup {
@@ -237,12 +237,12 @@ const OPERATION_MIX: MetricGroup = MetricGroup {
         Metric::percent("load_percentage", LOADS, OPERATIONS, OF_OPERATIONS),
         Metric::percent("store_percentage", STORES, OPERATIONS, OF_OPERATIONS),
         Metric::percent("integer_dp_percentage", INTEGER, OPERATIONS, OF_OPERATIONS),
-        Metric::of("branch_percentage", OF_OPERATIONS, &|counts| {
+        Metric::new("branch_percentage", OF_OPERATIONS, &|counts| {
             100.0 * (counts[BRANCH_IMMEDIATE] + counts[BRANCH_INDIRECT]) / counts[OPERATIONS]
         }),
     ],
     // Arm's chain of divisions on Neoverse V3, with the published shares.
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 220_000, 110_000, 330_000, 200_000, 20_000],
         &["22.0", "11.0", "33.0", "22.0"],
     ),
@@ -264,7 +264,7 @@ const OPERATION_MIX_VECTOR: MetricGroup = MetricGroup {
         Metric::percent("crypto_percentage", CRYPTO, OPERATIONS, OF_OPERATIONS),
         Metric::percent("sve_all_percentage", SVE, OPERATIONS, OF_OPERATIONS),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 50_000, 110_000, 1_000, 20_000],
         &["5.0", "11.0", "0.1", "2.0"],
     ),
@@ -275,10 +275,12 @@ const OPERATION_MIX_BARRIERS: MetricGroup = MetricGroup {
     subject: Subject::OperationMix,
     explains: &[RETIRING, BACKEND_BOUND],
     events: &[OPERATIONS, ISB, DSB, DMB],
-    metrics: &[Metric::of("barrier_percentage", OF_OPERATIONS, &|counts| {
-        100.0 * (counts[ISB] + counts[DSB] + counts[DMB]) / counts[OPERATIONS]
-    })],
-    example: MetricExample::of(&[1_000_000, 100, 400, 4_500], &["0.5"]),
+    metrics: &[Metric::new(
+        "barrier_percentage",
+        OF_OPERATIONS,
+        &|counts| 100.0 * (counts[ISB] + counts[DSB] + counts[DMB]) / counts[OPERATIONS],
+    )],
+    example: MetricExample::new(&[1_000_000, 100, 400, 4_500], &["0.5"]),
 };
 
 /// The frontend's own part of Topdown_Frontend: shares of their parents' stalled cycles, which
@@ -321,7 +323,7 @@ const TOPDOWN_FRONTEND: MetricGroup = MetricGroup {
             "% of core-bound stalls",
         ),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 200_000, 150_000, 50_000, 120_000, 30_000],
         &["75.0", "25.0", "80.0", "20.0"],
     ),
@@ -339,7 +341,7 @@ const TOPDOWN_FRONTEND_MEMORY: MetricGroup = MetricGroup {
         FRONTEND_TLB,
     ],
     metrics: &[
-        Metric::of(
+        Metric::new(
             "frontend_mem_cache_bound",
             "% of memory-bound stalls",
             &|counts| {
@@ -352,18 +354,18 @@ const TOPDOWN_FRONTEND_MEMORY: MetricGroup = MetricGroup {
             FRONTEND_MEMORY,
             "% of memory-bound stalls",
         ),
-        Metric::of(
+        Metric::new(
             "frontend_cache_l1i_bound",
             "% of cache-bound stalls",
             &|counts| 100.0 * counts[FRONTEND_L1I] / (counts[FRONTEND_L1I] + counts[FRONTEND_L2]),
         ),
-        Metric::of(
+        Metric::new(
             "frontend_cache_l2i_bound",
             "% of cache-bound stalls",
             &|counts| 100.0 * counts[FRONTEND_L2] / (counts[FRONTEND_L1I] + counts[FRONTEND_L2]),
         ),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 50_000, 30_000, 10_000, 10_000],
         &["80.0", "20.0", "75.0", "25.0"],
     ),
@@ -407,7 +409,7 @@ const TOPDOWN_BACKEND: MetricGroup = MetricGroup {
             "% of core-bound stalls",
         ),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 400_000, 80_000, 300_000, 20_000, 40_000],
         &["20.0", "75.0", "5.0", "50.0"],
     ),
@@ -426,7 +428,7 @@ const TOPDOWN_BACKEND_MEMORY: MetricGroup = MetricGroup {
         BACKEND_STORE,
     ],
     metrics: &[
-        Metric::of(
+        Metric::new(
             "backend_mem_cache_bound",
             "% of memory-bound stalls",
             &|counts| 100.0 * (counts[BACKEND_L1D] + counts[BACKEND_L2]) / counts[BACKEND_MEMORY],
@@ -443,18 +445,18 @@ const TOPDOWN_BACKEND_MEMORY: MetricGroup = MetricGroup {
             BACKEND_MEMORY,
             "% of memory-bound stalls",
         ),
-        Metric::of(
+        Metric::new(
             "backend_cache_l1d_bound",
             "% of cache-bound stalls",
             &|counts| 100.0 * counts[BACKEND_L1D] / (counts[BACKEND_L1D] + counts[BACKEND_L2]),
         ),
-        Metric::of(
+        Metric::new(
             "backend_cache_l2d_bound",
             "% of cache-bound stalls",
             &|counts| 100.0 * counts[BACKEND_L2] / (counts[BACKEND_L1D] + counts[BACKEND_L2]),
         ),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 300_000, 60_000, 180_000, 45_000, 15_000],
         &["80.0", "15.0", "5.0", "25.0", "75.0"],
     ),

@@ -144,14 +144,10 @@ const LEVEL_2_FRONTEND: MetricGroup = MetricGroup {
     explains: &[FRONTEND_BOUND],
     events: &[CYCLES, LATENCY, BANDWIDTH],
     metrics: &[
-        Metric::of("Fetch_Latency", "% of slots", &|counts| {
-            share(counts, LATENCY)
-        }),
-        Metric::of("Fetch_Bandwidth", "% of slots", &|counts| {
-            share(counts, BANDWIDTH)
-        }),
+        Metric::slots("Fetch_Latency", LATENCY, CYCLES),
+        Metric::slots("Fetch_Bandwidth", BANDWIDTH, CYCLES),
     ],
-    example: MetricExample::of(&[1_000_000, 480_000, 320_000], &["12.0", "8.0"]).at_width(4),
+    example: MetricExample::new(&[1_000_000, 480_000, 320_000], &["12.0", "8.0"]).at_width(4),
 };
 
 const LEVEL_2_BAD_SPECULATION: MetricGroup = MetricGroup {
@@ -160,14 +156,10 @@ const LEVEL_2_BAD_SPECULATION: MetricGroup = MetricGroup {
     explains: &[BAD_SPECULATION],
     events: &[CYCLES, MISPREDICT, CLEARS],
     metrics: &[
-        Metric::of("Branch_Mispredicts", "% of slots", &|counts| {
-            share(counts, MISPREDICT)
-        }),
-        Metric::of("Machine_Clears", "% of slots", &|counts| {
-            share(counts, CLEARS)
-        }),
+        Metric::slots("Branch_Mispredicts", MISPREDICT, CYCLES),
+        Metric::slots("Machine_Clears", CLEARS, CYCLES),
     ],
-    example: MetricExample::of(&[1_000_000, 300_000, 100_000], &["7.5", "2.5"]).at_width(4),
+    example: MetricExample::new(&[1_000_000, 300_000, 100_000], &["7.5", "2.5"]).at_width(4),
 };
 
 const LEVEL_2_BAD_SPECULATION_TREMONT: MetricGroup = MetricGroup {
@@ -176,14 +168,10 @@ const LEVEL_2_BAD_SPECULATION_TREMONT: MetricGroup = MetricGroup {
     explains: &[BAD_SPECULATION],
     events: &[CYCLES, MISPREDICT, CLEARS_TREMONT],
     metrics: &[
-        Metric::of("Branch_Mispredicts", "% of slots", &|counts| {
-            share(counts, MISPREDICT)
-        }),
-        Metric::of("Machine_Clears", "% of slots", &|counts| {
-            share(counts, CLEARS_TREMONT)
-        }),
+        Metric::slots("Branch_Mispredicts", MISPREDICT, CYCLES),
+        Metric::slots("Machine_Clears", CLEARS_TREMONT, CYCLES),
     ],
-    example: MetricExample::of(&[1_000_000, 300_000, 100_000], &["7.5", "2.5"]).at_width(4),
+    example: MetricExample::new(&[1_000_000, 300_000, 100_000], &["7.5", "2.5"]).at_width(4),
 };
 
 const LEVEL_2_BACKEND: MetricGroup = MetricGroup {
@@ -192,14 +180,12 @@ const LEVEL_2_BACKEND: MetricGroup = MetricGroup {
     explains: &[BACKEND_BOUND],
     events: &[CYCLES, BACKEND, RESTRICTIONS],
     metrics: &[
-        Metric::of("Core_Bound", "% of slots", &|counts| {
-            share(counts, RESTRICTIONS)
-        }),
-        Metric::of("Resource_Bound", "% of slots", &|counts| {
+        Metric::slots("Core_Bound", RESTRICTIONS, CYCLES),
+        Metric::new("Resource_Bound", "% of slots", &|counts| {
             share(counts, BACKEND) - share(counts, RESTRICTIONS)
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 1_200_000, 200_000], &["5.0", "25.0"]).at_width(4),
+    example: MetricExample::new(&[1_000_000, 1_200_000, 200_000], &["5.0", "25.0"]).at_width(4),
 };
 
 const LEVEL_2_BACKEND_SKYMONT: MetricGroup = MetricGroup {
@@ -208,14 +194,12 @@ const LEVEL_2_BACKEND_SKYMONT: MetricGroup = MetricGroup {
     explains: &[BACKEND_BOUND],
     events: &[CYCLES, BACKEND_SKYMONT, RESTRICTIONS],
     metrics: &[
-        Metric::of("Core_Bound", "% of slots", &|counts| {
-            share(counts, RESTRICTIONS)
-        }),
-        Metric::of("Resource_Bound", "% of slots", &|counts| {
+        Metric::slots("Core_Bound", RESTRICTIONS, CYCLES),
+        Metric::new("Resource_Bound", "% of slots", &|counts| {
             share(counts, BACKEND_SKYMONT) - share(counts, RESTRICTIONS)
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 1_200_000, 200_000], &["5.0", "25.0"]).at_width(4),
+    example: MetricExample::new(&[1_000_000, 1_200_000, 200_000], &["5.0", "25.0"]).at_width(4),
 };
 
 const FRONTEND_CAUSES: MetricGroup = MetricGroup {
@@ -230,20 +214,12 @@ const FRONTEND_CAUSES: MetricGroup = MetricGroup {
         FRONTEND_DETECT,
     ],
     metrics: &[
-        Metric::of("ICache_Misses", "% of slots", &|counts| {
-            share(counts, FRONTEND_ICACHE)
-        }),
-        Metric::of("ITLB_Misses", "% of slots", &|counts| {
-            share(counts, FRONTEND_ITLB)
-        }),
-        Metric::of("Branch_Resteer", "% of slots", &|counts| {
-            share(counts, FRONTEND_RESTEER)
-        }),
-        Metric::of("Branch_Detect", "% of slots", &|counts| {
-            share(counts, FRONTEND_DETECT)
-        }),
+        Metric::slots("ICache_Misses", FRONTEND_ICACHE, CYCLES),
+        Metric::slots("ITLB_Misses", FRONTEND_ITLB, CYCLES),
+        Metric::slots("Branch_Resteer", FRONTEND_RESTEER, CYCLES),
+        Metric::slots("Branch_Detect", FRONTEND_DETECT, CYCLES),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 400_000, 40_000, 200_000, 100_000],
         &["10.0", "1.0", "5.0", "2.5"],
     )
@@ -256,17 +232,11 @@ const BACKEND_CAUSES: MetricGroup = MetricGroup {
     explains: &[BACKEND_BOUND],
     events: &[CYCLES, MEMORY_SCHEDULER, OTHER_SCHEDULER, REORDER_BUFFER],
     metrics: &[
-        Metric::of("Mem_Scheduler", "% of slots", &|counts| {
-            share(counts, MEMORY_SCHEDULER)
-        }),
-        Metric::of("Non_Mem_Scheduler", "% of slots", &|counts| {
-            share(counts, OTHER_SCHEDULER)
-        }),
-        Metric::of("Reorder_Buffer", "% of slots", &|counts| {
-            share(counts, REORDER_BUFFER)
-        }),
+        Metric::slots("Mem_Scheduler", MEMORY_SCHEDULER, CYCLES),
+        Metric::slots("Non_Mem_Scheduler", OTHER_SCHEDULER, CYCLES),
+        Metric::slots("Reorder_Buffer", REORDER_BUFFER, CYCLES),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 400_000, 80_000, 160_000],
         &["10.0", "2.0", "4.0"],
     )
@@ -287,7 +257,7 @@ const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
             "% of branches",
         ),
     ],
-    example: MetricExample::of(&[1_000_000, 200_000, 5_000], &["5.0", "2.5"]),
+    example: MetricExample::new(&[1_000_000, 200_000, 5_000], &["5.0", "2.5"]),
 };
 
 const ITLB_GOLDMONT: MetricGroup = MetricGroup {
@@ -300,7 +270,7 @@ const ITLB_GOLDMONT: MetricGroup = MetricGroup {
         ITLB_MISS_GOLDMONT,
         INSTRUCTIONS,
     )],
-    example: MetricExample::of(&[1_000_000, 500], &["0.5"]),
+    example: MetricExample::new(&[1_000_000, 500], &["0.5"]),
 };
 
 const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -309,7 +279,7 @@ const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
     explains: &[Node::Part(Part::FetchLatency)],
     events: &[INSTRUCTIONS, ITLB_WALK],
     metrics: &[Metric::per_kilo("itlb_mpki", ITLB_WALK, INSTRUCTIONS)],
-    example: MetricExample::of(&[1_000_000, 500], &["0.5"]),
+    example: MetricExample::new(&[1_000_000, 500], &["0.5"]),
 };
 
 const L1I_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -326,7 +296,7 @@ const L1I_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
             "% of accesses",
         ),
     ],
-    example: MetricExample::of(&[1_000_000, 250_000, 12_500], &["12.5", "5.0"]),
+    example: MetricExample::new(&[1_000_000, 250_000, 12_500], &["12.5", "5.0"]),
 };
 
 /// Cycles in which the oldest load waited, by the level that served it.
@@ -340,7 +310,7 @@ const MEMORY_STALLS: MetricGroup = MetricGroup {
         Metric::percent("L3_Bound", STALLS_LL_HIT, CYCLES, "% of cycles"),
         Metric::percent("DRAM_Bound", STALLS_MEMORY, CYCLES, "% of cycles"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 100_000, 50_000, 300_000],
         &["10.0", "5.0", "30.0"],
     ),
@@ -353,12 +323,12 @@ const MEMORY_STALLS_CRESTMONT: MetricGroup = MetricGroup {
     events: &[CYCLES, STALLS_L2_HIT, STALLS_L2_MISS, STALLS_LL_MISS],
     metrics: &[
         Metric::percent("L2_Bound", STALLS_L2_HIT, CYCLES, "% of cycles"),
-        Metric::of("L3_Bound", "% of cycles", &|counts| {
+        Metric::new("L3_Bound", "% of cycles", &|counts| {
             100.0 * (counts[STALLS_L2_MISS] - counts[STALLS_LL_MISS]) / counts[CYCLES]
         }),
         Metric::percent("DRAM_Bound", STALLS_LL_MISS, CYCLES, "% of cycles"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 100_000, 350_000, 300_000],
         &["10.0", "5.0", "30.0"],
     ),
@@ -377,7 +347,7 @@ const DTLB_GOLDMONT: MetricGroup = MetricGroup {
         Metric::per_kilo("dtlb_load_mpki", DTLB_MISS_LOADS_GOLDMONT, INSTRUCTIONS),
         Metric::per_kilo("dtlb_store_mpki", DTLB_MISS_STORES_GOLDMONT, INSTRUCTIONS),
     ],
-    example: MetricExample::of(&[1_000_000, 4_000, 500], &["4.0", "0.5"]),
+    example: MetricExample::new(&[1_000_000, 4_000, 500], &["4.0", "0.5"]),
 };
 
 const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -389,7 +359,7 @@ const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
         Metric::per_kilo("dtlb_load_mpki", DTLB_LOAD_WALK, INSTRUCTIONS),
         Metric::per_kilo("dtlb_store_mpki", DTLB_STORE_WALK, INSTRUCTIONS),
     ],
-    example: MetricExample::of(&[1_000_000, 4_000, 500], &["4.0", "0.5"]),
+    example: MetricExample::new(&[1_000_000, 4_000, 500], &["4.0", "0.5"]),
 };
 
 const L1D_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -401,7 +371,7 @@ const L1D_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
         Metric::per_kilo("l1d_load_mpki", L1_MISS, INSTRUCTIONS),
         Metric::percent("l1d_load_miss_ratio", L1_MISS, LOADS, "% of loads"),
     ],
-    example: MetricExample::of(&[1_000_000, 300_000, 30_000], &["30.0", "10.0"]),
+    example: MetricExample::new(&[1_000_000, 300_000, 30_000], &["30.0", "10.0"]),
 };
 
 const L1D_CRESTMONT: MetricGroup = MetricGroup {
@@ -418,7 +388,7 @@ const L1D_CRESTMONT: MetricGroup = MetricGroup {
             "% of loads",
         ),
     ],
-    example: MetricExample::of(&[1_000_000, 300_000, 30_000], &["30.0", "10.0"]),
+    example: MetricExample::new(&[1_000_000, 300_000, 30_000], &["30.0", "10.0"]),
 };
 
 const L2_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -428,11 +398,11 @@ const L2_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     events: &[INSTRUCTIONS, L2_HIT, L2_MISS],
     metrics: &[
         Metric::per_kilo("l2_load_mpki", L2_MISS, INSTRUCTIONS),
-        Metric::of("l2_load_miss_ratio", "% of loads beyond L1", &|counts| {
+        Metric::new("l2_load_miss_ratio", "% of loads beyond L1", &|counts| {
             100.0 * counts[L2_MISS] / (counts[L2_HIT] + counts[L2_MISS])
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 15_000, 5_000], &["5.0", "25.0"]),
+    example: MetricExample::new(&[1_000_000, 15_000, 5_000], &["5.0", "25.0"]),
 };
 
 const L2_CRESTMONT: MetricGroup = MetricGroup {
@@ -442,11 +412,11 @@ const L2_CRESTMONT: MetricGroup = MetricGroup {
     events: &[INSTRUCTIONS, L2_HIT, L2_MISS_CRESTMONT],
     metrics: &[
         Metric::per_kilo("l2_load_mpki", L2_MISS_CRESTMONT, INSTRUCTIONS),
-        Metric::of("l2_load_miss_ratio", "% of loads beyond L1", &|counts| {
+        Metric::new("l2_load_miss_ratio", "% of loads beyond L1", &|counts| {
             100.0 * counts[L2_MISS_CRESTMONT] / (counts[L2_HIT] + counts[L2_MISS_CRESTMONT])
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 15_000, 5_000], &["5.0", "25.0"]),
+    example: MetricExample::new(&[1_000_000, 15_000, 5_000], &["5.0", "25.0"]),
 };
 
 const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -466,7 +436,7 @@ const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
             "% of references",
         ),
     ],
-    example: MetricExample::of(&[1_000_000, 8_000, 6_000], &["6.0", "75.0"]),
+    example: MetricExample::new(&[1_000_000, 8_000, 6_000], &["6.0", "75.0"]),
 };
 
 const OPERATION_MIX: MetricGroup = MetricGroup {
@@ -479,7 +449,7 @@ const OPERATION_MIX: MetricGroup = MetricGroup {
         Metric::percent("stores", STORES, INSTRUCTIONS, "% of instructions"),
         Metric::percent("branches", BRANCHES, INSTRUCTIONS, "% of instructions"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 300_000, 110_000, 200_000],
         &["30.0", "11.0", "20.0"],
     ),

@@ -8,7 +8,7 @@ mod events;
 mod groups;
 
 use super::{
-    Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split, select::CoreType,
+    Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split, models::CoreType,
 };
 use crate::category::PerCategory;
 use crate::sample::Level1;

@@ -112,12 +112,12 @@ const LEVEL_2_FRONTEND: MetricGroup = MetricGroup {
     events: &[CYCLES, NOT_DELIVERED, NOTHING_DELIVERED],
     metrics: &[
         Metric::percent("fetch_latency", NOTHING_DELIVERED, CYCLES, "% of slots"),
-        Metric::of("fetch_bandwidth", "% of slots", &|counts| {
+        Metric::new("fetch_bandwidth", "% of slots", &|counts| {
             100.0 * (counts[NOT_DELIVERED] / counts.slots_per_cycle() - counts[NOTHING_DELIVERED])
                 / counts[CYCLES]
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 800_000, 120_000], &["12.0", "8.0"]),
+    example: MetricExample::new(&[1_000_000, 800_000, 120_000], &["12.0", "8.0"]),
 };
 
 /// Intel's level 2 splits bad speculation in proportion to the counts of its two causes.
@@ -128,14 +128,14 @@ const CLEARS: MetricGroup = MetricGroup {
     events: &[INSTRUCTIONS, MISPREDICTED, MACHINE_CLEARS],
     metrics: &[
         Metric::per_kilo("machine_clears", MACHINE_CLEARS, INSTRUCTIONS),
-        Metric::of("branch_mispredicts", "% of bad speculation", &|counts| {
+        Metric::new("branch_mispredicts", "% of bad speculation", &|counts| {
             100.0 * counts[MISPREDICTED] / (counts[MISPREDICTED] + counts[MACHINE_CLEARS])
         }),
-        Metric::of("machine_clears", "% of bad speculation", &|counts| {
+        Metric::new("machine_clears", "% of bad speculation", &|counts| {
             100.0 * counts[MACHINE_CLEARS] / (counts[MISPREDICTED] + counts[MACHINE_CLEARS])
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 9_000, 1_000], &["1.0", "90.0", "10.0"]),
+    example: MetricExample::new(&[1_000_000, 9_000, 1_000], &["1.0", "90.0", "10.0"]),
 };
 
 const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -152,7 +152,7 @@ const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
             "% of branches",
         ),
     ],
-    example: MetricExample::of(&[1_000_000, 200_000, 5_000], &["5.0", "2.5"]),
+    example: MetricExample::new(&[1_000_000, 200_000, 5_000], &["5.0", "2.5"]),
 };
 
 const ITLB_SANDY_BRIDGE: MetricGroup = MetricGroup {
@@ -165,7 +165,7 @@ const ITLB_SANDY_BRIDGE: MetricGroup = MetricGroup {
         ITLB_WALKS_BEGUN,
         INSTRUCTIONS,
     )],
-    example: MetricExample::of(&[1_000_000, 500], &["0.5"]),
+    example: MetricExample::new(&[1_000_000, 500], &["0.5"]),
 };
 
 const ITLB_SKYLAKE: MetricGroup = MetricGroup {
@@ -175,11 +175,11 @@ const ITLB_SKYLAKE: MetricGroup = MetricGroup {
     events: &[INSTRUCTIONS, ITLB_WALK, ITLB_STLB_HIT],
     metrics: &[
         Metric::per_kilo("itlb_mpki", ITLB_WALK, INSTRUCTIONS),
-        Metric::of("l1_itlb_mpki", "per 1000 instructions", &|counts| {
+        Metric::new("l1_itlb_mpki", "per 1000 instructions", &|counts| {
             1000.0 * (counts[ITLB_WALK] + counts[ITLB_STLB_HIT]) / counts[INSTRUCTIONS]
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 500, 3_000], &["0.5", "3.5"]),
+    example: MetricExample::new(&[1_000_000, 500, 3_000], &["0.5", "3.5"]),
 };
 
 const L1I_SANDY_BRIDGE: MetricGroup = MetricGroup {
@@ -189,11 +189,11 @@ const L1I_SANDY_BRIDGE: MetricGroup = MetricGroup {
     events: &[INSTRUCTIONS, ICACHE_HIT, ICACHE_MISSES],
     metrics: &[
         Metric::per_kilo("l1i_cache_mpki", ICACHE_MISSES, INSTRUCTIONS),
-        Metric::of("l1i_cache_miss_ratio", "% of accesses", &|counts| {
+        Metric::new("l1i_cache_miss_ratio", "% of accesses", &|counts| {
             100.0 * counts[ICACHE_MISSES] / (counts[ICACHE_HIT] + counts[ICACHE_MISSES])
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 237_500, 12_500], &["12.5", "5.0"]),
+    example: MetricExample::new(&[1_000_000, 237_500, 12_500], &["12.5", "5.0"]),
 };
 
 const L1I_SKYLAKE: MetricGroup = MetricGroup {
@@ -203,11 +203,11 @@ const L1I_SKYLAKE: MetricGroup = MetricGroup {
     events: &[INSTRUCTIONS, IFTAG_HIT, IFTAG_MISS],
     metrics: &[
         Metric::per_kilo("l1i_cache_mpki", IFTAG_MISS, INSTRUCTIONS),
-        Metric::of("l1i_cache_miss_ratio", "% of accesses", &|counts| {
+        Metric::new("l1i_cache_miss_ratio", "% of accesses", &|counts| {
             100.0 * counts[IFTAG_MISS] / (counts[IFTAG_HIT] + counts[IFTAG_MISS])
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 237_500, 12_500], &["12.5", "5.0"]),
+    example: MetricExample::new(&[1_000_000, 237_500, 12_500], &["12.5", "5.0"]),
 };
 
 /// The cache of decoded uops (DSB); uops it lacks come from the decoders (MITE) or microcode (MS).
@@ -217,14 +217,14 @@ const DECODED_CACHE: MetricGroup = MetricGroup {
     explains: &[Node::Part(Part::FetchBandwidth)],
     events: &[INSTRUCTIONS, DSB_UOPS, MITE_UOPS, MS_UOPS],
     metrics: &[
-        Metric::of("dsb_coverage", "% of uops", &|counts| {
+        Metric::new("dsb_coverage", "% of uops", &|counts| {
             100.0 * counts[DSB_UOPS] / (counts[DSB_UOPS] + counts[MITE_UOPS] + counts[MS_UOPS])
         }),
-        Metric::of("microcode", "% of uops", &|counts| {
+        Metric::new("microcode", "% of uops", &|counts| {
             100.0 * counts[MS_UOPS] / (counts[DSB_UOPS] + counts[MITE_UOPS] + counts[MS_UOPS])
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 750_000, 200_000, 50_000], &["75.0", "5.0"]),
+    example: MetricExample::new(&[1_000_000, 750_000, 200_000, 50_000], &["75.0", "5.0"]),
 };
 
 const L2_CODE_SKYLAKE: MetricGroup = MetricGroup {
@@ -241,7 +241,7 @@ const L2_CODE_SKYLAKE: MetricGroup = MetricGroup {
             "% of code reads",
         ),
     ],
-    example: MetricExample::of(&[1_000_000, 12_000, 3_000], &["3.0", "25.0"]),
+    example: MetricExample::new(&[1_000_000, 12_000, 3_000], &["3.0", "25.0"]),
 };
 
 const STALLS_SANDY_BRIDGE: MetricGroup = MetricGroup {
@@ -264,7 +264,7 @@ const STALLS_SANDY_BRIDGE: MetricGroup = MetricGroup {
             "% of cycles",
         ),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 500_000, 400_000, 20_000],
         &["50.0", "40.0", "2.0"],
     ),
@@ -280,7 +280,7 @@ const STALLS_SKYLAKE: MetricGroup = MetricGroup {
         Metric::percent("stalled_on_loads", STALLS_MEMORY, CYCLES, "% of cycles"),
         Metric::percent("bound_on_stores", BOUND_ON_STORES, CYCLES, "% of cycles"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 500_000, 400_000, 20_000],
         &["50.0", "40.0", "2.0"],
     ),
@@ -300,18 +300,18 @@ const MEMORY_STALLS_SKYLAKE: MetricGroup = MetricGroup {
         STALLS_L3_MISS,
     ],
     metrics: &[
-        Metric::of("stalled_on_l1", "% of cycles", &|counts| {
+        Metric::new("stalled_on_l1", "% of cycles", &|counts| {
             100.0 * (counts[STALLS_MEMORY] - counts[STALLS_L1D_MISS]) / counts[CYCLES]
         }),
-        Metric::of("stalled_on_l2", "% of cycles", &|counts| {
+        Metric::new("stalled_on_l2", "% of cycles", &|counts| {
             100.0 * (counts[STALLS_L1D_MISS] - counts[STALLS_L2_MISS]) / counts[CYCLES]
         }),
-        Metric::of("stalled_on_l3", "% of cycles", &|counts| {
+        Metric::new("stalled_on_l3", "% of cycles", &|counts| {
             100.0 * (counts[STALLS_L2_MISS] - counts[STALLS_L3_MISS]) / counts[CYCLES]
         }),
         Metric::percent("stalled_on_memory", STALLS_L3_MISS, CYCLES, "% of cycles"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 500_000, 450_000, 350_000, 300_000],
         &["5.0", "10.0", "5.0", "30.0"],
     ),
@@ -327,7 +327,7 @@ const DTLB_SANDY_BRIDGE: MetricGroup = MetricGroup {
         Metric::percent("stlb_load_miss_ratio", STLB_MISS_LOADS, LOADS, "% of loads"),
         Metric::per_kilo("stlb_store_mpki", STLB_MISS_STORES, INSTRUCTIONS),
     ],
-    example: MetricExample::of(&[1_000_000, 300_000, 3_000, 500], &["3.0", "1.0", "0.5"]),
+    example: MetricExample::new(&[1_000_000, 300_000, 3_000, 500], &["3.0", "1.0", "0.5"]),
 };
 
 const DTLB_SKYLAKE: MetricGroup = MetricGroup {
@@ -342,12 +342,12 @@ const DTLB_SKYLAKE: MetricGroup = MetricGroup {
     ],
     metrics: &[
         Metric::per_kilo("dtlb_load_mpki", DTLB_LOAD_WALK, INSTRUCTIONS),
-        Metric::of("l1_dtlb_load_mpki", "per 1000 instructions", &|counts| {
+        Metric::new("l1_dtlb_load_mpki", "per 1000 instructions", &|counts| {
             1000.0 * (counts[DTLB_LOAD_WALK] + counts[DTLB_LOAD_STLB_HIT]) / counts[INSTRUCTIONS]
         }),
         Metric::per_kilo("dtlb_store_mpki", DTLB_STORE_WALK, INSTRUCTIONS),
     ],
-    example: MetricExample::of(&[1_000_000, 4_000, 16_000, 500], &["4.0", "20.0", "0.5"]),
+    example: MetricExample::new(&[1_000_000, 4_000, 16_000, 500], &["4.0", "20.0", "0.5"]),
 };
 
 /// A load that hits a fill buffer waits for an earlier load's miss.
@@ -357,15 +357,15 @@ const L1D_SANDY_BRIDGE: MetricGroup = MetricGroup {
     explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, LOADS, L1_HIT, FILL_BUFFER_HIT],
     metrics: &[
-        Metric::of("l1d_load_mpki", "per 1000 instructions", &|counts| {
+        Metric::new("l1d_load_mpki", "per 1000 instructions", &|counts| {
             1000.0 * (counts[LOADS] - counts[L1_HIT]) / counts[INSTRUCTIONS]
         }),
-        Metric::of("l1d_load_miss_ratio", "% of loads", &|counts| {
+        Metric::new("l1d_load_miss_ratio", "% of loads", &|counts| {
             100.0 * (counts[LOADS] - counts[L1_HIT]) / counts[LOADS]
         }),
         Metric::percent("fill_buffer_hits", FILL_BUFFER_HIT, LOADS, "% of loads"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 300_000, 270_000, 15_000],
         &["30.0", "10.0", "5.0"],
     ),
@@ -382,7 +382,7 @@ const L1D_SKYLAKE: MetricGroup = MetricGroup {
         Metric::percent("l1d_load_miss_ratio", L1_MISS, LOADS, "% of loads"),
         Metric::percent("fill_buffer_hits", FILL_BUFFER_HIT, LOADS, "% of loads"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 300_000, 30_000, 15_000],
         &["30.0", "10.0", "5.0"],
     ),
@@ -397,7 +397,7 @@ const L2_SANDY_BRIDGE: MetricGroup = MetricGroup {
         Metric::per_kilo("l2_load_hits", L2_HIT, INSTRUCTIONS),
         Metric::per_kilo("l3_load_hits", L3_HIT, INSTRUCTIONS),
     ],
-    example: MetricExample::of(&[1_000_000, 20_000, 6_000], &["20.0", "6.0"]),
+    example: MetricExample::new(&[1_000_000, 20_000, 6_000], &["20.0", "6.0"]),
 };
 
 const L2_SKYLAKE: MetricGroup = MetricGroup {
@@ -407,12 +407,12 @@ const L2_SKYLAKE: MetricGroup = MetricGroup {
     events: &[INSTRUCTIONS, L2_HIT, L2_MISS, L3_HIT],
     metrics: &[
         Metric::per_kilo("l2_load_mpki", L2_MISS, INSTRUCTIONS),
-        Metric::of("l2_load_miss_ratio", "% of loads beyond L1", &|counts| {
+        Metric::new("l2_load_miss_ratio", "% of loads beyond L1", &|counts| {
             100.0 * counts[L2_MISS] / (counts[L2_HIT] + counts[L2_MISS])
         }),
         Metric::per_kilo("l3_load_hits", L3_HIT, INSTRUCTIONS),
     ],
-    example: MetricExample::of(&[1_000_000, 15_000, 5_000, 3_000], &["5.0", "25.0", "3.0"]),
+    example: MetricExample::new(&[1_000_000, 15_000, 5_000, 3_000], &["5.0", "25.0", "3.0"]),
 };
 
 const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -432,7 +432,7 @@ const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
             "% of references",
         ),
     ],
-    example: MetricExample::of(&[1_000_000, 8_000, 6_000], &["6.0", "75.0"]),
+    example: MetricExample::new(&[1_000_000, 8_000, 6_000], &["6.0", "75.0"]),
 };
 
 /// Cycles in which one and two uops were executed, and cycles in which the divider was busy.
@@ -446,7 +446,7 @@ const PORTS_SKYLAKE: MetricGroup = MetricGroup {
         Metric::percent("two_ports", TWO_PORTS, CYCLES, "% of cycles"),
         Metric::percent("divider", DIVIDER_ACTIVE, CYCLES, "% of cycles"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 300_000, 200_000, 400_000],
         &["30.0", "20.0", "40.0"],
     ),
@@ -458,14 +458,14 @@ const OPERATION_MIX: MetricGroup = MetricGroup {
     explains: &[RETIRING, Node::Part(Part::CoreBound)],
     events: &[INSTRUCTIONS, RETIRED, LOADS, STORES, BRANCHES],
     metrics: &[
-        Metric::of("uops_per_instruction", "per instruction", &|counts| {
+        Metric::new("uops_per_instruction", "per instruction", &|counts| {
             counts[RETIRED] / counts[INSTRUCTIONS]
         }),
         Metric::percent("loads", LOADS, INSTRUCTIONS, "% of instructions"),
         Metric::percent("stores", STORES, INSTRUCTIONS, "% of instructions"),
         Metric::percent("branches", BRANCHES, INSTRUCTIONS, "% of instructions"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 1_100_000, 300_000, 110_000, 200_000],
         &["1.10", "30.0", "11.0", "20.0"],
     ),
@@ -480,5 +480,5 @@ const FP_MIX_SKYLAKE: MetricGroup = MetricGroup {
         Metric::percent("fp_scalar", FP_SCALAR, INSTRUCTIONS, "% of instructions"),
         Metric::percent("fp_vector", FP_VECTOR, INSTRUCTIONS, "% of instructions"),
     ],
-    example: MetricExample::of(&[1_000_000, 50_000, 20_000], &["5.0", "2.0"]),
+    example: MetricExample::new(&[1_000_000, 50_000, 20_000], &["5.0", "2.0"]),
 };

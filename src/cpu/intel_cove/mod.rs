@@ -11,7 +11,7 @@ mod events;
 mod groups;
 mod metrics;
 
-use super::select::CoreType;
+use super::models::CoreType;
 use super::{Counts, CpuTable, Example, Form, Level1Counting, Models, Split};
 use crate::category::PerCategory;
 use crate::sample::Level1;

@@ -23,20 +23,20 @@ pub(super) const LEVEL_2_FRONTEND_ICE_LAKE: MetricGroup = MetricGroup {
         DROPPING_ICE_LAKE,
     ],
     metrics: &[
-        Metric::of("fetch_latency", "% of slots", &|counts| {
+        Metric::new("fetch_latency", "% of slots", &|counts| {
             100.0
                 * (counts.slots_per_cycle() * counts[NOTHING_DELIVERED_ICE_LAKE]
                     - counts[DROPPING_ICE_LAKE])
                 / counts[SLOTS_P]
         }),
-        Metric::of("fetch_bandwidth", "% of slots", &|counts| {
+        Metric::new("fetch_bandwidth", "% of slots", &|counts| {
             100.0
                 * (counts[NOT_DELIVERED]
                     - counts.slots_per_cycle() * counts[NOTHING_DELIVERED_ICE_LAKE])
                 / counts[SLOTS_P]
         }),
     ],
-    example: MetricExample::of(&[10_000_000, 2_100_000, 260_000, 100_000], &["12.0", "8.0"]),
+    example: MetricExample::new(&[10_000_000, 2_100_000, 260_000, 100_000], &["12.0", "8.0"]),
 };
 
 pub(super) const LEVEL_2_FRONTEND_GOLDEN_COVE: MetricGroup = MetricGroup {
@@ -50,20 +50,20 @@ pub(super) const LEVEL_2_FRONTEND_GOLDEN_COVE: MetricGroup = MetricGroup {
         DROPPING_GOLDEN_COVE,
     ],
     metrics: &[
-        Metric::of("fetch_latency", "% of slots", &|counts| {
+        Metric::new("fetch_latency", "% of slots", &|counts| {
             100.0
                 * (counts.slots_per_cycle() * counts[NOTHING_DELIVERED_GOLDEN_COVE]
                     - counts[DROPPING_GOLDEN_COVE])
                 / counts[SLOTS_P]
         }),
-        Metric::of("fetch_bandwidth", "% of slots", &|counts| {
+        Metric::new("fetch_bandwidth", "% of slots", &|counts| {
             100.0
                 * (counts[NOT_DELIVERED]
                     - counts.slots_per_cycle() * counts[NOTHING_DELIVERED_GOLDEN_COVE])
                 / counts[SLOTS_P]
         }),
     ],
-    example: MetricExample::of(&[12_000_000, 2_500_000, 256_667, 100_000], &["12.0", "8.0"]),
+    example: MetricExample::new(&[12_000_000, 2_500_000, 256_667, 100_000], &["12.0", "8.0"]),
 };
 
 pub(super) const LEVEL_2_FRONTEND_LION_COVE: MetricGroup = MetricGroup {
@@ -78,13 +78,13 @@ pub(super) const LEVEL_2_FRONTEND_LION_COVE: MetricGroup = MetricGroup {
             CYCLES,
             "% of slots",
         ),
-        Metric::of("fetch_bandwidth", "% of slots", &|counts| {
+        Metric::new("fetch_bandwidth", "% of slots", &|counts| {
             100.0
                 * (counts[BUBBLES_LION_COVE] / counts[SLOTS_P]
                     - counts[FETCH_LATENCY_LION_COVE] / counts[CYCLES])
         }),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[16_000_000, 2_000_000, 3_200_000, 240_000],
         &["12.0", "8.0"],
     ),
@@ -104,7 +104,7 @@ pub(super) const LEVEL_2_BAD_SPECULATION_GOLDEN_COVE: MetricGroup = MetricGroup 
     ],
     metrics: &[
         Metric::percent("branch_mispredicts", MISPREDICT, SLOTS_P, "% of slots"),
-        Metric::of("machine_clears", "% of slots", &|counts| {
+        Metric::new("machine_clears", "% of slots", &|counts| {
             100.0
                 * (counts[SLOTS_P] - counts[RETIRED] - counts[NOT_DELIVERED] - counts[BACKEND]
                     + counts[DROPPING_GOLDEN_COVE]
@@ -112,7 +112,7 @@ pub(super) const LEVEL_2_BAD_SPECULATION_GOLDEN_COVE: MetricGroup = MetricGroup 
                 / counts[SLOTS_P]
         }),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[
             12_000_000, 4_800_000, 2_500_000, 3_600_000, 960_000, 100_000,
         ],
@@ -127,7 +127,7 @@ pub(super) const LEVEL_2_BAD_SPECULATION_LION_COVE: MetricGroup = MetricGroup {
     events: &[SLOTS_P, RETIRED, BUBBLES_LION_COVE, BACKEND, MISPREDICT],
     metrics: &[
         Metric::percent("branch_mispredicts", MISPREDICT, SLOTS_P, "% of slots"),
-        Metric::of("machine_clears", "% of slots", &|counts| {
+        Metric::new("machine_clears", "% of slots", &|counts| {
             100.0
                 * (counts[SLOTS_P]
                     - counts[RETIRED]
@@ -137,7 +137,7 @@ pub(super) const LEVEL_2_BAD_SPECULATION_LION_COVE: MetricGroup = MetricGroup {
                 / counts[SLOTS_P]
         }),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[16_000_000, 6_400_000, 3_200_000, 4_800_000, 1_280_000],
         &["8.0", "2.0"],
     ),
@@ -150,11 +150,11 @@ pub(super) const LEVEL_2_BACKEND: MetricGroup = MetricGroup {
     events: &[SLOTS_P, BACKEND, MEMORY_BOUND],
     metrics: &[
         Metric::percent("memory_bound", MEMORY_BOUND, SLOTS_P, "% of slots"),
-        Metric::of("core_bound", "% of slots", &|counts| {
+        Metric::new("core_bound", "% of slots", &|counts| {
             100.0 * (counts[BACKEND] - counts[MEMORY_BOUND]) / counts[SLOTS_P]
         }),
     ],
-    example: MetricExample::of(&[12_000_000, 3_600_000, 2_160_000], &["18.0", "12.0"]),
+    example: MetricExample::new(&[12_000_000, 3_600_000, 2_160_000], &["18.0", "12.0"]),
 };
 
 pub(super) const LEVEL_2_RETIRING: MetricGroup = MetricGroup {
@@ -164,11 +164,11 @@ pub(super) const LEVEL_2_RETIRING: MetricGroup = MetricGroup {
     events: &[SLOTS_P, RETIRED, HEAVY],
     metrics: &[
         Metric::percent("heavy_operations", HEAVY, SLOTS_P, "% of slots"),
-        Metric::of("light_operations", "% of slots", &|counts| {
+        Metric::new("light_operations", "% of slots", &|counts| {
             100.0 * (counts[RETIRED] - counts[HEAVY]) / counts[SLOTS_P]
         }),
     ],
-    example: MetricExample::of(&[12_000_000, 4_800_000, 1_200_000], &["10.0", "30.0"]),
+    example: MetricExample::new(&[12_000_000, 4_800_000, 1_200_000], &["10.0", "30.0"]),
 };
 
 /// Returns the memory's part of backend bound, from the cycles that executed nothing or little.
@@ -193,16 +193,16 @@ pub(super) const LEVEL_2_BACKEND_ICE_LAKE: MetricGroup = MetricGroup {
         TWO_PORTS,
     ],
     metrics: &[
-        Metric::of(
+        Metric::new(
             "memory_bound",
             "% of backend bound",
             &memory_bound_of_backend,
         ),
-        Metric::of("core_bound", "% of backend bound", &|counts| {
+        Metric::new("core_bound", "% of backend bound", &|counts| {
             100.0 - memory_bound_of_backend(counts)
         }),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[
             10_000_000, 4_000_000, 500_000, 430_000, 20_000, 140_000, 100_000,
         ],

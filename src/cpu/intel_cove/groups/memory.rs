@@ -25,18 +25,18 @@ pub(super) const MEMORY_STALLS_ICE_LAKE: MetricGroup = MetricGroup {
         STALLS_L3_MISS,
     ],
     metrics: &[
-        Metric::of("stalled_on_l1", "% of cycles", &|counts| {
+        Metric::new("stalled_on_l1", "% of cycles", &|counts| {
             100.0 * (counts[STALLS_MEMORY] - counts[STALLS_L1D_MISS]) / counts[CYCLES]
         }),
-        Metric::of("stalled_on_l2", "% of cycles", &|counts| {
+        Metric::new("stalled_on_l2", "% of cycles", &|counts| {
             100.0 * (counts[STALLS_L1D_MISS] - counts[STALLS_L2_MISS]) / counts[CYCLES]
         }),
-        Metric::of("stalled_on_l3", "% of cycles", &|counts| {
+        Metric::new("stalled_on_l3", "% of cycles", &|counts| {
             100.0 * (counts[STALLS_L2_MISS] - counts[STALLS_L3_MISS]) / counts[CYCLES]
         }),
         Metric::percent("stalled_on_memory", STALLS_L3_MISS, CYCLES, "% of cycles"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 500_000, 450_000, 350_000, 300_000],
         &["5.0", "10.0", "5.0", "30.0"],
     ),
@@ -56,19 +56,19 @@ pub(super) const MEMORY_STALLS_GOLDEN_COVE: MetricGroup = MetricGroup {
         BOUND_ON_STORES,
     ],
     metrics: &[
-        Metric::of("l1_bound", "% of cycles", &|counts| {
+        Metric::new("l1_bound", "% of cycles", &|counts| {
             100.0 * (counts[BOUND_ON_LOADS] - counts[ACTIVITY_L1D_MISS]) / counts[CYCLES]
         }),
-        Metric::of("l2_bound", "% of cycles", &|counts| {
+        Metric::new("l2_bound", "% of cycles", &|counts| {
             100.0 * (counts[ACTIVITY_L1D_MISS] - counts[ACTIVITY_L2_MISS]) / counts[CYCLES]
         }),
-        Metric::of("l3_bound", "% of cycles", &|counts| {
+        Metric::new("l3_bound", "% of cycles", &|counts| {
             100.0 * (counts[ACTIVITY_L2_MISS] - counts[ACTIVITY_L3_MISS]) / counts[CYCLES]
         }),
         Metric::percent("dram_bound", ACTIVITY_L3_MISS, CYCLES, "% of cycles"),
         Metric::percent("store_bound", BOUND_ON_STORES, CYCLES, "% of cycles"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 500_000, 450_000, 350_000, 300_000, 20_000],
         &["5.0", "10.0", "5.0", "30.0", "2.0"],
     ),
@@ -93,7 +93,7 @@ pub(super) const MEMORY_STALLS_LION_COVE: MetricGroup = MetricGroup {
         Metric::percent("dram_bound", MEMORY_STALLS_MEMORY, CYCLES, "% of cycles"),
         Metric::percent("store_bound", BOUND_ON_STORES, CYCLES, "% of cycles"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 50_000, 100_000, 50_000, 300_000, 20_000],
         &["5.0", "10.0", "5.0", "30.0", "2.0"],
     ),
@@ -111,13 +111,13 @@ pub(super) const DTLB_ICE_LAKE: MetricGroup = MetricGroup {
     ],
     metrics: &[
         Metric::per_kilo("dtlb_load_mpki", DTLB_LOAD_WALK_ICE_LAKE, INSTRUCTIONS),
-        Metric::of("l1_dtlb_load_mpki", "per 1000 instructions", &|counts| {
+        Metric::new("l1_dtlb_load_mpki", "per 1000 instructions", &|counts| {
             1000.0 * (counts[DTLB_LOAD_WALK_ICE_LAKE] + counts[DTLB_LOAD_STLB_HIT_ICE_LAKE])
                 / counts[INSTRUCTIONS]
         }),
         Metric::per_kilo("dtlb_store_mpki", DTLB_STORE_WALK_ICE_LAKE, INSTRUCTIONS),
     ],
-    example: MetricExample::of(&[1_000_000, 4_000, 16_000, 500], &["4.0", "20.0", "0.5"]),
+    example: MetricExample::new(&[1_000_000, 4_000, 16_000, 500], &["4.0", "20.0", "0.5"]),
 };
 
 pub(super) const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -132,12 +132,12 @@ pub(super) const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
     ],
     metrics: &[
         Metric::per_kilo("dtlb_load_mpki", DTLB_LOAD_WALK, INSTRUCTIONS),
-        Metric::of("l1_dtlb_load_mpki", "per 1000 instructions", &|counts| {
+        Metric::new("l1_dtlb_load_mpki", "per 1000 instructions", &|counts| {
             1000.0 * (counts[DTLB_LOAD_WALK] + counts[DTLB_LOAD_STLB_HIT]) / counts[INSTRUCTIONS]
         }),
         Metric::per_kilo("dtlb_store_mpki", DTLB_STORE_WALK, INSTRUCTIONS),
     ],
-    example: MetricExample::of(&[1_000_000, 4_000, 16_000, 500], &["4.0", "20.0", "0.5"]),
+    example: MetricExample::new(&[1_000_000, 4_000, 16_000, 500], &["4.0", "20.0", "0.5"]),
 };
 
 /// A load that hits a fill buffer waits for an earlier load's miss.
@@ -151,7 +151,7 @@ pub(super) const L1D_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
         Metric::percent("l1d_load_miss_ratio", L1_MISS, LOADS, "% of loads"),
         Metric::percent("fill_buffer_hits", FILL_BUFFER_HIT, LOADS, "% of loads"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 300_000, 30_000, 15_000],
         &["30.0", "10.0", "5.0"],
     ),
@@ -164,11 +164,11 @@ pub(super) const L2_DATA_EFFECTIVENESS: MetricGroup = MetricGroup {
     events: &[INSTRUCTIONS, L2_HIT, L2_MISS],
     metrics: &[
         Metric::per_kilo("l2_load_mpki", L2_MISS, INSTRUCTIONS),
-        Metric::of("l2_load_miss_ratio", "% of loads beyond L1", &|counts| {
+        Metric::new("l2_load_miss_ratio", "% of loads beyond L1", &|counts| {
             100.0 * counts[L2_MISS] / (counts[L2_HIT] + counts[L2_MISS])
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 15_000, 5_000], &["5.0", "25.0"]),
+    example: MetricExample::new(&[1_000_000, 15_000, 5_000], &["5.0", "25.0"]),
 };
 
 pub(super) const L3_LOADS: MetricGroup = MetricGroup {
@@ -178,11 +178,11 @@ pub(super) const L3_LOADS: MetricGroup = MetricGroup {
     events: &[INSTRUCTIONS, L3_HIT, L3_MISS],
     metrics: &[
         Metric::per_kilo("l3_load_mpki", L3_MISS, INSTRUCTIONS),
-        Metric::of("l3_load_miss_ratio", "% of loads beyond L2", &|counts| {
+        Metric::new("l3_load_miss_ratio", "% of loads beyond L2", &|counts| {
             100.0 * counts[L3_MISS] / (counts[L3_HIT] + counts[L3_MISS])
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 3_000, 1_000], &["1.0", "25.0"]),
+    example: MetricExample::new(&[1_000_000, 3_000, 1_000], &["1.0", "25.0"]),
 };
 
 pub(super) const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -202,5 +202,5 @@ pub(super) const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
             "% of references",
         ),
     ],
-    example: MetricExample::of(&[1_000_000, 8_000, 6_000], &["6.0", "75.0"]),
+    example: MetricExample::new(&[1_000_000, 8_000, 6_000], &["6.0", "75.0"]),
 };

@@ -107,14 +107,14 @@ const CLEARS: MetricGroup = MetricGroup {
     events: &[INSTRUCTIONS, MISPREDICTED, MACHINE_CLEARS],
     metrics: &[
         Metric::per_kilo("machine_clears", MACHINE_CLEARS, INSTRUCTIONS),
-        Metric::of("branch_mispredicts", "% of bad speculation", &|counts| {
+        Metric::new("branch_mispredicts", "% of bad speculation", &|counts| {
             100.0 * counts[MISPREDICTED] / (counts[MISPREDICTED] + counts[MACHINE_CLEARS])
         }),
-        Metric::of("machine_clears", "% of bad speculation", &|counts| {
+        Metric::new("machine_clears", "% of bad speculation", &|counts| {
             100.0 * counts[MACHINE_CLEARS] / (counts[MISPREDICTED] + counts[MACHINE_CLEARS])
         }),
     ],
-    example: MetricExample::of(&[1_000_000, 9_000, 1_000], &["1.0", "90.0", "10.0"]),
+    example: MetricExample::new(&[1_000_000, 9_000, 1_000], &["1.0", "90.0", "10.0"]),
 };
 
 const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -156,7 +156,7 @@ const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
             "% of mispredicts",
         ),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 200_000, 5_000, 4_000, 750, 250],
         &["5.0", "2.5", "80.0", "15.0", "5.0"],
     ),
@@ -175,13 +175,13 @@ const ITLB_ICE_LAKE: MetricGroup = MetricGroup {
     ],
     metrics: &[
         Metric::per_kilo("itlb_mpki", ITLB_WALK_ICE_LAKE, INSTRUCTIONS),
-        Metric::of("l1_itlb_mpki", "per 1000 instructions", &|counts| {
+        Metric::new("l1_itlb_mpki", "per 1000 instructions", &|counts| {
             1000.0 * (counts[ITLB_WALK_ICE_LAKE] + counts[ITLB_STLB_HIT_ICE_LAKE])
                 / counts[INSTRUCTIONS]
         }),
         Metric::percent("itlb_stalls", ITLB_STALLS, CYCLES, "% of cycles"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 1_000_000, 500, 3_000, 40_000],
         &["0.5", "3.5", "4.0"],
     ),
@@ -194,12 +194,12 @@ const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
     events: &[CYCLES, INSTRUCTIONS, ITLB_WALK, ITLB_STLB_HIT, ITLB_STALLS],
     metrics: &[
         Metric::per_kilo("itlb_mpki", ITLB_WALK, INSTRUCTIONS),
-        Metric::of("l1_itlb_mpki", "per 1000 instructions", &|counts| {
+        Metric::new("l1_itlb_mpki", "per 1000 instructions", &|counts| {
             1000.0 * (counts[ITLB_WALK] + counts[ITLB_STLB_HIT]) / counts[INSTRUCTIONS]
         }),
         Metric::percent("itlb_stalls", ITLB_STALLS, CYCLES, "% of cycles"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 1_000_000, 500, 3_000, 40_000],
         &["0.5", "3.5", "4.0"],
     ),
@@ -215,7 +215,7 @@ const L1I_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
         Metric::per_kilo("code_reads_from_l2", L2_CODE_READS, INSTRUCTIONS),
         Metric::percent("icache_stalls", ICACHE_STALLS, CYCLES, "% of cycles"),
     ],
-    example: MetricExample::of(&[1_000_000, 1_000_000, 80_000, 12_500], &["12.5", "8.0"]),
+    example: MetricExample::new(&[1_000_000, 1_000_000, 80_000, 12_500], &["12.5", "8.0"]),
 };
 
 /// The cache of decoded uops (DSB); uops it lacks come from the decoders (MITE).
@@ -224,10 +224,10 @@ const DECODED_CACHE: MetricGroup = MetricGroup {
     subject: Subject::DecodedCache,
     explains: &[Node::Part(Part::FetchBandwidth)],
     events: &[INSTRUCTIONS, DSB_UOPS, MITE_UOPS],
-    metrics: &[Metric::of("dsb_coverage", "% of uops", &|counts| {
+    metrics: &[Metric::new("dsb_coverage", "% of uops", &|counts| {
         100.0 * counts[DSB_UOPS] / (counts[DSB_UOPS] + counts[MITE_UOPS])
     })],
-    example: MetricExample::of(&[1_000_000, 750_000, 250_000], &["75.0"]),
+    example: MetricExample::new(&[1_000_000, 750_000, 250_000], &["75.0"]),
 };
 
 const L2_CODE_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -244,7 +244,7 @@ const L2_CODE_EFFECTIVENESS: MetricGroup = MetricGroup {
             "% of code reads",
         ),
     ],
-    example: MetricExample::of(&[1_000_000, 12_000, 3_000], &["3.0", "25.0"]),
+    example: MetricExample::new(&[1_000_000, 12_000, 3_000], &["3.0", "25.0"]),
 };
 
 /// Cycles in which one to three uops were executed, and cycles in which the divider was busy.
@@ -259,7 +259,7 @@ const PORTS_ICE_LAKE: MetricGroup = MetricGroup {
         Metric::percent("three_ports", THREE_PORTS, CYCLES, "% of cycles"),
         Metric::percent("divider", DIVIDER_ICE_LAKE, CYCLES, "% of cycles"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 300_000, 200_000, 100_000, 400_000],
         &["30.0", "20.0", "10.0", "40.0"],
     ),
@@ -277,7 +277,7 @@ const PORTS: MetricGroup = MetricGroup {
         Metric::percent("three_ports", THREE_PORTS, CYCLES, "% of cycles"),
         Metric::percent("divider", DIVIDER, CYCLES, "% of cycles"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 300_000, 200_000, 100_000, 400_000],
         &["30.0", "20.0", "10.0", "40.0"],
     ),
@@ -289,14 +289,14 @@ const OPERATION_MIX: MetricGroup = MetricGroup {
     explains: &[RETIRING, Node::Part(Part::CoreBound)],
     events: &[INSTRUCTIONS, RETIRED, LOADS, STORES, BRANCHES],
     metrics: &[
-        Metric::of("uops_per_instruction", "per instruction", &|counts| {
+        Metric::new("uops_per_instruction", "per instruction", &|counts| {
             counts[RETIRED] / counts[INSTRUCTIONS]
         }),
         Metric::percent("loads", LOADS, INSTRUCTIONS, "% of instructions"),
         Metric::percent("stores", STORES, INSTRUCTIONS, "% of instructions"),
         Metric::percent("branches", BRANCHES, INSTRUCTIONS, "% of instructions"),
     ],
-    example: MetricExample::of(
+    example: MetricExample::new(
         &[1_000_000, 1_100_000, 300_000, 110_000, 200_000],
         &["1.10", "30.0", "11.0", "20.0"],
     ),
@@ -311,7 +311,7 @@ const FP_MIX_ICE_LAKE: MetricGroup = MetricGroup {
         Metric::percent("fp_scalar", FP_SCALAR, INSTRUCTIONS, "% of instructions"),
         Metric::percent("fp_vector", FP_VECTOR, INSTRUCTIONS, "% of instructions"),
     ],
-    example: MetricExample::of(&[1_000_000, 50_000, 20_000], &["5.0", "2.0"]),
+    example: MetricExample::new(&[1_000_000, 50_000, 20_000], &["5.0", "2.0"]),
 };
 
 const FP_MIX_LION_COVE: MetricGroup = MetricGroup {
@@ -325,5 +325,5 @@ const FP_MIX_LION_COVE: MetricGroup = MetricGroup {
         INSTRUCTIONS,
         "% of instructions",
     )],
-    example: MetricExample::of(&[1_000_000, 50_000], &["5.0"]),
+    example: MetricExample::new(&[1_000_000, 50_000], &["5.0"]),
 };
