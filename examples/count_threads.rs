@@ -70,8 +70,8 @@ fn main() {
     for (name, sample) in &cases {
         let factor = slots(sample) / slots(&one);
         println!(
-            "{name}: {:?} slots, {factor:.4} times those of one, retiring {:.2} %, instructions {:?}, \
-             resolution {:.4}, doubts: {}",
+            "{name}: {:?} slots, {factor:.4} times those of one, retiring {:.2} %, \
+             instructions {:?}, resolution {:.4}, doubts: {}",
             sample.slots,
             100.0 * sample.level1.unwrap_or_default().slots.retiring / slots(sample),
             sample.instructions,

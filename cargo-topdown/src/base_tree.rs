@@ -47,7 +47,6 @@ pub enum BaseTreeError {
     /// git failed.
     #[error("could not get the base: `git {command}` failed: {message}")]
     Git {
-        /// Its arguments.
         command: String,
         /// Its error output.
         message: String,
@@ -79,12 +78,7 @@ pub enum BaseTreeError {
     },
     /// A directory could not be prepared.
     #[error("could not prepare {}: {error}", path.display())]
-    Io {
-        /// The directory.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
+    Io { path: PathBuf, error: io::Error },
 }
 
 impl BaseTree {

@@ -103,12 +103,7 @@ pub enum BuildError {
     Interrupted,
     /// An executable named by cargo cannot be read.
     #[error("could not read {}: {error}", path.display())]
-    Executable {
-        /// The executable.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
+    Executable { path: PathBuf, error: io::Error },
 }
 
 /// cargo, its workspace, and the command line's options for both.

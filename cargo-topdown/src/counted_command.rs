@@ -21,11 +21,7 @@ use thiserror::Error;
 pub enum CommandError {
     /// The command could not be started.
     #[error("could not start `{command}`: {reason}")]
-    NotStarted {
-        /// The program.
-        command: String,
-        reason: String,
-    },
+    NotStarted { command: String, reason: String },
     /// An operation around the command failed.
     #[error("could not {action}: {error}")]
     Io {
@@ -36,7 +32,6 @@ pub enum CommandError {
     /// The command failed. The time of a failure is not the time of the work.
     #[error("`{command}` ended with {status}")]
     Failed {
-        /// The program.
         command: String,
         /// How it exited.
         status: ExitStatus,

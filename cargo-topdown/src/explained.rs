@@ -185,7 +185,8 @@ pub fn may_hide_events(machine: &Machine) -> bool {
 }
 
 /// Computes the metrics of `group` over all usable samples of its launch, as ratios of sums. If the
-/// machine `may_hide` events, also returns those that counted nothing; what they change is left out.
+/// machine `may_hide` events, also returns those that counted nothing; what they change is left
+/// out.
 ///
 /// # Errors
 /// Returns an error if something else was counted, or too few samples are usable.
@@ -235,8 +236,8 @@ pub fn values_of(
     Ok((values, names.collect()))
 }
 
-/// Like [`values_of`], for samples of the model, which hold the events of all groups: over those that
-/// its slots come from, since the others warm it up.
+/// Like [`values_of`], for samples of the model, which hold the events of all groups: over those
+/// that its slots come from, since the others warm it up.
 ///
 /// # Errors
 /// Returns an error if too few samples are usable.

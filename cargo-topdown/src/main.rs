@@ -16,7 +16,9 @@ mod columns;
 mod command;
 mod comparing;
 mod config;
+mod count;
 mod counted_command;
+mod diagnosis;
 mod disturbances;
 #[cfg(test)]
 mod documentation;

@@ -98,8 +98,8 @@ fn a_command_that_fails_leaves_no_run() {
         ),
         (
             &["/nowhere/command"],
-            "error: launch 1 of 10: could not start `/nowhere/command`: No such file or directory (os error 2);\n  \
-             nothing was stored\n",
+            "error: launch 1 of 10: could not start `/nowhere/command`: No such file or directory \
+             (os error 2);\n  nothing was stored\n",
         ),
     ] {
         let output = exec(

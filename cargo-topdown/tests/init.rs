@@ -18,7 +18,8 @@ impl Workspace {
         let workspace = Workspace::empty();
         workspace.write(
             "Cargo.toml",
-            "[workspace]\nmembers = [\"one\", \"two\"]\n\n[workspace.dependencies]\ncriterion = \"0.8\"\n",
+            "[workspace]\nmembers = [\"one\", \"two\"]\n\n\
+             [workspace.dependencies]\ncriterion = \"0.8\"\n",
         );
         workspace.package("one", "criterion.workspace = true", "harness = false");
         workspace.write(

@@ -251,8 +251,8 @@ fn issue_17_6_what_no_release_has_is_built() {
     assert_eq!(runner.installed(&bucket), BUILT);
 }
 
-/// What macOS's bash 3.2 or its tools do not have. An array is refused altogether: where it is empty,
-/// 3.2 takes `"${a[@]}"` for an unset variable.
+/// What macOS's bash 3.2 or its tools do not have. An array is refused altogether: where it is
+/// empty, 3.2 takes `"${a[@]}"` for an unset variable.
 #[test]
 fn issue_17_6_the_script_needs_nothing_that_macos_lacks() {
     let script = fs::read_to_string(SCRIPT).unwrap();

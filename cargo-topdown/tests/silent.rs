@@ -22,7 +22,8 @@ impl Workspace {
         let root = tempfile::tempdir().unwrap();
         fs::write(
             root.path().join("Cargo.toml"),
-            "[workspace]\n[workspace.metadata.topdown.tags]\nodd = [\"*::nanoseconds*\", \"sum*\"]\n",
+            "[workspace]\n\
+             [workspace.metadata.topdown.tags]\nodd = [\"*::nanoseconds*\", \"sum*\"]\n",
         )
         .unwrap();
         let workspace = Workspace { root };

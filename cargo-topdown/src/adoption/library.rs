@@ -193,7 +193,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Finds `library`, which is known to exist.
-    pub fn of(library: Library, cargo: &'a Path, root: &'a Path) -> Finder<'a> {
+    pub fn for_library(library: Library, cargo: &'a Path, root: &'a Path) -> Finder<'a> {
         Finder {
             named: None,
             cargo,

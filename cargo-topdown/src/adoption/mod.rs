@@ -115,22 +115,14 @@ pub enum AdoptionError {
         "{} already exists and was not changed; move it away or edit it by hand",
         path.display()
     )]
-    WorkflowExists {
-        /// The file.
-        path: PathBuf,
-    },
+    WorkflowExists { path: PathBuf },
     /// A package depends on criterion, but none of its manifest's tables names it.
     #[error(
         "package `{package}` depends on criterion, but no dependency table of {} names it; \
          change the dependency by hand to `criterion = {{ package = \"criterion-topdown\", … }}`",
         path.display()
     )]
-    NotFound {
-        /// The package.
-        package: String,
-        /// Its manifest.
-        path: PathBuf,
-    },
+    NotFound { package: String, path: PathBuf },
 }
 
 /// Plans the adoption for the workspace that `metadata` describes. Asks for the library only if a
@@ -162,7 +154,7 @@ pub fn plan_of_base(
     ) else {
         return Ok(None);
     };
-    let finder = Finder::of(library, cargo, base.workspace_root.as_std_path());
+    let finder = Finder::for_library(library, cargo, base.workspace_root.as_std_path());
     plan(base, &finder).map(Some)
 }
 

@@ -53,8 +53,8 @@ pub enum StoreError {
     /// Only other machines have this baseline.
     #[error(
         "baseline `{name}` has no run of {of}; it has runs of\n  {}\n\
-         slots of different machines cannot be compared, unless all are modelled (`--source model`); \
-         to take one here: `cargo topdown bench --save {name}`",
+         slots of different machines cannot be compared, unless all are modelled \
+         (`--source model`); to take one here: `cargo topdown bench --save {name}`",
         keys.join("\n  ")
     )]
     OtherMachines {
@@ -96,7 +96,6 @@ pub enum StoreError {
          anyway"
     )]
     PartOfSuite {
-        /// The baseline.
         name: BaselineName,
         /// How many of its benchmarks the run did not select.
         lost: usize,
@@ -123,10 +122,7 @@ pub enum StoreError {
         "{} is a link, and baselines behind links are never read\n\
          to keep baselines elsewhere: `--baselines DIR`", path.display()
     )]
-    Link {
-        /// The link.
-        path: PathBuf,
-    },
+    Link { path: PathBuf },
     /// The baseline could not be written.
     #[error("could not save the baseline{}: {_0}", unless_written(_0))]
     NotSaved(#[source] RunFileError),

@@ -97,8 +97,8 @@ fn a_baseline_of_another_machine_is_named_and_not_used() {
         error.to_string(),
         "baseline `main` has no run of this machine, unknown riscv64 CPU (riscv64-unknown); \
          it has runs of\n  x86_64-GenuineIntel-06-8f-08-kvm-smt\n\
-         slots of different machines cannot be compared, unless all are modelled (`--source model`); \
-         to take one here: `cargo topdown bench --save main`"
+         slots of different machines cannot be compared, unless all are modelled \
+         (`--source model`); to take one here: `cargo topdown bench --save main`"
     );
     let error = store.of_name(&name("main"), Some("z80")).unwrap_err();
     assert!(matches!(error, StoreError::NoSuchMachine { .. }));

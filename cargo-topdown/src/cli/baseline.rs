@@ -37,7 +37,6 @@ pub struct SharedStoreArgs {
     #[arg(long = "store", value_name = "URL", env = "CARGO_TOPDOWN_STORE")]
     pub address: Option<String>,
 
-    /// Where the baselines of this machine are kept
     #[command(flatten)]
     pub local: StoreArgs,
 }
@@ -49,11 +48,9 @@ pub struct BaselinePushArgs {
     #[arg(value_name = "NAME")]
     pub names: Vec<BaselineName>,
 
-    /// Which store
     #[command(flatten)]
     pub shared: SharedStoreArgs,
 
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -73,11 +70,9 @@ pub struct BaselinePullArgs {
     #[arg(long)]
     pub all_machines: bool,
 
-    /// Which store
     #[command(flatten)]
     pub shared: SharedStoreArgs,
 
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -103,11 +98,9 @@ pub struct BaselineGcArgs {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Which store
     #[command(flatten)]
     pub shared: SharedStoreArgs,
 
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -131,15 +124,12 @@ pub struct BaselineAcceptArgs {
     #[arg(long, value_name = "RUN")]
     pub run: Option<String>,
 
-    /// What fails
     #[command(flatten)]
     pub policy: PolicyArgs,
 
-    /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -151,11 +141,9 @@ pub struct BaselineListArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -175,11 +163,9 @@ pub struct BaselineShowArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -201,11 +187,9 @@ pub struct BaselineSaveArgs {
     #[arg(long)]
     pub partial: bool,
 
-    /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -225,11 +209,9 @@ pub struct BaselineRemoveArgs {
     #[arg(long)]
     pub all: bool,
 
-    /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }

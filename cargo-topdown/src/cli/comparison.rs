@@ -44,23 +44,18 @@ pub struct CompareArgs {
     )]
     pub relaunch: Option<bool>,
 
-    /// Which benchmarks to compare
     #[command(flatten)]
     pub selection: SelectionArgs,
 
-    /// How to report the comparison
     #[command(flatten)]
     pub comparison: ComparisonArgs,
 
-    /// What fails
     #[command(flatten)]
     pub policy: PolicyArgs,
 
-    /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -76,15 +71,12 @@ pub struct CheckArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// What fails
     #[command(flatten)]
     pub policy: PolicyArgs,
 
-    /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }

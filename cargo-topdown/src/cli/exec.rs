@@ -50,11 +50,9 @@ pub struct ExecArgs {
     #[arg(short, long)]
     pub quiet: bool,
 
-    /// Where to keep the run
     #[command(flatten)]
     pub stored: StoredRunArgs,
 
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 

@@ -39,11 +39,9 @@ pub struct HistoryArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }

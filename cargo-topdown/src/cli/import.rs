@@ -42,11 +42,9 @@ pub struct ImportArgs {
     #[arg(long, value_name = "N")]
     pub slots_per_cycle: Option<NonZeroU32>,
 
-    /// Where to keep the run
     #[command(flatten)]
     pub stored: StoredRunArgs,
 
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -26,11 +26,9 @@ pub struct MergeArgs {
     #[arg(long)]
     pub partial: bool,
 
-    /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// How to print
     #[command(flatten)]
     pub printing: OutputArgs,
 }

@@ -2,6 +2,7 @@
 
 mod baseline;
 mod bench;
+mod cargo_bench;
 mod choices;
 mod ci;
 mod comparison;
@@ -9,6 +10,7 @@ mod exec;
 mod explain;
 mod history;
 mod import;
+mod measuring;
 mod merge;
 mod selection;
 
@@ -22,12 +24,14 @@ use crate::baseline_store::BaselineName;
 
 pub use baseline::*;
 pub use bench::*;
+pub use cargo_bench::*;
 pub use ci::*;
 pub use comparison::*;
 pub use exec::*;
 pub use explain::*;
 pub use history::*;
 pub use import::*;
+pub use measuring::*;
 pub use merge::*;
 pub use selection::*;
 
@@ -157,15 +161,12 @@ pub struct ReportArgs {
     #[arg(long, conflicts_with = "html")]
     pub functions: bool,
 
-    /// Which benchmarks
     #[command(flatten)]
     pub selection: SelectionArgs,
 
-    /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -185,9 +186,9 @@ pub struct DoctorArgs {
 
     /// Write a file that proves this CPU's counters, to send to the project
     ///
-    /// Measures loops with one known bottleneck each by all kinds of counters and metric groups. The
-    /// file has their counts, what was refused, and what the kernel says about the CPU and its PMUs;
-    /// it names no host, user or path. [default FILE: topdown-report.json]
+    /// Measures loops with one known bottleneck each by all kinds of counters and metric groups.
+    /// The file has their counts, what was refused, and what the kernel says about the CPU and its
+    /// PMUs; it names no host, user or path. [default FILE: topdown-report.json]
     #[arg(
         long,
         value_name = "FILE",
@@ -205,19 +206,15 @@ pub struct DoctorArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// With --noise: what is launched
     #[command(flatten)]
     pub launch: LaunchArgs,
 
-    /// With --noise: what fails
     #[command(flatten)]
     pub policy: PolicyArgs,
 
-    /// With --noise: where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,
 
-    /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -285,7 +282,6 @@ pub struct StoredRunArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["save", "baselines", "manifest_path"])]
     pub out: Option<PathBuf>,
 
-    /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,
 }
@@ -370,7 +366,7 @@ mod tests {
             let words = without_cargos_word(line.split(' ').map(OsString::from));
             let cli = Cli::try_parse_from(words).unwrap();
             assert!(
-                matches!(cli.command, Command::Compare(args) if args.base.as_deref() == Some("main"))
+                matches!(cli.command, Command::Compare(a) if a.base.as_deref() == Some("main"))
             );
         }
     }

@@ -6,7 +6,7 @@ use criterion_topdown::run_file;
 
 use crate::accepted_file::{self, Found};
 use crate::cli::BaselineAcceptArgs;
-use crate::comparing::second_look::{self, Relaunch, Side};
+use crate::comparing::second_look::{self, ComparedRun, Relaunch};
 use crate::comparing::{history, wanted_verdict};
 use crate::error::Error;
 use crate::exit::Exit;
@@ -29,8 +29,8 @@ pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
     let earlier = history::behind(&path, &candidate);
     // Count launches that `compare --relaunch` made, if any; nothing is launched here.
     let comparison = second_look::judge(
-        &mut Side::new(&args.base, &path, baseline.clone()),
-        &mut Side::new("the newest run", &candidate_path, candidate),
+        &mut ComparedRun::new(&args.base, &path, baseline.clone()),
+        &mut ComparedRun::new("the newest run", &candidate_path, candidate),
         &policy,
         &earlier,
         Relaunch::Forbidden,

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use crate::count::count_of;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{self, Run, RunFileError};
@@ -14,7 +15,7 @@ use crate::cli::{
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::report::noise_table;
-use crate::report::run_origin::{runs_text, write_run_origin};
+use crate::report::run_origin::write_run_origin;
 use crate::report::run_table::write_run_table;
 use crate::report::saved;
 use crate::report::style::{self, Look};
@@ -184,8 +185,8 @@ fn write_list(out: &mut impl Write, entries: &[Entry], look: Look) -> io::Result
                     cells.extend([
                         started_at.into(),
                         sources.join("+").into(),
-                        format!("{benchmarks} benchmarks").into(),
-                        runs_text(*kept_runs).into(),
+                        count_of(benchmarks, "benchmark").into(),
+                        count_of(*kept_runs, "run").into(),
                         Cell::styled(commit, dim),
                     ]);
                     table.row(cells);

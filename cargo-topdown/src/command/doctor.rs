@@ -1,19 +1,13 @@
 //! `cargo topdown doctor`: shows what this machine can measure, and what prevents more.
 
 use std::io::Write;
-use std::path::Path;
-
-use criterion_topdown::counter::{choose, hardware};
-use criterion_topdown::machine::Machine;
-use criterion_topdown::setting::SourceChoice;
 
 use super::{machine_report, noise};
 use crate::cli::DoctorArgs;
-use crate::disturbances::disturbances;
+use crate::diagnosis::Diagnosis;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::place::place;
-use crate::report::diagnosis::{Diagnosis, write_text};
+use crate::report::diagnosis::write_text;
 use crate::report::diagnosis_json;
 use crate::report::style::{self, Look};
 
@@ -28,7 +22,8 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
         out.flush()?;
         return Ok(exit(args, is_usable));
     }
-    let diagnosis = diagnosis(args.launch.measuring.source.unwrap_or_default());
+    let diagnosis =
+        Diagnosis::of_this_machine(args.launch.measuring.launch.source.unwrap_or_default());
     let mut out = style::stdout(args.output.color);
     if args.json {
         diagnosis_json::write(&mut out, &diagnosis)?;
@@ -44,20 +39,5 @@ fn exit(args: &DoctorArgs, is_usable: bool) -> Exit {
         Exit::NoComparison
     } else {
         Exit::Success
-    }
-}
-
-/// Returns what the machine can measure if `choice` is requested.
-pub fn diagnosis(choice: SourceChoice) -> Diagnosis {
-    let machine = Machine::of_this_machine();
-    Diagnosis {
-        disturbances: disturbances(&machine, Path::new("/")),
-        survey: hardware::survey(),
-        place: place(machine.hypervisor.as_deref(), Path::new("/"), |name| {
-            std::env::var(name).ok()
-        }),
-        model: choose(SourceChoice::Model).map(|source| source.provenance().clone()),
-        machine,
-        choice,
     }
 }

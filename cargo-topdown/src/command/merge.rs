@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::count::count_of;
 use criterion_topdown::run_file::{
     LaunchSamples, read_run, read_samples, write_run, write_run_without_samples,
 };
@@ -36,12 +37,10 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
     };
     let mut out = style::stdout(args.printing.color);
     let mut tell = |directory: &Path| {
-        let benchmarks = run.benchmarks.len();
+        let runs = count_of(count, "run");
+        let benchmarks = count_of(run.benchmarks.len(), "benchmark");
         let directory = directory.display();
-        writeln!(
-            out,
-            "merged {count} runs with {benchmarks} benchmarks into {directory}"
-        )
+        writeln!(out, "merged {runs} with {benchmarks} into {directory}")
     };
     match &args.output {
         Some(directory) => {

@@ -5,7 +5,7 @@ use std::thread;
 
 use criterion_topdown::run_file::{self, Run};
 
-use super::second_look::{self, Relaunch, Side};
+use super::second_look::{self, ComparedRun, Relaunch};
 use super::{history, selection};
 use crate::accepted_file::{self, Found};
 use crate::baseline_store::BaselineStore;
@@ -38,9 +38,9 @@ pub struct Asked<'a> {
 /// Two runs and the judgement on the second.
 pub struct Judged<'a> {
     /// What was compared with.
-    pub baseline: Side<'a>,
+    pub baseline: ComparedRun<'a>,
     /// What was judged.
-    pub candidate: Side<'a>,
+    pub candidate: ComparedRun<'a>,
     /// The judgement.
     pub comparison: Comparison,
     /// The name or path of the baseline, and where it was read from.
@@ -92,8 +92,8 @@ pub fn judged(
         Found::Expired(changes) => Some(Warning::AcceptedExpired { changes }),
     };
     let mut runs = history::behind(&path, &candidate);
-    let mut baseline = Side::new(&base, &path, baseline);
-    let mut candidate = Side::new(label, &candidate_path, candidate);
+    let mut baseline = ComparedRun::new(&base, &path, baseline);
+    let mut candidate = ComparedRun::new(label, &candidate_path, candidate);
     let relaunched = asked.relaunch.unwrap_or(policy.relaunch);
     let mut comparison = if relaunched {
         second_look::judge(

@@ -27,7 +27,7 @@ use topdown_gate::verdict::{self, Comparison, FirstLook, LabelledRun, Sessions};
 const FURTHER: &str = "further";
 
 /// A stored run that is compared.
-pub struct Side<'a> {
+pub struct ComparedRun<'a> {
     /// The name or path under which the user requested it.
     pub label: &'a str,
     /// The run as stored, to which a second look adds further launches, but only in memory.
@@ -35,12 +35,12 @@ pub struct Side<'a> {
     directory: PathBuf,
 }
 
-impl<'a> Side<'a> {
+impl<'a> ComparedRun<'a> {
     /// `run` was read from `path`: a run file, or the directory that holds one.
-    pub fn new(label: &'a str, path: &Path, run: Run) -> Side<'a> {
+    pub fn new(label: &'a str, path: &Path, run: Run) -> ComparedRun<'a> {
         let file = run_file::run_file_of(path);
         let directory = file.parent().unwrap_or(Path::new("")).to_owned();
-        Side {
+        ComparedRun {
             label,
             run,
             directory,
@@ -75,8 +75,8 @@ pub enum Relaunch {
 /// # Errors
 /// Returns an error if suspects could not be launched, or their launches could not be stored.
 pub fn judge(
-    baseline: &mut Side<'_>,
-    candidate: &mut Side<'_>,
+    baseline: &mut ComparedRun<'_>,
+    candidate: &mut ComparedRun<'_>,
     policy: &Policy,
     earlier: &[Run],
     relaunch: Relaunch,
@@ -127,8 +127,9 @@ pub fn judge(
 }
 
 /// Suggests `--relaunch` to users who may not know it, if it could decide anything.
-pub fn hint(baseline: &Side<'_>, candidate: &Side<'_>, comparison: &Comparison) {
-    let can_launch = |side: &Side<'_>| LaunchRecord::read(&side.directory, &side.run).is_ok();
+pub fn hint(baseline: &ComparedRun<'_>, candidate: &ComparedRun<'_>, comparison: &Comparison) {
+    let can_launch =
+        |side: &ComparedRun<'_>| LaunchRecord::read(&side.directory, &side.run).is_ok();
     let suspects = verdict::suspects(comparison, false);
     if suspects.is_empty() || !can_launch(candidate) {
         return;
@@ -153,7 +154,7 @@ struct Again {
 }
 
 impl Again {
-    fn new(side: &Side<'_>, relaunch: Relaunch) -> Result<Again, Error> {
+    fn new(side: &ComparedRun<'_>, relaunch: Relaunch) -> Result<Again, Error> {
         let directory = side.directory.join(FURTHER);
         let further = if run_file::run_file_of(&directory).is_file() {
             Some(run_file::read_run(&directory)?)
@@ -196,7 +197,7 @@ impl Again {
     }
 
     /// Stores new launches together with existing ones, and returns all of them.
-    fn with(self, side: &Side<'_>, more: Collected) -> Result<Vec<Benchmark>, Error> {
+    fn with(self, side: &ComparedRun<'_>, more: Collected) -> Result<Vec<Benchmark>, Error> {
         let directory = side.directory.join(FURTHER);
         let mut samples: Vec<LaunchSamples> = Vec::new();
         let mut run = match self.further {
@@ -227,8 +228,8 @@ fn further_id(run: &Run) -> String {
 
 /// Makes the further launches that suspects lack, and returns those of both sides.
 fn further_launches(
-    (baseline, base_again): (&Side<'_>, Again),
-    (candidate, again): (&Side<'_>, Again),
+    (baseline, base_again): (&ComparedRun<'_>, Again),
+    (candidate, again): (&ComparedRun<'_>, Again),
     suspects: &[BenchmarkId],
     candidate_alone: bool,
 ) -> Result<(Vec<Benchmark>, Vec<Benchmark>), Error> {

@@ -49,9 +49,7 @@ pub enum ConfigError {
     Range {
         /// The setting as a flag.
         setting: &'static str,
-        /// Its value.
         value: String,
-        /// The range.
         range: &'static str,
     },
 }

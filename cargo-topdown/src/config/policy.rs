@@ -188,7 +188,11 @@ mod tests {
                 "model": "1.5 %",
             },
             "benchmarks": [
-                { "matching": "noisy/*", "margins": { "slots": "12 %", "model": "6 %" }, "gate": ["slots"] },
+                {
+                    "matching": "noisy/*",
+                    "margins": { "slots": "12 %", "model": "6 %" },
+                    "gate": ["slots"],
+                },
             ],
         }))
         .unwrap();

@@ -11,7 +11,6 @@ pub enum CiError {
     /// An input has a value that it cannot have.
     #[error("the input `{name}` must be {expected}")]
     Input {
-        /// The input.
         name: &'static str,
         /// The possible values.
         expected: &'static str,
@@ -21,14 +20,10 @@ pub enum CiError {
     Unset(&'static str),
     /// GitHub would read the rest of an output as further outputs.
     #[error("the output `{name}` may not have a line break")]
-    LineBreak {
-        /// The output.
-        name: &'static str,
-    },
+    LineBreak { name: &'static str },
     /// A report, or a file that GitHub reads, cannot be written.
     #[error("could not write {}: {error}", path.display())]
     File {
-        /// The file.
         path: PathBuf,
         #[source]
         error: io::Error,

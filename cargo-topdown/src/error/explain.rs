@@ -14,7 +14,6 @@ pub enum ExplainError {
         lines_of(ids)
     )]
     NotOne {
-        /// The argument.
         wanted: String,
         /// The matching benchmarks.
         ids: Vec<BenchmarkId>,
@@ -26,7 +25,6 @@ pub enum ExplainError {
          events of a modelled core instead"
     )]
     NoSlots {
-        /// The benchmark.
         id: BenchmarkId,
         /// Why it has no slots.
         reason: String,
@@ -39,10 +37,10 @@ pub enum ExplainError {
     NoTable(OpenError),
     /// Only one of two runs has the benchmark.
     #[error(
-        "`{id}` is in `{having}` and not in `{lacking}`, so there is no difference to explain; {remedy}"
+        "`{id}` is in `{having}` and not in `{lacking}`, so there is no difference to explain; \
+         {remedy}"
     )]
     OneSided {
-        /// The benchmark.
         id: Box<BenchmarkId>,
         /// The label of the run without it.
         lacking: String,
@@ -54,24 +52,22 @@ pub enum ExplainError {
     /// The two runs measured different things.
     #[error("the two runs of `{id}` cannot be compared: {differences}")]
     NotComparable {
-        /// The benchmark.
         id: BenchmarkId,
         /// How they differ.
         differences: String,
     },
     /// One side or both have no slots by category.
     #[error(
-        "`{0}` has no slots by category on both sides, so nothing says why it changed; take both runs with \
-         counters, or with `cargo topdown bench --source model`"
+        "`{0}` has no slots by category on both sides, so nothing says why it changed; take both \
+         runs with counters, or with `cargo topdown bench --source model`"
     )]
     NoSlotsCompared(BenchmarkId),
     /// One side has no events.
     #[error(
-        "`{lacking}` has no events of `{id}`, and the other run has; take it again with the same source and \
-         version: `cargo topdown bench`"
+        "`{lacking}` has no events of `{id}`, and the other run has; take it again with the same \
+         source and version: `cargo topdown bench`"
     )]
     EventsOfOneSide {
-        /// The benchmark.
         id: BenchmarkId,
         /// The label of the run without events.
         lacking: String,

@@ -84,12 +84,7 @@ pub enum Error {
     },
     /// `accept` was given a benchmark that did not regress.
     #[error("`{id}` is {verdict}; only regressions can be accepted")]
-    NothingToAccept {
-        /// The benchmark.
-        id: String,
-        /// Its verdict.
-        verdict: &'static str,
-    },
+    NothingToAccept { id: String, verdict: &'static str },
     /// Accepted changes could not be read or written.
     #[error(transparent)]
     Accepted(#[from] AcceptedError),
@@ -102,7 +97,6 @@ pub enum Error {
     /// The argument does not select exactly one benchmark of both runs.
     #[error("`{wanted}` {}{nearest}", which_text(like))]
     NoSuchBenchmark {
-        /// The argument.
         wanted: String,
         /// The ids that contain it.
         like: Vec<String>,
@@ -115,7 +109,6 @@ pub enum Error {
          them{nearest}"
     )]
     NoSuchHistory {
-        /// The patterns.
         wanted: String,
         /// The name that may have been meant.
         nearest: Suggestion,
@@ -128,7 +121,6 @@ pub enum Error {
     NothingSelected {
         /// The run's label.
         run: String,
-        /// The expression.
         expression: String,
     },
     /// `bench` was to write a report of a comparison that it does not make.

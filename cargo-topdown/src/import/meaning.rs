@@ -47,7 +47,7 @@ pub struct Meaning {
 ///
 /// # Errors
 /// Returns what it lacks.
-pub fn of(execution: &Execution, known: &Known<'_>) -> Result<(Sample, Meaning), Located> {
+pub fn interpret(execution: &Execution, known: &Known<'_>) -> Result<(Sample, Meaning), Located> {
     let pmus = execution.pmus();
     if pmus.len() > 1 {
         return Err((None, Problem::SeveralCores { pmus }));

@@ -32,12 +32,7 @@ pub use problem::Problem;
 pub enum ImportError {
     /// A file could not be read.
     #[error("could not read {}: {error}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
+    Unreadable { path: PathBuf, error: io::Error },
     /// A file has the wrong content.
     #[error("{}: {problem}", place(path, *line))]
     Content {
@@ -55,7 +50,6 @@ pub enum ImportError {
     Mixed {
         /// The file that differs.
         path: PathBuf,
-        /// Its formula.
         other: String,
         /// The first file.
         first_path: PathBuf,
@@ -163,10 +157,12 @@ fn together(executions: &[(&Path, Execution)], told: &Told<'_>) -> Result<Import
             tool_version: told.tool_version,
         };
         let (sample, meaning) =
-            meaning::of(execution, &known).map_err(|(line, problem)| ImportError::Content {
-                path: path.to_path_buf(),
-                line,
-                problem,
+            meaning::interpret(execution, &known).map_err(|(line, problem)| {
+                ImportError::Content {
+                    path: path.to_path_buf(),
+                    line,
+                    problem,
+                }
             })?;
         match &first {
             Some((first_path, _, first)) if first.formula != meaning.formula => {

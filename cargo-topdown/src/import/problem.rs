@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::execution::Lost;
+use crate::count::count_of;
 
 /// What is wrong with a file, and what to do about it.
 #[derive(Debug, Error, PartialEq)]
@@ -94,15 +95,16 @@ pub enum Problem {
         "its slots are cycles times the width of the pipeline, and the width of {machine} is \
          unknown; give it with --slots-per-cycle, or name the machine with --machine"
     )]
-    NoWidth {
-        /// The machine.
-        machine: String,
-    },
+    NoWidth { machine: String },
     /// The time is unknown.
     #[error("the command's wall-clock time is missing; give it with --seconds")]
     NoTime,
     /// `--seconds` has the wrong number of values.
-    #[error("--seconds has {given} values, but there are {executions} executions")]
+    #[error(
+        "--seconds has {}, and the files have {}; give one value for each",
+        count_of(.given, "value"),
+        count_of(.executions, "execution")
+    )]
     Seconds {
         /// How many were given.
         given: usize,

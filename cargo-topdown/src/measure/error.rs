@@ -18,7 +18,6 @@ pub enum MeasureError {
     /// An argument for criterion that this program cannot let through.
     #[error("`{flag}` cannot be passed to criterion: {instead}")]
     CriterionArgument {
-        /// The flag.
         flag: String,
         /// Why, or what to use instead.
         instead: &'static str,
@@ -34,11 +33,7 @@ pub enum MeasureError {
     BaseTree(BaseTreeError),
     /// The base's benches could not be built.
     #[error("{error}; this was the base, {base}")]
-    BaseBuild {
-        /// The base.
-        base: String,
-        error: BuildError,
-    },
+    BaseBuild { base: String, error: BuildError },
     /// There was nothing to build.
     #[error(
         "no bench targets in the selected packages; `cargo topdown init` shows how to write the \
@@ -68,7 +63,6 @@ pub enum MeasureError {
          lists them{nearest}"
     )]
     NothingMatched {
-        /// The filter.
         filter: String,
         /// The name that may have been meant.
         nearest: Suggestion,
@@ -79,7 +73,6 @@ pub enum MeasureError {
     /// The filter is not a regular expression.
     #[error("FILTER `{filter}` is not a regular expression: {error}")]
     Filter {
-        /// The filter.
         filter: String,
         error: Box<regex::Error>,
     },

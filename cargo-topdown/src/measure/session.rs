@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::count::count_of;
 use criterion_topdown::run_file::{Filter, Run, Selection};
 use jiff::Timestamp;
 use topdown_gate::filter_expression::FilterExpression;
@@ -163,8 +164,8 @@ impl Session {
         if !self.request.quiet
             && let count @ 1.. = wanted.count()
         {
-            let s = if count == 1 { "" } else { "s" };
-            tell!("     Tracing {count} bench target{s} for fingerprints");
+            let targets = count_of(count, "bench target");
+            tell!("     Tracing {targets} for fingerprints");
         }
         Fingerprints::take(targets, &self.launcher).map_err(|_| MeasureError::Interrupted)
     }

@@ -10,6 +10,7 @@ mod tests;
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::count::count_of;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSettings, Run, Selection, Shard};
@@ -129,8 +130,9 @@ fn check_same(first: &Part, other: &Part) -> Result<(), MergeError> {
             measurement_ms,
         } = run.launch_settings;
         format!(
-            "{launches} launches of {sample_size} samples, warm-up {warm_up_ms} ms, measurement \
-             {measurement_ms} ms"
+            "{} of {sample_size} samples, warm-up {warm_up_ms} ms, measurement \
+             {measurement_ms} ms",
+            count_of(launches, "launch")
         )
     };
     compare("measuring", settings(a), settings(b));

@@ -12,7 +12,6 @@ pub enum Note {
     TimeOnly {
         /// The package that has only time in `label`.
         package: String,
-        /// The part.
         label: String,
         /// The reason given by the source.
         reason: String,
@@ -88,11 +87,9 @@ pub enum MergeError {
     OtherSuite {
         /// The first part.
         first: String,
-        /// Its shard.
         first_shard: Box<Shard>,
         /// The other part.
         other: String,
-        /// Its shard.
         other_shard: Box<Shard>,
     },
     /// A shard was given where a whole run is required.
@@ -101,7 +98,6 @@ pub enum MergeError {
          merge RUN...`"
     )]
     NotWhole {
-        /// The run.
         label: String,
         /// Which shard it is.
         shard: Shard,

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::style::Look;
 use super::table::{Column, Table};
 use super::{number, style};
+use crate::count::count_of;
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::{Budget, BudgetBound, BudgetQuantity};
 use topdown_gate::verdict::{BudgetCheck, BudgetResult, BudgetStatus, Outcome};
@@ -62,7 +63,7 @@ fn sentence(result: &BudgetResult) -> String {
         Some(value) => format!(
             "{budget}: {} in {}",
             quantity(result.budget.quantity, value),
-            number::launches(result.launches)
+            count_of(result.launches, "launch")
         ),
     }
 }

@@ -3,73 +3,13 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use criterion_topdown::counter::survey::{Pmu, Severity, Survey, TopdownEvents};
+use criterion_topdown::counter::survey::{Pmu, Severity, TopdownEvents};
 use criterion_topdown::error::OpenError;
-use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
-use criterion_topdown::setting::SourceChoice;
 
 use super::style::{BAD, DIM, GOOD, HEADING, Look, WARNING};
 use super::table::{Cell, Column, Table};
-use crate::disturbances::Disturbance;
-use crate::place::Place;
-
-/// All findings about a machine.
-#[derive(Debug)]
-pub struct Diagnosis {
-    pub machine: Machine,
-    /// Which source is wanted: `CARGO_TOPDOWN_SOURCE`, or the best.
-    pub choice: SourceChoice,
-    /// The hardware counters.
-    pub survey: Survey,
-    /// Where the machine is, if that decides about counters.
-    pub place: Option<Place>,
-    /// The result of opening the model.
-    pub model: Result<Provenance, OpenError>,
-    /// What makes launches differ.
-    pub disturbances: Vec<Disturbance>,
-}
-
-impl Diagnosis {
-    /// Returns the source that a bench would use, and why; an error if it would fail.
-    pub(super) fn used(&self) -> Result<(&'static str, String), String> {
-        let hardware = self.survey.opened.as_ref().ok();
-        let model = self.model.as_ref().ok();
-        let will_fail = |what: &str| {
-            Err(format!(
-                "{what} requested, but cannot be used: benches will fail"
-            ))
-        };
-        let because_of = |provenance: &Provenance| provenance.reason.clone();
-        match self.choice {
-            SourceChoice::Time => Ok(("time", "the clock was requested".to_owned())),
-            SourceChoice::Hardware => match hardware {
-                Some(hardware) => Ok(("hardware", because_of(hardware))),
-                None => will_fail("hardware counters were"),
-            },
-            SourceChoice::Model => match model {
-                Some(model) => Ok(("model", because_of(model))),
-                None => will_fail("the model was"),
-            },
-            SourceChoice::Auto | SourceChoice::ModelOrTime => Ok(match (hardware, model) {
-                (Some(hardware), _) if self.choice == SourceChoice::Auto => {
-                    ("hardware", because_of(hardware))
-                }
-                (_, Some(model)) => (
-                    "model",
-                    format!(
-                        "{}; plain `cargo bench` measures only time",
-                        because_of(model)
-                    ),
-                ),
-                (_, None) => (
-                    "time",
-                    "only wall-clock time is available: no slots, and no causes".to_owned(),
-                ),
-            }),
-        }
-    }
-}
+use crate::diagnosis::Diagnosis;
 
 /// Writes the diagnosis for people, with ANSI colours.
 ///
@@ -251,24 +191,20 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disturbances::Disturbance;
+    use crate::place::Place;
     use crate::report::diagnosis_json;
     use crate::schema;
-    use criterion_topdown::counter::survey::Obstacle;
+    use criterion_topdown::counter::survey::{Obstacle, Survey};
+    use criterion_topdown::machine::Machine;
     use criterion_topdown::provenance::{EmptyWindow, SourceKind};
+    use criterion_topdown::setting::SourceChoice;
+    use topdown_gate::scenario;
 
     fn machine() -> Machine {
         Machine {
-            architecture: "x86_64".to_owned(),
-            vendor: "GenuineIntel".to_owned(),
-            family: 6,
-            model: 143,
-            stepping: 8,
-            name: "Intel(R) Xeon(R) Platinum 8481C".to_owned(),
-            smt_active: Some(true),
-            cpus: 8,
-            kernel: Some("6.12.1-amd64".to_owned()),
             governor: Some("powersave".to_owned()),
-            ..Machine::default()
+            ..scenario::run(Vec::new()).machine
         }
     }
 

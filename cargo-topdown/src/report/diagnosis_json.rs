@@ -7,7 +7,7 @@ use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
 use serde::Serialize;
 
-use super::diagnosis::Diagnosis;
+use crate::diagnosis::Diagnosis;
 
 /// The version of this format.
 pub const DOCTOR_SCHEMA_VERSION: u32 = 1;

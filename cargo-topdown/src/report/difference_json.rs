@@ -21,7 +21,8 @@ pub fn write(out: &mut impl Write, difference: &Difference<'_>) -> io::Result<()
     out.write_all(b"\n")
 }
 
-/// How one benchmark differs between two runs: the JSON of `cargo topdown explain --against --json`.
+/// How one benchmark differs between two runs: the JSON of `cargo topdown explain --against
+/// --json`.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DifferenceReport<'a> {

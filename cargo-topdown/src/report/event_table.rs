@@ -158,13 +158,13 @@ fn write_legend(out: &mut impl Write, look: Look) -> io::Result<()> {
 impl Column {
     /// Returns the column's text; `None` if the event was not counted.
     pub(super) fn cell(&self, rates: &EventRates) -> Option<String> {
-        let value = self.quantity.of(rates)?;
+        let value = self.quantity.value(rates)?;
         Some(self.quantity.text(value))
     }
 }
 
 impl Quantity {
-    fn of(&self, rates: &EventRates) -> Option<f64> {
+    fn value(&self, rates: &EventRates) -> Option<f64> {
         match self {
             Quantity::InstructionsPerIteration => rates.instructions,
             Quantity::InstructionsPerCycle => rates.instructions_per_cycle,

@@ -1,5 +1,6 @@
 //! A benchmark's functions as every report shows them: labels, amounts per iteration, shares.
 
+use crate::count::count_of;
 use criterion_topdown::category::PerCategory;
 use criterion_topdown::code::CodeCounts;
 use criterion_topdown::run_file::{Functions, OtherFunctions};
@@ -90,10 +91,7 @@ pub fn label_of(name: &Option<String>, module: &Option<String>) -> String {
 }
 
 fn label_of_others(others: &OtherFunctions) -> String {
-    match others.functions {
-        1 => "1 other".to_owned(),
-        count => format!("{count} others"),
-    }
+    count_of(others.functions, "other")
 }
 
 #[cfg(test)]

@@ -87,7 +87,8 @@ pub fn write(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
     )?;
     writeln!(
         out,
-        r#"  <testsuite name="{}" timestamp="{}" tests="{}" failures="{}" errors="{}" skipped="{}">"#,
+        "  <testsuite name=\"{}\" timestamp=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" \
+         skipped=\"{}\">",
         escaped(&format!(
             "{} against {}",
             comparison.candidate.label, comparison.baseline.label

@@ -169,7 +169,7 @@ impl<'a> ExplainReport<'a> {
             shares: explained.shares.as_ref().map(SharesOfSlots::new),
             explained: Node::Category(explained.category).name(),
             groups: groups
-                .map(|(measured, advice)| Group::of(measured, advice, explained.category))
+                .map(|(measured, advice)| Group::new(measured, advice, explained.category))
                 .collect(),
             node_advice: findings
                 .nodes
@@ -220,7 +220,7 @@ impl Because {
 }
 
 impl<'a> Group<'a> {
-    fn of(measured: &'a MeasuredGroup, advice: &Option<Advice>, category: Category) -> Group<'a> {
+    fn new(measured: &'a MeasuredGroup, advice: &Option<Advice>, category: Category) -> Group<'a> {
         Group {
             name: measured.group.name,
             node: measured.group.node_in(category).map(Node::name),

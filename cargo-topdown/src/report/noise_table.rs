@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::number::launches;
 use super::style::{BAD, DIM, GOOD, Look};
 use super::table::{Cell, Column, Table};
 use super::text::wrapped;
+use crate::count::count_of;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, MetricNoiseLevel, NoiseReport};
 
@@ -93,7 +93,7 @@ pub fn write_table(out: &mut impl Write, report: &NoiseReport, look: Look) -> io
          side at alpha {} over {} tests, if the machine does not drift between the sides. -: no \
          change can be detected.",
         report.power * 100.0,
-        launches(report.launches),
+        count_of(report.launches, "launch"),
         report.alpha,
         report.tests
     );

@@ -1,5 +1,7 @@
 //! Numbers for people: four digits and a unit.
 
+use crate::count::count_of;
+
 /// Formats a number of slots per iteration: `999.9`, `12.34K`.
 pub fn slots(value: f64) -> String {
     scaled(value, &["", "K", "M", "G", "T"])
@@ -14,19 +16,11 @@ pub fn time_ns(value: f64, ascii: bool) -> String {
 /// From here on, numbers use scientific notation: 100 000 % is a factor of 1000.
 const FEW_DIGITS: f64 = 1e5;
 
-/// `1 launch`, `2 launches`.
-pub fn launches(count: impl std::fmt::Display) -> String {
-    match count.to_string().as_str() {
-        "1" => "1 launch".to_owned(),
-        count => format!("{count} launches"),
-    }
-}
-
 /// `10 launches`, `10 launches and 2 on the model`.
 pub fn launches_in_words<N: std::fmt::Display>(count: N, modelled: Option<N>) -> String {
     match modelled {
-        Some(modelled) => format!("{} and {modelled} on the model", launches(count)),
-        None => launches(count),
+        Some(modelled) => format!("{} and {modelled} on the model", count_of(count, "launch")),
+        None => count_of(count, "launch"),
     }
 }
 
@@ -102,12 +96,6 @@ mod tests {
         assert_eq!(points(f64::INFINITY), "+inf");
         assert_eq!(slots(1e30), "1.000e18T");
         assert_eq!(time_ns(1e18, false), "1.000e9 s");
-    }
-
-    #[test]
-    fn one_launch_is_not_launches() {
-        assert_eq!(launches(1), "1 launch");
-        assert_eq!(launches(20), "20 launches");
     }
 
     #[test]

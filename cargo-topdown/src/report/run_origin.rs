@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use crate::count::count_of;
 use criterion_topdown::run_file::Run;
 
 use super::style::Look;
@@ -40,7 +41,7 @@ pub fn write_run_origin(
     };
     let history = match kept_runs {
         0 => String::new(),
-        kept => runs_text(kept),
+        kept => count_of(kept, "run"),
     };
     let facts = [
         ("run", format!("{} ({})", run.id, run.started_at)),
@@ -51,12 +52,4 @@ pub fn write_run_origin(
         ("history", history),
     ];
     Table::facts(facts).write(out, look)
-}
-
-/// `1 run`, `2 runs`.
-pub fn runs_text(runs: usize) -> String {
-    match runs {
-        1 => "1 run".to_owned(),
-        runs => format!("{runs} runs"),
-    }
 }

@@ -43,7 +43,7 @@ pub struct Row {
 
 impl Row {
     /// Makes the row of `benchmark`.
-    pub fn of(benchmark: &Benchmark, look: Look) -> Row {
+    pub fn new(benchmark: &Benchmark, look: Look) -> Row {
         let Some(summary) = Summary::new(benchmark) else {
             return Row {
                 name: benchmark.id.name.clone(),

@@ -5,11 +5,11 @@
 
 use std::io::{self, Write};
 
+use crate::count::count_of;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::bar::{CATEGORIES, bar};
-use super::number::launches;
 use super::run_row::Row;
 use super::style::{DIM, HEADING, Look, WARNING};
 use super::table::{Cell, Column, Keep, Table};
@@ -39,7 +39,7 @@ const COLUMNS: [Column; 11] = [
 /// Returns an error if writing to `out` fails.
 pub fn write_run_table(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
     write_header(out, run, look)?;
-    let rows: Vec<Row> = run.benchmarks.iter().map(|b| Row::of(b, look)).collect();
+    let rows: Vec<Row> = run.benchmarks.iter().map(|b| Row::new(b, look)).collect();
     writeln!(out)?;
     let several_groups = run
         .benchmarks
@@ -107,7 +107,7 @@ fn write_header(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
     let what = format!(
         "{}: {} {times} {} samples, profile {}",
         run.machine,
-        launches(settings.launches),
+        count_of(settings.launches, "launch"),
         settings.sample_size,
         run.build.profile
     );

@@ -1,6 +1,7 @@
 //! What all reports say about a comparison as a whole, and in which order they list benchmarks.
 
 use super::number::launches_in_words;
+use crate::count::count_of;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{
     BenchmarkVerdict, Comparison, Counts, Effect, Outcome, RunSummary, Verdict,
@@ -47,7 +48,7 @@ pub fn headline(comparison: &Comparison) -> Headline {
             Verdict::TimeDisagrees,
             format!(
                 "{failing_by_time} of {} took far longer than in `{baseline}` at the same slots{}",
-                benchmarks(all),
+                count_of(all, "benchmark"),
                 match counts.regressed {
                     0 => String::new(),
                     more => format!("; {more} regressed"),
@@ -60,7 +61,7 @@ pub fn headline(comparison: &Comparison) -> Headline {
             format!(
                 "{} of {} {} slower than `{baseline}`",
                 counts.regressed,
-                benchmarks(all),
+                count_of(all, "benchmark"),
                 if counts.regressed == 1 { "is" } else { "are" }
             ),
         ),
@@ -69,7 +70,7 @@ pub fn headline(comparison: &Comparison) -> Headline {
             Verdict::Regressed,
             format!(
                 "{} of `{baseline}` {} missing",
-                benchmarks(counts.missing),
+                count_of(counts.missing, "benchmark"),
                 if counts.missing == 1 { "is" } else { "are" }
             ),
         ),
@@ -89,7 +90,7 @@ pub fn headline(comparison: &Comparison) -> Headline {
             format!(
                 "{} of {} cannot be compared with `{baseline}`",
                 counts.not_comparable,
-                benchmarks(all)
+                count_of(all, "benchmark")
             ),
         ),
         Outcome::Inconclusive => (
@@ -98,7 +99,7 @@ pub fn headline(comparison: &Comparison) -> Headline {
             format!(
                 "{} of {} are undecided, and the policy fails on that",
                 counts.inconclusive,
-                benchmarks(all)
+                count_of(all, "benchmark")
             ),
         ),
         Outcome::Passed if all == 0 => (
@@ -115,7 +116,7 @@ pub fn headline(comparison: &Comparison) -> Headline {
         Outcome::Passed if counts.decided == 0 => (
             "NOTHING DECIDED",
             Verdict::Inconclusive,
-            format!("none of {} is decided", benchmarks(all)),
+            format!("none of {} is decided", count_of(all, "benchmark")),
         ),
         Outcome::Passed if 2 * counts.decided < all => (
             "MOSTLY UNDECIDED",
@@ -139,7 +140,7 @@ pub fn headline(comparison: &Comparison) -> Headline {
             Verdict::Improved,
             format!(
                 "nothing regressed in {} since `{baseline}`",
-                benchmarks(all)
+                count_of(all, "benchmark")
             ),
         ),
     };
@@ -149,7 +150,11 @@ pub fn headline(comparison: &Comparison) -> Headline {
 /// `11 of 84 benchmarks (13 %)`.
 fn share(part: usize, all: usize) -> String {
     // Rounded down, so that 100 % means all of them.
-    format!("{part} of {} ({} %)", benchmarks(all), 100 * part / all)
+    format!(
+        "{part} of {} ({} %)",
+        count_of(all, "benchmark"),
+        100 * part / all
+    )
 }
 
 /// `3 regressed`, `1 shifted` …, without zero counts.
@@ -207,14 +212,6 @@ pub fn worst_first(comparison: &Comparison) -> Vec<&BenchmarkVerdict> {
             .then(a.id.cmp(&b.id))
     });
     rows
-}
-
-/// `1 benchmark`, `2 benchmarks`.
-pub fn benchmarks(count: usize) -> String {
-    match count {
-        1 => "1 benchmark".to_owned(),
-        count => format!("{count} benchmarks"),
-    }
 }
 
 /// `main`, 10 launches, start, machine, commit.

@@ -2,8 +2,8 @@
 
 use super::function_rows::advice_for_names;
 use super::number::percent_change;
-use super::sentences::benchmarks;
 use super::verdict_facts::{MOST_FUNCTIONS, per_iteration, told_functions};
+use crate::count::count_of;
 use topdown_gate::metric::Metric;
 use topdown_gate::selection::LeftOutBy;
 use topdown_gate::verdict::{
@@ -35,7 +35,10 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         let which = if decided_exactly == comparison.benchmarks.len() {
             "changes are exact".to_owned()
         } else {
-            format!("changes of {} are exact", benchmarks(decided_exactly))
+            format!(
+                "changes of {} are exact",
+                count_of(decided_exactly, "benchmark")
+            )
         };
         notes.push(format!(
             "{which}: modelled launches agree bit for bit; only far longer time fails"
@@ -54,11 +57,11 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
             ShiftBasis::TimePerSlot => format!(
                 "the machine ran {size} {direction} per slot (median of {}); times are compared \
                  without that",
-                benchmarks(shift.benchmarks)
+                count_of(shift.benchmarks, "benchmark")
             ),
             ShiftBasis::Time => format!(
                 "everything ran {size} {direction} (median of {}); times are compared without that",
-                benchmarks(shift.benchmarks)
+                count_of(shift.benchmarks, "benchmark")
             ),
         });
     }
@@ -102,7 +105,7 @@ fn ran_again(comparison: &Comparison) -> Option<String> {
         format!(
             "{} looked slower and ran again, up to {}/{} launches; both looks share the error \
              probability",
-            benchmarks(again.len()),
+            count_of(again.len(), "benchmark"),
             most(|b| b.baseline_launches.times),
             most(|b| b.candidate_launches.times)
         )
@@ -177,7 +180,7 @@ fn one_sided(comparison: &Comparison) -> Vec<String> {
             .collect();
         notes.push(format!(
             "{} of `{}` {} not run: {}",
-            benchmarks(not_run),
+            count_of(not_run, "benchmark"),
             comparison.baseline.label,
             if not_run == 1 { "was" } else { "were" },
             parts.join(", ")
@@ -232,7 +235,7 @@ fn same_code(comparison: &Comparison) -> Vec<String> {
     if !same.is_empty() {
         notes.push(format!(
             "unchanged by proof: {} executed the same machine code on the same data",
-            benchmarks(same.len())
+            count_of(same.len(), "benchmark")
         ));
     }
     if !largest.is_empty() {

@@ -8,6 +8,7 @@ use super::number::{percent_change, points, slots, time_ns};
 use super::style::{DIM, HEADING, Look, WARNING};
 use super::table::{Cell, Column, Table};
 use super::text::Hanging;
+use crate::count::count_of;
 use topdown_gate::metric::Metric;
 use topdown_gate::trend::{
     BenchmarkTrend, ChangeKind, LEAST_RUNS, LeftOut, Trend, TrendChange, TrendRun,
@@ -69,7 +70,7 @@ pub fn write(trend: &Trend, look: Look, out: &mut impl Write) -> io::Result<()> 
 
 fn heading(trend: &Trend, lines: &Hanging, out: &mut impl Write) -> io::Result<()> {
     write!(out, "{HEADING}{}{HEADING:#}: ", trend.label)?;
-    let runs = super::run_origin::runs_text(trend.runs.len());
+    let runs = count_of(trend.runs.len(), "run");
     match (trend.runs.first(), trend.runs.last()) {
         (Some(first), Some(last)) if trend.runs.len() > 1 => {
             writeln!(out, "{runs}, {} to {}", date(first), date(last))?;
@@ -90,10 +91,7 @@ fn heading(trend: &Trend, lines: &Hanging, out: &mut impl Write) -> io::Result<(
     if counted.is_empty() {
         counted.push("no change points".to_owned());
     }
-    let benchmarks = match trend.benchmarks.len() {
-        1 => "1 benchmark".to_owned(),
-        count => format!("{count} benchmarks"),
-    };
+    let benchmarks = count_of(trend.benchmarks.len(), "benchmark");
     writeln!(out, "{} in {benchmarks}", counted.join(", "))?;
     for text in notes(trend) {
         lines.write(out, &format!("{DIM}note{DIM:#} "), 5, &text)?;

@@ -59,7 +59,7 @@ pub fn facts(benchmark: &BenchmarkVerdict) -> Vec<String> {
     facts
 }
 
-/// `+8.6 % slots/iter: backend bound +7.9 (memory bound +7.2, core bound +0.7), frontend bound +0.3`
+/// `+8.6 % slots/iter: backend bound +7.9 (memory bound +7.2, core bound +0.7), retiring +0.6`
 fn parts(cause: &Cause) -> Option<String> {
     let shown = |difference: f64| difference.abs() >= LEAST_SHOWN_PART;
     let parts: Vec<String> = cause

@@ -43,7 +43,6 @@ pub enum JoinError {
     /// More than one record for one benchmark.
     #[error("`{benchmark}` wrote {records} records of samples instead of one")]
     SeveralRecords {
-        /// The benchmark.
         benchmark: String,
         /// How many there were.
         records: usize,
@@ -51,7 +50,6 @@ pub enum JoinError {
     /// Different numbers of samples.
     #[error("criterion reports {criterion} samples of `{benchmark}`, but {recorded} were recorded")]
     Counts {
-        /// The benchmark.
         benchmark: String,
         /// Samples that criterion reports.
         criterion: usize,
@@ -64,7 +62,6 @@ pub enum JoinError {
          recorded"
     )]
     Values {
-        /// The benchmark.
         benchmark: String,
         /// Which sample, from 1.
         sample: usize,
@@ -79,7 +76,6 @@ pub enum JoinError {
          or one that is not a count"
     )]
     Iterations {
-        /// The benchmark.
         benchmark: String,
         /// How many counts there are.
         iterations: usize,
@@ -92,7 +88,6 @@ pub enum JoinError {
          match the last of {recorded} doubling samples"
     )]
     Doubling {
-        /// The benchmark.
         benchmark: String,
         /// The iterations that criterion reports.
         iterations: Vec<f64>,

@@ -70,11 +70,7 @@ pub enum CannotLaunchAgain {
     },
     /// The record cannot be read.
     #[error("could not read {}: {error}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        error: io::Error,
-    },
+    Unreadable { path: PathBuf, error: io::Error },
     /// The run was taken elsewhere, or the machine has changed since.
     #[error("it was taken on another machine: {0}")]
     OtherMachine(Box<Machine>),

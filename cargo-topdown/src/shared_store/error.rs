@@ -43,7 +43,6 @@ pub enum SharedStoreError {
     /// The store could not be read.
     #[error("could not read the store {store}: {error}")]
     Read {
-        /// Its address.
         store: String,
         #[source]
         error: BackendError,
@@ -51,7 +50,6 @@ pub enum SharedStoreError {
     /// The store could not be changed.
     #[error("could not write to the store {store}: {error}")]
     Write {
-        /// Its address.
         store: String,
         /// Existing runs are unaffected.
         #[source]
@@ -60,7 +58,6 @@ pub enum SharedStoreError {
     /// A run in the store does not match its place.
     #[error("{place} in the store {store} does not match its name: {problem}")]
     Corrupt {
-        /// Its address.
         store: String,
         /// Where the run is.
         place: Box<Place>,
@@ -69,7 +66,6 @@ pub enum SharedStoreError {
     /// The store has no such baseline.
     #[error("the store {store} has no baseline `{name}` of {of}")]
     NoSuchBaseline {
-        /// Its address.
         store: String,
         name: BaselineName,
         /// Which machines were meant.
@@ -119,12 +115,7 @@ pub enum BackendError {
     },
     /// git failed.
     #[error("`git {command}` failed: {message}")]
-    Git {
-        /// Its arguments.
-        command: String,
-        /// Its output.
-        message: String,
-    },
+    Git { command: String, message: String },
     /// Other writers won the race every time.
     #[error("{branch} was changed by others {attempts} times in a row; try again")]
     Contended {

@@ -78,8 +78,8 @@ fn issue_14_10_a_bench_that_hangs_is_ended_and_its_benchmark_named() {
     let flags = ["--launch-timeout", "2", "--save", "main"];
     bench(&fixture, "hangs in a benchmark", &flags).fails_with(
         101,
-        "bench target `trouble::trouble` failed in launch 1: it was not done after 2 s, in benchmark \
-         `endless`, and was ended; `--launch-timeout SECONDS` gives it more time",
+        "bench target `trouble::trouble` failed in launch 1: it was not done after 2 s, in \
+         benchmark `endless`, and was ended; `--launch-timeout SECONDS` gives it more time",
     );
     assert!(!fixture.baselines().exists());
 }
@@ -189,8 +189,8 @@ fn issue_14_7_benches_inherit_what_is_on_the_list_and_are_told_what_is_not() {
     ];
     let words = ["--package", "trouble", "--launches", "1"];
     let outcome = fixture.bench_with(&words, &environment).succeeds();
-    let note = "note: `trouble::trouble` mentions the environment variable `SIZE_OF_FIXTURE`, which \
-                benches do not inherit; to pass it on: `--keep-env SIZE_OF_FIXTURE`";
+    let note = "note: `trouble::trouble` mentions the environment variable `SIZE_OF_FIXTURE`, \
+                which benches do not inherit; to pass it on: `--keep-env SIZE_OF_FIXTURE`";
     assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
     let flags = [&words[..], &["--keep-env", "SIZE_*"]].concat();
     fixture

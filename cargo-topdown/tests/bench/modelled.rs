@@ -92,7 +92,8 @@ fn samples_of(filter: &str, benchmarks: usize) -> Vec<[Vec<Vec<IterationSample>>
         };
         let (modelled, timed) = (samples_by(SourceKind::Model), samples_by(SourceKind::Time));
         assert_eq!(modelled.len(), 2);
-        // Neither has a third one: the slots are exact. But one of three may take surprisingly long.
+        // Neither has a third one: the slots are exact. But one of three may take surprisingly
+        // long.
         assert!(timed.len() == 2 || benchmarks > 1, "{}", timed.len());
         [modelled, timed]
     };

@@ -226,11 +226,13 @@ fn issue_14_4_a_bench_that_ends_early_fails_by_name_and_becomes_no_baseline() {
         ),
         (
             "exits between benchmarks",
-            "failed in launch 2: it exited successfully before it was done, after benchmark `before`",
+            "failed in launch 2: it exited successfully before it was done, after benchmark \
+             `before`",
         ),
         (
             "exits between benchmarks of a group",
-            "launch 1: it exited successfully before it was done, after benchmark `wall clock/before`",
+            "launch 1: it exited successfully before it was done, after benchmark \
+             `wall clock/before`",
         ),
         (
             "exits before it connects",

@@ -20,9 +20,9 @@ use criterion_topdown::run_file::{
 use super::{KEY, RUN, git};
 
 /// System calls that change a file or a directory.
-const WRITING_CALLS: &str = "write,pwrite64,writev,rename,renameat,renameat2,link,linkat,symlink,symlinkat,\
-                             unlink,unlinkat,rmdir,mkdir,mkdirat,fsync,fdatasync,ftruncate,chmod,fchmod,\
-                             copy_file_range,sendfile";
+const WRITING_CALLS: &str = "write,pwrite64,writev,rename,renameat,renameat2,link,linkat,symlink,\
+                             symlinkat,unlink,unlinkat,rmdir,mkdir,mkdirat,fsync,fdatasync,\
+                             ftruncate,chmod,fchmod,copy_file_range,sendfile";
 const FAULTS: [&str; 3] = ["error=ENOSPC", "error=EIO", "signal=KILL"];
 const KILLS: u32 = 1000;
 

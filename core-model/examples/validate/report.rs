@@ -62,7 +62,8 @@ pub fn print_row(row: &Row) {
     let events = row.modelled.counts.events;
     let percent = |part: u64| 100.0 * part as f64 / slots.total().max(1) as f64;
     println!(
-        "{:<15} {:>9} {:>10.0} {:>10.0} {:>6.2} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>6.2} {:>6.1} {:>7.3}  {}{}",
+        "{:<15} {:>9} {:>10.0} {:>10.0} {:>6.2} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>6.2} \
+         {:>6.1} {:>7.3}  {}{}",
         row.name,
         events.instructions / row.modelled.iterations,
         row.native_cycles(),

@@ -63,7 +63,7 @@ pub fn run(
         return Err(session.nothing_to_keep(&targets, &new).into());
     }
     let directory = target_directory.join("topdown").join("against").join("run");
-    let mut base = Measured {
+    let mut base = StoredSide {
         run: Run {
             id: format!("{}-base", run_id(session.started_at)),
             selection: base_selection,
@@ -77,7 +77,7 @@ pub fn run(
         // What is changed in it is ours: a lock file, and the manifests of a base before adoption.
         base.run.build.git_dirty = Some(false);
     }
-    let mut new = Measured {
+    let mut new = StoredSide {
         run: Run {
             selection,
             ..session.run_without_benchmarks(workspace_root, &targets)
@@ -216,13 +216,13 @@ fn adopt(session: &Session, tree: &BaseTree, base: &Metadata) -> Result<bool, Er
 }
 
 /// A run with its samples, and where it is stored.
-struct Measured<'a> {
+struct StoredSide<'a> {
     run: Run,
     samples: Vec<LaunchSamples>,
     directory: &'a Path,
 }
 
-impl Measured<'_> {
+impl StoredSide<'_> {
     fn with(mut self, collected: Collected) -> Self {
         self.run.benchmarks = collected.benchmarks;
         self.samples = collected.samples;

@@ -1,5 +1,5 @@
-//! `cargo topdown ci comment`: keeps one comment on a pull request up to date. Where nothing changed
-//! it writes none, and corrects the one that is there.
+//! `cargo topdown ci comment`: keeps one comment on a pull request up to date. Where nothing
+//! changed it writes none, and corrects the one that is there.
 //!
 //! The pull request's own code made the reports. So nothing of them is posted: the comment is made
 //! here, of the numbers in comparison.json, and which pull request it is for comes from the event.
@@ -23,7 +23,8 @@ use crate::report::foreign_comment::ForeignComparison;
 use crate::report::workflow_command::Level;
 use crate::terminal::tell;
 
-/// Runs the step. A comment that cannot be posted is worth a warning; the gate does not fail for it.
+/// Runs the step. A comment that cannot be posted is worth a warning; the gate does not fail for
+/// it.
 pub fn run(variables: &Variables) -> Exit {
     if let Err(reason) = Inputs::of(variables).and_then(|inputs| inputs.comment()) {
         say(Level::Warning, &format!("no comment: {reason}"));
@@ -324,7 +325,8 @@ mod tests {
         [
             {"id": 4, "user": {"type": "Bot"}, "body": null},
             {"id": 5, "user": {"type": "Bot"}, "body": "<!-- cargo-topdown: other -->\nold"},
-            {"id": 6, "user": {"type": "Bot"}, "body": "<!-- cargo-topdown: topdown-report -->\nold"}
+            {"id": 6, "user": {"type": "Bot"},
+             "body": "<!-- cargo-topdown: topdown-report -->\nold"}
         ]"#;
         let listed: Vec<Comment> = pages(json).unwrap();
         assert_eq!(listed.len(), 6);

@@ -1,4 +1,5 @@
-//! `cargo topdown ci`: the steps of the GitHub action, in the order in which `action.yml` runs them.
+//! `cargo topdown ci`: the steps of the GitHub action, in the order in which `action.yml` runs
+//! them.
 //!
 //! A step reads its inputs from the environment, where no shell interprets them, and hands results
 //! on as outputs. The other steps of `action.yml` are commands of this program, or other actions.

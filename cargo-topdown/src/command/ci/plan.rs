@@ -14,7 +14,7 @@ use criterion_topdown::setting::{Setting, SourceChoice};
 use super::github::set_outputs;
 use super::variables::Variables;
 use crate::cli::ColorChoice;
-use crate::command::doctor;
+use crate::diagnosis::Diagnosis;
 use crate::error::{CiError, Error};
 use crate::exit::Exit;
 use crate::report::diagnosis::write_text;
@@ -33,7 +33,7 @@ pub fn run(variables: &Variables) -> Result<Exit, Error> {
         .map_err(|error| CiError::file(temporary, error))?
         .keep();
     let choice = SourceChoice::from_environment().map_err(OpenError::from)?;
-    let diagnosis = doctor::diagnosis(choice);
+    let diagnosis = Diagnosis::of_this_machine(choice);
     let mut text = Vec::new();
     write_text(&mut text, &diagnosis, Look::of_environment())?;
     style::stdout(ColorChoice::Never).write_all(&text)?;

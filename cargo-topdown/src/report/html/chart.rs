@@ -1,5 +1,6 @@
 //! The positions of marks in small charts.
 
+use crate::count::count_of;
 use crate::report::number;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::Interval;
@@ -73,7 +74,7 @@ impl LaunchChart {
                 format!(
                     "{}: {} from {} to {}",
                     s.name,
-                    number::launches(s.values.len()),
+                    count_of(s.values.len(), "launch"),
                     amount(metric, low),
                     amount(metric, high)
                 )

@@ -1,5 +1,6 @@
 //! The history of a benchmark: its runs as dots, its levels as lines, its categories as areas.
 
+use crate::count::count_of;
 use crate::report::number::percent_change;
 use crate::report::trend_text::{date, facts, when};
 use topdown_gate::metric::Metric;
@@ -341,8 +342,7 @@ fn areas(benchmark: &BenchmarkTrend, skipped: usize, x: impl Fn(usize) -> f64) -
 fn describe(benchmark: &BenchmarkTrend, drawn: &str, low: String, high: String) -> String {
     let changes = match benchmark.changes.len() {
         0 => "no change points".to_owned(),
-        1 => "1 change point, listed below".to_owned(),
-        count => format!("{count} change points, listed below"),
+        count => format!("{}, listed below", count_of(count, "change point")),
     };
     format!("{drawn} from {low} to {high}; {changes}")
 }

@@ -130,8 +130,8 @@ const RESTORE: &str = "actions/cache/restore";
 const UPLOAD: &str = "actions/upload-artifact";
 const CACHE: &str = "actions/cache/save";
 
-/// The default branch makes the baseline and shares it; a pull request is compared with it on another
-/// machine. As in `docs/ci/fleet.yml`, with a directory instead of the branch.
+/// The default branch makes the baseline and shares it; a pull request is compared with it on
+/// another machine. As in `docs/ci/fleet.yml`, with a directory instead of the branch.
 #[test]
 fn issue_17_6_every_step_of_the_action_runs() {
     let fleet = tempfile::tempdir().unwrap();

@@ -309,7 +309,8 @@ fn bytecode() -> Box<dyn FnMut()> {
         Stop,
     }
     use Code::*;
-    // n = 2; while n < 300 { d = 2; while d * d < n + 1 { if n % d < 1 { skip } d += 1 } count += 1; n += 1 }
+    // n = 2; while n < 300 { d = 2; while d * d < n + 1 { if n % d < 1 { skip } d += 1 } count +=
+    // 1; n += 1 }
     let program = black_box(vec![
         Push(2),
         Store(0),

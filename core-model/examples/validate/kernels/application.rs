@@ -133,7 +133,8 @@ fn json() -> Box<dyn FnMut()> {
             text.push(',');
         }
         text += &format!(
-            r#"{{"id":{number},"name":"item {number}","tags":["a","b\n","{number}"],"value":{}.5,"ok":true,"none":null}}"#,
+            "{{\"id\":{number},\"name\":\"item {number}\",\"tags\":[\"a\",\"b\\n\",\"{number}\"],\
+             \"value\":{}.5,\"ok\":true,\"none\":null}}",
             number * 37
         );
     }

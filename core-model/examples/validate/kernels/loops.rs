@@ -74,8 +74,8 @@ loops! {
     "loop-cmov-3": "lea rsi, [rax + r9]", "cmp rax, rcx", "cmovb rax, rsi";
     "loop-bits-5": "popcnt rsi, rax", "tzcnt rdi, r8", "bswap r9", "add r10, rsi", "xor r11, rdi";
     "loop-call-4": "call 5f", "jmp 6f", "5:", "add rax, r9", "ret", "6:";
-    "loop-mixed-100": ".rept 20", "add rax, rsi", "xor rdi, rax", "lea r9, [r9 + r10]", "rol r11, 7",
-        "sub r8, r9", ".endr";
+    "loop-mixed-100": ".rept 20", "add rax, rsi", "xor rdi, rax", "lea r9, [r9 + r10]",
+        "rol r11, 7", "sub r8, r9", ".endr";
     "loop-mixed-200": ".rept 25", "mov rsi, [r12 + 64]", "add rax, rsi", "xor rdi, rax",
         "imul r9, r10", "shr r11, 3", "and r8, rdi", "or r10, rsi", "mov [r12 + 192], rdi", ".endr";
 }

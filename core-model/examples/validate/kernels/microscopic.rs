@@ -235,10 +235,11 @@ fn calls() -> Box<dyn FnMut()> {
 macro_rules! functions {
     ($($hundreds:literal)*) => {
         [$(
-            functions!(@ten $hundreds 0), functions!(@ten $hundreds 1), functions!(@ten $hundreds 2),
-            functions!(@ten $hundreds 3), functions!(@ten $hundreds 4), functions!(@ten $hundreds 5),
-            functions!(@ten $hundreds 6), functions!(@ten $hundreds 7), functions!(@ten $hundreds 8),
-            functions!(@ten $hundreds 9),
+            functions!(@ten $hundreds 0), functions!(@ten $hundreds 1),
+            functions!(@ten $hundreds 2), functions!(@ten $hundreds 3),
+            functions!(@ten $hundreds 4), functions!(@ten $hundreds 5),
+            functions!(@ten $hundreds 6), functions!(@ten $hundreds 7),
+            functions!(@ten $hundreds 8), functions!(@ten $hundreds 9),
         )*]
     };
     (@ten $a:literal $b:literal) => {
@@ -247,7 +248,11 @@ macro_rules! functions {
             fn work(value: u64) -> u64 {
                 let mut value = value;
                 for salt in [$a * 1000 + $b * 10 + 1_u64, $a * 77 + $b, $a * 31 + 7] {
-                    if value & 1 == 0 { value = value.wrapping_add(salt) } else { value ^= salt << 3 }
+                    if value & 1 == 0 {
+                        value = value.wrapping_add(salt);
+                    } else {
+                        value ^= salt << 3;
+                    }
                     value = value.rotate_left(5).wrapping_mul(salt | 1);
                 }
                 black_box(value)

@@ -1,0 +1,190 @@
+//! The flags of `cargo bench`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{ColorChoice, OutputArgs};
+use crate::bench_targets::CargoFlags;
+use crate::config::Layer;
+use crate::measure::Request;
+
+/// Flags of `cargo bench` that are handed to it unchanged.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Flags of cargo bench")]
+pub struct CargoBenchArgs {
+    /// Package to run benches for
+    #[arg(short, long, value_name = "SPEC")]
+    pub package: Vec<String>,
+
+    /// Run benches for all packages in the workspace
+    #[arg(long, visible_alias = "all")]
+    pub workspace: bool,
+
+    /// Package to exclude
+    #[arg(long, value_name = "SPEC")]
+    pub exclude: Vec<String>,
+
+    /// Run only this bench target
+    #[arg(long, value_name = "NAME")]
+    pub bench: Vec<String>,
+
+    /// Build only bench targets
+    #[arg(long)]
+    pub benches: bool,
+
+    /// Features to activate, separated by commas or spaces
+    #[arg(short = 'F', long, value_name = "FEATURES")]
+    pub features: Vec<String>,
+
+    /// Activate all features
+    #[arg(long)]
+    pub all_features: bool,
+
+    /// Do not activate the `default` feature
+    #[arg(long)]
+    pub no_default_features: bool,
+
+    /// Build with this profile [default: bench]
+    #[arg(long, value_name = "PROFILE-NAME")]
+    pub profile: Option<String>,
+
+    /// Build for this target triple
+    #[arg(long, value_name = "TRIPLE")]
+    pub target: Option<String>,
+
+    /// Directory for all build output
+    #[arg(long, value_name = "DIRECTORY")]
+    pub target_dir: Option<PathBuf>,
+
+    /// Assert that Cargo.lock will remain unchanged
+    #[arg(long)]
+    pub locked: bool,
+
+    /// Run without accessing the network
+    #[arg(long)]
+    pub offline: bool,
+
+    /// Same as --locked and --offline
+    #[arg(long)]
+    pub frozen: bool,
+
+    /// Number of parallel build jobs
+    #[arg(short, long, value_name = "N")]
+    pub jobs: Option<String>,
+
+    /// Override a cargo configuration value
+    #[arg(long, value_name = "KEY=VALUE|PATH")]
+    pub config: Vec<String>,
+
+    /// Build, but do not run
+    #[arg(long)]
+    pub no_run: bool,
+
+    /// Show what cargo does and what the benches print
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+
+    /// Print only results and errors
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+}
+
+impl CargoBenchArgs {
+    /// A request for the benches that these flags name, all of their benchmarks.
+    pub fn request(
+        &self,
+        settings: Layer,
+        manifest_path: Option<PathBuf>,
+        output: &OutputArgs,
+    ) -> Request {
+        Request {
+            names_targets: !(self.package.is_empty() && self.bench.is_empty()),
+            settings,
+            cargo: self.flags(output.color),
+            manifest_path,
+            quiet: self.quiet,
+            shows_output: self.verbose > 0,
+            ..Request::default()
+        }
+    }
+
+    /// The same as words for cargo.
+    fn flags(&self, color: ColorChoice) -> CargoFlags {
+        let mut common = Vec::new();
+        switches(
+            &mut common,
+            &[
+                (self.locked, "--locked"),
+                (self.offline, "--offline"),
+                (self.frozen, "--frozen"),
+            ],
+        );
+        values(&mut common, "--config", &self.config);
+        let mut build = Vec::new();
+        switches(
+            &mut build,
+            &[
+                (self.workspace, "--workspace"),
+                (self.benches, "--benches"),
+                (self.all_features, "--all-features"),
+                (self.no_default_features, "--no-default-features"),
+                (self.quiet, "--quiet"),
+            ],
+        );
+        values(&mut build, "--package", &self.package);
+        values(&mut build, "--exclude", &self.exclude);
+        values(&mut build, "--bench", &self.bench);
+        values(&mut build, "--features", &self.features);
+        values(&mut build, "--profile", self.profile.as_slice());
+        values(&mut build, "--target", self.target.as_slice());
+        values(&mut build, "--jobs", self.jobs.as_slice());
+        build.extend((0..self.verbose).map(|_| "--verbose".to_owned()));
+        build.extend(["--color".to_owned(), color.name().to_owned()]);
+        CargoFlags {
+            common,
+            build,
+            target_dir: self.target_dir.clone(),
+            profile: self.profile.clone(),
+            target: self.target.clone(),
+        }
+    }
+}
+
+fn switches(words: &mut Vec<String>, switches: &[(bool, &str)]) {
+    let set = switches.iter().filter(|(is_set, _)| *is_set);
+    words.extend(set.map(|(_, switch)| (*switch).to_owned()));
+}
+
+fn values(words: &mut Vec<String>, flag: &str, values: &[String]) {
+    for value in values {
+        words.extend([flag.to_owned(), value.clone()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_of_cargo_bench_are_handed_on() {
+        let flags = CargoBenchArgs {
+            package: vec!["a".to_owned(), "b".to_owned()],
+            features: vec!["x,y".to_owned()],
+            profile: Some("dev".to_owned()),
+            target_dir: Some("t".into()),
+            locked: true,
+            no_default_features: true,
+            verbose: 2,
+            ..CargoBenchArgs::default()
+        };
+        let words = flags.flags(ColorChoice::Always);
+        assert_eq!(words.common, ["--locked"]);
+        assert_eq!(
+            words.build.join(" "),
+            "--no-default-features --package a --package b --features x,y --profile dev \
+             --verbose --verbose --color always"
+        );
+        assert_eq!(words.target_dir, Some("t".into()));
+    }
+}
