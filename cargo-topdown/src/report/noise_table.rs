@@ -89,9 +89,9 @@ pub fn write_table(out: &mut impl Write, report: &NoiseReport, look: Look) -> io
     writeln!(out)?;
     let legend = format!(
         "sd: standard deviation between launches, in percent of the benchmark's slots (time: of \
-         its time). sees: the smallest change that is found with a probability of {:.0} % by {} a \
-         side at alpha {} over {} tests, if the machine does not drift between the sides. -: no \
-         change can be detected.",
+         its time). sees: the smallest change that is found with a probability of {:.0} % by {} \
+         per side at alpha {} over {} tests, if the machine does not drift between the sides. -: \
+         no change can be detected.",
         report.power * 100.0,
         count_of(report.launches, "launch"),
         report.alpha,
