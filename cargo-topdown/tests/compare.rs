@@ -130,6 +130,7 @@ impl Fixture {
             .current_dir(self.path())
             .env_remove("CARGO_TOPDOWN_FAIL_ON")
             .env_remove("COLUMNS")
+            .env("LC_ALL", "C.UTF-8")
             .args(arguments);
         command
     }
@@ -253,7 +254,7 @@ fn json_and_explain_tell_all_of_it() {
     );
     let (code, text) = fixture.compare(&["--explain", "b2"]);
     assert_eq!(code, 100, "{text}");
-    assert!(text.contains("→ regressed"), "{text}");
+    assert!(text.contains("→  regressed"), "{text}");
     let (code, text) = fixture.compare(&["--explain", "group"]);
     assert_eq!(code, 2, "{text}");
     assert!(text.contains("suite::bench::group/b5"), "{text}");
