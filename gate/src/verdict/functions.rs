@@ -202,26 +202,26 @@ mod tests {
             let change = changes.iter().find(named).unwrap();
             change.called_from.as_ref().map(ToString::to_string)
         };
-        let changes = changes(&side(0), &side(100));
-        assert_eq!(changes[0].name.as_deref(), Some("memcpy"));
+        let found = changes(&side(0), &side(100));
+        assert_eq!(found[0].name.as_deref(), Some("memcpy"));
         assert_eq!(
-            line_of(&changes, "memcpy").as_deref(),
+            line_of(&found, "memcpy").as_deref(),
             Some("src/parse.rs:40")
         );
-        let number = line_of(&changes, "suite::parse::number");
+        let number = line_of(&found, "suite::parse::number");
         assert_eq!(number.as_deref(), Some("src/parse.rs:13"));
         // A line of a library is of no use: the line that calls the library counts.
         let mut after = side(100);
         let paths = &mut after.call_paths.as_mut().unwrap().paths;
         paths[2].called_at.as_mut().unwrap().in_workspace = false;
-        let changes = changes(&side(0), &after);
+        let found = changes(&side(0), &after);
         assert_eq!(
-            line_of(&changes, "memcpy").as_deref(),
+            line_of(&found, "memcpy").as_deref(),
             Some("src/parse.rs:12")
         );
         after.call_paths = None;
-        let changes = changes(&side(0), &after);
-        assert_eq!(line_of(&changes, "memcpy"), None);
+        let found = changes(&side(0), &after);
+        assert_eq!(line_of(&found, "memcpy"), None);
     }
 
     /// Functions of the executable with this many backend-bound slots per iteration; the others
