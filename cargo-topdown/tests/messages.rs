@@ -85,8 +85,8 @@ impl Repository {
     }
 }
 
-/// Each message at both widths. None has to be broken again by the terminal, unless a word is longer
-/// than a line.
+/// Each message at both widths. None has to be broken again by the terminal, unless a word is
+/// longer than a line.
 fn at_both_widths(commands: &[&[&str]]) -> String {
     let repository = Repository::new();
     let mut all = String::new();

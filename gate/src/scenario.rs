@@ -252,7 +252,8 @@ pub fn with_functions(
 /// A modelled benchmark whose functions have all kinds of names.
 pub fn with_some_functions(name: &str) -> Benchmark {
     let very_long = "<core::iter::adapters::filter_map::FilterMap<\
-        core::slice::iter::Iter<suite::record::Record>, suite::parse::{{closure}}> as core::iter::traits::iterator::Iterator>::next";
+        core::slice::iter::Iter<suite::record::Record>, suite::parse::{{closure}}> as \
+        core::iter::traits::iterator::Iterator>::next";
     with_functions(
         modelled(name, Planted::default()),
         &[

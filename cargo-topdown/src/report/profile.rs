@@ -235,7 +235,8 @@ mod tests {
                         "type": { "const": "sampled" },
                         "name": { "type": "string" },
                         "unit": { "enum": [
-                            "none", "nanoseconds", "microseconds", "milliseconds", "seconds", "bytes"
+                            "none", "nanoseconds", "microseconds", "milliseconds",
+                            "seconds", "bytes"
                         ] },
                         "startValue": { "type": "number" },
                         "endValue": { "type": "number" },

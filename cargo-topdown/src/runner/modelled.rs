@@ -6,9 +6,9 @@
 //! does not depend on the clock, and two launches that execute the same instructions at the same
 //! addresses agree bit for bit. While they do, further launches would say nothing new.
 //!
-//! Each benchmark is modelled in a process of its own. In one process, what earlier benchmarks leave
-//! in the allocator decides where the data of later ones lies, and so do benchmarks that are added,
-//! removed or slower: their slots would change although their code did not.
+//! Each benchmark is modelled in a process of its own. In one process, what earlier benchmarks
+//! leave in the allocator decides where the data of later ones lies: if one is added, removed or
+//! changed, the slots of others would change although their code did not.
 //!
 //! If the model was requested, a bench target that cannot be launched on it has failed. If it is
 //! the fallback (`auto`, on a machine without usable counters), the target keeps its time, with the

@@ -1,7 +1,7 @@
 //! Flame graphs of slots: the functions on each call path as boxes below their callers.
 //!
-//! The drawing is our own. `inferno`, the library for flame graphs, draws one number per path in one
-//! colour, and its search and zoom are a script inside an SVG with handlers as attributes, which
+//! The drawing is our own. `inferno`, the library for flame graphs, draws one number per path in
+//! one colour, and its search and zoom are a script inside an SVG with handlers as attributes, which
 //! neither the page's policy nor its light and dark colours reach. Here each box has its four
 //! categories, and the page's own script lays the boxes out again for one of them.
 
@@ -270,7 +270,8 @@ mod tests {
             const figure = document.querySelector(".flame");
             const boxes = [...figure.querySelectorAll("li")];
             const form = figure.querySelector("form");
-            const widths = () => boxes.map((box) => box.hidden ? "" : parseFloat(box.style.width).toFixed(1));
+            const width = (box) => box.hidden ? "" : parseFloat(box.style.width).toFixed(1);
+            const widths = () => boxes.map(width);
             const press = (key) => document.activeElement.dispatchEvent(
               new KeyboardEvent("keydown", { key, bubbles: true }));
             const all = widths();
@@ -280,7 +281,8 @@ mod tests {
             const callee = boxes.indexOf(document.activeElement);
             press("ArrowUp");
             press("ArrowRight");
-            const neighbour = document.activeElement.hidden ? -1 : boxes.indexOf(document.activeElement);
+            const active = document.activeElement;
+            const neighbour = active.hidden ? -1 : boxes.indexOf(active);
             press("Escape");
             const back = widths();
             form.elements.category.value = "2";
