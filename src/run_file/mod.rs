@@ -5,10 +5,10 @@
 //! and `run.json` is renamed into place last, so a reader sees either the complete run or the
 //! previous one. `docs/run-file.md` describes both files for other programs.
 
-#[cfg(feature = "run_file")]
 mod call_paths;
 #[cfg(feature = "run_file")]
 mod code_columns;
+#[cfg(feature = "run_file")]
 mod columns;
 #[cfg(feature = "run_file")]
 mod error;
