@@ -11,7 +11,7 @@ for (const figure of document.querySelectorAll(".flame")) {
     differences: numbers(element.dataset.differences),
     title: element.title,
   }));
-  const changes = [0.2, 2, 10];
+  const changes = numbers(figure.querySelector("[data-least-changes]")?.dataset.leastChanges);
   let zoomed = -1;
   const of = (values, category) => category === "all" ? values.reduce((a, b) => a + b, 0) : values[category];
   const isWithin = (index, box) => {

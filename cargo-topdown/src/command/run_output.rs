@@ -8,11 +8,11 @@ use anstream::ColorChoice;
 use criterion_topdown::run_file::{self, Run, write_run_without_samples};
 use topdown_gate::trend::Trend;
 
+use crate::comparing::output::commit_pages;
 use crate::error::Error;
-use crate::measure::build_identity;
 use crate::report::event_table::write_event_table;
 use crate::report::function_table::write_function_table;
-use crate::report::html::{self, CommitPages};
+use crate::report::html;
 use crate::report::profile::ProfileFormat;
 use crate::report::request::{FileFormat, ReportError, ReportRequest};
 use crate::report::run_table::write_run_table;
@@ -100,7 +100,7 @@ pub fn write_page(
     label: &str,
     history: Option<&Trend>,
 ) -> Result<(), Error> {
-    let commits = build_identity::origin().and_then(|origin| CommitPages::of_remote(&origin));
+    let commits = commit_pages();
     let write = || {
         let mut out = BufWriter::new(File::create(path)?);
         html::write_run(run, label, history, commits.as_ref(), &mut out)?;

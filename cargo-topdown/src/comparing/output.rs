@@ -17,6 +17,11 @@ use crate::report::request::{Compared, ReportRequest};
 use crate::report::style::{self, Look};
 use crate::terminal::stdout_for_programs;
 
+/// Returns where the commits of the repository around the current directory have pages.
+pub fn commit_pages() -> Option<CommitPages> {
+    CommitPages::of_remote(&build_identity::origin()?)
+}
+
 /// The two runs of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Sides<'a> {
@@ -56,10 +61,9 @@ impl Output<'_> {
     /// # Errors
     /// Returns an error if one cannot be written.
     pub fn write_reports(self, comparison: &Comparison, sides: Sides<'_>) -> Result<(), Error> {
-        if self.reports.is_empty() {
-            return Ok(());
-        }
-        let commits = build_identity::origin().and_then(|origin| CommitPages::of_remote(&origin));
+        // Only a page shows them, like the history.
+        let has_page = self.reports.iter().any(ReportRequest::shows_history);
+        let commits = has_page.then(commit_pages).flatten();
         for report in self.reports {
             report.write(&Compared {
                 comparison,

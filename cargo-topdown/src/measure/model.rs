@@ -26,7 +26,7 @@ impl Session {
             return Ok(());
         }
         let launcher = self.fixed_addresses();
-        let wanted = self.processes(wanted, &launcher)?;
+        let wanted = self.processes(&wanted, &launcher)?;
         let few = modelled::on_the_model(&wanted, launches);
         let mut outcome = self.launch(&few, &launcher)?;
         let disagreeing = modelled::disagreeing(&outcome);
@@ -53,36 +53,28 @@ impl Session {
         Ok(())
     }
 
-    /// Returns what to launch: each benchmark alone, but all benchmarks of a target together if
-    /// reaching one of them takes longer than modelling it may.
+    /// Returns the processes in which to model `targets`.
     fn processes(
         &self,
-        targets: Vec<BenchTarget>,
+        targets: &[BenchTarget],
         launcher: &Launcher,
     ) -> Result<Vec<BenchTarget>, MeasureError> {
         let mut processes = Vec::new();
         for target in targets {
             let begun_at = Instant::now();
-            let listed = launcher.list(&target);
-            let took = begun_at.elapsed();
-            let alone = match listed {
-                Ok(_) => took <= target.settings.model_budget,
-                Err(LaunchError::Interrupted) => return Err(MeasureError::Interrupted),
-                // The launch that follows fails as well, and is reported once.
-                Err(_) => false,
-            };
-            if alone {
-                processes.extend(modelled::one_by_one(&target));
-                continue;
+            if let Err(LaunchError::Interrupted) = launcher.list(target) {
+                return Err(MeasureError::Interrupted);
             }
-            if took > target.settings.model_budget && !self.request.quiet {
+            // If it failed otherwise, so will the launches that follow, which report it.
+            let set_up = begun_at.elapsed();
+            processes.extend(modelled::processes(target, set_up));
+            if set_up > modelled::LONGEST_SET_UP && !self.request.quiet {
                 tell!(
-                    "note: `{target}` takes {:.1} s before its first benchmark, so they are \
+                    "note: `{target}` takes {:.0} s to reach its first benchmark, so they are \
                      modelled in one process, and where their data lies depends on those before",
-                    took.as_secs_f64()
+                    set_up.as_secs_f64()
                 );
             }
-            processes.push(target);
         }
         Ok(processes)
     }

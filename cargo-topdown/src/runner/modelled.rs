@@ -36,6 +36,11 @@ pub const CAN_TRACE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"
 /// How many launches must agree.
 pub const LAUNCHES_THAT_AGREE: u32 = 2;
 
+/// A target that takes longer to reach its first benchmark is modelled in one process. This is the
+/// one thing that a clock decides, since a set-up is not traced. So the limit is far from what
+/// set-ups usually take, on a busy machine too: two runs on different sides of it would differ.
+pub const LONGEST_SET_UP: Duration = Duration::from_secs(5);
+
 /// criterion ends a modelled benchmark after ten times the budget, but not before this. The limit
 /// also applies to benchmarks with a measurement of their own.
 const LEAST_TIME_LIMIT: Duration = Duration::from_secs(20);
@@ -76,8 +81,12 @@ pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     .collect()
 }
 
-/// Returns a target for each benchmark of `target`, so that each is launched alone.
-pub fn one_by_one(target: &BenchTarget) -> Vec<BenchTarget> {
+/// Returns the processes in which to model `target`, which takes `set_up` to reach its first
+/// benchmark: one for each benchmark, unless that takes too long.
+pub fn processes(target: &BenchTarget, set_up: Duration) -> Vec<BenchTarget> {
+    if set_up > LONGEST_SET_UP {
+        return vec![target.clone()];
+    }
     let names = target.benchmarks.iter().flatten();
     let alone = |name: &String| BenchTarget {
         benchmarks: Some(vec![name.clone()]),
@@ -403,6 +412,20 @@ mod tests {
         }
         both.benchmarks.remove(0);
         assert!(wanted(&[target(SourceChoice::Model)], &both).is_empty());
+    }
+
+    #[test]
+    fn each_benchmark_has_a_process_unless_the_set_up_takes_too_long() {
+        let target = BenchTarget {
+            benchmarks: Some(vec!["a".to_owned(), "b".to_owned()]),
+            ..target(SourceChoice::Model)
+        };
+        let names = |set_up| -> Vec<_> {
+            let processes = processes(&target, set_up).into_iter();
+            processes.map(|t| t.benchmarks.unwrap().join(" ")).collect()
+        };
+        assert_eq!(names(LONGEST_SET_UP), ["a", "b"]);
+        assert_eq!(names(LONGEST_SET_UP + Duration::from_nanos(1)), ["a b"]);
     }
 
     #[test]

@@ -72,10 +72,10 @@ classes_of! {
         Incsspq Popf Pushf Rdfsbase Rdgsbase Rdpid Rdpkru Rdsspd Rdsspq Std Vzeroall Wrfsbase
         Wrgsbase Wrpkru Xabort Xbegin Xend Xgetbv Xlatb Xrstor Xrstor64 Xsave Xsave64 Xsavec
         Xsavec64 Xsaveopt Xsaveopt64 Xtest Pushfq Popfq;
-    VecMove: Movd Vmovd Vmovw Lddqu Movapd Movaps Movdqa Movdqu Movntdq Movntdqa Movnti Movntpd Movntps Movntq
-        Movq Movss Movupd Movups Vlddqu Vmovapd Vmovaps Vmovdqa Vmovdqa32 Vmovdqa64 Vmovdqu Vmovdqu16
-        Vmovdqu32 Vmovdqu64 Vmovdqu8 Vmovntdq Vmovntdqa Vmovntpd Vmovntps Vmovq Vmovsd Vmovss
-        Vmovupd Vmovups;
+    VecMove: Movd Vmovd Vmovw Lddqu Movapd Movaps Movdqa Movdqu Movntdq Movntdqa Movnti Movntpd
+        Movntps Movntq Movq Movss Movupd Movups Vlddqu Vmovapd Vmovaps Vmovdqa Vmovdqa32 Vmovdqa64
+        Vmovdqu Vmovdqu16 Vmovdqu32 Vmovdqu64 Vmovdqu8 Vmovntdq Vmovntdqa Vmovntpd Vmovntps Vmovq
+        Vmovsd Vmovss Vmovupd Vmovups;
     VecLogic: Andnpd Andnps Andpd Andps Orpd Orps Pand Pandn Por Pxor Vandnpd Vandnps Vandpd
         Vandps Vorpd Vorps Vpand Vpandd Vpandn Vpandnd Vpandnq Vpandq Vpor Vpord Vporq Vpternlogd
         Vpternlogq Vpxor Vpxord Vpxorq Vxorpd Vxorps Xorpd Xorps;

@@ -32,7 +32,7 @@ pub fn run(variables: &Variables) -> Exit {
     Exit::Success
 }
 
-/// Why there is no comment. Nothing of a comparison is quoted.
+/// Why no comment was posted. Never quotes the comparison, which the pull request's code wrote.
 #[derive(Debug, Error, PartialEq, Eq)]
 enum NoComment {
     #[error("`{0}` is not set; `cargo topdown ci` runs in the steps of action.yml only")]

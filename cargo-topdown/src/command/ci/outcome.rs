@@ -1,4 +1,4 @@
-//! How a run ended, in a word for later steps, and in the summary where there is no report.
+//! How a run ended: one word for later steps, and a summary where no report was written.
 
 use std::fmt;
 
@@ -106,8 +106,9 @@ impl Outcome {
             Ok(code) if code == Exit::Interrupted.code() => Ending::Interrupted,
             _ => Ending::Crashed,
         };
-        // What becomes the baseline cannot fail for want of one: the first run, or the first one on
-        // a new machine or compiler. On a pull request the same is a failure: no data never passes.
+        // A run that becomes the baseline does not fail because there is none yet: it is the first,
+        // or the first on a new machine or compiler. On a pull request the same is a failure: no
+        // data never passes.
         let becomes_baseline = ending == Ending::NotComparable && last == Last::Compare && saves;
         Outcome {
             ending,

@@ -81,7 +81,7 @@ impl Plan {
                 });
             }
         };
-        // Half of such a run's launches were taken beside the other side's: it is no baseline.
+        // The launches of such a run alternated with the base's, so it cannot serve as a baseline.
         let save = save && variables.some("INPUT_AGAINST").is_none();
         let baselines = match variables.some("INPUT_BASELINES") {
             Some(path) => PathBuf::from(path),

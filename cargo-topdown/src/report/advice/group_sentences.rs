@@ -35,7 +35,7 @@ pub enum ShownBy {
 const PER_1000: &str = "per 1000 instructions";
 /// Rates of what a cache supplied, which are misses of the one before it.
 pub const HITS: [&str; 2] = ["l2_load_hits", "fills_from_l3"];
-/// Percentages of a group that are no parts, but the whole.
+/// Percentages of a group that describe the whole node, not a part of it.
 pub const WHOLES: [&str; 3] = ["backend_bound", "retiring", "nothing_executed"];
 
 /// Metrics of bytes read from memory per instruction.

@@ -8,8 +8,8 @@ use crate::explained::MUCH_RETIRING;
 pub const CORE_BOUND: Node = Node::Part(Part::CoreBound);
 
 /// What breaks chains.
-pub const INDEPENDENT: &str = "break chains of dependent operations (independent accumulators), and \
-                           replace divisions and square roots";
+pub const INDEPENDENT: &str = "break chains of dependent operations (independent accumulators), \
+     and replace divisions and square roots";
 
 /// A sentence about the slots of a node.
 pub struct NodeRow {

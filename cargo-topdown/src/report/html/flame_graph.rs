@@ -1,12 +1,12 @@
 //! Flame graphs of slots: the functions on each call path as boxes below their callers.
 //!
 //! The drawing is our own. `inferno`, the library for flame graphs, draws one number per path in
-//! one colour, and its search and zoom are a script inside an SVG with handlers as attributes, which
-//! neither the page's policy nor its light and dark colours reach. Here each box has its four
-//! categories, and the page's own script lays the boxes out again for one of them.
+//! one colour. Its search and zoom are a script inside an SVG with handlers as attributes, which the
+//! page's policy forbids, and its colours are fixed. Here each box has its four categories, and the
+//! page's own script lays the boxes out again for one of them.
 
 use criterion_topdown::category::{Category, PerCategory};
-use criterion_topdown::run_file::{Benchmark, CallPaths};
+use criterion_topdown::run_file::Benchmark;
 use topdown_gate::path_changes::{PathChange, path_changes};
 
 use super::style_of;
@@ -16,14 +16,15 @@ use crate::report::number::{percent, percent_change, slots};
 /// Narrower boxes, as a fraction of the graph, are left out.
 const LEAST_WIDTH: f64 = 0.002;
 
-/// A path grew or shrank if its difference is at least this fraction of the baseline's slots. From
-/// each of the others on, the colour is stronger.
-const LEAST_CHANGES: [f64; 3] = [0.002, 0.02, 0.1];
+/// A path grew or shrank if its difference is at least this many percent of the baseline's slots.
+/// From each of the others on, the colour is stronger.
+const LEAST_CHANGES_PERCENT: [f64; 3] = [0.2, 2.0, 10.0];
 
 /// The flame graph of a run, or of the difference between two.
 pub struct FlameGraph {
     pub caption: String,
-    pub is_difference: bool,
+    /// From how many percent on a difference has each colour; `None` for a single run.
+    pub least_changes_percent: Option<[f64; 3]>,
     /// The number of boxes on the longest path.
     pub depth: usize,
     pub categories: Vec<CategoryChoice>,
@@ -71,13 +72,13 @@ impl FlameGraph {
 
     /// Returns the graph of the candidate's paths, coloured by the difference to the baseline.
     pub fn of_difference(runs: [Option<&Benchmark>; 2]) -> Option<FlameGraph> {
-        let paths = |run: Option<&'_ Benchmark>| -> Option<CallPaths> { run?.call_paths.clone() };
-        let (before, after) = (paths(runs[0])?, paths(runs[1])?);
+        let before = runs[0]?.call_paths.as_ref()?;
+        let after = runs[1]?.call_paths.as_ref()?;
         let was = before.total().slots() as f64 / before.iterations as f64;
         let caption = "Differential flame graph: as wide as the candidate's slots, coloured where \
                        a call path has more slots than in the baseline or fewer"
             .to_owned();
-        FlameGraph::new(caption, &path_changes(&before, &after), Some(was))
+        FlameGraph::new(caption, &path_changes(before, after), Some(was))
     }
 
     /// Lays out `paths`; `was` is the baseline's slots per iteration.
@@ -89,7 +90,7 @@ impl FlameGraph {
         }
         let mut graph = FlameGraph {
             caption,
-            is_difference: was.is_some(),
+            least_changes_percent: was.map(|_| LEAST_CHANGES_PERCENT),
             depth: 0,
             categories: Category::ALL
                 .into_iter()
@@ -153,7 +154,7 @@ impl FlameBox {
         if let Some(was) = was {
             let change = path.difference.sum() / was;
             title += &format!("; {} of the baseline's slots", percent_change(change));
-            style = change_class(change);
+            style = change_class(100.0 * change);
             differences = numbers(path.difference.map(|slots| 100.0 * slots / was));
         }
         let mut end = 0.0;
@@ -178,9 +179,10 @@ impl FlameBox {
 }
 
 /// `grew-1` to `shrank-3`, or nothing.
-fn change_class(change: f64) -> String {
-    let strength = LEAST_CHANGES.iter().filter(|least| change.abs() >= **least);
-    match (strength.count(), change > 0.0) {
+fn change_class(percent: f64) -> String {
+    let reached = LEAST_CHANGES_PERCENT.iter();
+    let reached = reached.filter(|least| percent.abs() >= **least);
+    match (reached.count(), percent > 0.0) {
         (0, _) => String::new(),
         (strength, true) => format!("grew-{strength}"),
         (strength, false) => format!("shrank-{strength}"),
