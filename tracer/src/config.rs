@@ -1,5 +1,7 @@
 //! The configuration of a tracer.
 
+use crate::error::OpenError;
+
 /// How much a tracer can hold. Memory is reserved at once but used only as needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -18,5 +20,32 @@ impl Default for Config {
             static_instructions: 512 * 1024,
             buffer_bytes: 256 * 1024,
         }
+    }
+}
+
+impl Config {
+    pub(crate) fn check(&self) -> Result<(), OpenError> {
+        const SMALLEST_BUFFER: usize = 64 * 1024;
+        const LARGEST_BUFFER: usize = 8 * 1024 * 1024;
+        const SMALLEST_CODE: usize = 1024;
+        // Code, context and tables stay within reach of 32-bit distances.
+        const LARGEST_CODE: usize = 16 * 1024 * 1024;
+        if !self.buffer_bytes.is_power_of_two()
+            || !(SMALLEST_BUFFER..=LARGEST_BUFFER).contains(&self.buffer_bytes)
+        {
+            return Err(OpenError::Config {
+                field: "buffer_bytes",
+                value: self.buffer_bytes,
+                allowed: "a power of two from 64 KiB to 8 MiB",
+            });
+        }
+        if !(SMALLEST_CODE..=LARGEST_CODE).contains(&self.static_instructions) {
+            return Err(OpenError::Config {
+                field: "static_instructions",
+                value: self.static_instructions,
+                allowed: "1024 to 16 Mi",
+            });
+        }
+        Ok(())
     }
 }

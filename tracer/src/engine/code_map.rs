@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::trust::LastingObjects;
+use super::lasting_objects::LastingObjects;
 use crate::maps::{self, Entry, Owner};
 
 /// Executable memory without gaps.
@@ -10,7 +10,7 @@ use crate::maps::{self, Entry, Owner};
 pub(crate) struct CodeRange {
     pub start: u64,
     pub end: u64,
-    /// Whether it stays for the life of the process: see [`trust`](super::trust).
+    /// Whether it stays for the life of the process: see [`lasting_objects`](super::lasting_objects).
     pub lasts: bool,
     /// Whether it may have changed since it was looked up.
     is_stale: bool,

@@ -235,7 +235,8 @@ fn release(traced: Traced) {
 /// Returns whether trusted code can still be trusted after a handler has run.
 fn nothing_has_changed(traced: Traced) -> bool {
     with_front(Front::step_in);
-    let others = OthersThatChangeMemory::ask(&mut OtherThreadsWatch::default());
+    let mut threads = OtherThreadsWatch::default();
+    let others = OthersThatChangeMemory::ask(&mut threads, other_signals_are_caught);
     others != OthersThatChangeMemory::Somebody && traced.trusted_code_is_intact()
 }
 

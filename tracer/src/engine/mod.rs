@@ -1,7 +1,7 @@
 //! The engine: a binary translator in the traced thread.
 //!
 //! Control flow: [`Engine::attach`] returns through [`entry`] into translated code. That code comes
-//! back to [`entry`] whenever it cannot continue, and [`State::serve`] decides: translate
+//! back to [`entry`] whenever it cannot continue, and [`state`] decides: translate
 //! ([`translator`]), link, hand over the buffer, or leave. [`Engine::detach`] is where the
 //! translator lets go.
 
@@ -16,11 +16,13 @@ mod exit;
 mod fault;
 mod handlers;
 mod indirect;
+mod lasting_objects;
 mod machine;
 mod memory;
 mod other_threads;
 mod plan;
 mod source;
+mod state;
 mod status;
 mod system_call;
 mod trace_buffer;
@@ -32,23 +34,20 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use self::context::{Context, DEFAULT_MXCSR, RANDOM_MULTIPLIER, Request};
-use self::emit::BLOCK_TAG;
+use self::context::{Context, DEFAULT_MXCSR, RANDOM_MULTIPLIER};
 use self::fault::Traced;
 use self::machine::RestartableSequence;
 use self::memory::{Mapping, Protection};
 use self::other_threads::OtherThreadsWatch;
+use self::state::{State, dispatch};
 use self::status::Status;
-use self::system_call::{Policy, Wakes, policy};
+use self::system_call::Wakes;
 use self::trace_buffer::TraceBuffer;
 use self::translator::Translator;
-use self::trust::OthersThatChangeMemory;
 use crate::CONSUMER_STACK_BYTES;
-use crate::block::BlockId;
 use crate::config::Config;
 use crate::consumer::{Consumer, End};
 use crate::error::{AttachError, OpenError, TraceError};
-use crate::fixed_values;
 
 /// The part of the stack for the engine itself.
 const ENGINE_STACK_BYTES: usize = 256 * 1024;
@@ -67,29 +66,9 @@ pub(crate) struct Engine<C: Consumer> {
     owned: PhantomData<State<C>>,
 }
 
-/// Everything that the engine knows.
-struct State<C> {
-    status: Status,
-    translator: Translator,
-    buffer: TraceBuffer,
-    /// Whether a thread was started that may not have left the translated code yet.
-    code_is_shared: bool,
-    restartable: Option<RestartableSequence>,
-    /// The signal whose handlers are not intercepted until the next request.
-    suspended: Option<i32>,
-    /// Whether to verify trusted code at the next request.
-    trust_is_due: bool,
-    /// What the system call before the next request did to other threads.
-    wakes: Wakes,
-    other_threads: OtherThreadsWatch,
-    _stack: Mapping,
-    _vector_state: Mapping,
-    consumer: C,
-}
-
 impl<C: Consumer> Engine<C> {
     pub(crate) fn open(config: Config, consumer: C) -> Result<Engine<C>, OpenError> {
-        check(&config)?;
+        config.check()?;
         if machine::has_shadow_stack() {
             return Err(OpenError::ShadowStack);
         }
@@ -307,278 +286,4 @@ impl<C: Consumer> Drop for Engine<C> {
             state.translator.keep_code_for_ever();
         }
     }
-}
-
-fn check(config: &Config) -> Result<(), OpenError> {
-    const SMALLEST_BUFFER: usize = 64 * 1024;
-    const LARGEST_BUFFER: usize = 8 * 1024 * 1024;
-    const SMALLEST_CODE: usize = 1024;
-    // Code, context and tables stay within reach of 32-bit distances.
-    const LARGEST_CODE: usize = 16 * 1024 * 1024;
-    if !config.buffer_bytes.is_power_of_two()
-        || !(SMALLEST_BUFFER..=LARGEST_BUFFER).contains(&config.buffer_bytes)
-    {
-        return Err(OpenError::Config {
-            field: "buffer_bytes",
-            value: config.buffer_bytes,
-            allowed: "a power of two from 64 KiB to 8 MiB",
-        });
-    }
-    if !(SMALLEST_CODE..=LARGEST_CODE).contains(&config.static_instructions) {
-        return Err(OpenError::Config {
-            field: "static_instructions",
-            value: config.static_instructions,
-            allowed: "1024 to 16 Mi",
-        });
-    }
-    Ok(())
-}
-
-/// The index of rax in [`Context::registers`].
-const RAX: usize = 0;
-
-/// Called by [`entry::serve`] on the engine's stack.
-unsafe extern "C" fn dispatch<C: Consumer>(context: *mut Context) {
-    handlers::engine_begins();
-    // SAFETY: the context was made by `Engine::open`, which stored the state's address in it. The
-    // thread is in translated code, so nothing else refers to either.
-    let (context, state) = unsafe {
-        let context = &mut *context;
-        let state =
-            &mut *std::ptr::with_exposed_provenance_mut::<State<C>>(context.engine as usize);
-        (context, state)
-    };
-    state.serve(context);
-    handlers::engine_ends();
-}
-
-impl<C: Consumer> State<C> {
-    /// Determines where the thread continues.
-    fn serve(&mut self, context: &mut Context) {
-        if let Some(signal) = self.suspended.take() {
-            handlers::resume(signal);
-        }
-        if self.status != Status::Running {
-            // Ended in a signal handler: no more recording.
-            context.trace_pointer = self.buffer.start();
-            context.next = self.original_address(context);
-            return;
-        }
-        self.translator.forget_what_is_not_trusted();
-        let wakes = std::mem::replace(&mut self.wakes, Wakes::Nobody);
-        let is_due = std::mem::take(&mut self.trust_is_due);
-        if is_due && self.others_may_run_after(wakes, context.registers[RAX]) {
-            self.translator.trust(false);
-        } else if is_due && !self.translator.trusted_code_is_intact() {
-            // Changed by the system call. Until then, the code was as translated.
-            self.translator.forget();
-        }
-        match request(context) {
-            Request::Enter => self.go_to(context, context.target, |_, _| {}),
-            Request::Direct => {
-                let exit = self.translator.direct_exit(context.exit);
-                self.go_to(context, exit.target, |translator, id| {
-                    translator.link(exit, id);
-                });
-            }
-            Request::Indirect => self.go_to(context, context.target, |translator, id| {
-                translator.link_indirect(id);
-            }),
-            Request::Drain => {
-                self.drain(context);
-                if !self.consumer.keep_tracing() {
-                    self.leave(context, Ok(End::Consumer));
-                }
-            }
-            Request::SystemCall => self.system_call(context),
-            Request::Changed => {
-                let ip = self.translator.direct_exit(context.exit).target;
-                let consumer = &mut self.consumer;
-                let block = self.translator.changed_block_at(ip, |blocks, id| {
-                    consumer.translated(&blocks.block(id));
-                });
-                self.go_on_in(context, block);
-            }
-        }
-    }
-
-    fn go_to(
-        &mut self,
-        context: &mut Context,
-        target: u64,
-        link: impl FnOnce(&mut Translator, BlockId),
-    ) {
-        if target == entry::detach as *const () as u64 {
-            self.drain(context);
-            let is_intact =
-                !self.translator.is_trusting() || self.translator.trusted_code_is_intact();
-            let end = is_intact.then_some(End::Detach);
-            self.leave(context, end.ok_or(TraceError::CodeChanged));
-            context.next = target;
-            return;
-        }
-        let consumer = &mut self.consumer;
-        let block = self.translator.block_at(target, |blocks, id| {
-            consumer.translated(&blocks.block(id));
-        });
-        if let Ok(id) = block {
-            link(&mut self.translator, id);
-        }
-        self.go_on_in(context, block);
-    }
-
-    fn go_on_in(&mut self, context: &mut Context, block: Result<BlockId, TraceError>) {
-        match block {
-            Ok(id) => context.next = self.translator.blocks().record(id).entry,
-            Err(error) => self.leave(context, Err(error)),
-        }
-    }
-
-    /// Lets the thread continue natively with what it was about to do.
-    fn leave(&mut self, context: &mut Context, result: Result<End, TraceError>) {
-        self.status = Status::Ended(result);
-        handlers::end();
-        context.next = self.original_address(context);
-    }
-
-    /// Returns the program's address at which the thread is stopped.
-    fn original_address(&self, context: &Context) -> u64 {
-        match request(context) {
-            Request::Enter | Request::Indirect => context.target,
-            Request::Direct | Request::Changed => self.translator.direct_exit(context.exit).target,
-            Request::Drain => self.end_of(BlockId(context.exit)),
-            Request::SystemCall => {
-                self.end_of(self.translator.system_call_exit(context.exit).block)
-            }
-        }
-    }
-
-    /// Returns the address of the block's branch, which is not executed yet, or the address after
-    /// its last instruction.
-    fn end_of(&self, id: BlockId) -> u64 {
-        let blocks = self.translator.blocks();
-        let block = blocks.block(id);
-        if blocks.record(id).ends_with_branch {
-            block.last().decoded.ip()
-        } else {
-            block.end_ip()
-        }
-    }
-
-    /// Hands the buffer to the consumer and empties it.
-    fn drain(&mut self, context: &mut Context) {
-        // SAFETY: the trace pointer moves only past complete blocks, and the thread is in the
-        // engine.
-        let written = unsafe { self.buffer.written(context.trace_pointer) };
-        let blocks = self.translator.blocks();
-        let mut rest = written;
-        while let [first, values @ ..] = rest {
-            let block = blocks.block(BlockId(*first as u32 & !BLOCK_TAG));
-            let (addresses, next) = values.split_at(block.recorded_values);
-            self.consumer.block(&block, addresses);
-            rest = next;
-        }
-        context.trace_pointer = self.buffer.start();
-    }
-
-    fn system_call(&mut self, context: &mut Context) {
-        const RDX: usize = 2;
-        const RSI: usize = 6;
-        const RDI: usize = 7;
-        const R10: usize = 10;
-        let exit = self.translator.system_call_exit(context.exit);
-        let registers = &context.registers;
-        let number = registers[RAX];
-        let arguments = [RDI, RSI, RDX, R10].map(|register| registers[register]);
-        match policy(number, arguments) {
-            Policy::Perform => context.next = exit.perform,
-            Policy::MayChangeCode if self.translator.is_trusting() => {
-                self.trust_is_due = true;
-                context.next = exit.unlinked;
-            }
-            Policy::WakesThreads(wakes) if self.translator.is_trusting() => {
-                self.wakes = wakes;
-                self.trust_is_due = true;
-                context.next = exit.unlinked;
-            }
-            Policy::MayChangeCode | Policy::WakesThreads(_) => context.next = exit.perform,
-            Policy::LetsOthersChangeCode => {
-                self.translator.never_trust_again();
-                context.next = exit.unlinked;
-            }
-            Policy::Split { shares_memory } => {
-                if shares_memory {
-                    self.code_is_shared = true;
-                    self.translator.trust(false);
-                }
-                self.trust_is_due = self.translator.is_trusting();
-                context.next = exit.split;
-            }
-            Policy::Changes { start, end } if self.translator.knows_code_in(start, end) => {
-                self.translator.doubt(start, end);
-                context.next = exit.unlinked;
-            }
-            Policy::Changes { .. } => context.next = exit.perform,
-            Policy::SetsHandler { signal } => {
-                handlers::suspend(signal);
-                self.suspended = Some(signal);
-                // A handler may run before it is intercepted again.
-                self.trust_is_due = self.translator.is_trusting();
-                context.next = exit.unlinked;
-            }
-            Policy::GivesRandomNumbers if fixed_values::are_fixed() => {
-                let [buffer, bytes, flags, _] = arguments;
-                // SAFETY: the program is about to make this very call.
-                let written = unsafe { fixed_values::getrandom(buffer, bytes, flags) };
-                context.registers[RAX] = written;
-                context.next = exit.performed();
-            }
-            Policy::GivesRandomNumbers => context.next = exit.perform,
-            Policy::Refuse => {
-                let ip = self.end_of(exit.block);
-                self.leave(context, Err(TraceError::SystemCall { number, ip }));
-            }
-        }
-    }
-
-    /// Returns whether, after the previous system call, other threads of a process that had none
-    /// but waiting ones may run.
-    fn others_may_run_after(&self, wakes: Wakes, result: u64) -> bool {
-        // A signal may come to any thread.
-        let may_run = || wakes.somebody(result) || handlers::other_signals_are_caught();
-        self.other_threads.have_waited() && may_run()
-    }
-
-    /// Returns whether the thread uses restartable sequences. The kernel restarts a sequence by its
-    /// address, and a translated one has a different address.
-    fn uses_restartable_sequences(&self) -> bool {
-        self.restartable
-            .is_some_and(RestartableSequence::was_entered)
-    }
-
-    /// Verifies trust before a trace, since much may have happened since the last one.
-    fn renew_trust(&mut self) {
-        self.translator.forget_what_is_not_trusted();
-        let others = if self.translator.may_trust() {
-            OthersThatChangeMemory::ask(&mut self.other_threads)
-        } else {
-            OthersThatChangeMemory::Somebody
-        };
-        let translator = &mut self.translator;
-        translator.trust(others != OthersThatChangeMemory::Somebody);
-        let is_intact = match others {
-            OthersThatChangeMemory::Nobody => translator.trusted_code_is_intact(),
-            OthersThatChangeMemory::NobodyNow => {
-                translator.trusted_code_is_there() && translator.trusted_code_is_intact()
-            }
-            OthersThatChangeMemory::Somebody => true,
-        };
-        if !is_intact {
-            translator.forget();
-        }
-    }
-}
-
-fn request(context: &Context) -> Request {
-    Request::ALL[context.request as usize]
 }
