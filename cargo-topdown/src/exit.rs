@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use crate::base_tree::BaseTreeError;
 use crate::baseline_store::StoreError;
-use crate::error::{CiError, Error, ExecError, ExplainError};
+use crate::error::{CiError, Error, ExecError};
+use crate::explained::ExplainError;
 use crate::measure::MeasureError;
 use crate::shared_store::SharedStoreError;
 use topdown_gate::verdict::Outcome;

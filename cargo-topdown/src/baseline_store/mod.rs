@@ -9,6 +9,7 @@
 mod error;
 pub mod history;
 mod name;
+mod place;
 #[cfg(test)]
 pub mod tests;
 
@@ -32,6 +33,7 @@ use crate::nearest::{Suggestion, nearest};
 
 pub use error::StoreError;
 pub use name::{BaselineName, BaselineNameError, is_machine_key};
+pub use place::StorePlace;
 
 /// The newest run's directory, inside the target directory.
 const NEWEST: &str = "topdown/newest";

@@ -3,9 +3,7 @@
 use clap::Args;
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::{ColorChoice, OutputArgs, SelectionArgs, StoreArgs};
-use crate::comparing::output::Output;
-use crate::report::comparison_text::Detail;
+use super::{OutputArgs, SelectionArgs, StoreArgs};
 use crate::report::request::ReportRequest;
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::{FailOnClass, MarginSetting, Overrides, checked_alpha};
@@ -195,20 +193,5 @@ impl ComparisonArgs {
     /// Returns whether any report shows the baseline's history.
     pub fn shows_history(&self) -> bool {
         self.reports.iter().any(ReportRequest::shows_history)
-    }
-
-    /// What to print and write, in these colours; with all details if `verbose`.
-    pub fn output(&self, verbose: bool, color: ColorChoice) -> Output<'_> {
-        Output {
-            json: self.json,
-            detail: if verbose {
-                Detail::All
-            } else {
-                Detail::Sentences
-            },
-            events: self.events,
-            reports: &self.reports,
-            color: color.into(),
-        }
     }
 }

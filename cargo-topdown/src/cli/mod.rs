@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::adoption::Service;
-use crate::baseline_store::BaselineName;
+use crate::baseline_store::{BaselineName, StorePlace};
 
 pub use baseline::*;
 pub use bench::*;
@@ -269,6 +269,16 @@ pub struct StoreArgs {
     /// Path to Cargo.toml
     #[arg(long, value_name = "PATH", help_heading = "Workspace")]
     pub manifest_path: Option<PathBuf>,
+}
+
+impl StoreArgs {
+    /// Returns the place without the command line.
+    pub fn place(&self) -> StorePlace {
+        StorePlace {
+            baselines: self.baselines.clone(),
+            manifest_path: self.manifest_path.clone(),
+        }
+    }
 }
 
 /// Where to keep a run that was not made by `bench`.

@@ -16,8 +16,8 @@ use topdown_gate::policy::{Accepted, AcceptedChange};
 use topdown_gate::verdict::Verdict;
 
 pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
-    let workspace = args.store.workspace()?;
-    let store = args.store.store_of(&workspace);
+    let workspace = args.store.place().workspace()?;
+    let store = args.store.place().store_of(&workspace);
     let policy = workspace.config.policy(&args.policy.overrides())?;
     let path = store.resolve(&args.base)?;
     let baseline = run_file::read_run(&path)?;

@@ -2,16 +2,17 @@
 
 use std::io::{self, Write};
 
-use crate::count::count_of;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{self, Run, RunFileError};
 use serde::Serialize;
 
+use super::stored_run::resolve_run;
 use crate::baseline_store::{StoreError, StoredBaseline, history};
 use crate::cli::{
     BaselineCommand, BaselineListArgs, BaselineRemoveArgs, BaselineSaveArgs, BaselineShowArgs,
 };
+use crate::count::count_of;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::report::noise_table;
@@ -95,7 +96,7 @@ enum Content {
 }
 
 fn list(args: &BaselineListArgs) -> Result<Exit, Error> {
-    let store = args.store.store()?;
+    let store = args.store.place().store()?;
     let machine = Machine::of_this_machine();
     let baselines: Vec<Entry> = store
         .list()?
@@ -216,10 +217,10 @@ fn abbreviated(commit: &str) -> &str {
 
 fn show(args: &BaselineShowArgs) -> Result<Exit, Error> {
     let path = match &args.machine {
-        None => args.store.resolve_run(&args.name)?,
+        None => resolve_run(&args.store.place(), &args.name)?,
         Some(key) => {
             let name = args.name.parse().map_err(Error::BaselineName)?;
-            let store = args.store.store()?;
+            let store = args.store.place().store()?;
             store.of_name(&name, Some(key))?.swap_remove(0).directory
         }
     };
@@ -248,7 +249,7 @@ fn write_noise(
     look: Look,
 ) -> Result<(), Error> {
     // A run file can be read outside of any workspace.
-    let policy = args.store.config()?.policy(&Overrides::default())?;
+    let policy = args.store.place().config()?.policy(&Overrides::default())?;
     let label = &args.name;
     let launches = run.launch_settings.launches;
     let report = verdict::noise_of(LabelledRun { label, run }, &policy, launches);
@@ -257,7 +258,7 @@ fn write_noise(
 }
 
 fn save(args: &BaselineSaveArgs) -> Result<Exit, Error> {
-    let store = args.store.store()?;
+    let store = args.store.place().store()?;
     let from = match &args.run {
         Some(run) => store.resolve(run)?,
         // If there is none, the error says what to do.
@@ -274,7 +275,7 @@ fn save(args: &BaselineSaveArgs) -> Result<Exit, Error> {
 }
 
 fn remove(args: &BaselineRemoveArgs) -> Result<Exit, Error> {
-    let store = args.store.store()?;
+    let store = args.store.place().store()?;
     let this_key = Machine::of_this_machine().key();
     let found = match (&args.machine, args.all) {
         (Some(key), _) => store.of_name(&args.name, Some(key)),

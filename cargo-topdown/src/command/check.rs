@@ -13,8 +13,8 @@ use topdown_gate::verdict::{LabelledRun, check_budgets};
 
 /// Runs the subcommand; its exit code is the gate.
 pub fn run(args: &CheckArgs) -> Result<Exit, Error> {
-    let workspace = args.store.workspace()?;
-    let store = args.store.store_of(&workspace);
+    let workspace = args.store.place().workspace()?;
+    let store = args.store.place().store_of(&workspace);
     let policy = workspace.config.policy(&args.policy.overrides())?;
     if policy.budgets.is_empty() {
         return Err(Error::NoBudgets);

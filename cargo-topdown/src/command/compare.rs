@@ -4,6 +4,7 @@ use std::io::Write;
 
 use criterion_topdown::run_file::Run;
 
+use super::comparison_output;
 use crate::cli::CompareArgs;
 use crate::comparing::judged::{Asked, Judged, judged};
 use crate::comparing::output::Sides;
@@ -24,7 +25,7 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
         overrides: args.policy.overrides(),
         relaunch: args.relaunch,
         launches: Relaunch::Allowed,
-        store: &args.store,
+        store: args.store.place(),
     };
     judged(asked, |judged| report(&args, judged))
 }
@@ -47,7 +48,7 @@ fn report(args: &CompareArgs, judged: Judged<'_>) -> Result<Exit, Error> {
         candidate: &candidate.run,
         history: history.as_ref(),
     };
-    let output = args.comparison.output(args.verbose, args.output.color);
+    let output = comparison_output::asked(&args.comparison, args.verbose, args.output.color);
     match &args.explain {
         Some(wanted) => {
             explain(args, wanted, &comparison, sides)?;

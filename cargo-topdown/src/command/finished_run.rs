@@ -100,9 +100,9 @@ impl Destination {
         if let Some(directory) = &args.out {
             return Ok(Destination::Directory(directory.clone()));
         }
-        let workspace = args.store.workspace()?;
+        let workspace = args.store.place().workspace()?;
         Ok(Destination::Workspace {
-            store: Box::new(args.store.store_of(&workspace)),
+            store: Box::new(args.store.place().store_of(&workspace)),
             root: workspace.metadata.workspace_root.into_std_path_buf(),
         })
     }

@@ -19,7 +19,7 @@ use topdown_gate::trend::LEAST_RUNS;
 /// # Errors
 /// Returns an error if there is no such baseline or benchmark, or none of its runs can be read.
 pub fn run(args: &HistoryArgs) -> Result<Exit, Error> {
-    let store = args.store.store()?;
+    let store = args.store.place().store()?;
     let stored = match (&args.name, &args.machine) {
         (Some(name), Some(key)) => store.of_name(name, Some(key))?.swap_remove(0),
         (Some(name), None) => store.find(name)?,

@@ -48,7 +48,7 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
             tell(directory)?;
         }
         None => {
-            let store = args.store.store()?;
+            let store = args.store.place().store()?;
             let own = store.make_newest(write).map_err(Error::NotStored)?;
             tell(store.newest_directory())?;
             if let Some(name) = &args.save {

@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod ci;
 mod compare;
+mod comparison_output;
 mod doctor;
 mod exec;
 mod explain;
@@ -21,7 +22,7 @@ mod report;
 mod run_output;
 mod share;
 mod start_bench;
-mod workspace;
+mod stored_run;
 
 use crate::arm_specification;
 use crate::cli::Command;

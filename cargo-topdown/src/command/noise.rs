@@ -4,6 +4,7 @@ use std::io::Write;
 
 use criterion_topdown::run_file::{self, Run};
 
+use super::stored_run::resolve_run;
 use crate::bench_targets::BenchTarget;
 use crate::cli::DoctorArgs;
 use crate::config::measuring::Settings;
@@ -19,8 +20,12 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     let (policy, run, launches) = match &args.run {
         Some(name) => {
             // A run file can be read outside of any workspace.
-            let policy = args.store.config()?.policy(&args.policy.overrides())?;
-            let path = args.store.resolve_run(name)?;
+            let policy = args
+                .store
+                .place()
+                .config()?
+                .policy(&args.policy.overrides())?;
+            let path = resolve_run(&args.store.place(), name)?;
             let run = run_file::read_run(&path)?;
             let launches = run.launch_settings.launches;
             (policy, run, launches)

@@ -3,6 +3,7 @@
 use criterion_topdown::run_file;
 
 use super::run_output::{RunOutput, write_page, write_profile};
+use super::stored_run::resolve_run;
 use crate::cli::ReportArgs;
 use crate::comparing::{history, selection};
 use crate::error::Error;
@@ -14,16 +15,16 @@ use crate::exit::Exit;
 /// Returns an error if there is no such run, or the page cannot be written.
 pub fn run(args: &ReportArgs) -> Result<Exit, Error> {
     let stored = match &args.run {
-        Some(name) => Some(args.store.resolve_run(name)?),
+        Some(name) => Some(resolve_run(&args.store.place(), name)?),
         None => None,
     };
     let mut run = match &stored {
         Some(stored) => run_file::read_run(stored)?,
-        None => args.store.store()?.newest()?,
+        None => args.store.place().store()?.newest()?,
     };
     let label = args.run.as_deref().unwrap_or("the newest run");
     if let Some(text) = args.selection.text() {
-        let expression = selection::expression(&text, &args.store.config()?)?;
+        let expression = selection::expression(&text, &args.store.place().config()?)?;
         selection::restrict(&mut run, label, &expression)?;
     }
     if let Some(path) = &args.html {

@@ -107,8 +107,8 @@ pub fn gc(args: &BaselineGcArgs) -> Result<Exit, Error> {
 
 /// Returns the local store, and the shared store given by the flags or the workspace.
 fn stores(args: &SharedStoreArgs) -> Result<(BaselineStore, SharedStore), Error> {
-    let workspace = args.local.workspace()?;
-    let local = args.local.store_of(&workspace);
+    let workspace = args.local.place().workspace()?;
+    let local = args.local.place().store_of(&workspace);
     let root = workspace.metadata.workspace_root.as_std_path();
     let address = args.address.as_deref().or(workspace.config.store());
     let address = address.ok_or(SharedStoreError::NotSet)?;

@@ -8,8 +8,7 @@ use criterion_topdown::run_file::{self, Run};
 use super::second_look::{self, ComparedRun, Relaunch};
 use super::{history, selection};
 use crate::accepted_file::{self, Found};
-use crate::baseline_store::BaselineStore;
-use crate::cli::StoreArgs;
+use crate::baseline_store::{BaselineStore, StorePlace};
 use crate::config::{Config, WorkspaceError};
 use crate::error::Error;
 use crate::exit::Exit;
@@ -32,7 +31,7 @@ pub struct Asked<'a> {
     /// Whether that look may launch them, or only count launches that exist.
     pub launches: Relaunch,
     /// Where baselines are kept.
-    pub store: &'a StoreArgs,
+    pub store: StorePlace,
 }
 
 /// Two runs and the judgement on the second.

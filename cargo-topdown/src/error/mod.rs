@@ -2,7 +2,6 @@
 
 mod ci;
 mod exec;
-mod explain;
 
 use std::io;
 use std::path::PathBuf;
@@ -15,6 +14,7 @@ use crate::accepted_file::AcceptedError;
 use crate::arm_specification::SpecificationError;
 use crate::baseline_store::{BaselineNameError, StoreError};
 use crate::config::{ConfigError, WorkspaceError};
+use crate::explained::ExplainError;
 use crate::import::ImportError;
 use crate::measure::MeasureError;
 use crate::merge::MergeError;
@@ -25,7 +25,6 @@ use crate::shared_store::SharedStoreError;
 
 pub use ci::CiError;
 pub use exec::ExecError;
-pub use explain::ExplainError;
 
 /// An error that ends a command early.
 #[derive(Debug, Error)]

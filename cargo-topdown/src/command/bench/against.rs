@@ -14,6 +14,7 @@ use crate::base_tree::BaseTree;
 use crate::baseline_store::BaselineStore;
 use crate::bench_targets::{BenchTarget, BuildError, Cargo, CargoFlags};
 use crate::cli::BenchArgs;
+use crate::command::comparison_output;
 use crate::comparing::history;
 use crate::comparing::output::Sides;
 use crate::config::Workspace;
@@ -125,9 +126,8 @@ pub fn run(
         candidate: &new.run,
         history: history.as_ref(),
     };
-    let output = args
-        .comparison
-        .output(args.launch.cargo.verbose > 0, args.output.color);
+    let verbose = args.launch.cargo.verbose > 0;
+    let output = comparison_output::asked(&args.comparison, verbose, args.output.color);
     output.report(&comparison, sides)?;
     Ok(comparison.outcome.into())
 }

@@ -62,7 +62,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         run_output::check_reports(&args.comparison.reports)?;
     }
     let mut session = Session::begin(args.request())?;
-    let store = args.store.store_of(&session.workspace);
+    let store = args.store.place().store_of(&session.workspace);
     // Before the build, which takes long.
     if let Some(name) = &args.save {
         warn_of_changes(name, &session);

@@ -8,8 +8,9 @@ use regex::Regex;
 use crate::cli::ExplainArgs;
 use crate::comparing::judged::{Asked, Judged, judged};
 use crate::comparing::second_look::Relaunch;
-use crate::error::{Error, ExplainError};
+use crate::error::Error;
 use crate::exit::Exit;
+use crate::explained::ExplainError;
 use crate::report::style::{self, Look};
 use crate::report::{difference, difference_json};
 use topdown_gate::policy::Overrides;
@@ -28,7 +29,7 @@ pub fn run(args: &ExplainArgs, base: &str) -> Result<Exit, Error> {
         relaunch: None,
         // Launches that `compare --relaunch` made count, for the same verdict.
         launches: Relaunch::Forbidden,
-        store: &args.store,
+        store: args.store.place(),
     };
     judged(asked, |judged| explain(args, judged))
 }

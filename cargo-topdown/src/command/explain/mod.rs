@@ -15,11 +15,11 @@ use criterion_topdown::setting::SourceChoice;
 use crate::bench_targets::BenchTarget;
 use crate::cli::ExplainArgs;
 use crate::config::measuring::Settings;
-use crate::error::{Error, ExplainError};
+use crate::error::Error;
 use crate::exit::Exit;
 use crate::explained::{
-    Explained, GroupError, MeasuredGroup, categories_of, dominant_category, groups_for,
-    may_hide_events, stalled_cycles, stalling_category, values_of,
+    ExplainError, Explained, GroupError, MeasuredGroup, categories_of, dominant_category,
+    groups_for, may_hide_events, stalled_cycles, stalling_category, values_of,
 };
 use crate::measure::{MeasureError, Session, problems};
 use crate::report::style::{self, Look};

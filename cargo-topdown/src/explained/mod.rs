@@ -3,6 +3,8 @@
 //! This module selects the category to explain and the groups for it. The numbers come from
 //! launches that counted one group each, and are never scaled.
 
+mod error;
+
 use criterion_topdown::category::Category;
 use criterion_topdown::cpu::{
     Counts, CpuTable, Level1Counting, MODELLED, Metric, MetricGroup, Subject, modelled_counts,
@@ -13,9 +15,10 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId, IterationSample};
 use criterion_topdown::sample::{Flags, GroupCounts};
 use thiserror::Error;
 
-use crate::error::ExplainError;
 use topdown_gate::statistics::launch::{LEAST_SAMPLES, Taken, kept_for_slots};
 use topdown_gate::summary::{Shares, Summary};
+
+pub use error::ExplainError;
 
 /// Retiring is explained only from this share of all slots on: below it, there is more to gain
 /// elsewhere. This is the threshold of Intel's metrics (`tma_retiring`, TMA_Metrics-full.csv 5.2).

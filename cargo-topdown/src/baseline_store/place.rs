@@ -1,13 +1,20 @@
-//! The workspace and the baselines that a command line names.
+//! Where a command line says that the workspace and its baselines are.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::baseline_store::{BaselineStore, is_run};
-use crate::cli::StoreArgs;
+use super::BaselineStore;
 use crate::config::{Config, Workspace, WorkspaceError};
-use crate::error::Error;
 
-impl StoreArgs {
+/// A workspace, and where it keeps its baselines.
+#[derive(Clone, Debug, Default)]
+pub struct StorePlace {
+    /// The directory of the baselines; by default, the one in the settings.
+    pub baselines: Option<PathBuf>,
+    /// A manifest of the workspace; by default, the one around the current directory.
+    pub manifest_path: Option<PathBuf>,
+}
+
+impl StorePlace {
     /// Finds the workspace.
     ///
     /// # Errors
@@ -40,27 +47,14 @@ impl StoreArgs {
     pub fn store(&self) -> Result<BaselineStore, WorkspaceError> {
         Ok(self.store_of(&self.workspace()?))
     }
-
-    /// Returns the path of the run that `argument` names; a run file is found outside of a
-    /// workspace, too.
-    ///
-    /// # Errors
-    /// As [`store`](StoreArgs::store) and [`BaselineStore::resolve`].
-    pub fn resolve_run(&self, argument: &str) -> Result<PathBuf, Error> {
-        match self.store() {
-            Ok(store) => Ok(store.resolve(argument)?),
-            Err(WorkspaceError::NotFound(_)) if is_run(Path::new(argument)) => Ok(argument.into()),
-            Err(error) => Err(error.into()),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
     use super::*;
-    use crate::baseline_store::tests::RUN;
 
     #[test]
     fn the_workspace_says_where_baselines_are() {
@@ -68,11 +62,11 @@ mod tests {
         let manifest = root.path().join("Cargo.toml");
         let open = |metadata: &str, baselines: Option<&str>| {
             fs::write(&manifest, format!("[workspace]\n{metadata}\n")).unwrap();
-            let args = StoreArgs {
+            let place = StorePlace {
                 baselines: baselines.map(PathBuf::from),
                 manifest_path: Some(manifest.clone()),
             };
-            args.store()
+            place.store()
         };
         let root = root.path().canonicalize().unwrap();
         let default = open("", None).unwrap();
@@ -86,13 +80,11 @@ mod tests {
         let error = open("[workspace.metadata.topdown]\nbaselines = 7", None).unwrap_err();
         assert!(matches!(error, WorkspaceError::Config(_)), "{error}");
         fs::write(&manifest, "not a manifest").unwrap();
-        let args = StoreArgs {
+        let place = StorePlace {
             baselines: None,
             manifest_path: Some(manifest.clone()),
         };
-        let error = args.store().unwrap_err();
+        let error = place.store().unwrap_err();
         assert!(matches!(error, WorkspaceError::NotFound(_)), "{error}");
-        assert_eq!(args.resolve_run(RUN).unwrap(), Path::new(RUN));
-        assert!(args.resolve_run("main").is_err());
     }
 }

@@ -1,0 +1,20 @@
+//! What a command line asks to see of a comparison.
+
+use crate::cli::{ColorChoice, ComparisonArgs};
+use crate::comparing::output::Output;
+use crate::report::comparison_text::Detail;
+
+/// Returns what to print and write, in these colours; with all details if `verbose`.
+pub fn asked(args: &ComparisonArgs, verbose: bool, color: ColorChoice) -> Output<'_> {
+    Output {
+        json: args.json,
+        detail: if verbose {
+            Detail::All
+        } else {
+            Detail::Sentences
+        },
+        events: args.events,
+        reports: &args.reports,
+        color: color.into(),
+    }
+}

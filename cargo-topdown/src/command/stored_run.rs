@@ -1,0 +1,38 @@
+//! The stored run that a command line names.
+
+use std::path::{Path, PathBuf};
+
+use crate::baseline_store::{StorePlace, is_run};
+use crate::config::WorkspaceError;
+use crate::error::Error;
+
+/// Returns the path of the run that `argument` names; a run file is found outside of a workspace,
+/// too.
+///
+/// # Errors
+/// As [`StorePlace::store`] and [`BaselineStore::resolve`].
+///
+/// [`BaselineStore::resolve`]: crate::baseline_store::BaselineStore::resolve
+pub fn resolve_run(place: &StorePlace, argument: &str) -> Result<PathBuf, Error> {
+    match place.store() {
+        Ok(store) => Ok(store.resolve(argument)?),
+        Err(WorkspaceError::NotFound(_)) if is_run(Path::new(argument)) => Ok(argument.into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baseline_store::tests::RUN;
+
+    #[test]
+    fn a_run_file_needs_no_workspace_and_a_baseline_does() {
+        let nowhere = StorePlace {
+            baselines: None,
+            manifest_path: Some("/nowhere/Cargo.toml".into()),
+        };
+        assert_eq!(resolve_run(&nowhere, RUN).unwrap(), Path::new(RUN));
+        assert!(resolve_run(&nowhere, "main").is_err());
+    }
+}
