@@ -7,8 +7,11 @@
 //! atomically.
 
 mod error;
+mod find;
 pub mod history;
+mod keep;
 mod name;
+mod newest;
 mod place;
 #[cfg(test)]
 pub mod tests;
@@ -18,34 +21,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use criterion_topdown::machine::Machine;
-use criterion_topdown::run_file::{
-    self, RUN_FILE_NAME, Run, RunFileError, RunFileProblem, Selection, parse_run,
-};
-
-use history::RunName;
+use criterion_topdown::run_file::{RUN_FILE_NAME, Run, RunFileError};
 use jiff::Timestamp;
-use tempfile::TempDir;
-
-use topdown_gate::selection::Asked;
 
 use crate::config::Workspace;
-use crate::nearest::{Suggestion, nearest};
+use newest::{NEWEST, NEWEST_OF_COMMANDS};
 
 pub use error::StoreError;
+pub use keep::keep_current;
 pub use name::{BaselineName, BaselineNameError, is_machine_key};
+pub use newest::COMMANDS;
 pub use place::StorePlace;
-
-/// The newest run's directory, inside the target directory.
-const NEWEST: &str = "topdown/newest";
-
-/// The same for runs of commands, which `exec` makes: no suite is ever compared with them.
-const NEWEST_OF_COMMANDS: &str = "topdown/newest-exec";
-
-/// The package and bench target under which commands are stored.
-pub const COMMANDS: (&str, &str) = ("exec", "command");
-
-/// The baseline that is meant where none is named and there are several.
-const DEFAULT_NAME: &str = "main";
 
 /// The store of one workspace, as seen from one machine.
 #[derive(Debug)]
@@ -54,19 +40,6 @@ pub struct BaselineStore {
     newest: PathBuf,
     newest_of_commands: PathBuf,
     machine: Machine,
-}
-
-/// This process's run, even if another process replaces the workspace's newest run meanwhile.
-#[derive(Debug)]
-pub struct OwnRun {
-    directory: TempDir,
-}
-
-impl OwnRun {
-    /// Returns the directory that holds the run.
-    pub fn path(&self) -> &Path {
-        self.directory.path()
-    }
 }
 
 /// A run in the store.
@@ -154,193 +127,6 @@ impl BaselineStore {
         self.directory.join(name.as_path()).join(machine_key)
     }
 
-    /// Returns where the newest run is kept.
-    pub fn newest_directory(&self) -> &Path {
-        &self.newest
-    }
-
-    /// Reads the newest run.
-    ///
-    /// # Errors
-    /// Returns an error if there is none, or it cannot be read.
-    pub fn newest(&self) -> Result<Run, StoreError> {
-        run_file::read_run(&self.newest_path()?).map_err(StoreError::Unreadable)
-    }
-
-    /// Returns the path of the newest run.
-    ///
-    /// # Errors
-    /// Returns an error if there is none.
-    pub fn newest_path(&self) -> Result<PathBuf, StoreError> {
-        if is_run(&self.newest) {
-            Ok(self.newest.clone())
-        } else {
-            let directory = self.newest.clone();
-            Err(StoreError::NoNewestRun { directory })
-        }
-    }
-
-    /// Returns the path of the newest run that can be compared with the baseline `base`: of a
-    /// command if it is one's, else of a suite.
-    ///
-    /// # Errors
-    /// Returns an error if there is none.
-    pub fn newest_for(&self, base: &str) -> Result<PathBuf, StoreError> {
-        if !is_run(&self.newest_of_commands) {
-            return self.newest_path();
-        }
-        let base = self.resolve(base)?;
-        let base = run_file::read_run(&base).map_err(StoreError::Unreadable)?;
-        if is_of_command(&base) {
-            Ok(self.newest_of_commands.clone())
-        } else {
-            self.newest_path()
-        }
-    }
-
-    /// Makes the run that `write` writes into a directory the newest one.
-    ///
-    /// # Errors
-    /// Returns an error if it cannot be written.
-    pub fn make_newest(
-        &self,
-        write: impl FnOnce(&Path) -> Result<(), RunFileError>,
-    ) -> Result<OwnRun, RunFileError> {
-        let directory = tempfile::tempdir().map_err(|error| RunFileError {
-            path: std::env::temp_dir(),
-            problem: RunFileProblem::Io(error),
-        })?;
-        write(directory.path())?;
-        let run = run_file::read_run(directory.path())?;
-        let newest = if is_of_command(&run) {
-            &self.newest_of_commands
-        } else {
-            &self.newest
-        };
-        run_file::copy_run(directory.path(), newest)?;
-        Ok(OwnRun { directory })
-    }
-
-    /// Returns the path of the run that `argument` refers to: a baseline of this machine, else a
-    /// run file or a directory that holds one. Baseline names come first, so that a directory that
-    /// happens to be called `main` never shadows the baseline; `./main` is always the directory.
-    ///
-    /// # Errors
-    /// Returns an error that lists what exists if it is neither.
-    pub fn resolve(&self, argument: &str) -> Result<PathBuf, StoreError> {
-        self.resolve_for(argument, || self.key_of_newest())
-    }
-
-    /// Like [`resolve`](BaselineStore::resolve), for comparison with a run that has the key
-    /// `wanted`.
-    ///
-    /// # Errors
-    /// As [`resolve`](BaselineStore::resolve).
-    pub fn resolve_for(
-        &self,
-        argument: &str,
-        wanted: impl FnOnce() -> Option<String>,
-    ) -> Result<PathBuf, StoreError> {
-        let named = argument.parse::<BaselineName>();
-        let found = match &named {
-            Ok(name) => self.find_for(name, wanted),
-            Err(reason) => Err(StoreError::NeitherFileNorName {
-                argument: argument.to_owned(),
-                reason: reason.clone(),
-            }),
-        };
-        match found {
-            Ok(stored) => Ok(stored.directory),
-            Err(_) if is_run(Path::new(argument)) => Ok(argument.into()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Finds the baseline `name` of this machine, or of a modelled core. If it has both, prefers
-    /// the one that the newest run can be compared with.
-    ///
-    /// # Errors
-    /// Returns an error that lists what exists if there is none.
-    pub fn find(&self, name: &BaselineName) -> Result<StoredBaseline, StoreError> {
-        self.find_for(name, || self.key_of_newest())
-    }
-
-    fn find_for(
-        &self,
-        name: &BaselineName,
-        wanted: impl FnOnce() -> Option<String>,
-    ) -> Result<StoredBaseline, StoreError> {
-        let all = self.list()?;
-        let of_name: Vec<&StoredBaseline> =
-            all.iter().filter(|stored| stored.name == *name).collect();
-        let is_of_this_machine =
-            |stored: &&&StoredBaseline| self.machine.may_compare(&stored.machine_key);
-        let with_key = |key: &str| {
-            of_name
-                .iter()
-                .find(|stored| stored.machine_key == key)
-                .copied()
-        };
-        let this_key = self.machine.key();
-        let mut wanted_key = None;
-        let found = match of_name[..] {
-            // Avoids reading the run it is for, which may be large.
-            [only] if is_of_this_machine(&&only) => Some(only),
-            // Prefer the machine that took the run, whichever machine judges it. If none of the
-            // others fits, the comparison will say why.
-            _ => {
-                wanted_key = wanted();
-                let key = wanted_key.as_deref().unwrap_or(&this_key);
-                with_key(key)
-                    .or_else(|| with_key(&this_key))
-                    .or_else(|| of_name.iter().find(is_of_this_machine).copied())
-            }
-        };
-        match found {
-            Some(stored) => Ok(stored.clone()),
-            None if of_name.is_empty() => Err(self.no_such(name, all)),
-            None => Err(StoreError::OtherMachines {
-                name: name.clone(),
-                of: match wanted_key {
-                    Some(key) if key != this_key => {
-                        format!("the machine of the run that is judged ({key})")
-                    }
-                    _ => format!("this machine, {} ({this_key})", self.machine),
-                },
-                keys: of_name.iter().map(|s| s.machine_key.clone()).collect(),
-            }),
-        }
-    }
-
-    fn key_of_newest(&self) -> Option<String> {
-        self.newest().ok().map(|run| run.key())
-    }
-
-    /// Returns the baseline of this machine or a modelled core that is meant if none is named: the
-    /// only one, or else `main`.
-    ///
-    /// # Errors
-    /// Returns an error if there is none, or there are several without `main`.
-    pub fn default_one(&self) -> Result<StoredBaseline, StoreError> {
-        let mut names: Vec<BaselineName> = self
-            .list()?
-            .into_iter()
-            .filter(|stored| self.machine.may_compare(&stored.machine_key))
-            .map(|stored| stored.name)
-            .collect();
-        names.dedup();
-        match &names[..] {
-            [name] => self.find(name),
-            several => match several.iter().find(|name| name.as_str() == DEFAULT_NAME) {
-                Some(name) => self.find(name),
-                None => Err(StoreError::NoOnlyOne {
-                    directory: self.directory.clone(),
-                    names,
-                }),
-            },
-        }
-    }
-
     /// Lists the baselines of all machines, by name and key. Skips everything that is not a run. A
     /// store that does not exist yet is empty.
     ///
@@ -357,181 +143,6 @@ impl BaselineStore {
         found.sort_by(|a, b| (&a.name, &a.machine_key).cmp(&(&b.name, &b.machine_key)));
         Ok(found)
     }
-
-    /// Refuses `selection`, of a run with the key `machine_key`, as the next baseline `name` if the
-    /// current one has benchmarks outside the selection: nothing would guard them any more.
-    /// Benchmarks that are gone from the suite do not count. A baseline that cannot be read guards
-    /// nothing.
-    ///
-    /// # Errors
-    /// Returns an error if the selection is refused.
-    pub fn check_replaces_whole(
-        &self,
-        name: &BaselineName,
-        machine_key: &str,
-        selection: &Selection,
-    ) -> Result<(), StoreError> {
-        let Ok(before) = run_file::read_run(&self.directory_of(name, machine_key)) else {
-            return Ok(());
-        };
-        let asked = Asked::new(selection);
-        let lost = before
-            .benchmarks
-            .iter()
-            .filter(|benchmark| asked.left_out(&benchmark.id).is_some())
-            .count();
-        match lost {
-            0 => Ok(()),
-            lost => Err(StoreError::PartOfSuite {
-                name: name.clone(),
-                lost,
-                benchmarks: before.benchmarks.len(),
-            }),
-        }
-    }
-
-    /// Saves a copy of the run at `from` as baseline `name` under the run's [`key`](Run::key), and
-    /// adds it to the baseline's [history].
-    ///
-    /// # Errors
-    /// Returns an error if the run cannot be read or written. The previous baseline then stays,
-    /// unless only the history could not be written: then the new one has replaced it.
-    pub fn save(&self, name: &BaselineName, from: &Path) -> Result<StoredBaseline, StoreError> {
-        let from = run_file::run_file_of(from);
-        let unreadable = |problem| {
-            StoreError::Unreadable(RunFileError {
-                path: from.clone(),
-                problem,
-            })
-        };
-        let json = run_file::read_bytes(&from).map_err(StoreError::Unreadable)?;
-        RunName::new(&json).map_err(unreadable)?;
-        let run = parse_run(&json).map_err(unreadable)?;
-        if !run.failed.is_empty() {
-            return Err(StoreError::NotWhole {
-                name: name.clone(),
-                failed: run.failed,
-            });
-        }
-        let machine_key = run.key();
-        let directory = self.directory_to_write(name, &machine_key)?;
-        keep_current(&directory).map_err(StoreError::NotSaved)?;
-        run_file::copy_run(&from, &directory).map_err(StoreError::NotSaved)?;
-        // After the baseline, so that a failed save leaves no run behind.
-        history::add(&directory, &json).map_err(StoreError::NotKept)?;
-        Ok(StoredBaseline {
-            name: name.clone(),
-            machine_key,
-            directory,
-        })
-    }
-
-    /// Like [`directory_of`](BaselineStore::directory_of), but for writing: refuses links, which
-    /// would lead out of the store and which [`list`](BaselineStore::list) does not follow.
-    ///
-    /// # Errors
-    /// Returns an error if a component of the path is a link.
-    pub fn directory_to_write(
-        &self,
-        name: &BaselineName,
-        machine_key: &str,
-    ) -> Result<PathBuf, StoreError> {
-        let directory = self.directory_of(name, machine_key);
-        let below = directory
-            .ancestors()
-            .take_while(|part| *part != self.directory);
-        let history = directory.join(history::HISTORY_DIRECTORY);
-        let parts = below.chain([history.as_path()]);
-        if let Some(link) = parts.into_iter().find(|part| part.is_symlink()) {
-            let path = link.to_owned();
-            return Err(StoreError::Link { path });
-        }
-        Ok(directory)
-    }
-
-    /// Returns the baselines to [`remove`](BaselineStore::remove) for `name`: that of the machine
-    /// with this key, or those of all machines.
-    ///
-    /// # Errors
-    /// Returns an error if there are none.
-    pub fn of_name(
-        &self,
-        name: &BaselineName,
-        machine_key: Option<&str>,
-    ) -> Result<Vec<StoredBaseline>, StoreError> {
-        let all = self.list()?;
-        let of_name: Vec<StoredBaseline> = all
-            .iter()
-            .filter(|stored| stored.name == *name)
-            .cloned()
-            .collect();
-        if of_name.is_empty() {
-            return Err(self.no_such(name, all));
-        }
-        let Some(key) = machine_key else {
-            return Ok(of_name);
-        };
-        match of_name.iter().find(|stored| stored.machine_key == key) {
-            Some(stored) => Ok(vec![stored.clone()]),
-            None => Err(StoreError::NoSuchMachine {
-                name: name.clone(),
-                key: key.to_owned(),
-                keys: of_name.into_iter().map(|s| s.machine_key).collect(),
-            }),
-        }
-    }
-
-    /// Removes a baseline with its history, and the directories this leaves empty.
-    ///
-    /// # Errors
-    /// Returns an error if it cannot be removed.
-    pub fn remove(&self, stored: &StoredBaseline) -> Result<(), StoreError> {
-        // The history goes first: without its baseline, it could not be found, and the next
-        // baseline of this name would inherit it.
-        history::remove(&stored.directory).map_err(StoreError::NotRemoved)?;
-        run_file::remove_run(&stored.directory).map_err(StoreError::NotRemoved)?;
-        stored
-            .directory
-            .ancestors()
-            .skip(1)
-            .take_while(|directory| *directory != self.directory)
-            // Stops at the first directory that is not empty.
-            .all(|directory| fs::remove_dir(directory).is_ok());
-        Ok(())
-    }
-
-    fn no_such(&self, name: &BaselineName, all: Vec<StoredBaseline>) -> StoreError {
-        let mut names: Vec<BaselineName> = all.into_iter().map(|stored| stored.name).collect();
-        names.dedup();
-        StoreError::NoSuchBaseline {
-            name: name.clone(),
-            nearest: Suggestion(nearest(
-                name.as_str(),
-                names.iter().map(BaselineName::as_str),
-            )),
-            names,
-            is_for_use: true,
-            directory: self.directory.clone(),
-        }
-    }
-}
-
-/// Returns whether a run is of a command and not of a suite.
-fn is_of_command(run: &Run) -> bool {
-    let mut ids = run.benchmarks.iter().map(|benchmark| &benchmark.id);
-    !run.benchmarks.is_empty() && ids.all(|id| (&*id.package, &*id.target) == COMMANDS)
-}
-
-/// Adds the current run of the baseline in `directory` to its history before another replaces it: a
-/// baseline from before there were histories is not in its own. A file that cannot be read is not a
-/// baseline, so nothing is lost with it.
-pub fn keep_current(directory: &Path) -> Result<(), RunFileError> {
-    if let Ok(before) = run_file::read_bytes(&directory.join(RUN_FILE_NAME))
-        && RunName::new(&before).is_ok()
-    {
-        history::add(directory, &before)?;
-    }
-    Ok(())
 }
 
 /// `words` is the path from the store's directory to `directory`.

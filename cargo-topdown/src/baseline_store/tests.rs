@@ -4,6 +4,7 @@ use std::fs;
 
 use super::*;
 use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file;
 use tempfile::TempDir;
 
 /// A run taken on a machine that no test runs on.

@@ -1,0 +1,134 @@
+//! Saves and removes baselines. A failure leaves them as they were.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use criterion_topdown::run_file::{self, RUN_FILE_NAME, RunFileError, Selection, parse_run};
+use topdown_gate::selection::Asked;
+
+use super::history::{self, RunName};
+use super::{BaselineName, BaselineStore, StoreError, StoredBaseline};
+
+impl BaselineStore {
+    /// Refuses `selection`, of a run with the key `machine_key`, as the next baseline `name` if the
+    /// current one has benchmarks outside the selection: nothing would guard them any more.
+    /// Benchmarks that are gone from the suite do not count. A baseline that cannot be read guards
+    /// nothing.
+    ///
+    /// # Errors
+    /// Returns an error if the selection is refused.
+    pub fn check_replaces_whole(
+        &self,
+        name: &BaselineName,
+        machine_key: &str,
+        selection: &Selection,
+    ) -> Result<(), StoreError> {
+        let Ok(before) = run_file::read_run(&self.directory_of(name, machine_key)) else {
+            return Ok(());
+        };
+        let asked = Asked::new(selection);
+        let lost = before
+            .benchmarks
+            .iter()
+            .filter(|benchmark| asked.left_out(&benchmark.id).is_some())
+            .count();
+        match lost {
+            0 => Ok(()),
+            lost => Err(StoreError::PartOfSuite {
+                name: name.clone(),
+                lost,
+                benchmarks: before.benchmarks.len(),
+            }),
+        }
+    }
+
+    /// Saves a copy of the run at `from` as baseline `name` under the run's [`key`](Run::key), and
+    /// adds it to the baseline's [history].
+    ///
+    /// # Errors
+    /// Returns an error if the run cannot be read or written. The previous baseline then stays,
+    /// unless only the history could not be written: then the new one has replaced it.
+    pub fn save(&self, name: &BaselineName, from: &Path) -> Result<StoredBaseline, StoreError> {
+        let from = run_file::run_file_of(from);
+        let unreadable = |problem| {
+            StoreError::Unreadable(RunFileError {
+                path: from.clone(),
+                problem,
+            })
+        };
+        let json = run_file::read_bytes(&from).map_err(StoreError::Unreadable)?;
+        RunName::new(&json).map_err(unreadable)?;
+        let run = parse_run(&json).map_err(unreadable)?;
+        if !run.failed.is_empty() {
+            return Err(StoreError::NotWhole {
+                name: name.clone(),
+                failed: run.failed,
+            });
+        }
+        let machine_key = run.key();
+        let directory = self.directory_to_write(name, &machine_key)?;
+        keep_current(&directory).map_err(StoreError::NotSaved)?;
+        run_file::copy_run(&from, &directory).map_err(StoreError::NotSaved)?;
+        // After the baseline, so that a failed save leaves no run behind.
+        history::add(&directory, &json).map_err(StoreError::NotKept)?;
+        Ok(StoredBaseline {
+            name: name.clone(),
+            machine_key,
+            directory,
+        })
+    }
+
+    /// Like [`directory_of`](BaselineStore::directory_of), but for writing: refuses links, which
+    /// would lead out of the store and which [`list`](BaselineStore::list) does not follow.
+    ///
+    /// # Errors
+    /// Returns an error if a component of the path is a link.
+    pub fn directory_to_write(
+        &self,
+        name: &BaselineName,
+        machine_key: &str,
+    ) -> Result<PathBuf, StoreError> {
+        let directory = self.directory_of(name, machine_key);
+        let below = directory
+            .ancestors()
+            .take_while(|part| *part != self.directory);
+        let history = directory.join(history::HISTORY_DIRECTORY);
+        let parts = below.chain([history.as_path()]);
+        if let Some(link) = parts.into_iter().find(|part| part.is_symlink()) {
+            let path = link.to_owned();
+            return Err(StoreError::Link { path });
+        }
+        Ok(directory)
+    }
+
+    /// Removes a baseline with its history, and the directories this leaves empty.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be removed.
+    pub fn remove(&self, stored: &StoredBaseline) -> Result<(), StoreError> {
+        // The history goes first: without its baseline, it could not be found, and the next
+        // baseline of this name would inherit it.
+        history::remove(&stored.directory).map_err(StoreError::NotRemoved)?;
+        run_file::remove_run(&stored.directory).map_err(StoreError::NotRemoved)?;
+        stored
+            .directory
+            .ancestors()
+            .skip(1)
+            .take_while(|directory| *directory != self.directory)
+            // Stops at the first directory that is not empty.
+            .all(|directory| fs::remove_dir(directory).is_ok());
+        Ok(())
+    }
+}
+
+/// Adds the current run of the baseline in `directory` to its history before another replaces it: a
+/// baseline from before there were histories is not in its own. A file that cannot be read is not a
+/// baseline, so nothing is lost with it.
+pub fn keep_current(directory: &Path) -> Result<(), RunFileError> {
+    if let Ok(before) = run_file::read_bytes(&directory.join(RUN_FILE_NAME))
+        && RunName::new(&before).is_ok()
+    {
+        history::add(directory, &before)?;
+    }
+    Ok(())
+}

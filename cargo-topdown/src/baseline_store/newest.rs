@@ -1,0 +1,105 @@
+//! The newest run of a workspace.
+
+use std::path::{Path, PathBuf};
+
+use criterion_topdown::run_file::{self, Run, RunFileError, RunFileProblem};
+use tempfile::TempDir;
+
+use super::{BaselineStore, StoreError, is_run};
+
+/// The newest run's directory, inside the target directory.
+pub(super) const NEWEST: &str = "topdown/newest";
+
+/// The same for runs of commands, which `exec` makes: no suite is ever compared with them.
+pub(super) const NEWEST_OF_COMMANDS: &str = "topdown/newest-exec";
+
+/// The package and bench target under which commands are stored.
+pub const COMMANDS: (&str, &str) = ("exec", "command");
+
+/// This process's run, even if another process replaces the workspace's newest run meanwhile.
+#[derive(Debug)]
+pub struct OwnRun {
+    directory: TempDir,
+}
+
+impl OwnRun {
+    /// Returns the directory that holds the run.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+impl BaselineStore {
+    /// Returns where the newest run is kept.
+    pub fn newest_directory(&self) -> &Path {
+        &self.newest
+    }
+
+    /// Reads the newest run.
+    ///
+    /// # Errors
+    /// Returns an error if there is none, or it cannot be read.
+    pub fn newest(&self) -> Result<Run, StoreError> {
+        run_file::read_run(&self.newest_path()?).map_err(StoreError::Unreadable)
+    }
+
+    /// Returns the path of the newest run.
+    ///
+    /// # Errors
+    /// Returns an error if there is none.
+    pub fn newest_path(&self) -> Result<PathBuf, StoreError> {
+        if is_run(&self.newest) {
+            Ok(self.newest.clone())
+        } else {
+            let directory = self.newest.clone();
+            Err(StoreError::NoNewestRun { directory })
+        }
+    }
+
+    /// Returns the path of the newest run that can be compared with the baseline `base`: of a
+    /// command if it is one's, else of a suite.
+    ///
+    /// # Errors
+    /// Returns an error if there is none.
+    pub fn newest_for(&self, base: &str) -> Result<PathBuf, StoreError> {
+        if !is_run(&self.newest_of_commands) {
+            return self.newest_path();
+        }
+        let base = self.resolve(base)?;
+        let base = run_file::read_run(&base).map_err(StoreError::Unreadable)?;
+        if is_of_command(&base) {
+            Ok(self.newest_of_commands.clone())
+        } else {
+            self.newest_path()
+        }
+    }
+
+    /// Makes the run that `write` writes into a directory the newest one.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be written.
+    pub fn make_newest(
+        &self,
+        write: impl FnOnce(&Path) -> Result<(), RunFileError>,
+    ) -> Result<OwnRun, RunFileError> {
+        let directory = tempfile::tempdir().map_err(|error| RunFileError {
+            path: std::env::temp_dir(),
+            problem: RunFileProblem::Io(error),
+        })?;
+        write(directory.path())?;
+        let run = run_file::read_run(directory.path())?;
+        let newest = if is_of_command(&run) {
+            &self.newest_of_commands
+        } else {
+            &self.newest
+        };
+        run_file::copy_run(directory.path(), newest)?;
+        Ok(OwnRun { directory })
+    }
+}
+
+/// Returns whether a run is of a command and not of a suite.
+fn is_of_command(run: &Run) -> bool {
+    let mut ids = run.benchmarks.iter().map(|benchmark| &benchmark.id);
+    !run.benchmarks.is_empty() && ids.all(|id| (&*id.package, &*id.target) == COMMANDS)
+}
