@@ -18,6 +18,8 @@ pub struct Arguments {
     pub runs: Option<usize>,
     /// Measures all kernels natively and models none.
     pub measure: bool,
+    /// Counts the slots of each kernel with the CPU's counters too.
+    pub counters: bool,
 }
 
 impl Arguments {
@@ -30,11 +32,13 @@ impl Arguments {
             fresh: true,
             runs: None,
             measure: false,
+            counters: false,
         };
         let mut places = 0;
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--measure" => arguments.measure = true,
+                "--counters" => arguments.counters = true,
                 "--without-fresh" => arguments.fresh = false,
                 "--native" => {
                     let file = words.next().ok_or("--native needs a file")?;

@@ -11,6 +11,9 @@
 //! measured and added. With `--measure`, all are measured and added, and nothing is modelled. If
 //! three or more launches disagree on a kernel, it is printed but excluded from the means.
 //!
+//! With `--counters`, on a machine with a PMU, it also counts the slots of each kernel, and prints
+//! the counted split beside the modelled one.
+//!
 //! `--without-fresh` leaves out the kernels that should run on the model last.
 //!
 //! With `--expect DOCUMENT`, it fails unless the document has each row of the summary. The modelled
@@ -19,6 +22,8 @@
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod arguments;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod counters;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod kernels;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -29,7 +34,18 @@ mod report;
 mod windows;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> std::process::ExitCode {
+    match run() {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn run() -> Result<(), Box<dyn std::error::Error>> {
     use topdown_core_model::{Capacity, Model};
     use topdown_tracer::{Config, Mapping, Tracer};
 
@@ -37,6 +53,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let expected = arguments.expect.as_deref().map(std::fs::read_to_string);
     let expected = expected.transpose()?;
     let mut measurements = native::Measurements::open(arguments.native)?;
+    // Before anything takes long: most machines have none.
+    let counters = arguments.counters.then(counters::Counters::open);
+    let counters = counters.transpose()?;
+    let mut splits = Vec::new();
     native::keep_pages();
     let mut rows = Vec::new();
     for kernel in kernels::all() {
@@ -62,6 +82,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if std::env::var_os("EVENTS").is_some() {
             eprintln!("{:#?}", modelled.counts);
         }
+        if let Some(counters) = &counters {
+            splits.push(counters::Split {
+                name: kernel.name,
+                counted: counters.split(&mut run),
+                modelled: counters::modelled(&modelled.counts),
+            });
+        }
         let row = report::Row {
             name: kernel.name,
             group: kernel.group,
@@ -75,6 +102,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         rows.push(row);
     }
     report::print_summary(arguments.core, &rows);
+    if let Some(counters) = &counters {
+        counters::print(counters, arguments.core, &splits);
+    }
     match expected {
         Some(_) if compiler() != COMPILER => {
             eprintln!("not compared: the figures are those of {COMPILER}");
