@@ -67,6 +67,7 @@ fn golden_run() -> Run {
             name: "Intel(R) Xeon(R) Platinum 8481C".to_owned(),
             hypervisor: Some("kvm".to_owned()),
             smt_active: Some(true),
+            cores: None,
             cpus: 8,
             kernel: Some("6.12.1-amd64".to_owned()),
             microcode: Some("0x2b000603".to_owned()),

@@ -36,8 +36,14 @@ pub fn place(
         _ if is_github => ("GitHub-hosted runner".to_owned(), "github-hosted-runners"),
         "Amazon EC2" => (format!("Amazon EC2 {product}"), "aws"),
         "Google" => ("Google Compute Engine".to_owned(), "google-cloud"),
-        "Microsoft Corporation" if hypervisor.is_some() => ("Azure or Hyper-V".to_owned(), "azure"),
+        // On Arm no register tells a guest from a laptop of theirs.
+        "Microsoft Corporation" if hypervisor.is_some() || product == "Virtual Machine" => {
+            ("Azure or Hyper-V".to_owned(), "azure")
+        }
         vendor if vendor.starts_with("VMware") => ("VMware".to_owned(), "vmware"),
+        "QEMU" if hypervisor.is_none() => {
+            ("virtual machine (QEMU)".to_owned(), "your-own-kvm-host")
+        }
         _ => match hypervisor {
             Some("kvm" | "qemu") => ("virtual machine (KVM)".to_owned(), "your-own-kvm-host"),
             Some("hyper-v") => ("virtual machine (Hyper-V)".to_owned(), "azure"),
@@ -102,6 +108,15 @@ mod tests {
         );
         let azure = [(VENDOR, "Microsoft Corporation\n")];
         assert_eq!(found(Some("hyper-v"), &azure, &[]), "Azure or Hyper-V");
+        let cobalt = [
+            (VENDOR, "Microsoft Corporation\n"),
+            (PRODUCT, "Virtual Machine\n"),
+        ];
+        assert_eq!(found(None, &cobalt, &[]), "Azure or Hyper-V");
+        let laptop = [(VENDOR, "Microsoft Corporation\n"), (PRODUCT, "Surface\n")];
+        assert_eq!(found(None, &laptop, &[]), "");
+        let arm_guest = [(VENDOR, "QEMU\n"), (PRODUCT, "KVM Virtual Machine\n")];
+        assert_eq!(found(None, &arm_guest, &[]), "virtual machine (QEMU)");
         let github = ["RUNNER_ENVIRONMENT=github-hosted"];
         assert_eq!(
             found(Some("hyper-v"), &azure, &github),

@@ -202,3 +202,82 @@ fn issue_17_6_descriptions_are_short() {
         assert!(description.len() < 125, "{file}: {}", description.len());
     }
 }
+
+/// Executes a step of `docs/ci/arm.yml` as a runner does, and returns its status and its outputs.
+/// `devices` stands for the directory of the kernel's PMUs; programs in `programs` come first.
+fn execute_step_of_arm(name: &str, devices: &Path, programs: &Path) -> (bool, String) {
+    let workflow = read(&Path::new(REPOSITORY).join("docs/ci/arm.yml"));
+    let step = steps_of(&workflow)
+        .find(|step| step["name"] == name)
+        .unwrap();
+    let script = step["run"]
+        .as_str()
+        .unwrap()
+        .replace("/sys/bus/event_source/devices", devices.to_str().unwrap());
+    let outputs = programs.join("outputs");
+    fs::write(&outputs, "").unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let status = Command::new("bash")
+        .args(["-e", "-c", &script])
+        .env("PATH", path)
+        .env("GITHUB_OUTPUT", &outputs)
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    (status.success(), fs::read_to_string(outputs).unwrap())
+}
+
+fn program(directory: &Path, name: &str, script: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let path = directory.join(name);
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn issue_16_6_the_steps_on_an_arm_runner_find_a_pmu_or_fall_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let [devices, programs] = ["devices", "programs"].map(|name| directory.path().join(name));
+    fs::create_dir_all(devices.join("software")).unwrap();
+    fs::create_dir_all(&programs).unwrap();
+    let step = |name| execute_step_of_arm(name, &devices, &programs);
+
+    assert_eq!(step("Look for a PMU"), (true, String::new()));
+    fs::create_dir_all(devices.join("armv8_pmuv3_0")).unwrap();
+    assert_eq!(step("Look for a PMU"), (true, "pmu=true\n".to_owned()));
+
+    let told = programs.join("told");
+    let record = format!("echo \"$@\" >>{}", told.display());
+    program(&programs, "sudo", &record);
+    assert!(step("Let users count and read").0);
+    let settings = "sysctl kernel.perf_event_paranoid=2 kernel.perf_user_access=1\n";
+    assert_eq!(fs::read_to_string(&told).unwrap(), settings);
+    // A kernel without the second one.
+    program(&programs, "sudo", "exit 1");
+    assert!(step("Let users count and read").0);
+
+    if Command::new("jq").arg("--version").output().is_err() {
+        skip(Need::System, "no jq");
+        return;
+    }
+    for source in ["time", "auto"] {
+        let doctor = format!(
+            "CARGO_TOPDOWN_SOURCE={source} exec {} \"$@\"",
+            env!("CARGO_BIN_EXE_cargo-topdown")
+        );
+        program(&programs, "cargo", &doctor);
+        let (has_passed, outputs) = step("Say which source was used");
+        assert!(has_passed, "{source}");
+        let used = outputs.trim().strip_prefix("source=").unwrap();
+        match source {
+            "time" => assert_eq!(used, "time"),
+            _ => assert!(["hardware", "model", "time"].contains(&used), "{used}"),
+        }
+    }
+    // The program was not installed: the output stays empty, and the second job measures.
+    program(&programs, "cargo", "exit 101");
+    assert_eq!(step("Say which source was used"), (false, String::new()));
+    let workflow = read(&Path::new(REPOSITORY).join("docs/ci/arm.yml"));
+    let condition = workflow["jobs"]["model"]["if"].as_str().unwrap();
+    assert!(condition.contains("needs.counters.outputs.source != 'hardware'"));
+}

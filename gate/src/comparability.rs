@@ -51,6 +51,7 @@ pub fn of_cpus(a: &Machine, b: &Machine) -> Vec<Difference> {
     fields.number("CPU family", a.family, b.family);
     fields.number("CPU model", a.model, b.model);
     fields.number("CPU stepping", a.stepping, b.stepping);
+    fields.option("cores", &a.cores, &b.cores);
     fields.option("hypervisor", &a.hypervisor, &b.hypervisor);
     fields.option("SMT", &a.smt_active.map(on_off), &b.smt_active.map(on_off));
     fields.0

@@ -14,7 +14,7 @@ pub struct Survey {
     pub cpu: String,
     /// `kernel.perf_event_paranoid`; 2 or lower lets users count their own code.
     pub perf_event_paranoid: Option<i32>,
-    /// `kernel.nmi_watchdog`: if on, it occupies one counter of every CPU.
+    /// `kernel.nmi_watchdog`: if on, it may hold one counter of every CPU.
     pub nmi_watchdog: Option<bool>,
     /// Whether hardware threads share cores.
     pub smt_active: Option<bool>,
@@ -46,7 +46,8 @@ pub struct Pmu {
 pub enum TopdownEvents {
     /// None.
     Missing,
-    /// Events for general counters, as on efficiency cores and on Intel CPUs before Ice Lake.
+    /// Events for general counters, as on efficiency cores, on Intel CPUs before Ice Lake, and on
+    /// Arm.
     Plain,
     /// The slots counter and PERF_METRICS with the four categories of level 1.
     MetricsLevel1,

@@ -100,6 +100,7 @@ mod tests {
             let efficient = x86("GenuineIntel", 6, panther_lake, CoreType::Efficient);
             assert_eq!(efficient, Some("Skymont"));
         }
+        assert_eq!(intel(0xd7), Some("Golden Cove"), "Bartlett Lake");
         assert_eq!(intel(0x01), None);
         for (family, model) in [(18, 1), (18, 3), (19, 1)] {
             let after_6 = x86("GenuineIntel", family, model, CoreType::Performance);

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use super::Machine;
+use super::cores::{self, Measuring, parse_cpu_list};
 
-pub(super) fn this_machine() -> Machine {
-    let mut machine = from_files(Path::new("/sys"), Path::new("/proc"));
+pub(super) fn this_machine(measuring: Measuring<'_>) -> Machine {
+    let mut machine = from_files(Path::new("/sys"), Path::new("/proc"), measuring);
     #[cfg(target_arch = "x86_64")]
     super::cpuid::complete(&mut machine);
     if machine.cpus == 0 {
@@ -16,7 +17,7 @@ pub(super) fn this_machine() -> Machine {
 }
 
 /// Reads the machine described by sysfs and procfs mounted at these paths.
-pub(super) fn from_files(sys: &Path, proc: &Path) -> Machine {
+pub(super) fn from_files(sys: &Path, proc: &Path, measuring: Measuring<'_>) -> Machine {
     let line = |directory: &Path, path: &str| {
         let text = fs::read_to_string(directory.join(path)).ok()?;
         let text = text.trim_matches(['\0', '\n', ' ']);
@@ -33,8 +34,8 @@ pub(super) fn from_files(sys: &Path, proc: &Path) -> Machine {
             }
         }),
         cpus: line(sys, "devices/system/cpu/online")
-            .and_then(|list| cpus_in(&list))
-            .unwrap_or_default(),
+            .and_then(|list| parse_cpu_list(&list))
+            .map_or(0, |cpus| cpus.len() as u32),
         kernel: line(proc, "sys/kernel/osrelease"),
         governor: line(sys, "devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         host: line(proc, "sys/kernel/hostname"),
@@ -44,9 +45,9 @@ pub(super) fn from_files(sys: &Path, proc: &Path) -> Machine {
             .map(|name| name.trim_start_matches("linux,").to_owned()),
         ..Machine::default()
     };
-    let midr = line(sys, "devices/system/cpu/cpu0/regs/identification/midr_el1")
-        .and_then(|hex| u64::from_str_radix(hex.trim_start_matches("0x"), 16).ok())
-        .or_else(|| midr_of_cpuinfo(&cpuinfo));
+    let measured = cores::measured(sys, proc, measuring);
+    machine.cores = measured.kind.map(str::to_owned);
+    let midr = midr_of(sys, measured.cpu).or_else(|| midr_of_cpuinfo(&cpuinfo));
     match midr {
         Some(midr) => identify_arm(&mut machine, midr),
         None => identify_x86(&mut machine, &cpuinfo),
@@ -57,12 +58,15 @@ pub(super) fn from_files(sys: &Path, proc: &Path) -> Machine {
 /// Returns what identifies the cores of CPU `cpu`; `None` except on Arm.
 #[cfg(all(feature = "counters", target_os = "linux"))]
 pub(super) fn arm_core(sys: &Path, cpu: u32) -> Option<Machine> {
+    let mut machine = Machine::default();
+    identify_arm(&mut machine, midr_of(sys, cpu)?);
+    Some(machine)
+}
+
+fn midr_of(sys: &Path, cpu: u32) -> Option<u64> {
     let path = format!("devices/system/cpu/cpu{cpu}/regs/identification/midr_el1");
     let text = fs::read_to_string(sys.join(path)).ok()?;
-    let midr = u64::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok()?;
-    let mut machine = Machine::default();
-    identify_arm(&mut machine, midr);
-    Some(machine)
+    u64::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok()
 }
 
 fn identify_x86(machine: &mut Machine, cpuinfo: &str) {
@@ -123,17 +127,6 @@ fn field<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
         .map(|(_, value)| value.trim())
 }
 
-/// Counts the CPUs in a list such as `0-3,8`.
-fn cpus_in(list: &str) -> Option<u32> {
-    list.split(',')
-        .map(|range| {
-            let (first, last) = range.split_once('-').unwrap_or((range, range));
-            let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-            last.checked_sub(first)?.checked_add(1)
-        })
-        .try_fold(0_u32, |sum, count| sum.checked_add(count?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,7 +143,12 @@ mod tests {
     }
 
     fn below(root: &TempDir) -> Machine {
-        from_files(&root.path().join("sys"), &root.path().join("proc"))
+        measuring(root, Measuring::AsCounted)
+    }
+
+    fn measuring(root: &TempDir, measuring: Measuring<'_>) -> Machine {
+        let (sys, proc) = (root.path().join("sys"), root.path().join("proc"));
+        from_files(&sys, &proc, measuring)
     }
 
     const XEON: &str = "processor\t: 0\n\
@@ -190,6 +188,7 @@ mod tests {
                 name: "Intel(R) Xeon(R) Platinum 8481C".to_owned(),
                 hypervisor: None,
                 smt_active: Some(true),
+                cores: None,
                 cpus: 5,
                 kernel: Some("6.12.1-amd64".to_owned()),
                 microcode: Some("0x2b000603".to_owned()),
@@ -235,6 +234,73 @@ mod tests {
         assert_eq!(machine.hypervisor.as_deref(), Some("kvm"));
     }
 
+    /// The keys of runs as the counters choose, of the PMUs in turn, and on any core.
+    fn keys(files: &[(&str, &str)], allowed: &str, pmus: [&str; 2]) -> [String; 4] {
+        let status = format!("Name:\tbench\nCpus_allowed_list:\t{allowed}\n");
+        let root = system(&[files, &[("proc/thread-self/status", status.as_str())]].concat());
+        [
+            Measuring::AsCounted,
+            Measuring::Pmu(pmus[0]),
+            Measuring::Pmu(pmus[1]),
+            Measuring::Anywhere,
+        ]
+        .map(|cores| measuring(&root, cores).key())
+        .map(|key| key.replacen(std::env::consts::ARCH, "cpu", 1))
+    }
+
+    const PMUS: &str = "sys/bus/event_source/devices";
+
+    #[test]
+    fn issue_16_1g_the_key_of_a_hybrid_machine_has_its_measuring_cores() {
+        let core = format!("{PMUS}/cpu_core/cpus");
+        let atom = format!("{PMUS}/cpu_atom/cpus");
+        let hybrid = [
+            ("proc/cpuinfo", XEON),
+            (core.as_str(), "0-3\n"),
+            (atom.as_str(), "4-7\n"),
+        ];
+        let keys = |allowed| keys(&hybrid, allowed, ["cpu_core", "cpu_atom"]);
+        let [performance, efficiency, mixed] = ["performance", "efficiency", "mixed"]
+            .map(|cores| format!("cpu-GenuineIntel-06-8f-08-{cores}"));
+        assert_eq!(
+            keys("0-7").each_ref(),
+            [&performance, &performance, &efficiency, &mixed]
+        );
+        assert_eq!(keys("0,5")[0], performance);
+        // `taskset -c 5-6`: nothing ran elsewhere.
+        let [counted, _, _, anywhere] = keys("5-6");
+        assert_eq!([&counted, &anywhere], [&efficiency; 2]);
+        // The efficiency cores are switched off.
+        let keys = self::keys(&hybrid[..2], "0-3", ["cpu_core", "cpu_core"]);
+        assert_eq!(keys, ["cpu-GenuineIntel-06-8f-08"; 4]);
+    }
+
+    #[test]
+    fn issue_16_1g_the_key_of_an_arm_machine_has_its_measuring_cores() {
+        let identity =
+            |cpu| format!("sys/devices/system/cpu/cpu{cpu}/regs/identification/midr_el1");
+        let capacity = |cpu| format!("sys/devices/system/cpu/cpu{cpu}/cpu_capacity");
+        let [little, big] = ["a55", "a76"].map(|core| format!("{PMUS}/armv8_cortex_{core}/cpus"));
+        let [cpu0, cpu4] = [0, 4].map(identity);
+        let [capacity0, capacity4] = [0, 4].map(capacity);
+        let rk3588 = [
+            (little.as_str(), "0-3\n"),
+            (big.as_str(), "4-7\n"),
+            (capacity0.as_str(), "530\n"),
+            (capacity4.as_str(), "1024\n"),
+            (cpu0.as_str(), "0x00000000412fd050\n"),
+            (cpu4.as_str(), "0x00000000414fd0b0\n"),
+        ];
+        let keys = |allowed| keys(&rk3588, allowed, ["armv8_cortex_a55", "armv8_cortex_a76"]);
+        let [a55, a76] = ["cpu-0x41-08-d05-20", "cpu-0x41-08-d0b-40"];
+        // The fast cores, although the slow ones come first in the alphabet and as CPU 0.
+        assert_eq!(keys("0-7"), [a76, a55, a76, "cpu-0x41-08-d0b-40-mixed"]);
+        let [counted, _, _, anywhere] = keys("4,6");
+        assert_eq!([counted.as_str(), anywhere.as_str()], [a76; 2]);
+        let [counted, _, _, anywhere] = keys("0-3");
+        assert_eq!([counted.as_str(), anywhere.as_str()], [a55; 2]);
+    }
+
     #[test]
     fn nothing_is_known_of_a_system_without_files() {
         let root = system(&[]);
@@ -260,5 +326,8 @@ mod tests {
         let machine = Machine::of_this_machine();
         assert_eq!(machine, Machine::of_this_machine());
         assert!(machine.cpus > 0);
+        if machine.cores.is_none() {
+            assert_eq!(machine, Machine::of_run_on(None));
+        }
     }
 }

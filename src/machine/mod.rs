@@ -1,13 +1,16 @@
 //! Identifies the machine of a run, and decides whether two runs can be compared.
 //!
 //! This module knows what identifies a machine; `detect` reads it from `/proc` and `/sys`, `cpuid`
-//! from the CPU itself.
+//! from the CPU itself. `cores` finds out which of several kinds of cores measure.
 
+pub(crate) mod cores;
 #[cfg(target_arch = "x86_64")]
 mod cpuid;
 mod detect;
 
 use std::fmt;
+
+use cores::Measuring;
 
 #[cfg(feature = "run")]
 use serde::{Deserialize, Serialize};
@@ -47,6 +50,14 @@ pub struct Machine {
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub smt_active: Option<bool>,
+    /// On x86 machines with several kinds of cores, those that measured: `performance`,
+    /// `efficiency` or `lowpower`. `mixed` if it may have been several kinds, also on Arm, where
+    /// the fields above are otherwise those of the cores that measured.
+    #[cfg_attr(
+        feature = "run",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub cores: Option<String>,
     /// CPUs online.
     pub cpus: u32,
     /// The kernel release.
@@ -77,8 +88,17 @@ pub struct Machine {
 
 impl Machine {
     /// Returns the machine this process runs on. Never fails: unknown fields stay empty.
+    ///
+    /// If it has several kinds of cores, and the calling thread may run on more than one, this is
+    /// the machine of a run whose counters are opened by default.
     pub fn of_this_machine() -> Machine {
-        detect::this_machine()
+        detect::this_machine(Measuring::AsCounted)
+    }
+
+    /// Returns the machine of a run on it: on the cores of the PMU `core_type`, as provenances have
+    /// it, or else wherever the calling thread may run.
+    pub fn of_run_on(core_type: Option<&str>) -> Machine {
+        detect::this_machine(core_type.map_or(Measuring::Anywhere, Measuring::Pmu))
     }
 
     /// Returns what identifies the cores of CPU `cpu`; `None` except on Arm.
@@ -90,12 +110,12 @@ impl Machine {
     /// Reads the machine described by sysfs and procfs mounted at these paths.
     #[cfg(all(feature = "counters", target_os = "linux"))]
     pub(crate) fn from_files(sys: &std::path::Path, proc: &std::path::Path) -> Machine {
-        detect::from_files(sys, proc)
+        detect::from_files(sys, proc, Measuring::AsCounted)
     }
 
     /// Names the class of machines whose runs can be compared: equal keys mean comparable runs.
     ///
-    /// Consists of architecture, vendor, family, model, stepping, hypervisor and SMT. Host, kernel
+    /// Consists of architecture, vendor, family, model, stepping, cores, hypervisor and SMT. Host, kernel
     /// and microcode are excluded: a difference deserves a warning, not a refusal. Safe as a file
     /// name (ASCII letters, digits, `-`, `_`, `.`). Family, model and stepping are hexadecimal, as
     /// in the names of Intel's microcode files: `x86_64-GenuineIntel-06-8f-08-smt`.
@@ -111,6 +131,7 @@ impl Machine {
                 self.family, self.model, self.stepping
             ));
         }
+        words.extend(self.cores.as_deref().map(file_name_safe));
         words.extend(self.hypervisor.as_deref().map(file_name_safe));
         words.extend(
             self.smt_active
@@ -131,11 +152,15 @@ impl Machine {
         format!("{}{}", self.modelled_prefix(), core.join("-"))
     }
 
-    /// Returns whether runs with this key may be comparable with runs of this machine: its own, and
-    /// those of any modelled core.
+    /// Returns whether runs with this key may be comparable with runs of this machine: its own,
+    /// those on any of its cores, and those of any modelled core.
     #[inline]
     pub fn may_compare(&self, key: &str) -> bool {
-        key == self.key() || key.starts_with(&self.modelled_prefix())
+        let anywhere = || Machine {
+            cores: Some(cores::MIXED.to_owned()),
+            ..self.clone()
+        };
+        key == self.key() || key == anywhere().key() || key.starts_with(&self.modelled_prefix())
     }
 
     #[inline]
@@ -167,18 +192,26 @@ impl Machine {
                 hypervisor: Some(hypervisor.to_owned()),
                 ..Machine::default()
             },
-            [vendor, family, model, stepping, ref others @ ..] => Machine {
-                vendor: vendor.to_owned(),
-                family: number(family)?,
-                model: number(model)?,
-                stepping: number(stepping)?,
-                hypervisor: match others {
+            [vendor, family, model, stepping, ref others @ ..] => {
+                let (cores, others) = match others {
+                    [cores, others @ ..] if cores::is_kind(cores) => (Some(*cores), others),
+                    others => (None, others),
+                };
+                let hypervisor = match others {
                     [] => None,
-                    [hypervisor] => Some((*hypervisor).to_owned()),
+                    [hypervisor] => Some(*hypervisor),
                     _ => return None,
-                },
-                ..Machine::default()
-            },
+                };
+                Machine {
+                    vendor: vendor.to_owned(),
+                    family: number(family)?,
+                    model: number(model)?,
+                    stepping: number(stepping)?,
+                    cores: cores.map(str::to_owned),
+                    hypervisor: hypervisor.map(str::to_owned),
+                    ..Machine::default()
+                }
+            }
             _ => return None,
         };
         let machine = Machine {
@@ -197,6 +230,9 @@ impl fmt::Display for Machine {
             ("", "") => write!(f, "unknown {} CPU", self.architecture)?,
             ("", vendor) => write!(f, "{} {vendor} model {:#x}", self.architecture, self.model)?,
             (name, _) => f.write_str(name)?,
+        }
+        if let Some(cores) = &self.cores {
+            write!(f, ", {cores} cores")?;
         }
         match &self.hypervisor {
             Some(hypervisor) => write!(f, ", {hypervisor}"),
@@ -293,6 +329,8 @@ mod tests {
             "x86_64-GenuineIntel-06-8f-08-smt",
             "x86_64-AuthenticAMD-1a-02-01-kvm-nosmt",
             "aarch64-0x41-08-d40-11",
+            "aarch64-0x41-08-d05-20-mixed",
+            "x86_64-GenuineIntel-06-97-02-efficiency-kvm-nosmt",
             "riscv64-unknown",
             "riscv64-unknown-kvm-smt",
         ] {

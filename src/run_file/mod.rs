@@ -101,6 +101,23 @@ impl Run {
     }
 }
 
+/// Machines with several kinds of cores.
+impl Run {
+    /// Returns the PMU whose counters measured, if the machine has several kinds of cores.
+    pub fn core_type(&self) -> Option<&str> {
+        let mut benchmarks = self.benchmarks.iter();
+        benchmarks.find_map(|benchmark| benchmark.provenance().core_type.as_deref())
+    }
+
+    /// Returns this run of this machine as one of the cores that measured its benchmarks.
+    pub fn on_its_cores(self) -> Run {
+        Run {
+            machine: Machine::of_run_on(self.core_type()),
+            ..self
+        }
+    }
+}
+
 /// How the measured executables were built.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

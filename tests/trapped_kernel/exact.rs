@@ -254,6 +254,31 @@ fn a_group_that_the_watchdog_keeps_off_says_how_many_counters_are_missing() {
     );
 }
 
+/// The buddy detector: the sysctl is 1, and a group of all counters runs.
+#[test]
+fn issue_16_1c_a_watchdog_that_holds_no_counter_is_not_blamed() {
+    let system = skylake();
+    system.set("nmi_watchdog", "1");
+    let refused = refusal_with(&system, Counters::Auto, |machine| {
+        as_skylake(machine);
+        machine.kept_off = Some(NOT_DELIVERED);
+    });
+    let Some(error) = refused else {
+        return;
+    };
+    assert!(
+        matches!(
+            error,
+            OpenError::NeverScheduled {
+                nmi_watchdog: Some(false),
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+    assert!(!error.to_string().contains("watchdog"), "{error}");
+}
+
 #[test]
 fn a_pmu_that_cannot_hold_the_group_is_told_by_the_number_of_counters() {
     let refused = refusal_with(&skylake(), Counters::Auto, |machine| {

@@ -6,7 +6,7 @@ use criterion_topdown::error::OpenError;
 use criterion_topdown::setting::Counters;
 use topdown_skipped::{Need, skip};
 
-use crate::machine::Machine;
+use crate::machine::{CYCLES, Machine};
 use crate::system::System;
 use crate::trap;
 use crate::{SLOTS_PER_LOOK_AT_OPEN, allowed_cpus};
@@ -101,6 +101,7 @@ fn a_survey_lists_what_is_there_and_what_is_in_the_way() {
     let mut machine = Machine::new();
     machine.slots_per_look = SLOTS_PER_LOOK_AT_OPEN;
     machine.refuse_open = Some((crate::machine::SLOTS, libc::EACCES));
+    machine.pmu_is_taken = true;
     if let Err(reason) = trap::install(machine) {
         skip(Need::Trap, reason);
         return;
@@ -133,6 +134,35 @@ fn a_survey_lists_what_is_there_and_what_is_in_the_way() {
 }
 
 #[test]
+fn issue_16_1c_a_survey_knows_whether_the_watchdog_holds_a_counter() {
+    let system = System::empty(0x55, false);
+    system.add_bare_pmu("cpu");
+    system.set("nmi_watchdog", "1");
+    let told = |prepare: fn(&mut Machine)| -> Option<Vec<String>> {
+        let mut machine = Machine::new();
+        machine.has_metrics = false;
+        prepare(&mut machine);
+        if let Err(reason) = trap::install(machine) {
+            skip(Need::Trap, reason);
+            return None;
+        }
+        let obstacles = survey_in(&system.paths()).obstacles.into_iter();
+        let told = obstacles.map(|obstacle| obstacle.what);
+        Some(told.filter(|what| what.contains("nmi_watchdog")).collect())
+    };
+    let Some(of_buddies) = told(|_| ()) else {
+        return;
+    };
+    assert_eq!(of_buddies, [""; 0]);
+    let counting = told(|machine| machine.pmu_is_taken = true).unwrap();
+    assert_eq!(counting.len(), 2, "{counting:?}");
+    assert!(counting[0].contains("never ran"), "{counting:?}");
+    assert!(counting[1].contains("holds a counter"), "{counting:?}");
+    let forbidden = told(|machine| machine.refuse_open = Some((CYCLES, libc::EACCES))).unwrap();
+    assert!(forbidden[0].contains("may hold"), "{forbidden:?}");
+}
+
+#[test]
 fn issue_16_1_arm_is_named_by_its_core_and_told_what_it_lacks() {
     let system = System::arm("0x00000000413fd0c1", "0x0");
     system.set("nmi_watchdog", "1");
@@ -147,6 +177,20 @@ fn issue_16_1_arm_is_named_by_its_core_and_told_what_it_lacks() {
     assert!(told[1].contains("perf_user_access is 0"), "{told:?}");
     // On Arm the watchdog counts nothing.
     assert_eq!(told.len(), 2, "{told:?}");
+}
+
+#[test]
+fn issue_16_1_the_slot_events_of_arm_are_topdown_events() {
+    let system = System::arm("0x00000000410fd4f1", "0x8");
+    assert_eq!(
+        survey_in(&system.paths()).pmus[0].topdown,
+        TopdownEvents::Missing
+    );
+    system.write_pmu("armv8_pmuv3_0/events/stall_slot_backend", "event=0x003d");
+    assert_eq!(
+        survey_in(&system.paths()).pmus[0].topdown,
+        TopdownEvents::Plain
+    );
 }
 
 /// The kernel's PMU of the second cluster, whose cores are others than CPU 0.

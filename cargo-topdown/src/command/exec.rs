@@ -62,8 +62,9 @@ pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
         rustflags: String::new(),
         ..build_identity(None, None, destination.root())
     };
+    let machine = Machine::of_run_on(whole.provenance.core_type.as_deref());
     let run = whole
-        .into_run(started_at, Machine::of_this_machine(), build)
+        .into_run(started_at, machine, build)
         .expect("a launch with an unusable sample has failed");
     destination.keep(&run, &args.stored, &args.output)?;
     Ok(Exit::Success)

@@ -69,6 +69,7 @@ fn measure(mut session: Session) -> Result<(Run, u32), Error> {
     let root = session.workspace.metadata.workspace_root.as_std_path();
     let mut run = session.run_without_benchmarks(root, &targets);
     run.benchmarks = outcome.collected.benchmarks;
+    let mut run = run.on_its_cores();
     let launches = run.launch_settings.launches;
     run.launch_settings.launches = launches.saturating_mul(2);
     Ok((run, launches))

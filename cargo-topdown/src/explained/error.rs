@@ -21,8 +21,10 @@ pub enum ExplainError {
     /// There are no categories to explain.
     #[error(
         "`{id}` has only time and no slots, so there is nothing to explain: {reason}. Metric \
-         groups need the CPU's own counters; `cargo topdown explain --source model` uses the \
-         events of a modelled core instead"
+         groups need the CPU's own counters{model}",
+        model = of_the_model(
+            "; `cargo topdown explain --source model` uses the events of a modelled core instead"
+        )
     )]
     NoSlots {
         id: BenchmarkId,
@@ -59,7 +61,8 @@ pub enum ExplainError {
     /// One side or both have no slots by category.
     #[error(
         "`{0}` has no slots by category on both sides, so nothing says why it changed; take both \
-         runs with counters, or with `cargo topdown bench --source model`"
+         runs with counters{model}",
+        model = of_the_model(", or with `cargo topdown bench --source model`")
     )]
     NoSlotsCompared(BenchmarkId),
     /// One side has no events.
@@ -72,6 +75,15 @@ pub enum ExplainError {
         /// The label of the run without events.
         lacking: String,
     },
+}
+
+/// Returns advice to use the model, where there is one.
+fn of_the_model(advice: &'static str) -> &'static str {
+    if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        advice
+    } else {
+        ""
+    }
 }
 
 fn lines_of(ids: &[BenchmarkId]) -> String {

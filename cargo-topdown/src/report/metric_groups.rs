@@ -32,7 +32,7 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
             percent(shares.level1[explained.category])
         ),
         None => format!(
-            "{}: {}, by stalled cycles; this core cannot count slots",
+            "{}: {}, by stalled cycles; slots cannot be counted here",
             explained.id,
             node.name()
         ),

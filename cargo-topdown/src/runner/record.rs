@@ -144,7 +144,7 @@ impl LaunchRecord {
         if record.schema_version != SCHEMA_VERSION || record.run != run.id {
             return Err(no_record());
         }
-        if run.machine != Machine::of_this_machine() {
+        if run.machine != Machine::of_run_on(run.core_type()) {
             let machine = Box::new(run.machine.clone());
             return Err(CannotLaunchAgain::OtherMachine(machine));
         }

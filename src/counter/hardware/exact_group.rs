@@ -92,7 +92,8 @@ pub(super) struct ExactGroup {
 }
 
 impl ExactGroup {
-    /// Opens the best form of `table` that this machine can count, and proves that it counts.
+    /// Opens the best form of `table` that this machine can count, and proves that it counts. Also
+    /// returns why the form before it cannot be counted, if there is one.
     ///
     /// # Errors
     /// Returns why the least demanding form cannot be counted.
@@ -100,11 +101,11 @@ impl ExactGroup {
         opener: &Opener<'_>,
         table: &'static CpuTable,
         slots_per_cycle: u32,
-    ) -> Result<(ExactGroup, &'static Form), OpenError> {
+    ) -> Result<(ExactGroup, &'static Form, Option<OpenError>), OpenError> {
         let mut refusal = None;
         for form in table.forms() {
             match ExactGroup::open_plan(opener, table, Plan::of_form(form), slots_per_cycle) {
-                Ok(group) => return Ok((group, form)),
+                Ok(group) => return Ok((group, form, refusal)),
                 // No form will be allowed.
                 Err(error @ (OpenError::PermissionDenied { .. } | OpenError::Forbidden { .. })) => {
                     return Err(error);

@@ -1,12 +1,12 @@
 //! The CPU's own counters, on Linux.
 //!
 //! [`Hardware`] finds the PMU (`system`), keeps the thread on its cores (`cores`), opens a group
-//! (`opener`, `syscalls`), proves that it counts (`self_check`) and reads it. There are two kinds
-//! of group. Plain counters (`exact_group`) follow the table of the CPU in [`cpu`](crate::cpu).
-//! Intel's PERF_METRICS (`metrics_shape`) is read with RDPMC (`metrics_group`), or with read() if
-//! RDPMC is off (`read_group`); `ratios` turns its registers into slots, and `reset` decides when
-//! to clear them. `page` and `user_reads` read counters without system calls, and `doubts` raises
-//! the flags.
+//! (`opener`, `syscalls`), proves that it counts (`self_check`) and reads it; `watchdog` finds out
+//! whether the kernel keeps a counter for itself. There are two kinds of group. Plain counters
+//! (`exact_group`) follow the table of the CPU in [`cpu`](crate::cpu). Intel's PERF_METRICS
+//! (`metrics_shape`) is read with RDPMC (`metrics_group`), or with read() if RDPMC is off
+//! (`read_group`); `ratios` turns its registers into slots, and `reset` decides when to clear them.
+//! `page` and `user_reads` read counters without system calls, and `doubts` raises the flags.
 //!
 //! If other threads work for a benchmark, groups that new threads inherit (`inherited_group`,
 //! `all_threads`) count all threads of the process; `whose` decides that and switches over.
@@ -35,6 +35,7 @@ mod survey;
 mod syscalls;
 mod system;
 mod user_reads;
+mod watchdog;
 mod whose;
 
 use std::cell::RefCell;
@@ -241,18 +242,19 @@ impl Opened {
             pmu_type: pmu.type_number,
             counted: Counted::ThisThread,
         };
-        let mut group = match &wanted {
-            Wanted::Group(name) => open_group(&opener, &cpu, &pmu, name)?,
+        let group = match &wanted {
+            Wanted::Group(name) => open_group(&opener, &cpu, &pmu, name),
             Wanted::Categories(counters)
                 if pmu.topdown.is_metrics() && *counters != Counters::Exact =>
             {
-                open_metrics(&opener, &cpu, &pmu, *counters)?
+                open_metrics(&opener, &cpu, &pmu, *counters)
             }
-            Wanted::Categories(_) => open_exact(&opener, &cpu, &pmu)?,
+            Wanted::Categories(_) => open_exact(&opener, &cpu, &pmu),
         };
+        let mut group = group.map_err(|error| watchdog::blamed_rightly(&opener, error))?;
         if let Some(cpus) = confined {
             group.reason += &format!(
-                "; the thread is kept on CPUs {cpus}, the {} cores",
+                "; the thread is kept on CPUs {cpus}, the {}",
                 kind_of_cores(&pmu.name)
             );
         }
@@ -421,7 +423,7 @@ fn names_of_groups(table: &CpuTable) -> String {
 fn open_exact(opener: &Opener<'_>, cpu: &CpuIdentity, pmu: &CorePmu) -> Result<Group, OpenError> {
     let table = supported_table(cpu, pmu)?;
     let slots_per_cycle = slots_per_cycle(cpu, pmu, table)?;
-    let (group, form) = ExactGroup::open(opener, table, slots_per_cycle)?;
+    let (group, form, refusal) = ExactGroup::open(opener, table, slots_per_cycle)?;
     let way = if group.reads_in_user_code() {
         "without system calls"
     } else {
@@ -431,9 +433,9 @@ fn open_exact(opener: &Opener<'_>, cpu: &CpuIdentity, pmu: &CorePmu) -> Result<G
         "plain counters of PMU `{}` ({}), read {way}",
         pmu.name, table.name
     );
-    if !std::ptr::eq(form, &table.forms()[0]) {
+    if let Some(refusal) = refusal {
         reason += "; not all events of the best group could be counted";
-        if opener.nmi_watchdog() == Some(true) {
+        if matches!(refusal, OpenError::TooFewCounters { .. }) {
             reason += " beside the NMI watchdog";
         }
     }
@@ -447,9 +449,10 @@ fn open_exact(opener: &Opener<'_>, cpu: &CpuIdentity, pmu: &CorePmu) -> Result<G
 
 fn kind_of_cores(pmu: &str) -> &'static str {
     match CoreType::of_pmu(pmu) {
-        CoreType::Performance => "performance",
-        CoreType::Efficient => "efficiency",
-        CoreType::LowPower => "low-power",
+        CoreType::Performance if pmu.starts_with("armv") => "cores of this PMU",
+        CoreType::Performance => "performance cores",
+        CoreType::Efficient => "efficiency cores",
+        CoreType::LowPower => "low-power cores",
     }
 }
 

@@ -1,7 +1,9 @@
 //! Surveys the machine for `cargo topdown doctor`.
 
+use super::opener::Opener;
+use super::syscalls::Counted;
 use super::system::{CpuIdentity, SystemPaths, core_pmu, core_pmus};
-use super::{Hardware, TreeCounters};
+use super::{Hardware, TreeCounters, watchdog};
 use crate::counter::Source;
 use crate::counter::survey::{Obstacle, Severity, Survey};
 use crate::setting::Counters;
@@ -85,14 +87,30 @@ fn obstacles(paths: &SystemPaths, survey: &Survey) -> Vec<Obstacle> {
             Some("sudo sysctl kernel.perf_user_access=1".to_owned()),
         );
     }
-    let is_arm = survey.pmus.iter().any(|pmu| pmu.name.starts_with("armv"));
-    if survey.nmi_watchdog == Some(true) && !is_arm {
-        degrades(
-            "the NMI watchdog is on (kernel.nmi_watchdog is 1): it occupies a counter of every \
-             CPU, unless it works without them"
-                .to_owned(),
-            Some("sudo sysctl kernel.nmi_watchdog=0".to_owned()),
-        );
+    if let Some(what) = watchdog_in_words(paths) {
+        let remedy = Some("sudo sysctl kernel.nmi_watchdog=0".to_owned());
+        degrades(what.to_owned(), remedy);
     }
     obstacles
+}
+
+/// Says that the NMI watchdog holds a counter, if it does or may.
+#[inline]
+fn watchdog_in_words(paths: &SystemPaths) -> Option<&'static str> {
+    let pmu = core_pmu(paths, &CpuIdentity::read(paths), Counters::Exact).ok()?;
+    let opener = Opener {
+        paths,
+        pmu: &pmu.name,
+        pmu_type: pmu.type_number,
+        counted: Counted::ThisThread,
+    };
+    match watchdog::holds_a_counter(&opener) {
+        Some(true) => Some(
+            "the NMI watchdog is on (kernel.nmi_watchdog is 1) and holds a counter of every CPU",
+        ),
+        Some(false) => None,
+        None => Some(
+            "the NMI watchdog is on (kernel.nmi_watchdog is 1): it may hold a counter of every CPU",
+        ),
+    }
 }

@@ -8,6 +8,7 @@ use crate::counter::survey::{Pmu, TopdownEvents};
 use crate::cpu::{CoreType, CpuTable, Identity, table_for};
 use crate::error::OpenError;
 use crate::machine::Machine;
+use crate::machine::cores::{self, parse_cpu_list};
 use crate::setting::Counters;
 
 /// Where the kernel's file systems are mounted. Tests substitute their own directories.
@@ -31,7 +32,7 @@ impl Default for SystemPaths {
 impl SystemPaths {
     /// Returns where the kernel lists its PMUs.
     pub(super) fn pmus(&self) -> PathBuf {
-        self.sys.join("bus/event_source/devices")
+        cores::pmus_below(&self.sys)
     }
 
     pub(super) fn perf_event_paranoid(&self) -> Option<i32> {
@@ -177,30 +178,13 @@ pub(super) fn cpus_of(paths: &SystemPaths, pmu: &str) -> Option<Vec<u32>> {
 }
 
 /// Returns the core PMUs of this machine, in order of preference.
-///
-/// On Arm their names begin with the architecture's version, as in `armv8_pmuv3_0` and
-/// `armv8_cortex_a76`; PMUs of other parts are called `arm_…`.
 pub(super) fn core_pmus(paths: &SystemPaths) -> Vec<Pmu> {
-    let mut of_arm: Vec<String> = fs::read_dir(paths.pmus())
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| name.starts_with("armv"))
-        .collect();
-    of_arm.sort();
-    ["cpu", "cpu_core", "cpu_atom", "cpu_lowpower"]
-        .into_iter()
-        .chain(of_arm.iter().map(String::as_str))
-        .filter_map(|name| describe(paths, name))
-        .collect()
+    let names = cores::core_pmus(&paths.sys).into_iter();
+    names.map(|name| describe(paths, name)).collect()
 }
 
-fn describe(paths: &SystemPaths, name: &str) -> Option<Pmu> {
-    let directory = paths.pmus().join(name);
-    if !directory.is_dir() {
-        return None;
-    }
+fn describe(paths: &SystemPaths, name: String) -> Pmu {
+    let directory = paths.pmus().join(&name);
     let mut events: Vec<String> = fs::read_dir(directory.join("events"))
         .into_iter()
         .flatten()
@@ -209,13 +193,13 @@ fn describe(paths: &SystemPaths, name: &str) -> Option<Pmu> {
         .filter(|event| !event.contains('.'))
         .collect();
     events.sort();
-    Some(Pmu {
-        name: name.to_owned(),
+    Pmu {
+        name,
         cpus: text(&directory.join("cpus")),
         rdpmc: number(&directory.join("rdpmc")),
         topdown: topdown_events(&directory.join("events"), &events),
         events,
-    })
+    }
 }
 
 /// Distinguishes PERF_METRICS from plain events of the same names: efficiency cores publish
@@ -232,7 +216,10 @@ fn topdown_events(directory: &Path, events: &[String]) -> TopdownEvents {
         } else {
             TopdownEvents::MetricsLevel1
         }
-    } else if events.iter().any(|event| event.starts_with("topdown-")) {
+    } else if events
+        .iter()
+        .any(|event| event.starts_with("topdown-") || event.starts_with("stall_slot"))
+    {
         TopdownEvents::Plain
     } else {
         TopdownEvents::Missing
@@ -331,21 +318,6 @@ fn identify(paths: &SystemPaths, pmu: &Pmu, is_one_of_several: bool) -> Result<C
             // 0 means that the core does not say.
             .filter(|slots| *slots > 0),
     })
-}
-
-/// Reads a list such as `0-3,8`.
-fn parse_cpu_list(list: &str) -> Option<Vec<u32>> {
-    let mut cpus = Vec::new();
-    for part in list.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        // No machine has more; the limit keeps a damaged file from exhausting memory.
-        if last < first || last >= 1 << 16 {
-            return None;
-        }
-        cpus.extend(first..=last);
-    }
-    Some(cpus)
 }
 
 /// Writes CPUs as a list such as `0-3,8`.

@@ -129,7 +129,8 @@ const GOLDEN_COVE_EXAMPLE: Example = Example {
 pub(super) static GOLDEN_COVE: CpuTable = CpuTable {
     name: "Golden Cove",
     models: &[
-        Models::intel(&[0x8f, 0xcf, 0xad, 0xae]),
+        // Bartlett Lake, 0xd7, has only performance cores (Linux, intel-family.h: Raptor Cove).
+        Models::intel(&[0x8f, 0xcf, 0xad, 0xae, 0xd7]),
         Models::intel_hybrid(
             CoreType::Performance,
             &[0x97, 0x9a, 0xb7, 0xba, 0xbf, 0xaa, 0xac, 0xb5],

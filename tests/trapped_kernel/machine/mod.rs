@@ -80,6 +80,8 @@ pub struct Machine {
     pub slots_per_look: u64,
     /// Whether something else has the PMU.
     pub pmu_is_taken: bool,
+    /// The event whose group finds no place on the PMU.
+    pub kept_off: Option<u64>,
     /// Whether the group is on the PMU half of the time.
     pub half_time: bool,
     /// The value at which the metrics register is stuck.
@@ -131,6 +133,7 @@ impl Machine {
             rdpmc_allowed: true,
             slots_per_look: 0,
             pmu_is_taken: false,
+            kept_off: None,
             half_time: false,
             stuck_ratios: None,
             refuse_open: None,
@@ -339,7 +342,8 @@ impl Machine {
     }
 
     fn enter_pmu(&mut self) {
-        if self.enabled && !self.pmu_is_taken {
+        let is_kept_off = |event: &Event| Some(event.attributes.config) == self.kept_off;
+        if self.enabled && !self.pmu_is_taken && !self.events.iter().any(is_kept_off) {
             self.on_pmu = true;
             if self.has_run {
                 // Restored, with the ratios as fractions.

@@ -225,6 +225,7 @@ struct StoredSide<'a> {
 impl StoredSide<'_> {
     fn with(mut self, collected: Collected) -> Self {
         self.run.benchmarks = collected.benchmarks;
+        self.run = self.run.on_its_cores();
         self.samples = collected.samples;
         self
     }

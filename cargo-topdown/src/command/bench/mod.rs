@@ -135,7 +135,8 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         selection,
         failed: problems::names(&outcome),
         ..empty_run
-    };
+    }
+    .on_its_cores();
     // Not below `--target-dir`, which `compare` does not know.
     let own = store
         .make_newest(|to| write_run(to, &run, &outcome.collected.samples))

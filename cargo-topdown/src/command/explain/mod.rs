@@ -6,11 +6,13 @@ mod against;
 use std::io::Write;
 
 use criterion_topdown::category::Category;
+use criterion_topdown::counter::hardware::{self, Hardware, SystemPaths};
 use criterion_topdown::cpu::MetricGroup;
+use criterion_topdown::error::OpenError;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, IterationSample};
-use criterion_topdown::setting::SourceChoice;
+use criterion_topdown::setting::{Counters, SourceChoice};
 
 use crate::bench_targets::BenchTarget;
 use crate::cli::ExplainArgs;
@@ -92,7 +94,7 @@ impl Explaining<'_> {
             .collect::<Result<_, _>>()?;
         Ok(Explained {
             id,
-            machine: Machine::of_this_machine(),
+            machine: Machine::of_run_on(benchmark.provenance().core_type.as_deref()),
             provenance: benchmark.provenance().clone(),
             summary,
             shares: Some(shares),
@@ -101,16 +103,19 @@ impl Explaining<'_> {
         })
     }
 
-    /// Explains a benchmark without slots, on cores that count stalled cycles instead.
+    /// Explains a benchmark without slots, where stalled cycles are counted instead.
     fn explain_stalls(
         &self,
         benchmark: Benchmark,
         targets: &[BenchTarget],
     ) -> Result<Explained, Error> {
         let id = benchmark.id.clone();
-        // If the slots are missing for a reason other than the core, the error gives its remedy.
-        let table = criterion_topdown::counter::hardware::table(None).ok();
-        let stalls = table.and_then(|table| Some((table, stalled_cycles(table)?)));
+        // If the slots are missing for a reason other than the core or what a hypervisor hides, the
+        // error gives its remedy.
+        let opened = Hardware::open_with(&SystemPaths::default(), Counters::Auto);
+        let are_hidden = matches!(opened, Err(OpenError::HiddenEvents { .. }));
+        let table = hardware::table(None).ok();
+        let stalls = table.and_then(|table| Some((table, stalled_cycles(table, are_hidden)?)));
         let (Some((table, stalls)), Some(summary)) = (stalls, Summary::new(&benchmark)) else {
             let reason = benchmark.provenance().reason.clone();
             return Err(ExplainError::NoSlots { id, reason }.into());
@@ -125,7 +130,7 @@ impl Explaining<'_> {
         }
         Ok(Explained {
             id,
-            machine: Machine::of_this_machine(),
+            machine: Machine::of_run_on(benchmark.provenance().core_type.as_deref()),
             provenance: benchmark.provenance().clone(),
             summary,
             shares: None,
