@@ -532,6 +532,10 @@ impl OpenError {
             NeverScheduled { .. } | Multiplexed { .. } => OTHER_USERS,
             WrongCounter { .. } => "update the kernel, or measure on a bare-metal machine",
             SelfCheck { .. } => REPORT,
+            HiddenEvents { place, .. } if place.pmu.starts_with("armv") => {
+                "measure on the host or on a bare-metal machine; stalled cycles may count here \
+                 (`cargo topdown explain`)"
+            }
             HiddenEvents { .. } => BARE_METAL,
         })
     }

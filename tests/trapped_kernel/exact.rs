@@ -203,6 +203,7 @@ fn issue_16_1a_hidden_events_show_where_the_categories_do_not_add_up() {
     let message = opened.unwrap_err().to_string();
     let expected = "counts no frontend bound and backend bound in a loop";
     assert!(message.contains(expected), "{message}");
+    assert!(message.contains("`cargo topdown explain`"), "{message}");
 }
 
 #[test]
