@@ -1,9 +1,9 @@
 //! Ctrl-C: what must be cleaned up first, and whom it reaches.
 //!
 //! SIGTERM and SIGHUP are treated the same. A bench has its own session, and a signal to this
-//! process alone does not reach compilers. So the handler kills the process that is being waited
-//! for, with its descendants; the waiting code then continues, sees the request, and cleans up on
-//! the way out.
+//! process alone does not reach compilers. So the handler kills the processes that are being
+//! waited for, with their descendants; the waiting code then continues, sees the request, and
+//! cleans up on the way out.
 
 use std::process::ExitStatus;
 use std::sync::Mutex;
@@ -22,14 +22,14 @@ struct State {
     /// Whether there is anything to clean up.
     guarded: bool,
     requested: bool,
-    /// The process that is being waited for.
-    process: Option<u32>,
+    /// The processes that are being waited for.
+    processes: Vec<u32>,
 }
 
 static STATE: Mutex<State> = Mutex::new(State {
     guarded: false,
     requested: false,
-    process: None,
+    processes: Vec::new(),
 });
 
 fn state() -> std::sync::MutexGuard<'static, State> {
@@ -60,8 +60,8 @@ pub fn guard() -> Result<Guard, ctrlc::Error> {
             std::process::exit(EXIT_CODE);
         }
         state.requested = true;
-        if let Some(process) = state.process {
-            processes::end_tree(process);
+        for process in &state.processes {
+            processes::end_tree(*process);
         }
     })?;
     state().guarded = true;
@@ -89,21 +89,21 @@ pub fn has_ended(_: ExitStatus) -> bool {
 /// While the result lives, Ctrl-C kills `process` and its descendants.
 pub fn ends(process: u32) -> Registered {
     let mut state = state();
-    state.process = Some(process);
+    state.processes.push(process);
     // It was pressed before there was anything to kill.
     if state.requested {
         processes::end_tree(process);
     }
-    Registered(())
+    Registered(process)
 }
 
 /// See [`ends`].
 #[must_use]
-pub struct Registered(());
+pub struct Registered(u32);
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        state().process = None;
+        state().processes.retain(|process| *process != self.0);
     }
 }
 

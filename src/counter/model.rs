@@ -33,7 +33,7 @@ use crate::environment;
 use crate::error::OpenError;
 use crate::event::{Event, Events};
 use crate::machine::Machine;
-use crate::provenance::SourceKind;
+use crate::provenance::{SourceKind, TOO_LONG};
 use crate::sample::{Flags, Level1, Sample};
 use crate::setting::{ModelCore, Sampling, Setting};
 use crate::steady::Modelled;
@@ -226,26 +226,23 @@ impl Model {
         let is_full = self
             .tracer
             .with_consumer(|consumer| consumer.model.is_full());
-        let why = match end {
-            Some(Err(TraceError::Capacity { .. })) => TOO_MUCH_CODE.to_owned(),
-            Some(Ok(_)) if is_full == Some(true) => TOO_MUCH_CODE.to_owned(),
-            Some(Err(error)) => error.to_string(),
+        let not_modelled = |why: &str| format!("not modelled: {why}");
+        let reason = match end {
+            Some(Err(TraceError::Capacity { .. })) => not_modelled(TOO_MUCH_CODE),
+            Some(Ok(_)) if is_full == Some(true) => not_modelled(TOO_MUCH_CODE),
+            Some(Err(error)) => not_modelled(&error.to_string()),
             Some(Ok(_)) => format!(
-                "an iteration executes more than {} million instructions; raise the limit with \
-                 `--model-budget`",
+                "{TOO_LONG} {} million instructions; raise the limit with `--model-budget`",
                 self.largest_window() as f64 / 1e6
             ),
-            None => {
+            None => not_modelled(
                 "its window was not traced: another lies inside it, or it ran on another thread \
-                     or in another process"
-                    .to_owned()
-            }
+                 or in another process",
+            ),
         };
         // Leaked once per benchmark that cannot be modelled, because `provenance` returns a
         // reference.
-        Box::leak(Box::new(Provenance::of_clock(format!(
-            "not modelled: {why}"
-        ))))
+        Box::leak(Box::new(Provenance::of_clock(reason)))
     }
 
     /// Returns the sample of a window that was traced to its end.

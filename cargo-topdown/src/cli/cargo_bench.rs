@@ -69,7 +69,7 @@ pub struct CargoBenchArgs {
     #[arg(long)]
     pub frozen: bool,
 
-    /// Number of parallel build jobs
+    /// Number of parallel jobs: of the build, and of modelled launches
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<String>,
 
@@ -101,6 +101,7 @@ impl CargoBenchArgs {
         Request {
             names_targets: !(self.package.is_empty() && self.bench.is_empty()),
             settings,
+            jobs: self.jobs.clone(),
             cargo: self.flags(output.color),
             manifest_path,
             quiet: self.quiet,

@@ -2,16 +2,19 @@
 
 use std::time::Instant;
 
-use super::{MeasureError, Session};
+use super::{MeasureError, Session, jobs};
 use crate::bench_targets::BenchTarget;
+use crate::runner::fingerprints::Fingerprints;
 use crate::runner::launch_error::LaunchError;
 use crate::runner::launcher::Launcher;
-use crate::runner::{Outcome, modelled, parting};
+use crate::runner::scratch::Scratch;
+use crate::runner::{self, Outcome, modelled, parting};
 use crate::terminal::tell;
 
 impl Session {
     /// Adds modelled slots to the time of those targets that request the model or found no
-    /// counters. Makes `launches` of each, and more where these differ.
+    /// counters. Makes `launches` of each, and more where these differ; none of what `fingerprints`
+    /// show to be too long.
     ///
     /// # Errors
     /// Returns an error if a launch cannot be made, or the user interrupts.
@@ -19,8 +22,10 @@ impl Session {
         &self,
         targets: &[BenchTarget],
         launches: u32,
+        fingerprints: &Fingerprints,
         timed: &mut Outcome,
     ) -> Result<(), MeasureError> {
+        modelled::note_too_long(targets, fingerprints, &mut timed.collected);
         let wanted = modelled::wanted(targets, &timed.collected);
         if wanted.is_empty() || self.has_to_stop(timed) {
             return Ok(());
@@ -28,7 +33,7 @@ impl Session {
         let launcher = self.fixed_addresses();
         let wanted = self.processes(&wanted, &launcher)?;
         let few = modelled::on_the_model(&wanted, launches);
-        let mut outcome = self.launch(&few, &launcher)?;
+        let mut outcome = self.launch_side_by_side(&few, &launcher)?;
         let disagreeing = modelled::disagreeing(&outcome);
         if !disagreeing.is_empty() {
             let targets = modelled::targets_of(&disagreeing, &wanted);
@@ -51,6 +56,33 @@ impl Session {
         }
         modelled::join(timed, outcome, &wanted);
         Ok(())
+    }
+
+    /// Runs all launches of `targets`, several at once.
+    fn launch_side_by_side(
+        &self,
+        targets: &[BenchTarget],
+        launcher: &Launcher,
+    ) -> Result<Outcome, MeasureError> {
+        let launches = targets.iter().map(|t| t.settings.launches as usize).sum();
+        let at_once = jobs::at_once(self.request.jobs.as_deref()).min(launches);
+        if at_once < 2 {
+            return self.launch(targets, launcher);
+        }
+        let scratches: Vec<Scratch> = (0..at_once)
+            .map(|_| Scratch::new())
+            .collect::<Result<_, _>>()
+            .map_err(MeasureError::Scratch)?;
+        let in_company = |scratch: &Scratch| Launcher {
+            scratch: scratch.path().to_owned(),
+            beside_others: true,
+            ..launcher.clone()
+        };
+        let launchers: Vec<Launcher> = scratches.iter().map(in_company).collect();
+        self.with_progress(targets, at_once, |progress| {
+            let fail_fast = self.request.fail_fast;
+            runner::run_side_by_side(targets, &launchers, launcher, fail_fast, progress)
+        })
     }
 
     /// Returns the processes in which to model `targets`.

@@ -30,7 +30,7 @@ pub struct Pairs<'a> {
 impl Pairs<'_> {
     /// Launches all benchmarks of both sides.
     pub fn launch(&self) -> Result<(Outcome, Outcome), MeasureError> {
-        let mut progress = Progress::new(self.style, &[self.base, self.candidate].concat());
+        let mut progress = Progress::new(self.style, &[self.base, self.candidate].concat(), 1);
         let outcome = runner::run_in_pairs(
             (self.base, self.launcher),
             (self.candidate, self.launcher),

@@ -20,6 +20,8 @@ pub struct Request {
     pub names_targets: bool,
     /// The settings.
     pub settings: Layer,
+    /// How many jobs may run at once: `--jobs`, as cargo understands it.
+    pub jobs: Option<String>,
     /// The flags for cargo.
     pub cargo: CargoFlags,
     /// `--manifest-path`.

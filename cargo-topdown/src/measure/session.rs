@@ -179,11 +179,24 @@ impl Session {
         targets: &[BenchTarget],
         launcher: &Launcher,
     ) -> Result<Outcome, MeasureError> {
-        let mut progress = Progress::new(
-            Style::of_process(self.request.quiet, self.request.events),
-            targets,
-        );
-        let outcome = runner::run(targets, launcher, self.request.fail_fast, &mut progress);
+        self.with_progress(targets, 1, |progress| {
+            runner::run(targets, launcher, self.request.fail_fast, progress)
+        })
+    }
+
+    /// Shows the progress of `launches` of `targets`, so many `at_once`.
+    ///
+    /// # Errors
+    /// As [`launch`](Session::launch).
+    pub(super) fn with_progress(
+        &self,
+        targets: &[BenchTarget],
+        at_once: usize,
+        launches: impl FnOnce(&mut Progress) -> Result<Outcome, LaunchError>,
+    ) -> Result<Outcome, MeasureError> {
+        let style = Style::of_process(self.request.quiet, self.request.events);
+        let mut progress = Progress::new(style, targets, at_once);
+        let outcome = launches(&mut progress);
         progress.finish();
         outcome.map_err(|error| match error {
             LaunchError::Interrupted => MeasureError::Interrupted,

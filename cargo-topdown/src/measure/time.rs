@@ -1,7 +1,8 @@
 //! How often a benchmark is timed.
 //!
 //! Where slots are modelled, time gates nothing. So a benchmark whose slots are exact is timed
-//! twice, and again in the remaining launches only if these two hint that time and slots disagree.
+//! twice, again twice if these two hint that time and slots disagree, and in the remaining launches
+//! only if all four do. On a busy machine two launches hint at much that four do not.
 
 use std::collections::HashMap;
 
@@ -12,11 +13,15 @@ use topdown_gate::verdict::is_exact;
 
 use super::{MeasureError, Session, problems};
 use crate::bench_targets::BenchTarget;
+use crate::runner::fingerprints::Fingerprints;
 use crate::runner::launcher::Launcher;
 use crate::runner::{Outcome, again, modelled};
 
 /// How often a benchmark is timed whose slots are modelled exactly.
 const LAUNCHES_BESIDE_THE_MODEL: u32 = 2;
+
+/// After so many launches the times show whether more are needed.
+const LOOKS: [u32; 2] = [LAUNCHES_BESIDE_THE_MODEL, 4];
 
 /// Time and slots may disagree if a benchmark's time per slot grew by this factor more than the
 /// suite's. A disagreement fails from a factor of 1.25 on.
@@ -31,7 +36,8 @@ const LEAST_BENCHMARKS: usize = 3;
 
 impl Session {
     /// Launches `targets` on the clock or the counters, then on the model, and joins the two.
-    /// `before` is an earlier run of the benchmarks, if there is one.
+    /// `before` is an earlier run of the benchmarks, if there is one, and `fingerprints` are those
+    /// of `targets`.
     ///
     /// # Errors
     /// Returns an error if a launch cannot be made, or the user interrupts.
@@ -39,17 +45,18 @@ impl Session {
         &self,
         targets: &[BenchTarget],
         before: &[Benchmark],
+        fingerprints: &Fingerprints,
     ) -> Result<Outcome, MeasureError> {
         let clock = modelled::on_the_clock(targets, LAUNCHES_BESIDE_THE_MODEL);
         let mut outcome = self.launch(&clock, &self.briefly_without_counters())?;
-        self.add_model(targets, modelled::LAUNCHES_THAT_AGREE, &mut outcome)?;
-        let lacking = lacking(&outcome.collected.benchmarks, before);
-        let further = further(targets, &lacking);
-        if !further.is_empty() && !self.has_to_stop(&outcome) {
-            outcome.append(
-                self.launch(&further, self.launcher())?,
-                LAUNCHES_BESIDE_THE_MODEL,
-            );
+        let few = modelled::LAUNCHES_THAT_AGREE;
+        self.add_model(targets, few, fingerprints, &mut outcome)?;
+        for made in LOOKS {
+            let lacking = Lacking::of(&outcome.collected.benchmarks, before, made);
+            let further = lacking.further(targets, made);
+            if !further.is_empty() && !self.has_to_stop(&outcome) {
+                outcome.append(self.launch(&further, self.launcher())?, made);
+            }
         }
         Ok(outcome)
     }
@@ -62,28 +69,40 @@ impl Session {
         &self,
         base: &[BenchTarget],
         candidate: &[BenchTarget],
+        fingerprints: &[Fingerprints; 2],
     ) -> Result<(Outcome, Outcome), MeasureError> {
         let clock = [base, candidate]
             .map(|targets| modelled::on_the_clock(targets, LAUNCHES_BESIDE_THE_MODEL));
         let launcher = self.briefly_without_counters();
         let (mut of_base, mut of_candidate) =
             self.pairs_with(&launcher, &clock[0], &clock[1]).launch()?;
-        for (targets, outcome) in [(base, &mut of_base), (candidate, &mut of_candidate)] {
-            self.add_model(targets, modelled::LAUNCHES_THAT_AGREE, outcome)?;
+        let sides = [(base, &mut of_base), (candidate, &mut of_candidate)];
+        for ((targets, outcome), fingerprints) in sides.into_iter().zip(fingerprints) {
+            self.add_model(
+                targets,
+                modelled::LAUNCHES_THAT_AGREE,
+                fingerprints,
+                outcome,
+            )?;
         }
-        let benchmarks = [&of_base, &of_candidate].map(|o| &o.collected.benchmarks[..]);
-        // Both sides of a benchmark have as many launches.
-        let mut either = lacking(benchmarks[0], &[]);
-        either.extend(lacking(benchmarks[1], benchmarks[0]));
-        let further = [further(base, &either), further(candidate, &either)];
-        if !further.concat().is_empty()
-            && !self.has_to_stop(&of_base)
-            && !self.has_to_stop(&of_candidate)
-        {
-            let (more_of_base, more_of_candidate) =
-                self.pairs(&further[0], &further[1]).launch()?;
-            of_base.append(more_of_base, LAUNCHES_BESIDE_THE_MODEL);
-            of_candidate.append(more_of_candidate, LAUNCHES_BESIDE_THE_MODEL);
+        for made in LOOKS {
+            let benchmarks = [&of_base, &of_candidate].map(|o| &o.collected.benchmarks[..]);
+            // Both sides of a benchmark have as many launches.
+            let either = Lacking::of(benchmarks[0], &[], made).or(Lacking::of(
+                benchmarks[1],
+                benchmarks[0],
+                made,
+            ));
+            let further = [base, candidate].map(|targets| either.further(targets, made));
+            if !further.concat().is_empty()
+                && !self.has_to_stop(&of_base)
+                && !self.has_to_stop(&of_candidate)
+            {
+                let (more_of_base, more_of_candidate) =
+                    self.pairs(&further[0], &further[1]).launch()?;
+                of_base.append(more_of_base, made);
+                of_candidate.append(more_of_candidate, made);
+            }
         }
         Ok((of_base, of_candidate))
     }
@@ -96,7 +115,13 @@ impl Session {
     pub fn measure_in_full(&self, targets: &[BenchTarget]) -> Result<Outcome, MeasureError> {
         let clock = modelled::on_the_clock(targets, u32::MAX);
         let mut outcome = self.launch(&clock, self.launcher())?;
-        self.add_model(targets, modelled::LAUNCHES_THAT_AGREE, &mut outcome)?;
+        let unknown = Fingerprints::default();
+        self.add_model(
+            targets,
+            modelled::LAUNCHES_THAT_AGREE,
+            &unknown,
+            &mut outcome,
+        )?;
         Ok(outcome)
     }
 
@@ -114,30 +139,64 @@ impl Session {
     }
 }
 
-/// The launches on the clock that the benchmarks `ids` lack.
-fn further(targets: &[BenchTarget], ids: &[BenchmarkId]) -> Vec<BenchTarget> {
-    let mut further = again::restricted_to(ids, targets, |launches| {
-        launches.saturating_sub(LAUNCHES_BESIDE_THE_MODEL)
-    });
-    further.retain(|target| target.settings.launches > 0);
-    modelled::on_the_clock(&further, u32::MAX)
+/// Benchmarks whose launches ended early and whose time has to be known better.
+#[derive(Debug, Default, PartialEq)]
+struct Lacking {
+    /// Their slots are not exact, so time may decide.
+    inexact: Vec<BenchmarkId>,
+    /// Their time and slots seem to disagree.
+    hinting: Vec<BenchmarkId>,
 }
 
-/// Returns the benchmarks whose launches ended early and whose time has to be known better.
-fn lacking(benchmarks: &[Benchmark], before: &[Benchmark]) -> Vec<BenchmarkId> {
-    let exact: Vec<&Benchmark> = benchmarks.iter().filter(|b| is_exact(b)).collect();
-    let hinting = hinting(&exact, before);
-    benchmarks
-        .iter()
-        .filter(|b| ended_early(b) && (!is_exact(b) || hinting.contains(&&b.id)))
-        .map(|b| b.id.clone())
-        .collect()
+impl Lacking {
+    /// Chooses among those of `benchmarks` that have `made` launches.
+    fn of(benchmarks: &[Benchmark], before: &[Benchmark], made: u32) -> Lacking {
+        let exact: Vec<&Benchmark> = benchmarks.iter().filter(|b| is_exact(b)).collect();
+        let hinting = hinting(&exact, before);
+        let mut lacking = Lacking::default();
+        for benchmark in benchmarks.iter().filter(|b| ended_after(b, made)) {
+            let id = benchmark.id.clone();
+            if !is_exact(benchmark) {
+                lacking.inexact.push(id);
+            } else if hinting.contains(&&id) {
+                lacking.hinting.push(id);
+            }
+        }
+        lacking
+    }
+
+    /// Returns what is lacking here or in `other`. What is inexact in either is inexact.
+    fn or(mut self, other: Lacking) -> Lacking {
+        self.inexact.extend(other.inexact);
+        self.hinting.extend(other.hinting);
+        let Lacking { inexact, hinting } = &mut self;
+        hinting.retain(|id| !inexact.contains(id));
+        self
+    }
+
+    /// Returns the launches on the clock to make after those that were `made`: all that are left,
+    /// or for what merely hints those up to the next look.
+    fn further(&self, targets: &[BenchTarget], made: u32) -> Vec<BenchTarget> {
+        let next = LOOKS.into_iter().find(|look| *look > made);
+        let up_to = |ids: &[BenchmarkId], most: u32| {
+            again::restricted_to(ids, targets, |launches| {
+                launches.min(most).saturating_sub(made)
+            })
+        };
+        let mut further = up_to(&self.inexact, u32::MAX);
+        further.extend(up_to(&self.hinting, next.unwrap_or(u32::MAX)));
+        further.retain(|target| target.settings.launches > 0);
+        modelled::on_the_clock(&further, u32::MAX)
+    }
 }
 
-fn ended_early(benchmark: &Benchmark) -> bool {
+/// Returns whether the launches of a benchmark ended at the look after so many. The last of them may
+/// be lost.
+fn ended_after(benchmark: &Benchmark, made: u32) -> bool {
+    let look_before = LOOKS.into_iter().rfind(|look| *look < made).unwrap_or(0);
     let last = benchmark.times.launches.last();
     benchmark.times.provenance.source == SourceKind::Time
-        && last.is_some_and(|time| time.launch < LAUNCHES_BESIDE_THE_MODEL)
+        && last.is_some_and(|time| (look_before..made).contains(&time.launch))
 }
 
 /// Returns the benchmarks whose time the slots do not seem to explain.
@@ -176,6 +235,7 @@ fn time_per_slot_ns(benchmark: &Benchmark) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::measuring::Settings;
     use topdown_gate::scenario::{Launch, with_launches};
 
     /// A benchmark that was timed in `timed` launches and modelled in two.
@@ -194,8 +254,14 @@ mod tests {
         }
     }
 
-    fn names(ids: Vec<BenchmarkId>) -> Vec<String> {
-        ids.into_iter().map(|id| id.name).collect()
+    /// The names of those that lack launches after the first two.
+    fn lacking(suite: &[Benchmark], before: &[Benchmark]) -> Vec<String> {
+        let Lacking { inexact, hinting } = Lacking::of(suite, before, 2);
+        inexact
+            .into_iter()
+            .chain(hinting)
+            .map(|id| id.name)
+            .collect()
     }
 
     #[test]
@@ -210,7 +276,7 @@ mod tests {
             time_alone,
             modelled("timed in full", 10, 10.0, [100.0, 101.0]),
         ];
-        assert_eq!(names(lacking(&suite, &[])), ["inexact", "time alone"]);
+        assert_eq!(lacking(&suite, &[]), ["inexact", "time alone"]);
     }
 
     #[test]
@@ -220,14 +286,11 @@ mod tests {
             let others = ["a", "b", "c"].map(|name| modelled(name, 2, 10.0, [100.0; 2]));
             Vec::from_iter(others.into_iter().chain([waits]))
         };
-        assert_eq!(names(lacking(&suite(19.0), &[])), Vec::<String>::new());
-        assert_eq!(names(lacking(&suite(21.0), &[])), ["waits"]);
+        assert_eq!(lacking(&suite(19.0), &[]), Vec::<String>::new());
+        assert_eq!(lacking(&suite(21.0), &[]), ["waits"]);
         // It always took that long.
-        assert_eq!(
-            names(lacking(&suite(21.0), &suite(21.0))),
-            Vec::<String>::new()
-        );
-        assert_eq!(names(lacking(&suite(21.0), &suite(19.0))), ["waits"]);
+        assert_eq!(lacking(&suite(21.0), &suite(21.0)), Vec::<String>::new());
+        assert_eq!(lacking(&suite(21.0), &suite(19.0)), ["waits"]);
         // The machine is slower, and so are all.
         let mut slower = suite(30.0);
         for benchmark in &mut slower {
@@ -235,6 +298,39 @@ mod tests {
                 time.wall_ns *= 1.3;
             }
         }
-        assert_eq!(names(lacking(&slower, &suite(30.0))), Vec::<String>::new());
+        assert_eq!(lacking(&slower, &suite(30.0)), Vec::<String>::new());
+    }
+    #[test]
+    fn what_hints_gets_all_launches_only_if_further_ones_hint_too() {
+        let target = BenchTarget {
+            package: "suite".to_owned(),
+            name: "bench".to_owned(),
+            executable: Default::default(),
+            package_root: Default::default(),
+            environment: Default::default(),
+            benchmarks: None,
+            keep_env: Vec::new(),
+            settings: Settings::default(),
+            has_criterion: true,
+        };
+        let suite = |made| {
+            let waits = modelled("waits", made, 21.0, [100.0; 2]);
+            let inexact = modelled("inexact", made, 10.0, [100.0, 101.0]);
+            let others = ["a", "b", "c"].map(|name| modelled(name, 2, 10.0, [100.0; 2]));
+            Vec::from_iter(others.into_iter().chain([waits, inexact]))
+        };
+        let further = |made| -> Vec<(String, u32)> {
+            let further =
+                Lacking::of(&suite(made), &[], made).further(std::slice::from_ref(&target), made);
+            let names = |t: &BenchTarget| t.benchmarks.clone().unwrap().concat();
+            further
+                .iter()
+                .map(|t| (names(t), t.settings.launches))
+                .collect()
+        };
+        let named = |name: &str, launches| (name.to_owned(), launches);
+        assert_eq!(further(2), [named("inexact", 8), named("waits", 2)]);
+        assert_eq!(further(4), [named("inexact", 6), named("waits", 6)]);
+        assert_eq!(further(10), []);
     }
 }

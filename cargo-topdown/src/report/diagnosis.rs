@@ -183,7 +183,14 @@ impl Findings {
     fn remedy(&mut self, remedy: &str) {
         if !remedy.is_empty() {
             let text = format!("{DIM}try:{DIM:#} {remedy}");
-            self.table.row([Cell::default(), Cell::one_line(text)]);
+            // A command is copied as it is; prose quotes its commands.
+            let is_prose = remedy.contains('`');
+            let cell = if is_prose {
+                text.into()
+            } else {
+                Cell::one_line(text)
+            };
+            self.table.row([Cell::default(), cell]);
         }
     }
 }

@@ -12,7 +12,7 @@ use criterion_topdown::environment as told;
 use criterion_topdown::setting::Setting;
 use regex::Regex;
 
-use super::bench_process::BenchProcess;
+use super::bench_process::{BenchProcess, Descendants};
 use super::cgroup::Cgroup;
 use super::environment::{self, Variables};
 use super::fixed_stack;
@@ -104,11 +104,15 @@ impl Launcher {
                 error,
             )
         })?;
-        let has_session = self.starter.is_some();
+        let descendants = match (&self.starter, self.beside_others) {
+            (None, _) => Descendants::Below,
+            (Some(_), false) => Descendants::All,
+            (Some(_), true) => Descendants::Heirs(self.scratch.clone()),
+        };
         Ok(BenchProcess::new(
             child,
             output,
-            has_session,
+            descendants,
             cgroup,
             patience,
         ))

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ use super::cgroup::Cgroup;
 use super::launch_error::LaunchError;
 use super::patience::Patience;
 use super::peer::{self, Peer};
+use super::scratch;
 use super::waiting::{Ended, LOOK_INTERVAL, Waited};
 use crate::interrupt;
 use crate::processes;
@@ -21,6 +23,18 @@ const HELLO_TIME: Duration = Duration::from_secs(60);
 /// The longest output of one launch that is kept.
 pub const LONGEST_OUTPUT_BYTES: u64 = 64 << 20;
 
+/// Which processes belong to a bench in addition to those in its control group.
+#[derive(Debug)]
+pub enum Descendants {
+    /// Those below it while it runs: orphans go elsewhere.
+    Below,
+    /// All below this program, which gets the orphans.
+    All,
+    /// Those below this program that inherited the environment of the launch with this scratch
+    /// directory: others belong to launches beside it.
+    Heirs(PathBuf),
+}
+
 /// A bench process, killed on drop together with everything it started.
 pub struct BenchProcess {
     child: Child,
@@ -29,8 +43,7 @@ pub struct BenchProcess {
     output: File,
     /// The control group of its own for it and what it starts, if there is one.
     cgroup: Option<Cgroup>,
-    /// Whether it has its own session. Then all descendants of this program belong to the bench.
-    has_session: bool,
+    descendants: Descendants,
     registered: Option<interrupt::Registered>,
     patience: Patience,
     begun_at: Instant,
@@ -45,7 +58,7 @@ impl BenchProcess {
     pub fn new(
         child: Child,
         output: File,
-        has_session: bool,
+        descendants: Descendants,
         cgroup: Option<Cgroup>,
         patience: Patience,
     ) -> BenchProcess {
@@ -56,7 +69,7 @@ impl BenchProcess {
             child,
             output,
             cgroup,
-            has_session,
+            descendants,
             patience,
             begun_at: now,
             spoke_at: Cell::new(now),
@@ -133,14 +146,17 @@ impl BenchProcess {
     }
 
     fn rest(&self) -> Vec<u32> {
-        // The bench was the only child, and orphans become children.
-        if self.has_session && !processes::has_children() {
+        let is_parent = !matches!(self.descendants, Descendants::Below);
+        // The bench was a child, and orphans become children.
+        if is_parent && !processes::has_children() {
             return Vec::new();
         }
-        let mut rest = if self.has_session {
-            processes::below(std::process::id())
-        } else {
-            processes::below(self.child.id())
+        let mut rest = match &self.descendants {
+            Descendants::Below => processes::below(self.child.id()),
+            Descendants::All => processes::below(std::process::id()),
+            Descendants::Heirs(scratch) => {
+                scratch::heirs_among(processes::below(std::process::id()), scratch)
+            }
         };
         rest.extend(self.cgroup.iter().flat_map(Cgroup::processes));
         rest.sort_unstable();

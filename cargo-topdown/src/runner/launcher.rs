@@ -27,6 +27,8 @@ pub struct Launcher {
     pub group: Option<&'static str>,
     /// How often to launch a target of `auto` whose first launch found no counters.
     pub launches_without_counters: u32,
+    /// Whether other launches run at the same time.
+    pub beside_others: bool,
     /// Starts benches in their own sessions, if the system has them.
     pub starter: Option<Starter>,
 }
@@ -43,6 +45,7 @@ impl Launcher {
             through: None,
             group: None,
             launches_without_counters: u32::MAX,
+            beside_others: false,
             starter: Starter::of_this_program(),
         }
     }

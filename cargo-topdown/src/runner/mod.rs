@@ -34,219 +34,22 @@ pub mod residual;
 pub mod scratch;
 pub mod session;
 mod short_windows;
+mod side;
+mod side_by_side;
 mod trail;
 mod waiting;
 mod whose_work;
 
-use std::time::{Duration, Instant};
-
-use criterion_topdown::environment::THREADS_DECIDED;
 use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::BenchmarkId;
+use criterion_topdown::setting::Threads;
 
-use self::collect::Collector;
-use self::launch::Launched;
 use self::launch_error::LaunchError;
 use self::launcher::Launcher;
-use self::measured::Benchmarks;
 pub use self::outcome::{OtherMeasurement, Outcome, TargetFailure};
 use self::progress::Progress;
+use self::side::Side;
+pub use self::side_by_side::run_side_by_side;
 use crate::bench_targets::BenchTarget;
-use criterion_topdown::setting::{Counters, Sampling, SourceChoice, Threads};
-
-/// The state of a target between launches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Untried,
-    /// It has matching benchmarks.
-    Measuring,
-    /// It has nothing more to give: no criterion, no matching benchmark, or a failure.
-    Done,
-}
-
-/// Executables that are launched together: all those of a run, or one side of a comparison.
-struct Side<'a> {
-    targets: Vec<BenchTarget>,
-    launcher: &'a Launcher,
-    states: Vec<State>,
-    /// By target, whether its last launch needs plain counters: see `short_windows`.
-    too_short: Vec<bool>,
-    /// By target, whose slots its last launch counted.
-    threads: Vec<one_choice::Seen>,
-    collector: Collector,
-    outcome: Outcome,
-    /// By target, how long its first launch took.
-    took: Vec<Option<Duration>>,
-    /// The index of the first target in the list given to `Progress`.
-    progress_offset: usize,
-}
-
-impl<'a> Side<'a> {
-    fn new(targets: &[BenchTarget], launcher: &'a Launcher, progress_offset: usize) -> Side<'a> {
-        let mut side = Side {
-            targets: targets.to_vec(),
-            launcher,
-            states: vec![State::Untried; targets.len()],
-            too_short: vec![false; targets.len()],
-            took: vec![None; targets.len()],
-            threads: vec![Vec::new(); targets.len()],
-            collector: Collector::default(),
-            outcome: Outcome::default(),
-            progress_offset,
-        };
-        for (state, target) in side.states.iter_mut().zip(targets) {
-            if !target.has_criterion {
-                side.outcome.not_criterion.push(target.to_string());
-                *state = State::Done;
-            }
-        }
-        side
-    }
-
-    /// Launches target number `index`, unless it is done. Returns whether it failed.
-    fn launch(
-        &mut self,
-        index: usize,
-        launch: u32,
-        progress: &mut Progress,
-    ) -> Result<bool, LaunchError> {
-        let target = &self.targets[index];
-        if self.states[index] == State::Done || launch >= target.settings.launches {
-            return Ok(false);
-        }
-        progress.begin(target, launch);
-        let begun_at = Instant::now();
-        let launched = loop {
-            let target = &self.targets[index];
-            let launched = self
-                .launcher
-                .launch(target, self.took[index], |name| progress.benchmark(name));
-            if self.launcher.shows_output {
-                progress.print(&self.launcher.output());
-            }
-            match launched {
-                Err(LaunchError::OtherPlan(_)) => self.sample(index, Sampling::Doubling),
-                // Some benchmarks cannot follow our plan, so the whole target keeps its own.
-                Err(LaunchError::CannotDouble(_)) => self.sample(index, Sampling::Author),
-                launched => break launched,
-            }
-        };
-        let target = &self.targets[index];
-        let state = &mut self.states[index];
-        let mut has_counters = false;
-        let error = match launched {
-            Ok(Launched::Benchmarks(Benchmarks {
-                measured: benchmarks,
-                other_measurements,
-                outlived,
-            })) => {
-                if !outlived.is_empty() {
-                    progress.note(&format!(
-                        "note: `{target}` left processes behind, which were ended: {}",
-                        outlived.join(", ")
-                    ));
-                }
-                self.took[index].get_or_insert(begun_at.elapsed());
-                if launch == 0 {
-                    let known = other_measurements.into_iter().map(|(name, one)| {
-                        let (package, target) = (target.package.clone(), target.name.clone());
-                        let id = BenchmarkId {
-                            package,
-                            target,
-                            name,
-                        };
-                        OtherMeasurement { id, one }
-                    });
-                    self.outcome.other_measurements.extend(known);
-                }
-                *state = match *state {
-                    State::Untried if benchmarks.is_empty() => State::Done,
-                    _ => State::Measuring,
-                };
-                self.too_short[index] = target.settings.counters == Counters::Auto
-                    && short_windows::are_too_short_for_the_register(&benchmarks);
-                self.threads[index] = one_choice::seen(&benchmarks);
-                has_counters = benchmarks
-                    .iter()
-                    .any(|benchmark| benchmark.provenance.source != SourceKind::Time);
-                self.collector.add(target, launch, benchmarks);
-                None
-            }
-            Ok(Launched::NotCriterion) if *state == State::Untried => {
-                self.outcome.not_connected.push(target.to_string());
-                *state = State::Done;
-                None
-            }
-            Ok(Launched::NotCriterion) => Some(LaunchError::NotConnected),
-            Err(LaunchError::Interrupted) => return Err(LaunchError::Interrupted),
-            Err(error) => Some(error),
-        };
-        if error.is_some() {
-            *state = State::Done;
-        }
-        let settings = &mut self.targets[index].settings;
-        if launch == 0 && settings.source == SourceChoice::Auto && !has_counters {
-            settings.launches = settings
-                .launches
-                .min(self.launcher.launches_without_counters);
-            progress.expect(self.progress_offset + index, settings.launches);
-        }
-        let target = &self.targets[index];
-        let done = *state == State::Done;
-        progress.end(self.progress_offset + index, begun_at.elapsed(), done);
-        let Some(error) = error else {
-            return Ok(false);
-        };
-        self.collector.forget(target);
-        self.outcome.failures.push(TargetFailure {
-            target: target.to_string(),
-            launch: launch + 1,
-            error,
-            output: self.launcher.output_excerpt(),
-        });
-        Ok(true)
-    }
-
-    /// Changes how target number `index` takes samples. The first launch shows the need; results of
-    /// earlier launches stay.
-    fn sample(&mut self, index: usize, sampling: Sampling) {
-        self.targets[index].settings.sampling = sampling;
-    }
-
-    /// Switches target number `index` to plain counters, and starts it over.
-    fn count_plainly(&mut self, index: usize, progress: &Progress) {
-        let target = &mut self.targets[index];
-        progress.note(&format!(
-            "note: `{target}` has windows of less than 100 000 slots, too short for PERF_METRICS; \
-             plain counters are used for it (`--counters metrics` keeps PERF_METRICS)"
-        ));
-        target.settings.counters = Counters::Exact;
-        self.begin_again(index);
-    }
-
-    /// Decides whose slots to count in target number `index`.
-    fn count_threads(&mut self, index: usize, decided: String) {
-        let environment = &mut self.targets[index].environment;
-        environment.insert(THREADS_DECIDED.to_owned(), decided.into());
-    }
-
-    /// Forgets all launches of target number `index`.
-    fn begin_again(&mut self, index: usize) {
-        self.collector.forget(&self.targets[index]);
-        self.states[index] = State::Untried;
-    }
-
-    fn finish(mut self) -> Outcome {
-        self.outcome.collected = self.collector.finish(|id| {
-            self.targets
-                .iter()
-                .find(|target| target.has(id))
-                .map_or(0, |target| target.settings.launches)
-        });
-        self.outcome
-    }
-}
 
 /// Launches each of `turns`, pairs of a side and a target number. Returns whether one failed. If
 /// the first launch shows that the register is too coarse for any of them, all are launched again

@@ -55,17 +55,15 @@ pub struct Progress {
     rounds: u32,
     /// `package::name`, or only the name if there is one package.
     name: String,
-    /// The package and the name.
-    target: (String, String),
-    /// The launch, from 1.
-    launch: u32,
+    /// The package and the name of the last target that began, and its launch, from 1.
+    last: (String, String, u32),
     with_packages: bool,
     begun_at: Instant,
 }
 
 impl Progress {
-    /// The progress through all launches of `targets`.
-    pub fn new(style: Style, targets: &[BenchTarget]) -> Progress {
+    /// The progress through all launches of `targets`, so many `at_once`.
+    pub fn new(style: Style, targets: &[BenchTarget], at_once: usize) -> Progress {
         let launches: Vec<u32> = targets.iter().map(|t| t.settings.launches).collect();
         let draw_target = match style {
             Style::Bar => ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND),
@@ -83,10 +81,9 @@ impl Progress {
             style,
             bar,
             rounds: launches.iter().copied().max().unwrap_or(0),
-            estimate: Estimate::new(&launches),
+            estimate: Estimate::new(&launches, at_once),
             name: String::new(),
-            target: Default::default(),
-            launch: 0,
+            last: Default::default(),
             with_packages: targets
                 .windows(2)
                 .any(|pair| pair[0].package != pair[1].package),
@@ -115,10 +112,10 @@ impl Progress {
         };
         self.bar
             .set_prefix(format!("Launch {}/{}", launch + 1, self.rounds));
-        self.benchmark("");
+        self.benchmark(target, "");
         let (number, of) = (launch + 1, target.settings.launches);
-        let is_next_process = self.launch == number
-            && (&*self.target.0, &*self.target.1) == (&*target.package, &*target.name);
+        let this = (target.package.clone(), target.name.clone(), number);
+        let is_next_process = self.last == this;
         match self.style {
             // Where each benchmark has a process of its own, one line is enough for all.
             Style::Lines if is_next_process => {}
@@ -138,17 +135,15 @@ impl Progress {
             .print(),
             Style::Quiet | Style::Bar => {}
         }
-        self.target = (target.package.clone(), target.name.clone());
-        self.launch = number;
+        self.last = this;
     }
 
-    /// Begins a benchmark of that launch.
-    pub fn benchmark(&mut self, name: &str) {
+    /// Begins a benchmark in a launch of `target`.
+    pub fn benchmark(&mut self, target: &BenchTarget, name: &str) {
         if self.style == Style::Events && !name.is_empty() {
-            let (package, target) = &self.target;
             Event::BenchmarkStarted {
-                package,
-                target,
+                package: &target.package,
+                target: &target.name,
                 benchmark: name,
             }
             .print();
@@ -163,14 +158,13 @@ impl Progress {
             .set_message(format!("{left}{target}{separator}{name}"));
     }
 
-    /// Ends the launch of target number `index`; `done` means it was the target's last.
-    pub fn end(&mut self, index: usize, took: Duration, done: bool) {
+    /// Ends a launch of `target`, number `index`; `done` means it was the target's last.
+    pub fn end(&mut self, index: usize, target: &BenchTarget, took: Duration, done: bool) {
         self.estimate.end(index, took, done);
         if self.style == Style::Events {
-            let (package, target) = &self.target;
             Event::LaunchFinished {
-                package,
-                target,
+                package: &target.package,
+                target: &target.name,
                 seconds: took.as_secs_f64(),
             }
             .print();
@@ -202,6 +196,7 @@ impl Progress {
 #[derive(Debug)]
 struct Estimate {
     targets: Vec<TargetTime>,
+    at_once: u32,
 }
 
 #[derive(Debug)]
@@ -212,7 +207,7 @@ struct TargetTime {
 }
 
 impl Estimate {
-    fn new(launches: &[u32]) -> Estimate {
+    fn new(launches: &[u32], at_once: usize) -> Estimate {
         let target = |launches: &u32| TargetTime {
             launches_left: *launches,
             launches: 0,
@@ -220,6 +215,7 @@ impl Estimate {
         };
         Estimate {
             targets: launches.iter().map(target).collect(),
+            at_once: u32::try_from(at_once).unwrap_or(u32::MAX),
         }
     }
 
@@ -243,11 +239,15 @@ impl Estimate {
 
     /// Returns `None` until every target has had one launch, since targets have nothing in common.
     fn left(&self) -> Option<Duration> {
-        self.targets
+        let left = |target: &TargetTime| {
+            Some(target.total.checked_div(target.launches)? * target.launches_left)
+        };
+        let unfinished = self
+            .targets
             .iter()
-            .filter(|target| target.launches_left > 0)
-            .map(|target| Some(target.total.checked_div(target.launches)? * target.launches_left))
-            .sum()
+            .filter(|target| target.launches_left > 0);
+        let one_by_one: Option<Duration> = unfinished.map(left).sum();
+        Some(one_by_one? / self.at_once)
     }
 }
 
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn time_left_is_what_the_same_targets_took() {
-        let mut estimate = Estimate::new(&[3, 2]);
+        let mut estimate = Estimate::new(&[3, 2], 1);
         estimate.end(0, Duration::from_secs(10), false);
         assert_eq!(estimate.left(), None);
         estimate.end(1, Duration::from_secs(2), false);
@@ -277,6 +277,9 @@ mod tests {
         estimate.end(1, Duration::from_secs(2), true);
         assert_eq!(estimate.left(), Some(Duration::from_secs(15)));
         assert_eq!(estimate.launches_left(), 1);
+        let mut two_at_once = Estimate::new(&[3], 2);
+        two_at_once.end(0, Duration::from_secs(10), false);
+        assert_eq!(two_at_once.left(), Some(Duration::from_secs(10)));
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn clear(parent: &Path) {
             if let Some(group) = cgroup_of(&path) {
                 drop(Cgroup::left_behind(group));
             }
-            processes::end_all(|| heirs_of(&path));
+            processes::end_all(|| heirs_among(processes::all(), &path));
             let _ = fs::remove_dir_all(&path);
         }
     }
@@ -107,8 +107,8 @@ fn cgroup_of(directory: &Path) -> Option<PathBuf> {
     is_ours.then_some(path)
 }
 
-/// Returns the processes that inherited the environment of a launch with this directory.
-fn heirs_of(directory: &Path) -> Vec<u32> {
+/// Returns those of `processes` that inherited the environment of a launch with this directory.
+pub fn heirs_among(processes: impl IntoIterator<Item = u32>, directory: &Path) -> Vec<u32> {
     let samples = directory.join(SAMPLES_FILE);
     let mut wanted = format!("{}=", criterion_topdown::environment::SAMPLES).into_bytes();
     wanted.extend(samples.as_os_str().as_encoded_bytes());
@@ -118,7 +118,7 @@ fn heirs_of(directory: &Path) -> Vec<u32> {
             .split(|byte| *byte == 0)
             .any(|variable| variable == wanted)
     };
-    processes::all().filter(has_it).collect()
+    processes.into_iter().filter(has_it).collect()
 }
 
 #[cfg(unix)]

@@ -20,6 +20,7 @@ mod run;
 mod selection;
 mod shard;
 mod short_windows;
+mod side_by_side;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod threads;
 mod trouble;

@@ -54,7 +54,7 @@ pub fn run(
     let base_on_the_clock = modelled::on_the_clock(&base_targets, u32::MAX);
     let on_the_clock = modelled::on_the_clock(&targets, u32::MAX);
     let pairs = session.pairs(&base_on_the_clock, &on_the_clock);
-    let (mut base, mut new) = session.measure_in_turn(&base_targets, &targets)?;
+    let (mut base, mut new) = session.measure_in_turn(&base_targets, &targets, &executed)?;
     for (fingerprints, side) in executed.iter().zip([&mut base, &mut new]) {
         fingerprints.put_beside(&mut side.collected.benchmarks);
     }

@@ -119,7 +119,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         _ => targets,
     };
     let before = usual_baseline(&store, args.save.as_ref());
-    let mut outcome = session.measure(&targets, &before)?;
+    let mut outcome = session.measure(&targets, &before, &fingerprints)?;
     fingerprints.put_beside(&mut outcome.collected.benchmarks);
     let failed = problems::count(&outcome);
     let is_all_left_out = selection.unchanged.is_some() && !targets.iter().any(|t| t.has_criterion);

@@ -15,7 +15,7 @@ use crate::report::request::Compared;
 use crate::report::sentences::{Headline, headline, remedy, worst_first};
 use crate::report::suite_notes::suite_notes;
 use topdown_gate::metric::Metric;
-use topdown_gate::verdict::{Comparison, RunSummary, Verdict};
+use topdown_gate::verdict::{BenchmarkVerdict, Comparison, RunSummary, Verdict};
 
 /// Writes the page. Launches of the compared runs are drawn as dots, runs of the history as levels.
 ///
@@ -86,6 +86,9 @@ impl Page {
                     && (metric != Metric::Wall || benchmark.effect(Metric::Slots).is_none())
             })
         };
+        let mut mains = (comparison.benchmarks.iter()).filter_map(BenchmarkVerdict::main_effect);
+        // A column that says the same in every row is a note.
+        let all_exact = mains.all(|effect| effect.exact);
         let base_of = by_id(baseline);
         let candidate_of = by_id(candidate);
         let rows = worst_first(comparison)
@@ -96,7 +99,7 @@ impl Page {
                     base_of.get(&verdict.id).copied(),
                     candidate_of.get(&verdict.id).copied(),
                 ];
-                Row::of(index, verdict, sides, history)
+                Row::of(index, verdict, sides, history, all_exact)
             })
             .collect();
         let one_sided = [("missing", &comparison.missing), ("new", &comparison.new)]
@@ -254,6 +257,29 @@ mod tests {
         let start = page.find(r#"<table class="effects functions""#).unwrap();
         let end = start + page[start..].find("</table>").unwrap();
         insta::assert_snapshot!(&page[start..end]);
+    }
+
+    #[test]
+    fn what_is_exact_in_every_row_is_a_note() {
+        let [before, after] = with_a_grown_function("parse");
+        let runs = [before, after].map(|benchmark| scenario::run(vec![benchmark]));
+        let exact = page(&runs[0], &runs[1]);
+        assert!(exact.contains("changes are exact"), "{exact}");
+        assert!(
+            exact.contains("those of slots are exact</caption>"),
+            "{exact}"
+        );
+        for cell in [r#"class="interval">exact"#, r#"class="range">exact"#] {
+            assert!(!exact.contains(cell), "{cell}");
+        }
+        // In a table with others the word says which they are.
+        let runs = runs.map(|mut run| {
+            run.benchmarks
+                .push(benchmark("counted", Planted::default()));
+            run
+        });
+        let mixed = page(&runs[0], &runs[1]);
+        assert_eq!(mixed.matches(r#"class="interval">exact"#).count(), 1);
     }
 
     #[test]

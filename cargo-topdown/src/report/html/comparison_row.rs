@@ -109,6 +109,7 @@ impl Row {
         verdict: &BenchmarkVerdict,
         runs: [Option<&Benchmark>; 2],
         history: Option<History<'_>>,
+        all_exact: bool,
     ) -> Row {
         let main = verdict.main_effect();
         let metric = main.map_or(Metric::Slots, |effect| effect.metric);
@@ -159,7 +160,11 @@ impl Row {
             style: class_style(verdict.verdict),
             sentence: plain(&words(verdict)),
             change: main.map_or(String::new(), |effect| percent_change(effect.difference)),
-            interval: main.map_or(String::new(), range),
+            interval: match main {
+                Some(effect) if effect.exact && !all_exact => "exact".to_owned(),
+                Some(effect) => range(effect),
+                None => String::new(),
+            },
             time: match verdict.effect(Metric::Wall) {
                 Some(effect) if has_slots => percent_change(effect.difference),
                 _ => String::new(),
@@ -195,10 +200,12 @@ impl Row {
                 .iter()
                 .map(|change| FunctionRow::new(change, verdict, longest_difference))
                 .collect(),
-            unit: if has_slots {
-                "slots (time: of its time)"
-            } else {
-                "time"
+            unit: match main {
+                Some(effect) if has_slots && effect.exact => {
+                    "slots (time: of its time); those of slots are exact"
+                }
+                _ if has_slots => "slots (time: of its time)",
+                _ => "time",
             },
             facts: facts(verdict),
         }
@@ -280,11 +287,9 @@ fn facts(verdict: &BenchmarkVerdict) -> Vec<String> {
     facts
 }
 
+/// Returns the interval of a change that has one.
 fn range(effect: &Effect) -> String {
-    if effect.exact {
-        return "exact".to_owned();
-    }
-    let Some(interval) = &effect.interval else {
+    let Some(interval) = effect.interval.as_ref().filter(|_| !effect.exact) else {
         return String::new();
     };
     let mark = if interval.simultaneous { "*" } else { "" };

@@ -1,0 +1,278 @@
+//! Executables that are launched together: all those of a run, or one side of a comparison.
+
+use std::time::{Duration, Instant};
+
+use criterion_topdown::environment::THREADS_DECIDED;
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::BenchmarkId;
+use criterion_topdown::setting::{Counters, Sampling, SourceChoice};
+
+use super::collect::Collector;
+use super::launch::Launched;
+use super::launch_error::LaunchError;
+use super::launcher::Launcher;
+use super::measured::Benchmarks;
+use super::progress::Progress;
+use super::{OtherMeasurement, Outcome, TargetFailure, one_choice, short_windows};
+use crate::bench_targets::BenchTarget;
+
+/// A launch that was made.
+pub(super) struct Made {
+    launched: Result<Launched, LaunchError>,
+    took: Duration,
+    /// How samples are taken, which only a launch can show.
+    sampling: Sampling,
+    /// What the bench printed.
+    output: String,
+    /// The part of it that says what went wrong.
+    excerpt: String,
+}
+
+impl Made {
+    /// Launches `target`. For a later launch, `took` is the duration of the first. Calls
+    /// `on_benchmark` with the name of each benchmark that begins.
+    pub fn by(
+        launcher: &Launcher,
+        target: &BenchTarget,
+        took: Option<Duration>,
+        mut on_benchmark: impl FnMut(&str),
+    ) -> Made {
+        let mut target = target.clone();
+        let mut output = String::new();
+        let begun_at = Instant::now();
+        let launched = loop {
+            let launched = launcher.launch(&target, took, &mut on_benchmark);
+            if launcher.shows_output {
+                output += &launcher.output();
+            }
+            target.settings.sampling = match launched {
+                Err(LaunchError::OtherPlan(_)) => Sampling::Doubling,
+                // Some benchmarks cannot follow our plan, so the whole target keeps its own.
+                Err(LaunchError::CannotDouble(_)) => Sampling::Author,
+                launched => break launched,
+            };
+        };
+        Made {
+            excerpt: match &launched {
+                Ok(_) => String::new(),
+                Err(_) => launcher.output_excerpt(),
+            },
+            launched,
+            took: begun_at.elapsed(),
+            sampling: target.settings.sampling,
+            output,
+        }
+    }
+
+    /// Returns whether it failed by itself; Ctrl-C is no failure.
+    pub fn has_failed(&self) -> bool {
+        let error = self.launched.as_ref().err();
+        error.is_some_and(|error| !matches!(error, LaunchError::Interrupted))
+    }
+}
+
+/// The state of a target between launches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Untried,
+    /// It has matching benchmarks.
+    Measuring,
+    /// It has nothing more to give: no criterion, no matching benchmark, or a failure.
+    Done,
+}
+
+/// Executables that are launched together: all those of a run, or one side of a comparison.
+pub(super) struct Side<'a> {
+    pub targets: Vec<BenchTarget>,
+    launcher: &'a Launcher,
+    states: Vec<State>,
+    /// By target, whether its last launch needs plain counters: see `short_windows`.
+    pub too_short: Vec<bool>,
+    /// By target, whose slots its last launch counted.
+    pub threads: Vec<one_choice::Seen>,
+    collector: Collector,
+    outcome: Outcome,
+    /// By target, how long its first launch took.
+    took: Vec<Option<Duration>>,
+    /// The index of the first target in the list given to `Progress`.
+    progress_offset: usize,
+}
+
+impl<'a> Side<'a> {
+    pub fn new(
+        targets: &[BenchTarget],
+        launcher: &'a Launcher,
+        progress_offset: usize,
+    ) -> Side<'a> {
+        let mut side = Side {
+            targets: targets.to_vec(),
+            launcher,
+            states: vec![State::Untried; targets.len()],
+            too_short: vec![false; targets.len()],
+            took: vec![None; targets.len()],
+            threads: vec![Vec::new(); targets.len()],
+            collector: Collector::default(),
+            outcome: Outcome::default(),
+            progress_offset,
+        };
+        for (state, target) in side.states.iter_mut().zip(targets) {
+            if !target.has_criterion {
+                side.outcome.not_criterion.push(target.to_string());
+                *state = State::Done;
+            }
+        }
+        side
+    }
+
+    /// Launches target number `index`, unless it is done. Returns whether it failed.
+    pub fn launch(
+        &mut self,
+        index: usize,
+        launch: u32,
+        progress: &mut Progress,
+    ) -> Result<bool, LaunchError> {
+        if !self.has_launch(index, launch) {
+            return Ok(false);
+        }
+        let target = &self.targets[index];
+        progress.begin(target, launch);
+        let made = Made::by(self.launcher, target, self.took[index], |name| {
+            progress.benchmark(target, name);
+        });
+        self.keep(index, launch, made, progress)
+    }
+
+    /// Returns whether target number `index` still has this `launch`.
+    pub fn has_launch(&self, index: usize, launch: u32) -> bool {
+        self.states[index] != State::Done && launch < self.targets[index].settings.launches
+    }
+
+    /// Keeps what a launch of target number `index` gave, unless the target is done. Returns whether
+    /// it failed.
+    pub fn keep(
+        &mut self,
+        index: usize,
+        launch: u32,
+        made: Made,
+        progress: &mut Progress,
+    ) -> Result<bool, LaunchError> {
+        if !self.has_launch(index, launch) {
+            return Ok(false);
+        }
+        if self.launcher.shows_output {
+            progress.print(&made.output);
+        }
+        self.targets[index].settings.sampling = made.sampling;
+        let target = &self.targets[index];
+        let state = &mut self.states[index];
+        let mut has_counters = false;
+        let error = match made.launched {
+            Ok(Launched::Benchmarks(Benchmarks {
+                measured: benchmarks,
+                other_measurements,
+                outlived,
+            })) => {
+                if !outlived.is_empty() {
+                    progress.note(&format!(
+                        "note: `{target}` left processes behind, which were ended: {}",
+                        outlived.join(", ")
+                    ));
+                }
+                self.took[index].get_or_insert(made.took);
+                if launch == 0 {
+                    let known = other_measurements.into_iter().map(|(name, one)| {
+                        let (package, target) = (target.package.clone(), target.name.clone());
+                        let id = BenchmarkId {
+                            package,
+                            target,
+                            name,
+                        };
+                        OtherMeasurement { id, one }
+                    });
+                    self.outcome.other_measurements.extend(known);
+                }
+                *state = match *state {
+                    State::Untried if benchmarks.is_empty() => State::Done,
+                    _ => State::Measuring,
+                };
+                self.too_short[index] = target.settings.counters == Counters::Auto
+                    && short_windows::are_too_short_for_the_register(&benchmarks);
+                self.threads[index] = one_choice::seen(&benchmarks);
+                has_counters = benchmarks
+                    .iter()
+                    .any(|benchmark| benchmark.provenance.source != SourceKind::Time);
+                self.collector.add(target, launch, benchmarks);
+                None
+            }
+            Ok(Launched::NotCriterion) if *state == State::Untried => {
+                self.outcome.not_connected.push(target.to_string());
+                *state = State::Done;
+                None
+            }
+            Ok(Launched::NotCriterion) => Some(LaunchError::NotConnected),
+            Err(LaunchError::Interrupted) => return Err(LaunchError::Interrupted),
+            Err(error) => Some(error),
+        };
+        if error.is_some() {
+            *state = State::Done;
+        }
+        let settings = &mut self.targets[index].settings;
+        if launch == 0 && !has_counters {
+            let most = match settings.source {
+                SourceChoice::Auto => self.launcher.launches_without_counters,
+                // What is not modelled once keeps its time.
+                SourceChoice::Model | SourceChoice::ModelOrTime => 1,
+                _ => settings.launches,
+            };
+            settings.launches = settings.launches.min(most);
+            progress.expect(self.progress_offset + index, settings.launches);
+        }
+        let target = &self.targets[index];
+        let done = *state == State::Done;
+        progress.end(self.progress_offset + index, target, made.took, done);
+        let Some(error) = error else {
+            return Ok(false);
+        };
+        self.collector.forget(target);
+        self.outcome.failures.push(TargetFailure {
+            target: target.to_string(),
+            launch: launch + 1,
+            error,
+            output: made.excerpt,
+        });
+        Ok(true)
+    }
+
+    /// Switches target number `index` to plain counters, and starts it over.
+    pub fn count_plainly(&mut self, index: usize, progress: &Progress) {
+        let target = &mut self.targets[index];
+        progress.note(&format!(
+            "note: `{target}` has windows of less than 100 000 slots, too short for PERF_METRICS; \
+             plain counters are used for it (`--counters metrics` keeps PERF_METRICS)"
+        ));
+        target.settings.counters = Counters::Exact;
+        self.begin_again(index);
+    }
+
+    /// Decides whose slots to count in target number `index`.
+    pub fn count_threads(&mut self, index: usize, decided: String) {
+        let environment = &mut self.targets[index].environment;
+        environment.insert(THREADS_DECIDED.to_owned(), decided.into());
+    }
+
+    /// Forgets all launches of target number `index`.
+    pub fn begin_again(&mut self, index: usize) {
+        self.collector.forget(&self.targets[index]);
+        self.states[index] = State::Untried;
+    }
+
+    pub fn finish(mut self) -> Outcome {
+        self.outcome.collected = self.collector.finish(|id| {
+            self.targets
+                .iter()
+                .find(|target| target.has(id))
+                .map_or(0, |target| target.settings.launches)
+        });
+        self.outcome
+    }
+}

@@ -1,0 +1,94 @@
+//! Modelled launches that run side by side.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::fs;
+use std::path::Path;
+
+use criterion_topdown::run_file::{Run, read_samples};
+
+use crate::fixture::{Fixture, Outcome};
+
+/// Two launches of each benchmark, on the model.
+fn bench(fixture: &Fixture, trouble: &str, flags: &[&str]) -> Outcome {
+    let words = ["--package", "trouble", "--source", "model"];
+    fixture.bench_with(&[&words, flags].concat(), &[("FIXTURE_TROUBLE", trouble)])
+}
+
+fn names(run: &Run) -> Vec<&str> {
+    run.benchmarks.iter().map(|b| &*b.id.name).collect()
+}
+
+#[test]
+fn modelled_launches_run_side_by_side() {
+    let fixture = Fixture::new();
+    bench(&fixture, "wants company on the model", &["--jobs", "2"]).succeeds();
+    let run = fixture.newest_run();
+    assert_eq!(names(&run), ["a", "b"]);
+    for benchmark in &run.benchmarks {
+        assert_eq!(benchmark.slots_launches().len(), 2, "{benchmark:?}");
+    }
+}
+
+#[test]
+fn what_fails_in_company_is_launched_alone() {
+    let fixture = Fixture::new();
+    let trouble = "wants to be alone on the model";
+    let outcome = bench(&fixture, trouble, &["--jobs", "2"]).succeeds();
+    let note = "note: a launch of `trouble::trouble` beside others failed; it is made again, alone";
+    assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
+    assert_eq!(names(&fixture.newest_run()), ["a", "b"]);
+    // With one job there is no company.
+    let fixture = Fixture::new();
+    fs::write(fixture.state().with_extension("refused"), "").unwrap();
+    let outcome = bench(&fixture, trouble, &["--jobs", "1"]).succeeds();
+    assert!(!outcome.stderr.contains("alone"), "{}", outcome.stderr);
+}
+
+/// `b` is still being measured while what `a` left behind is ended.
+#[test]
+fn what_a_launch_leaves_behind_is_ended_with_it_and_nothing_else() {
+    let fixture = Fixture::new();
+    let trouble = "leaves a process behind, in company";
+    let outcome = bench(&fixture, trouble, &["--jobs", "2", "--launches", "1"]).succeeds();
+    for name in ["a", "b"] {
+        let left = fs::read_to_string(fixture.state().with_extension(name)).unwrap();
+        let note = format!(
+            "`trouble::trouble` left processes behind, which were ended: `sleep` ({})",
+            left.trim()
+        );
+        assert!(outcome.stderr.contains(&note), "{}", outcome.stderr);
+        assert!(!Path::new("/proc").join(left.trim()).exists());
+    }
+}
+
+#[test]
+fn company_changes_nothing_in_a_run() {
+    let modelled = ["1", "2"].map(|jobs| {
+        let fixture = Fixture::new();
+        bench(&fixture, "two on the model", &["--jobs", jobs]).succeeds();
+        let benchmarks = fixture.newest_run().benchmarks.into_iter();
+        let slots = benchmarks.map(|b| (b.slots_launches().to_vec(), b.functions, b.id));
+        let slots: Vec<_> = slots.collect();
+        let order = read_samples(&fixture.newest()).unwrap().into_iter();
+        let order: Vec<_> = order
+            .map(|of| (of.benchmark, of.source, of.launch))
+            .collect();
+        (slots, order)
+    });
+    assert_eq!(modelled[0], modelled[1]);
+}
+
+/// It would not be in the second either. Two jobs may both be on it before that is known.
+#[test]
+fn what_is_too_long_for_the_model_is_launched_on_it_once() {
+    let fixture = Fixture::new();
+    let flags = ["--jobs", "1", "--launches", "2", "--model-budget", "0.01"];
+    let events = ["--message-format", "json"];
+    let outcome = bench(&fixture, "is long", &[&flags[..], &events].concat()).succeeds();
+    let launches = outcome.stdout.matches("\"launch-started\"").count();
+    assert_eq!(launches, 2 + 1, "{}", outcome.stdout);
+    let run = fixture.newest_run();
+    let reason = &run.benchmarks[0].provenance().reason;
+    assert!(reason.contains("million instructions"), "{reason}");
+    assert_eq!(run.benchmarks[0].times.launches.len(), 2);
+}
