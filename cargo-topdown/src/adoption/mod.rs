@@ -4,6 +4,7 @@
 //! never edited: places that need a look are listed.
 
 mod library;
+pub mod lock_file;
 mod manifest;
 mod source;
 mod workflow;

@@ -7,7 +7,7 @@ use std::path::Path;
 use cargo_metadata::MetadataCommand;
 
 use crate::adoption::{
-    self, Finder, Framework, Library, Obstacle, OlderCriterion, PACKAGE, Plan, Workflow,
+    self, Finder, Framework, Library, Obstacle, OlderCriterion, PACKAGE, Plan, Workflow, lock_file,
 };
 use crate::bench_targets::cargo_program;
 use crate::cli::InitArgs;
@@ -44,8 +44,12 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     } else {
         Some(library.library()?.dependency().to_string())
     };
+    let mut unpinned = Vec::new();
     if args.apply {
         plan.apply()?;
+        if !plan.is_empty() {
+            unpinned = lock_file::update(&cargo, root);
+        }
     }
     if let Some(workflow) = &workflow {
         workflow.write()?;
@@ -55,6 +59,7 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
         is_applied: args.apply,
         library: adopted.as_ref().or(library.found()),
         dependency,
+        unpinned,
         workflow: workflow.as_ref(),
     };
     let text = text.describe(&plan, Look::of_environment().width);
@@ -70,6 +75,8 @@ struct Text<'a> {
     library: Option<&'a Library>,
     /// The dependency, for a workspace that has no criterion bench yet.
     dependency: Option<String>,
+    /// The packages that Cargo.lock pinned at versions too old for the library.
+    unpinned: Vec<String>,
     workflow: Option<&'a Workflow>,
 }
 
@@ -121,6 +128,12 @@ impl Text<'_> {
             if let Some(to_do) = &workflow.to_do {
                 text.say(format_args!("  {to_do}"));
             }
+        }
+        if !self.unpinned.is_empty() {
+            text.say(format_args!(
+                "Cargo.lock: updated what was too old for criterion 0.8 and {PACKAGE}: {}",
+                self.unpinned.join(", ")
+            ));
         }
         match (plan.is_empty(), self.is_applied) {
             (true, _) if self.dependency.is_some() => {}
