@@ -63,6 +63,19 @@ events! {
     /// Executed instructions that are not in the model's table, charged one slot and one cycle
     /// each. Only the model reports them.
     UnknownInstructions = "unknown_instructions",
+    /// Allocations of memory, zeroed or not. Only the model reports them, if it knows the
+    /// allocator.
+    Allocations = "allocations",
+    /// Bytes that they asked for.
+    AllocatedBytes = "allocated_bytes",
+    /// Reallocations: allocations that grew or shrank, in place or not.
+    Reallocations = "reallocations",
+    /// Bytes that they asked for: the new sizes.
+    ReallocatedBytes = "reallocated_bytes",
+    /// Allocations that were given back.
+    Frees = "frees",
+    /// Bytes that were given back. Absent if a call did not say how many, as C's `free`.
+    FreedBytes = "freed_bytes",
 }
 
 /// A count per event. Events that are not counted are absent, never 0.

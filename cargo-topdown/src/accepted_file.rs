@@ -167,12 +167,17 @@ mod tests {
     use super::*;
     use topdown_gate::metric::Metric;
     use topdown_gate::scenario;
+    use topdown_gate::verdict::Allocated;
 
     fn one() -> Accepted {
         let mut accepted = Accepted::default();
         let change = AcceptedChange {
             reason: "checks every input now".to_owned(),
             differences: BTreeMap::from([(Metric::Slots, 0.083)]),
+            allocations: Some(Allocated {
+                times: 3.0,
+                bytes: 96.0,
+            }),
         };
         accepted.insert("suite::bench::a".to_owned(), change);
         accepted

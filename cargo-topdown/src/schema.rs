@@ -26,7 +26,7 @@ use crate::report::machine_report_json::{MACHINE_REPORT_SCHEMA_VERSION, MachineR
 use crate::report::metric_groups_json::{EXPLAIN_SCHEMA_VERSION, ExplainReport};
 use topdown_gate::metric::Metric;
 use topdown_gate::pattern::Pattern;
-use topdown_gate::policy::{Budget, Policy};
+use topdown_gate::policy::{Budget, Policy, Subject};
 use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed};
 use topdown_gate::trend::{TREND_SCHEMA_VERSION, Trend};
 use topdown_gate::verdict::{
@@ -308,7 +308,7 @@ fn budgets_noise_and_histories_are_valid() {
         ("*", Metric::Wall, "<= 1 s"),
         ("nothing", Metric::Wall, "<= 1 s"),
     ] {
-        let budget = Budget::parse(metric, limit).unwrap();
+        let budget = Budget::parse(Subject::Metric(metric), limit).unwrap();
         policy.budgets.push((Pattern::new(pattern), budget));
     }
     let run = scenario::run(vec![

@@ -6,6 +6,7 @@ use criterion_topdown::event::Event;
 use serde::Serialize;
 
 use crate::summary::Summary;
+use crate::verdict::Allocated;
 
 /// The events of one benchmark, as means over its launches. What was not counted is absent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,6 +39,16 @@ pub struct EventRate {
 }
 
 impl EventRates {
+    /// Returns what an iteration allocates; `None` if unknown.
+    pub fn allocated(&self) -> Option<Allocated> {
+        let events = self.events.iter();
+        Allocated::of_events(
+            &events
+                .map(|(event, rate)| (*event, rate.per_iteration))
+                .collect(),
+        )
+    }
+
     /// Returns `None` if nothing was counted besides slots.
     pub fn new(summary: &Summary) -> Option<EventRates> {
         let instructions = summary.instructions;

@@ -3,7 +3,7 @@
 
 use criterion_topdown::category::PerCategory;
 use criterion_topdown::code::CodeCounts;
-use criterion_topdown::event::Events;
+use criterion_topdown::event::{Event, Events};
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
@@ -328,6 +328,20 @@ pub fn with_call_paths(name: &str, more: u64) -> Benchmark {
         }),
         ..benchmark
     }
+}
+
+/// Returns `benchmark` with this many allocations per iteration, of this many bytes in total.
+pub fn allocating(mut benchmark: Benchmark, times: f64, bytes: f64) -> Benchmark {
+    for launch in benchmark.slots_launches_mut() {
+        launch.events = launch
+            .events
+            .with(Event::Allocations, times)
+            .with(Event::AllocatedBytes, bytes)
+            .with(Event::Reallocations, 0.0)
+            .with(Event::ReallocatedBytes, 0.0)
+            .with(Event::Frees, times);
+    }
+    benchmark
 }
 
 /// A modelled benchmark before and after: one function has 100 of 1000 slots more, one disappeared

@@ -10,11 +10,14 @@
 //! is not modelled if its first window alone is so long that the budget would not cover
 //! [`LEAST_ITERATIONS`]; its samples then have only time, and its provenance says so.
 
+mod allocations;
+mod allocator;
 mod before_main;
 mod code;
 mod content;
 mod executed;
 mod modules;
+mod program_symbols;
 mod trail;
 
 use std::cell::{Cell, RefCell};
@@ -23,6 +26,7 @@ use std::time::Instant;
 use topdown_core_model::{Capacity, CoreParameters, Counts, Slots, cores};
 use topdown_tracer::{Block, Config, Consumer, End, Mapping, TraceError, Tracer};
 
+use self::allocations::Allocations;
 use self::code::CodeAccount;
 use self::executed::Executed;
 use super::{Provenance, Reading, Source, empty_window_of};
@@ -98,6 +102,7 @@ enum Fate {
 struct Budgeted {
     model: topdown_core_model::Model,
     executed: Executed,
+    allocations: Allocations,
     window_end: u64,
 }
 
@@ -107,9 +112,14 @@ impl Consumer for Budgeted {
         self.executed.translated(block);
     }
 
+    fn wants_arguments_at(&self, ip: u64) -> bool {
+        self.allocations.is_entry(ip)
+    }
+
     fn block(&mut self, block: &Block<'_>, addresses: &[u64]) {
         self.model.block(block, addresses);
         self.executed.block(block, addresses);
+        self.allocations.block(block, addresses);
     }
 
     fn keep_tracing(&self) -> bool {
@@ -141,6 +151,7 @@ impl Model {
         let budgeted = Budgeted {
             model,
             executed: Executed::new(capacity.blocks, &stretches),
+            allocations: Allocations::of_this_program(),
             window_end: u64::MAX,
         };
         let tracer =
@@ -246,7 +257,7 @@ impl Model {
     }
 
     /// Returns the sample of a window that was traced to its end.
-    fn sample(&self, counts: &Counts) -> Sample {
+    fn sample(&self, counts: &Counts, allocations: Events<u64>) -> Sample {
         let slots = &counts.slots;
         Sample {
             slots: Some(slots.total()),
@@ -257,7 +268,10 @@ impl Model {
             level2: Some(level2_slots(slots).map(|slots| slots as f64)),
             instructions: Some(counts.events.instructions),
             cycles: Some(counts.cycles),
-            events: events(&counts.events),
+            events: events(&counts.events)
+                .into_iter()
+                .chain(allocations.iter())
+                .collect(),
             ..Sample::EMPTY
         }
     }
@@ -308,7 +322,7 @@ fn level2_slots(slots: &Slots) -> PerCategory<u64> {
 }
 
 /// Maps the model's events to the names that all sources share.
-fn events(counts: &topdown_core_model::Events) -> Events<u64> {
+fn events(counts: &topdown_core_model::Events) -> [(Event, u64); 12] {
     [
         (Event::Branches, counts.branches),
         (Event::BranchMispredicts, counts.mispredicted_branches),
@@ -323,8 +337,6 @@ fn events(counts: &topdown_core_model::Events) -> Events<u64> {
         (Event::MemoryWriteBytes, counts.memory_write_bytes),
         (Event::UnknownInstructions, counts.unknown_instructions),
     ]
-    .into_iter()
-    .collect()
 }
 
 fn parameters(core: ModelCore) -> &'static CoreParameters {
@@ -419,6 +431,7 @@ impl Source for Model {
         if wanted {
             self.tracer.with_consumer(|consumer| {
                 consumer.model.begin_window();
+                consumer.allocations.begin_window();
                 let counts = consumer.model.counts();
                 consumer.window_end = counts.events.instructions + room;
                 self.before.set(counts);
@@ -440,7 +453,8 @@ impl Source for Model {
         let mut benchmark = self.benchmark.get();
         let counts = self.tracer.with_consumer(|consumer| {
             consumer.model.drain();
-            consumer.model.counts() - self.before.get()
+            let counts = consumer.model.counts() - self.before.get();
+            (counts, consumer.allocations.events())
         });
         // criterion plans by its clock, and a group can set a time limit; hide the model's time
         // from both.
@@ -449,10 +463,10 @@ impl Source for Model {
         }
         let sample = match (benchmark.fate, counts) {
             (Fate::Timed(_), _) => Sample::EMPTY,
-            (_, Some(counts)) if matches!(end, Some(Ok(End::Detach))) => {
+            (_, Some((counts, allocations))) if matches!(end, Some(Ok(End::Detach))) => {
                 benchmark.instructions += counts.events.instructions;
                 benchmark.fate = Fate::Modelled;
-                self.sample(&counts)
+                self.sample(&counts, allocations)
             }
             (Fate::Open, _) => {
                 benchmark.fate = Fate::Timed(self.timed(end));
@@ -460,9 +474,10 @@ impl Source for Model {
             }
             (Fate::Modelled, _) => {
                 benchmark.has_gap = true;
+                let allocations = counts.map_or(Events::NONE, |(_, allocations)| allocations);
                 Sample {
                     flags: Flags::NOT_COUNTING,
-                    ..self.sample(&Counts::default())
+                    ..self.sample(&Counts::default(), allocations)
                 }
             }
         };

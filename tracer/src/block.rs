@@ -29,6 +29,8 @@ pub struct Block<'a> {
     /// Number of values that each execution records: the length of the `addresses` passed to
     /// [`Consumer::block`](crate::Consumer::block).
     pub recorded_values: usize,
+    /// Whether each execution records its [`arguments`](Block::arguments) too.
+    pub records_arguments: bool,
 }
 
 impl<'a> Block<'a> {
@@ -53,6 +55,42 @@ impl<'a> Block<'a> {
         let first = usize::from(instruction.first_access);
         &self.accesses[first..first + usize::from(instruction.access_count)]
     }
+
+    /// Returns the arguments of an execution, if the consumer
+    /// [wants them](crate::Consumer::wants_arguments_at) and this block begins a function.
+    pub fn arguments(&self, recorded: &[u64]) -> Option<Arguments> {
+        let [a, b, c, d, stack, ..] = *recorded else {
+            return None;
+        };
+        self.records_arguments.then_some(Arguments {
+            integers: [a, b, c, d],
+            stack,
+        })
+    }
+}
+
+/// What a function was called with, by the calling convention of the system: registers at its
+/// entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arguments {
+    /// The first four arguments that are integers or pointers: rdi, rsi, rdx, rcx.
+    pub integers: [u64; 4],
+    /// The stack pointer: where the return address lies.
+    pub stack: u64,
+}
+
+impl Arguments {
+    /// The registers in the order in which they are recorded, before anything else of the block.
+    pub(crate) const REGISTERS: [iced_x86::Register; 5] = {
+        use iced_x86::Register;
+        [
+            Register::RDI,
+            Register::RSI,
+            Register::RDX,
+            Register::RCX,
+            Register::RSP,
+        ]
+    };
 }
 
 /// An instruction of the program.
@@ -246,6 +284,7 @@ impl OwnedBlock {
             instructions: &self.instructions,
             accesses: &self.accesses,
             recorded_values: self.recorded_values,
+            records_arguments: false,
         }
     }
 }

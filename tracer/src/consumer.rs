@@ -14,6 +14,14 @@ pub trait Consumer {
         let _ = block;
     }
 
+    /// Returns whether each execution of the block at `ip` records the
+    /// [arguments](Block::arguments) of the function that begins there. Called before the block is
+    /// translated. Everything else about the block is the same either way.
+    fn wants_arguments_at(&self, ip: u64) -> bool {
+        let _ = ip;
+        false
+    }
+
     /// Called for each executed block. `addresses` has [`Block::recorded_values`] values; the
     /// block's accesses say what they mean.
     fn block(&mut self, block: &Block<'_>, addresses: &[u64]);

@@ -116,8 +116,8 @@ mod maps;
 mod tracer;
 
 pub use block::{
-    Access, AccessKind, Address, Block, BlockId, Elements, Instruction, MAX_BLOCK_INSTRUCTIONS,
-    Mask, OwnedBlock, Repeat,
+    Access, AccessKind, Address, Arguments, Block, BlockId, Elements, Instruction,
+    MAX_BLOCK_INSTRUCTIONS, Mask, OwnedBlock, Repeat,
 };
 pub use config::Config;
 pub use consumer::{Consumer, End};

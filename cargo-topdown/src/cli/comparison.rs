@@ -5,8 +5,7 @@ use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, Typ
 
 use super::{OutputArgs, SelectionArgs, StoreArgs};
 use crate::report::request::ReportRequest;
-use topdown_gate::metric::Metric;
-use topdown_gate::policy::{FailOnClass, MarginSetting, Overrides, checked_alpha};
+use topdown_gate::policy::{FailOnClass, MarginSetting, Overrides, Subject, checked_alpha};
 
 /// `cargo topdown compare`.
 #[derive(Debug, Args)]
@@ -94,13 +93,16 @@ pub struct PolicyArgs {
     pub fail_on: Option<Vec<FailOnClass>>,
 
     /// The metrics that can fail a benchmark, separated by commas [default: all]
+    ///
+    /// `allocations` makes a benchmark fail that allocates more often, or more bytes, per
+    /// iteration: `slots,allocations`.
     #[arg(
         long,
         value_name = "METRICS",
         value_delimiter = ',',
         env = "CARGO_TOPDOWN_GATE"
     )]
-    pub gate: Option<Vec<Metric>>,
+    pub gate: Option<Vec<Subject>>,
 
     /// The smallest change of a metric that matters [default: 3 %; `wall` 5 %; `model` 2 %]
     ///
@@ -174,7 +176,7 @@ pub struct ComparisonArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Show events too: branches, misses and bytes, where the source counts them
+    /// Show events too: branches, misses, bytes and allocations, where the source counts them
     ///
     /// Markdown reports of a comparison show them as well. JSON always has them.
     #[arg(long, conflicts_with = "json")]

@@ -153,7 +153,7 @@ pub struct ReportArgs {
     #[arg(long, conflicts_with_all = ["html", "events", "functions"])]
     pub json: bool,
 
-    /// Print events too: branches, misses and bytes, where the source counts them
+    /// Print events too: branches, misses, bytes and allocations, where the source counts them
     #[arg(long, conflicts_with = "html")]
     pub events: bool,
 

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::report::style;
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::{Accepted, AcceptedChange};
-use topdown_gate::verdict::Verdict;
+use topdown_gate::verdict::{AllocationChange, Verdict};
 
 pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
     let workspace = args.store.place().workspace()?;
@@ -55,6 +55,10 @@ pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
     let change = AcceptedChange {
         reason: args.reason.clone(),
         differences: hits.map(|hit| (hit.metric, hit.difference)).collect(),
+        allocations: benchmark
+            .allocations
+            .filter(AllocationChange::is_hit)
+            .map(|change| change.candidate),
     };
     accepted.insert(benchmark.id.to_string(), change);
     let file = accepted_file::write(&accepted, &path, &baseline)?;

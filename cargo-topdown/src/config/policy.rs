@@ -29,7 +29,8 @@ pub const KEYS: [(&str, &str); 9] = [
     ),
     (
         "budgets",
-        "Tables with a pattern, `matching`, and the budget of each metric, for `check`.",
+        "Tables with a pattern, `matching`, and the budget of each metric or of `allocations`, for \
+         `check`.",
     ),
 ];
 
@@ -180,7 +181,7 @@ mod tests {
     #[test]
     fn margins_and_gates_are_per_metric_and_per_benchmark() {
         let policy = policy(json!({
-            "gate": ["slots", "backend_bound"],
+            "gate": ["slots", "backend_bound", "allocations"],
             "margins": {
                 "categories": "4 %",
                 "backend_bound": "2 %",
@@ -205,7 +206,9 @@ mod tests {
         assert_eq!(point(Metric::Wall), 0.05);
         assert_eq!(rules.model_margins(), Margins::of_point(0.015));
         assert!(rules.gates(Metric::BackendBound) && !rules.gates(Metric::Wall));
+        assert!(rules.gates_allocations());
         let noisy = policy.rules_of(&id("noisy/a"));
+        assert!(!noisy.gates_allocations());
         assert_eq!(noisy.margins(Metric::Slots).point, 0.12);
         assert_eq!(noisy.model_margins().point, 0.06);
         assert!(!noisy.gates(Metric::BackendBound));
@@ -221,6 +224,10 @@ mod tests {
                 "margin",
             ),
             (json!({ "gate": ["cycles"] }), "`cycles` is not a metric"),
+            (
+                json!({ "budgets": [{ "matching": "*", "allocations": "<= 3" }] }),
+                "`<= 3 allocations`",
+            ),
             (json!({ "margins": { "slots": "3" } }), "not a percentage"),
             (
                 json!({ "margins": { "slots": { "sure": "5 %", "point": "3 %" } } }),

@@ -73,6 +73,7 @@ fn shown(budget: &Budget) -> String {
     let name = match budget.quantity {
         BudgetQuantity::Slots(metric) | BudgetQuantity::Share(metric) => metric.name(),
         BudgetQuantity::WallNs => Metric::Wall.name(),
+        BudgetQuantity::Allocations | BudgetQuantity::AllocatedBytes => "allocations",
     };
     let sign = match budget.bound {
         BudgetBound::AtLeast => ">=",
@@ -86,6 +87,8 @@ fn quantity(quantity: BudgetQuantity, value: f64) -> String {
         BudgetQuantity::Slots(_) => format!("{} slots", number::slots(value)),
         BudgetQuantity::Share(_) => format!("{} %", number::percent(value)),
         BudgetQuantity::WallNs => number::time_ns(value, false),
+        BudgetQuantity::Allocations => number::amount(value),
+        BudgetQuantity::AllocatedBytes => number::bytes(value),
     }
 }
 
@@ -93,7 +96,7 @@ fn quantity(quantity: BudgetQuantity, value: f64) -> String {
 mod tests {
     use super::*;
     use topdown_gate::pattern::Pattern;
-    use topdown_gate::policy::Policy;
+    use topdown_gate::policy::{Policy, Subject};
     use topdown_gate::scenario::{self, Planted, benchmark};
     use topdown_gate::verdict::{LabelledRun, check_budgets};
 
@@ -109,10 +112,16 @@ mod tests {
             ("gone/*", Metric::Slots, "<= 5000 slots"),
         ]
         .map(|(pattern, metric, text)| {
-            (Pattern::new(pattern), Budget::parse(metric, text).unwrap())
+            let budget = Budget::parse(Subject::Metric(metric), text);
+            (Pattern::new(pattern), budget.unwrap())
         })
         .to_vec();
-        let run = scenario::run(vec![benchmark("a", Planted::default())]);
+        for text in ["<= 3 allocations", "<= 64 bytes"] {
+            let budget = Budget::parse(Subject::Allocations, text).unwrap();
+            policy.budgets.push((Pattern::new("a"), budget));
+        }
+        let benchmark = benchmark("a", Planted::default());
+        let run = scenario::run(vec![scenario::allocating(benchmark, 3.0, 96.0)]);
         let check = check_budgets(
             LabelledRun {
                 label: "new",

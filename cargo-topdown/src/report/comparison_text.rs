@@ -191,12 +191,13 @@ impl Text<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::report::examples::{comparison_text, one_of_each};
+    use crate::report::examples::{comparison_text, comparison_text_by, one_of_each};
     use criterion_topdown::run_file::{Benchmark, Run};
-    use topdown_gate::policy::Policy;
+    use topdown_gate::metric::Metric;
+    use topdown_gate::policy::{Overrides, Policy, Subject};
     use topdown_gate::scenario::{
-        self, Planted, benchmark, modelled, timed, with_a_grown_function, with_fingerprint,
-        with_functions,
+        self, Planted, allocating, benchmark, modelled, timed, with_a_grown_function,
+        with_fingerprint, with_functions,
     };
     use topdown_gate::verdict::{LabelledRun, compare};
 
@@ -265,6 +266,38 @@ mod tests {
         };
         let candidate = scenario::run(side(2, true));
         insta::assert_snapshot!(text(side(1, false), candidate, 60));
+    }
+
+    #[test]
+    fn allocations_that_grew_are_told_beside_slots_and_may_fail() {
+        let suite = |seed, slower: f64, times: [f64; 3]| -> Vec<Benchmark> {
+            let planted = |backend| Planted {
+                seed,
+                launches: 2,
+                categories: [0.0, 0.0, 0.0, backend].into(),
+                ..Planted::default()
+            };
+            ["slower", "same", "fewer"]
+                .into_iter()
+                .zip([slower, 0.0, 0.0])
+                .zip(times)
+                .map(|((name, slower), times)| {
+                    allocating(modelled(name, planted(slower)), times, 32.0 * times)
+                })
+                .collect()
+        };
+        let baseline = scenario::run(suite(1, 0.0, [1.0, 0.0, 2.0]));
+        let candidate = scenario::run(suite(2, 0.05, [3.0, 1.0, 1.0]));
+        insta::assert_snapshot!(
+            "allocations_told",
+            comparison_text(&baseline, &candidate, 80)
+        );
+        let gating = Policy::default().overridden_by(&Overrides {
+            gate: Some(vec![Subject::Metric(Metric::Slots), Subject::Allocations]),
+            ..Overrides::default()
+        });
+        let failing = comparison_text_by(&gating, &baseline, &candidate, 80);
+        insta::assert_snapshot!("allocations_failing", failing);
     }
 
     #[test]

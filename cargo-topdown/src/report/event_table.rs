@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use criterion_topdown::event::Event;
 use criterion_topdown::run_file::Run;
 
-use super::number::slots;
+use super::number::{amount, slots};
 use super::sentences::worst_first;
 use super::style::{DIM, HEADING, Look};
 use super::table::{self, Cell, Table};
@@ -25,9 +25,13 @@ enum Quantity {
     InstructionsPerCycle,
     PerThousandInstructions(&'static [Event]),
     PerIteration(Event),
+    /// Allocations and reallocations.
+    Allocations,
+    /// The bytes that they ask for.
+    AllocatedBytes,
 }
 
-pub(super) const COLUMNS: [Column; 10] = [
+pub(super) const COLUMNS: [Column; 13] = [
     Column {
         heading: "instr",
         quantity: Quantity::InstructionsPerIteration,
@@ -68,10 +72,23 @@ pub(super) const COLUMNS: [Column; 10] = [
         heading: "bytes",
         quantity: Quantity::PerIteration(Event::MemoryReadBytes),
     },
+    Column {
+        heading: "alloc",
+        quantity: Quantity::Allocations,
+    },
+    Column {
+        heading: "alloc B",
+        quantity: Quantity::AllocatedBytes,
+    },
+    Column {
+        heading: "free",
+        quantity: Quantity::PerIteration(Event::Frees),
+    },
 ];
 
-pub(super) const LEGEND: &str = "instr and bytes (read from memory) per iteration; branches, \
-    mispredicts, misses of the caches and page walks per thousand instructions";
+pub(super) const LEGEND: &str = "instr, bytes (read from memory), allocations (with \
+    reallocations), the bytes that they ask for, and frees per iteration; branches, mispredicts, \
+    misses of the caches and page walks per thousand instructions";
 
 /// Writes the table of the benchmarks whose events were counted, with ANSI colours.
 ///
@@ -138,6 +155,10 @@ fn events_beside(first: table::Column) -> Table {
     let mut columns = vec![first];
     columns.extend(COLUMNS.map(|column| table::Column::number(column.heading)));
     columns[1] = columns[1].starts_line();
+    // Frees are mostly as many as allocations.
+    if let Some(frees) = columns.last_mut() {
+        *frees = frees.keep(table::Keep::Essential(1));
+    }
     Table::new(columns)
 }
 
@@ -169,6 +190,8 @@ impl Quantity {
             Quantity::InstructionsPerIteration => rates.instructions,
             Quantity::InstructionsPerCycle => rates.instructions_per_cycle,
             Quantity::PerIteration(event) => Some(rates.events.get(event)?.per_iteration),
+            Quantity::Allocations => Some(rates.allocated()?.times),
+            Quantity::AllocatedBytes => Some(rates.allocated()?.bytes),
             Quantity::PerThousandInstructions(events) => {
                 let rate = |event| rates.events.get(event)?.per_thousand_instructions;
                 events.iter().map(rate).sum()
@@ -178,6 +201,9 @@ impl Quantity {
 
     fn text(&self, value: f64) -> String {
         match self {
+            Quantity::Allocations
+            | Quantity::AllocatedBytes
+            | Quantity::PerIteration(Event::Frees) => amount(value),
             Quantity::InstructionsPerIteration | Quantity::PerIteration(_) => slots(value),
             Quantity::InstructionsPerCycle => format!("{value:.2}"),
             Quantity::PerThousandInstructions(_) => format!("{value:.1}"),
@@ -203,7 +229,12 @@ mod tests {
             .with(Event::L3Misses, 0.5)
             .with(Event::DtlbWalks, 0.25)
             .with(Event::ItlbWalks, 0.25)
-            .with(Event::MemoryReadBytes, 12_345.0);
+            .with(Event::MemoryReadBytes, 12_345.0)
+            .with(Event::Allocations, 2.0)
+            .with(Event::AllocatedBytes, 96.0)
+            .with(Event::Reallocations, 1.0)
+            .with(Event::ReallocatedBytes, 50_000.0)
+            .with(Event::Frees, 0.125);
         let mut some = benchmark("parse/some", Planted::default());
         let mut all = benchmark("a_group/of_a_rather_long_name/16384", Planted::default());
         for launch in some.slots_launches_mut() {

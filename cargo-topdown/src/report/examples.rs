@@ -11,23 +11,37 @@ use topdown_gate::verdict::{Comparison, LabelledRun, compare};
 
 /// Compares `candidate` with `baseline`, called `main`.
 pub fn compared(baseline: &Run, candidate: &Run) -> Comparison {
+    compared_by(baseline, candidate, &Policy::default())
+}
+
+fn compared_by(baseline: &Run, candidate: &Run, policy: &Policy) -> Comparison {
     let label = |label, run| LabelledRun { label, run };
     compare(
         label("main", baseline),
         label("the newest run", candidate),
-        &Policy::default(),
+        policy,
     )
 }
 
 /// Returns the comparison of `candidate` with `baseline` as a terminal of `width` columns shows it,
 /// without colours.
 pub fn comparison_text(baseline: &Run, candidate: &Run, width: usize) -> String {
+    comparison_text_by(&Policy::default(), baseline, candidate, width)
+}
+
+/// The same by another policy.
+pub fn comparison_text_by(
+    policy: &Policy,
+    baseline: &Run,
+    candidate: &Run,
+    width: usize,
+) -> String {
     let look = Look {
         width,
         unicode: true,
     };
     let mut out = Vec::new();
-    let comparison = compared(baseline, candidate);
+    let comparison = compared_by(baseline, candidate, policy);
     super::comparison_text::write(&comparison, Detail::Sentences, look, &mut out).unwrap();
     let text = anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string();
     assert_nothing_wraps_twice(&text);

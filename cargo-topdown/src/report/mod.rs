@@ -1,6 +1,7 @@
 //! Finished results as text. Nothing is computed or decided here.
 
 mod advice;
+mod allocations;
 mod annotations;
 #[cfg(test)]
 mod awkward_cases;

@@ -7,6 +7,22 @@ pub fn slots(value: f64) -> String {
     scaled(value, &["", "K", "M", "G", "T"])
 }
 
+/// Formats a count that is mostly whole: `3`, `4.500`, `12.34K`.
+pub fn amount(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 10_000.0 {
+        return format!("{value}");
+    }
+    slots(value)
+}
+
+/// Formats a number of bytes: `96 B`, `12.34 kB`.
+pub fn bytes(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 10_000.0 {
+        return format!("{value} B");
+    }
+    scaled(value, &[" B", " kB", " MB", " GB", " TB"])
+}
+
 /// Formats a time: `250.5 ns`, `1.234 ms`. `ascii` avoids the µ.
 pub fn time_ns(value: f64, ascii: bool) -> String {
     let micro = if ascii { " us" } else { " µs" };

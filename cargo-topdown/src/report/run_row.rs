@@ -4,10 +4,11 @@ use criterion_topdown::provenance::{CountedThreads, Provenance, SourceKind};
 use criterion_topdown::run_file::Benchmark;
 
 use super::bar::CATEGORIES;
-use super::number::{percent, slots, time_ns};
+use super::number::{amount, percent, slots, time_ns};
 use super::style::Look;
 use topdown_gate::statistics::launch::MOST_TAKEN_OUT;
 use topdown_gate::summary::{Shares, Summary};
+use topdown_gate::verdict::Allocated;
 
 /// Categories with a coarser resolution are marked: the gate's margin for being sure.
 const COARSE_FRACTION: f64 = 0.01;
@@ -34,6 +35,7 @@ pub struct Row {
     pub time: String,
     pub instructions_per_cycle: Option<String>,
     pub spread: Option<String>,
+    pub allocations: Option<String>,
     pub shares: Option<Shares>,
     /// One text per category, in the order of [`CATEGORIES`].
     pub share_cells: Vec<String>,
@@ -51,6 +53,7 @@ impl Row {
                 time: "-".to_owned(),
                 instructions_per_cycle: None,
                 spread: None,
+                allocations: None,
                 shares: None,
                 share_cells: Vec::new(),
                 is_time_only: false,
@@ -70,6 +73,8 @@ impl Row {
             spread: gated
                 .relative_sd
                 .map(|sd| format!("{plus_minus}{} %", percent(sd))),
+            allocations: Allocated::of_events(&summary.events)
+                .map(|allocated| amount(allocated.times)),
             shares: summary.shares,
             share_cells: summary.shares.map(|s| share_cells(&s)).unwrap_or_default(),
             is_time_only: benchmark.provenance().source == SourceKind::Time,

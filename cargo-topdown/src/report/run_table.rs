@@ -18,12 +18,13 @@ use super::text::{Hanging, width_of, wrapped};
 /// Columns of a bar.
 const BAR_WIDTH: usize = 20;
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 12] = [
     Column::name("benchmark", 30),
     Column::number("slots/iter"),
     Column::number("time/iter"),
     Column::number("IPC").keep(Keep::Essential(2)),
     Column::number("spread").keep(Keep::Essential(1)),
+    Column::number("alloc").keep(Keep::Essential(1)),
     Column::text("").keep(Keep::Essential(3)).starts_line(),
     // In the order of `CATEGORIES`.
     Column::number("ret"),
@@ -86,6 +87,7 @@ fn add_row(table: &mut Table, row: &Row, rows: &[Row], look: Look) {
         row.time.as_str().into(),
         or_dash(|row| &row.instructions_per_cycle),
         or_dash(|row| &row.spread),
+        or_dash(|row| &row.allocations),
     ];
     let bar = row.shares.map_or(String::new(), |shares| {
         bar(&shares.all(), BAR_WIDTH, look.unicode)
@@ -172,6 +174,9 @@ fn write_legend(out: &mut impl Write, rows: &[Row], look: Look) -> io::Result<()
     }
     if rows.iter().any(|row| row.spread.is_some()) {
         explain("spread: standard deviation between launches");
+    }
+    if rows.iter().any(|row| row.allocations.is_some()) {
+        explain("alloc: allocations and reallocations per iteration");
     }
     if rows
         .iter()

@@ -4,7 +4,7 @@ use super::number::launches_in_words;
 use crate::count::count_of;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{
-    BenchmarkVerdict, Comparison, Counts, Effect, Outcome, RunSummary, Verdict,
+    BenchmarkVerdict, Comparison, Counts, Effect, Outcome, Rule, RunSummary, Verdict,
 };
 
 /// Returns what to do if the runs cannot be compared.
@@ -55,16 +55,9 @@ pub fn headline(comparison: &Comparison) -> Headline {
                 }
             ),
         ),
-        Outcome::Failed if counts.regressed > 0 => (
-            "REGRESSED",
-            Verdict::Regressed,
-            format!(
-                "{} of {} {} slower than `{baseline}`",
-                counts.regressed,
-                count_of(all, "benchmark"),
-                if counts.regressed == 1 { "is" } else { "are" }
-            ),
-        ),
+        Outcome::Failed if counts.regressed > 0 => {
+            ("REGRESSED", Verdict::Regressed, regressed(comparison))
+        }
         Outcome::Failed if comparison.missing_fails && counts.missing > 0 => (
             "FAILED",
             Verdict::Regressed,
@@ -145,6 +138,34 @@ pub fn headline(comparison: &Comparison) -> Headline {
         ),
     };
     Headline { word, class, rest }
+}
+
+/// `1 of 3 benchmarks is slower than `main``, or allocates more, or some of both.
+fn regressed(comparison: &Comparison) -> String {
+    let (baseline, all) = (&comparison.baseline.label, comparison.benchmarks.len());
+    let benchmarks = comparison.benchmarks.iter();
+    let allocate_more = benchmarks
+        .filter(|b| b.rule == Some(Rule::AllocatesMore))
+        .count();
+    let slower = comparison.counts.regressed - allocate_more;
+    let verb = if allocate_more == 1 {
+        "allocates"
+    } else {
+        "allocate"
+    };
+    if slower == 0 {
+        let all = count_of(all, "benchmark");
+        return format!("{allocate_more} of {all} {verb} more than in `{baseline}`");
+    }
+    let also = match allocate_more {
+        0 => String::new(),
+        count => format!("; {count} {verb} more"),
+    };
+    format!(
+        "{slower} of {} {} slower than `{baseline}`{also}",
+        count_of(all, "benchmark"),
+        if slower == 1 { "is" } else { "are" }
+    )
 }
 
 /// `11 of 84 benchmarks (13 %)`.

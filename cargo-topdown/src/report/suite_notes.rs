@@ -1,5 +1,6 @@
 //! Notes on a comparison as a whole. Each is one sentence of about a hundred letters.
 
+use super::allocations;
 use super::function_rows::advice_for_names;
 use super::number::percent_change;
 use super::verdict_facts::{MOST_FUNCTIONS, per_iteration, told_functions};
@@ -27,6 +28,7 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         ));
     }
     notes.extend(one_sided(comparison));
+    notes.extend(allocate_more(comparison));
     notes.extend(slower_over_time(comparison));
     notes.extend(ran_again(comparison));
     let exact = |b: &&BenchmarkVerdict| b.evidence.is_some_and(|e| e.method == Method::Exact);
@@ -93,6 +95,29 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Names the benchmarks that allocate more and have no sentence that says so.
+fn allocate_more(comparison: &Comparison) -> Option<String> {
+    const MOST_NAMES: usize = 3;
+    let has_no_sentence = |b: &&BenchmarkVerdict| match b.verdict {
+        Verdict::Unchanged => true,
+        Verdict::NotComparable => !comparison.differences.is_empty(),
+        _ => false,
+    };
+    let told: Vec<String> = comparison
+        .benchmarks
+        .iter()
+        .filter(has_no_sentence)
+        .filter_map(|b| Some((&b.id.name, b.grown_allocations()?)))
+        .map(|(name, change)| format!("`{name}` {}", allocations::grown(change)))
+        .collect();
+    let more = match told.len().saturating_sub(MOST_NAMES) {
+        0 => String::new(),
+        more => format!("; {more} more allocate more"),
+    };
+    let named = &told[..told.len().min(MOST_NAMES)];
+    (!told.is_empty()).then(|| named.join("; ") + &more)
 }
 
 fn ran_again(comparison: &Comparison) -> Option<String> {

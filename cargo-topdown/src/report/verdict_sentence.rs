@@ -6,6 +6,7 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::SourceLine;
 use criterion_topdown::visible::visible;
 
+use super::allocations;
 use super::function_rows::label_of;
 use super::number::{percent_change, points};
 use super::text::shortened;
@@ -15,7 +16,7 @@ use topdown_gate::metric::Metric;
 use topdown_gate::statistics::outlook::MOST_LAUNCHES;
 use topdown_gate::verdict::{
     BenchmarkVerdict, Cause, CauseKind, CausePart, CodeChange, Disagreement, Effect,
-    FunctionChange, Undecided, UndecidedReason, Verdict,
+    FunctionChange, Rule, Undecided, UndecidedReason, Verdict,
 };
 
 /// At most this many functions or categories are named.
@@ -36,12 +37,24 @@ pub fn sentence(benchmark: &BenchmarkVerdict, name: &str) -> String {
 
 /// Returns the sentence without its subject.
 pub fn predicate(benchmark: &BenchmarkVerdict) -> String {
+    let grown = benchmark.grown_allocations().map(allocations::grown);
+    let is_all = benchmark.rule == Some(Rule::AllocatesMore);
+    let also = match &grown {
+        Some(grown) if !is_all => format!("; {grown}"),
+        _ => String::new(),
+    };
     let what = match (
         &benchmark.cause,
         &benchmark.undecided,
         benchmark.disagreement,
     ) {
-        _ if benchmark.verdict == Verdict::NotComparable => return not_comparable(benchmark),
+        _ if benchmark.verdict == Verdict::NotComparable => {
+            return not_comparable(benchmark) + &also;
+        }
+        _ if is_all => {
+            let slots = slots_of(benchmark);
+            grown.map_or(String::new(), |grown| format!("{grown}, at {slots}"))
+        }
         (Some(_), _, Some(disagreement)) if benchmark.verdict == Verdict::TimeDisagrees => {
             disagrees(&disagreement, benchmark)
         }
@@ -66,7 +79,7 @@ pub fn predicate(benchmark: &BenchmarkVerdict) -> String {
         Some(reason) => format!("; accepted: {reason}"),
         None => String::new(),
     };
-    what + &time + &elsewhere + &accepted
+    what + &time + &also + &elsewhere + &accepted
 }
 
 fn not_comparable(benchmark: &BenchmarkVerdict) -> String {

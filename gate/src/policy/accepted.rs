@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::metric::Metric;
+use crate::verdict::Allocated;
 
 /// The accepted changes of one baseline, by the full id of the benchmark.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,6 +22,9 @@ pub struct AcceptedChange {
     pub reason: String,
     /// The observed differences, as fractions of the baseline's total.
     pub differences: BTreeMap<Metric, f64>,
+    /// What an iteration allocated, if that had grown and failed the benchmark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocations: Option<Allocated>,
 }
 
 impl Accepted {

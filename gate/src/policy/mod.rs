@@ -11,8 +11,8 @@ use criterion_topdown::run_file::BenchmarkId;
 
 pub use accepted::{Accepted, AcceptedChange};
 pub use words::{
-    Budget, BudgetBound, BudgetQuantity, FailOnClass, MarginSetting, MarginsOf, checked_alpha,
-    percent,
+    Budget, BudgetBound, BudgetQuantity, FailOnClass, MarginSetting, MarginsOf, Subject,
+    checked_alpha, percent,
 };
 
 use crate::metric::Metric;
@@ -46,6 +46,7 @@ pub struct Rules {
     margins: [Margins; Metric::ALL.len()],
     model_margins: Margins,
     gated: [bool; Metric::ALL.len()],
+    gates_allocations: bool,
 }
 
 /// When a difference matters, as fractions of the baseline's total.
@@ -78,8 +79,8 @@ pub struct FailOn {
 pub struct Exception {
     /// Replacement margins; later ones take precedence.
     pub margins: Vec<MarginSetting>,
-    /// The metrics that can fail them; `None` to keep the general ones.
-    pub gated: Option<Vec<Metric>>,
+    /// What can fail them; `None` to keep the general settings.
+    pub gated: Option<Vec<Subject>>,
 }
 
 /// The command line's policy; the default overrides nothing.
@@ -89,8 +90,8 @@ pub struct Overrides {
     pub alpha: Option<f64>,
     /// The verdicts that fail in addition to `regressed`.
     pub fail_on: Option<Vec<FailOnClass>>,
-    /// The metrics that can fail a benchmark.
-    pub gate: Option<Vec<Metric>>,
+    /// What can fail a benchmark.
+    pub gate: Option<Vec<Subject>>,
     /// Margins; later ones take precedence.
     pub margins: Vec<MarginSetting>,
     /// Whether missing benchmarks pass.
@@ -131,6 +132,7 @@ impl Default for Policy {
                 }),
                 model_margins: Margins::of_point(MODEL_POINT),
                 gated: [true; Metric::ALL.len()],
+                gates_allocations: false,
             },
             exceptions: Vec::new(),
         }
@@ -199,6 +201,11 @@ impl Rules {
         self.gated[metric as usize]
     }
 
+    /// Returns whether the policy lets grown allocations fail a benchmark.
+    pub fn gates_allocations(&self) -> bool {
+        self.gates_allocations
+    }
+
     fn set(&mut self, setting: MarginSetting) {
         let categories = Metric::ALL
             .into_iter()
@@ -212,8 +219,9 @@ impl Rules {
         }
     }
 
-    fn gate(&mut self, metrics: &[Metric]) {
-        self.gated = Metric::ALL.map(|metric| metrics.contains(&metric));
+    fn gate(&mut self, subjects: &[Subject]) {
+        self.gated = Metric::ALL.map(|metric| subjects.contains(&Subject::Metric(metric)));
+        self.gates_allocations = subjects.contains(&Subject::Allocations);
     }
 }
 
@@ -253,7 +261,7 @@ mod tests {
             Pattern::new("*"),
             Exception {
                 margins: vec!["slots=9%".parse().unwrap(), "wall=9%".parse().unwrap()],
-                gated: Some(vec![Metric::Slots]),
+                gated: Some(vec![Subject::Metric(Metric::Slots)]),
             },
         );
         let rules = policy.rules_of(&id("a"));

@@ -70,6 +70,29 @@ impl FailOnClass {
     }
 }
 
+/// What a gate or a budget is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A metric.
+    Metric(Metric),
+    /// Allocations, reallocations included.
+    Allocations,
+}
+
+impl FromStr for Subject {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Subject, String> {
+        match word.trim().to_lowercase().as_str() {
+            "allocations" => Ok(Subject::Allocations),
+            _ => match word.parse() {
+                Ok(metric) => Ok(Subject::Metric(metric)),
+                Err(error) => Err(format!("{error}; `allocations` is possible too")),
+            },
+        }
+    }
+}
+
 /// The margins of one metric, of all categories, or of modelled slots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MarginSetting {
@@ -194,6 +217,10 @@ pub enum BudgetQuantity {
     Share(Metric),
     /// Nanoseconds per iteration.
     WallNs,
+    /// Allocations per iteration, reallocations included.
+    Allocations,
+    /// The bytes that they ask for.
+    AllocatedBytes,
 }
 
 /// The side of the limit on which a benchmark must stay.
@@ -208,19 +235,26 @@ pub enum BudgetBound {
 }
 
 impl Budget {
-    /// Parses the budget `text` for `metric`: `>= 40 %` of the slots, `<= 1200 slots` per
-    /// iteration, `<= 3.5 us` per iteration.
-    pub fn parse(metric: Metric, text: &str) -> Result<Budget, String> {
+    /// Parses the budget `text` for `subject`: `>= 40 %` of the slots, or per iteration
+    /// `<= 1200 slots`, `<= 3.5 us`, `<= 3 allocations`, `<= 96 bytes`.
+    pub fn parse(subject: Subject, text: &str) -> Result<Budget, String> {
+        use Subject::{Allocations, Metric as Of};
         let refused = || {
-            let unit = match metric {
-                Metric::Wall => "`<= 3.5 us` (ns, us, ms or s per iteration)",
-                Metric::Slots => "`<= 5000 slots` (per iteration)",
-                _ => "`>= 40 %` (of the slots) or `<= 1200 slots` (per iteration)",
+            let (name, unit) = match subject {
+                Of(metric @ Metric::Wall) => {
+                    (metric.name(), "`<= 3.5 us` (ns, us, ms or s per iteration)")
+                }
+                Of(metric @ Metric::Slots) => (metric.name(), "`<= 5000 slots` (per iteration)"),
+                Of(metric) => (
+                    metric.name(),
+                    "`>= 40 %` (of the slots) or `<= 1200 slots` (per iteration)",
+                ),
+                Allocations => (
+                    "allocations",
+                    "`<= 3 allocations` or `<= 96 bytes` (per iteration)",
+                ),
             };
-            format!(
-                "`{text}` is not a budget for {}; write {unit}",
-                metric.name()
-            )
+            format!("`{text}` is not a budget for {name}; write {unit}")
         };
         let text = text.trim();
         let (bound, rest) = match (text.strip_prefix(">="), text.strip_prefix("<=")) {
@@ -233,13 +267,17 @@ impl Budget {
             .ok_or_else(refused)?;
         let (number, unit) = rest.split_at(number_end);
         let number: f64 = number.parse().map_err(|_| refused())?;
-        let (quantity, scale) = match (metric, unit.trim()) {
-            (Metric::Wall, "ns") => (BudgetQuantity::WallNs, 1.0),
-            (Metric::Wall, "us" | "µs") => (BudgetQuantity::WallNs, 1e3),
-            (Metric::Wall, "ms") => (BudgetQuantity::WallNs, 1e6),
-            (Metric::Wall, "s") => (BudgetQuantity::WallNs, 1e9),
-            (metric, "slots") if metric != Metric::Wall => (BudgetQuantity::Slots(metric), 1.0),
-            (metric, "%") if metric.is_category() => (BudgetQuantity::Share(metric), 0.01),
+        let (quantity, scale) = match (subject, unit.trim()) {
+            (Of(Metric::Wall), "ns") => (BudgetQuantity::WallNs, 1.0),
+            (Of(Metric::Wall), "us" | "µs") => (BudgetQuantity::WallNs, 1e3),
+            (Of(Metric::Wall), "ms") => (BudgetQuantity::WallNs, 1e6),
+            (Of(Metric::Wall), "s") => (BudgetQuantity::WallNs, 1e9),
+            (Of(metric), "slots") if metric != Metric::Wall => (BudgetQuantity::Slots(metric), 1.0),
+            (Of(metric), "%") if metric.is_category() => (BudgetQuantity::Share(metric), 0.01),
+            (Allocations, "allocation" | "allocations") => (BudgetQuantity::Allocations, 1.0),
+            (Allocations, "byte" | "bytes") => (BudgetQuantity::AllocatedBytes, 1.0),
+            (Allocations, "KiB") => (BudgetQuantity::AllocatedBytes, 1024.0),
+            (Allocations, "MiB") => (BudgetQuantity::AllocatedBytes, 1024.0 * 1024.0),
             _ => return Err(refused()),
         };
         Ok(Budget {
@@ -283,7 +321,7 @@ mod tests {
 
     #[test]
     fn budgets_have_a_side_a_number_and_a_unit() {
-        let budget = |metric, text| Budget::parse(metric, text).unwrap();
+        let budget = |metric, text| Budget::parse(Subject::Metric(metric), text).unwrap();
         assert_eq!(
             budget(Metric::Retiring, ">= 40 %"),
             Budget {
@@ -304,7 +342,26 @@ mod tests {
             (Metric::Wall, "<= 40 slots"),
             (Metric::Wall, "<= 1.2.3 ns"),
         ] {
-            assert!(Budget::parse(metric, text).is_err(), "{text}");
+            let subject = Subject::Metric(metric);
+            assert!(Budget::parse(subject, text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn allocations_have_a_number_and_bytes() {
+        let allocations: Subject = "allocations".parse().unwrap();
+        let budget = |text| Budget::parse(allocations, text);
+        let limit = |text| budget(text).map(|b| (b.quantity, b.limit)).unwrap();
+        assert_eq!(
+            limit("<= 0 allocations"),
+            (BudgetQuantity::Allocations, 0.0)
+        );
+        assert_eq!(limit("<= 1 allocation"), (BudgetQuantity::Allocations, 1.0));
+        assert_eq!(limit("<= 2 KiB"), (BudgetQuantity::AllocatedBytes, 2048.0));
+        assert_eq!(limit("<= 96 bytes"), (BudgetQuantity::AllocatedBytes, 96.0));
+        let error = budget("<= 3").unwrap_err();
+        assert!(error.contains("`<= 3 allocations`"), "{error}");
+        let error = "allocation".parse::<Subject>().unwrap_err();
+        assert!(error.contains("`allocations`"), "{error}");
     }
 }

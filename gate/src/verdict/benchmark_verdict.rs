@@ -8,6 +8,7 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId};
 use serde::Serialize;
 
+use super::allocations::AllocationChange;
 use super::cause::Cause;
 use super::code_change::ExecutedChange;
 use super::disagreement::Disagreement;
@@ -55,10 +56,14 @@ pub struct BenchmarkVerdict {
     pub effects: Vec<Effect>,
     /// The split of the slots, for information only: shares are never tested.
     pub shares: Vec<Share>,
-    /// What both sides counted besides slots, for information only: events are never tested. Absent
-    /// if neither counted any, and if not comparable.
+    /// What both sides counted besides slots, for information only: events are never tested, except
+    /// for allocations. Absent if neither counted any, and if not comparable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<EventSides>,
+    /// How often an iteration allocates, and how much; absent if either side does not know. Compared
+    /// even if slots are not comparable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocations: Option<AllocationChange>,
     /// Why the user expects the change, if it is accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<String>,
@@ -117,6 +122,11 @@ impl BenchmarkVerdict {
     /// time.
     pub fn is_same_by_proof(&self) -> bool {
         self.rule == Some(Rule::SameCode)
+    }
+
+    /// Returns how its allocations grew, if they did.
+    pub fn grown_allocations(&self) -> Option<&AllocationChange> {
+        self.allocations.as_ref().filter(|change| change.grew)
     }
 
     /// Returns whether it fails a comparison because its time disagrees with its slots.

@@ -7,6 +7,7 @@
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run, SlotsValue};
 use serde::Serialize;
 
+use super::allocations::Allocated;
 use super::comparison::{Outcome, RunSummary};
 use super::{LabelledRun, measured, summary};
 use crate::metric::Metric;
@@ -136,7 +137,13 @@ fn judge(benchmark: &Benchmark, budget: Budget, alpha_per_test: f64) -> BudgetRe
     let Some(values) = values_of(benchmark, budget.quantity) else {
         return result;
     };
-    let exact = measured::is_exact(benchmark) && budget.quantity != BudgetQuantity::WallNs;
+    // Calls of the allocator are counted, whatever the slots are.
+    let are_counts = matches!(
+        budget.quantity,
+        BudgetQuantity::Allocations | BudgetQuantity::AllocatedBytes
+    );
+    let exact = are_counts && values.iter().all(|value| *value == values[0])
+        || measured::is_exact(benchmark) && budget.quantity != BudgetQuantity::WallNs;
     // The mean of equal numbers can differ from them in the last bit.
     let value = mean(if exact { &values[..1] } else { &values });
     let sign = match budget.bound {
@@ -154,7 +161,7 @@ fn judge(benchmark: &Benchmark, budget: Budget, alpha_per_test: f64) -> BudgetRe
     result.p = Some(p);
     result.status = if beyond <= 0.0 {
         BudgetStatus::Kept
-    } else if values.len() > 1 && p < alpha_per_test {
+    } else if (values.len() > 1 || are_counts) && p < alpha_per_test {
         BudgetStatus::Exceeded
     } else {
         BudgetStatus::Uncertain
@@ -196,7 +203,17 @@ fn values_of(benchmark: &Benchmark, quantity: BudgetQuantity) -> Option<Vec<f64>
                 .collect()
         }
         BudgetQuantity::WallNs => Metric::Wall.values(benchmark),
+        BudgetQuantity::Allocations => allocated(benchmark, |allocated| allocated.times),
+        BudgetQuantity::AllocatedBytes => allocated(benchmark, |allocated| allocated.bytes),
     }
+}
+
+fn allocated(benchmark: &Benchmark, of: fn(Allocated) -> f64) -> Option<Vec<f64>> {
+    let launches = benchmark.slots_launches().iter();
+    let values: Vec<f64> = launches
+        .map(|launch| Allocated::of_events(&launch.events).map(of))
+        .collect::<Option<_>>()?;
+    (!values.is_empty()).then_some(values)
 }
 
 /// Returns how far off a category may be, however many launches there are, in the quantity's unit.
@@ -218,6 +235,7 @@ fn resolution(launches: &[SlotsValue], quantity: BudgetQuantity) -> f64 {
 mod tests {
     use super::*;
     use crate::pattern::Pattern;
+    use crate::policy::Subject;
     use crate::scenario::{self, Planted, benchmark, modelled, timed};
 
     fn policy(budgets: &[(&str, Metric, &str)]) -> Policy {
@@ -225,7 +243,7 @@ mod tests {
         policy.budgets = budgets
             .iter()
             .map(|(pattern, metric, text)| {
-                let budget = Budget::parse(*metric, text).unwrap();
+                let budget = Budget::parse(Subject::Metric(*metric), text).unwrap();
                 (Pattern::new(pattern), budget)
             })
             .collect();
@@ -303,6 +321,31 @@ mod tests {
         }
         let check = checked(&run, &policy(&[("a", Metric::Wall, "<= 41.5 ns")]));
         assert_ne!(check.results[0].status, BudgetStatus::Exceeded);
+    }
+
+    #[test]
+    fn allocations_are_beyond_a_budget_or_not_by_one_launch_too() {
+        for launches in [1, 3] {
+            let planted = Planted {
+                launches,
+                ..Planted::default()
+            };
+            let check = |benchmark: Benchmark, text: &str| {
+                let mut policy = Policy::default();
+                let budget = Budget::parse(Subject::Allocations, text).unwrap();
+                policy.budgets = vec![(Pattern::new("*"), budget)];
+                checked(&scenario::run(vec![benchmark]), &policy).exit_code
+            };
+            let of = |times| scenario::allocating(modelled("a", planted), times, 96.0);
+            assert_eq!(check(of(1.0), "<= 1 allocation"), 0);
+            assert_eq!(check(of(2.0), "<= 1 allocation"), 100);
+            assert_eq!(check(of(0.0), "<= 0 allocations"), 0);
+            assert_eq!(check(of(1.0), "<= 95 bytes"), 100);
+            assert_eq!(check(of(1.0), "<= 96 bytes"), 0);
+            // What is not known is not 0.
+            let unknown = modelled("a", planted);
+            assert_eq!(check(unknown, "<= 0 allocations"), 102);
+        }
     }
 
     #[test]

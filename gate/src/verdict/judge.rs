@@ -3,6 +3,7 @@
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run};
 
+use super::allocations::AllocationChange;
 use super::benchmark_verdict::{BenchmarkVerdict, EventSides, LaunchCount, Share};
 use super::cause;
 use super::code_change::{self, ExecutedChange};
@@ -84,11 +85,12 @@ impl<'a> Judge<'a> {
         verdict.executed = code_change::executed(measured.baseline, measured.candidate);
         let evidence = Evidence {
             time_disagrees: verdict.disagreement.is_some(),
+            allocates_more: verdict.allocations.is_some_and(|change| change.is_hit()),
             ..self.evidence(measured, &tested, total, least_launches)
         };
         verdict.evidence = Some(evidence);
         verdict.decide(&RULES);
-        let accepted = self.accepted(measured, &tested);
+        let accepted = self.accepted(&verdict, &tested);
         verdict.evidence = Some(Evidence {
             same_code: self.is_the_machines(&verdict, &evidence),
             accepted: accepted.is_some(),
@@ -115,13 +117,16 @@ impl<'a> Judge<'a> {
                 total.effect.interval = Some(interval);
             }
         }
-        verdict.cause = cause::explain(verdict.verdict, measured, &tested);
+        if verdict.rule != Some(Rule::AllocatesMore) {
+            verdict.cause = cause::explain(verdict.verdict, measured, &tested);
+        }
         verdict.effects = tested.into_iter().map(|t| t.effect).collect();
         verdict
     }
 
     fn empty(&self, baseline: &Benchmark, candidate: &Benchmark) -> BenchmarkVerdict {
         let elsewhere = comparability::elsewhere(baseline.provenance(), candidate.provenance());
+        let gates_allocations = self.policy.rules_of(&baseline.id).gates_allocations();
         BenchmarkVerdict {
             id: baseline.id.clone(),
             // If only time judges the benchmark, its source is time on both sides.
@@ -141,6 +146,7 @@ impl<'a> Judge<'a> {
             effects: Vec::new(),
             shares: Vec::new(),
             events: None,
+            allocations: AllocationChange::new(baseline, candidate, gates_allocations),
             accepted: None,
             executed: None,
             disagreement: None,
@@ -274,6 +280,7 @@ impl<'a> Judge<'a> {
             accepted: false,
             whole_hit: hit(false),
             category_hit: hit(true),
+            allocates_more: false,
             p_slower,
             slower: difference >= margins.sure && p_slower < ONE_SIDED_ERROR,
             p_faster,
@@ -310,13 +317,17 @@ impl<'a> Judge<'a> {
     }
 
     /// Returns why the change is expected, if it is: every metric that is hit was accepted, and
-    /// grew by no more than was seen then plus the margin.
-    fn accepted(&self, measured: &Measured<'_>, tested: &[Tested]) -> Option<String> {
-        let change = self
-            .policy
-            .accepted
-            .get(&measured.baseline.id.to_string())?;
-        let time_alone = !tested.iter().any(|t| t.effect.is_hit());
+    /// grew by no more than was seen then plus the margin; and so were its allocations.
+    fn accepted(&self, verdict: &BenchmarkVerdict, tested: &[Tested]) -> Option<String> {
+        let change = self.policy.accepted.get(&verdict.id.to_string())?;
+        if let Some(grown) = verdict.allocations.filter(AllocationChange::is_hit) {
+            let accepted = change.allocations?;
+            if grown.candidate.exceeds(&accepted) {
+                return None;
+            }
+        }
+        let time_alone = verdict.evidence.is_some_and(|e| e.time_disagrees)
+            && !tested.iter().any(|t| t.effect.is_hit());
         tested
             .iter()
             .filter(|t| t.effect.is_hit() || time_alone && t.metric == Metric::Wall)

@@ -4,6 +4,7 @@
 //! arithmetic is in [`statistics`](crate::statistics), and the result is a [`Comparison`], which
 //! reports print without computing anything.
 
+mod allocations;
 mod benchmark_verdict;
 mod budget;
 mod cause;
@@ -29,6 +30,7 @@ mod undecided;
 
 use std::collections::HashMap;
 
+pub use allocations::{Allocated, AllocationChange};
 pub use benchmark_verdict::*;
 pub use budget::{BudgetCheck, BudgetResult, BudgetStatus, check_budgets};
 pub use cause::{Cause, CauseDetail, CauseKind, CausePart};

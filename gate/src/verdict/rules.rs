@@ -79,6 +79,8 @@ pub struct Evidence {
     pub category_hit: bool,
     /// Against "the total did not grow".
     pub p_slower: f64,
+    /// Whether an iteration allocates more, and the policy lets that fail.
+    pub allocates_more: bool,
     /// Whether the total grew: by at least the sure margin, with `p_slower` below 5 %. A category
     /// alone only fails a benchmark that did.
     pub slower: bool,
@@ -119,6 +121,8 @@ pub enum Rule {
     Accepted,
     /// Slots or time are hit, or a category is and the total grew.
     Slower,
+    /// An iteration allocates more often or more bytes, and the policy fails that.
+    AllocatesMore,
     /// Time surely grew, does not gate, and the slots do not explain it.
     TimeDisagrees,
     /// Measuring costs more than half of the slots.
@@ -138,10 +142,11 @@ pub enum Rule {
 }
 
 /// The rules in order, each with the verdict that it gives.
-pub const RULES: [(Rule, Verdict); 11] = [
+pub const RULES: [(Rule, Verdict); 12] = [
     (Rule::SameCode, Verdict::Unchanged),
     (Rule::Accepted, Verdict::Accepted),
     (Rule::Slower, Verdict::Regressed),
+    (Rule::AllocatesMore, Verdict::Regressed),
     (Rule::TimeDisagrees, Verdict::TimeDisagrees),
     (Rule::MostlyWindows, Verdict::Inconclusive),
     (Rule::TookLonger, Verdict::Inconclusive),
@@ -159,10 +164,13 @@ impl Rule {
         match self {
             Rule::SameCode => evidence.same_code,
             Rule::Accepted => {
-                let is_worse = Rule::Slower.holds(evidence) || evidence.time_disagrees;
+                let is_worse = Rule::Slower.holds(evidence)
+                    || evidence.allocates_more
+                    || evidence.time_disagrees;
                 evidence.accepted && is_worse
             }
             Rule::Slower => evidence.whole_hit || evidence.category_hit && evidence.slower,
+            Rule::AllocatesMore => evidence.allocates_more,
             Rule::TimeDisagrees => evidence.time_disagrees,
             Rule::MostlyWindows => evidence.mostly_windows,
             Rule::TookLonger => evidence.took_longer && decided,

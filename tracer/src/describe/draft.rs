@@ -12,6 +12,12 @@ pub(super) struct Held {
     offset: i64,
 }
 
+impl Held {
+    pub(super) fn just(entry: u16) -> Held {
+        Held { entry, offset: 0 }
+    }
+}
+
 /// The description of one instruction while it is being built.
 pub(super) struct Draft<'a> {
     pub accesses: Few<Access, MAX_ACCESSES>,
@@ -154,7 +160,7 @@ impl Draft<'_> {
                         entry,
                         register: operand.base,
                     })?;
-                    Held { entry, offset: 0 }
+                    Held::just(entry)
                 }
             };
             self.held[number] = Some(held);

@@ -5,7 +5,7 @@ use iced_x86::{
     Decoder, DecoderOptions, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
 };
 
-use crate::block::{Access, Instruction, MAX_BLOCK_INSTRUCTIONS, OwnedBlock, Repeat};
+use crate::block::{Access, Arguments, Instruction, MAX_BLOCK_INSTRUCTIONS, OwnedBlock, Repeat};
 use draft::{Draft, Held};
 
 mod draft;
@@ -145,6 +145,15 @@ impl Describer {
     pub(crate) fn begin_block(&mut self) {
         self.held = [None; 16];
         self.next_entry = 0;
+    }
+
+    /// Like [`begin_block`](Describer::begin_block), for a block that records its arguments first.
+    pub(crate) fn begin_block_with_arguments(&mut self) {
+        self.begin_block();
+        for register in Arguments::REGISTERS {
+            self.held[register.number()] = Some(Held::just(self.next_entry));
+            self.next_entry += 1;
+        }
     }
 
     /// Returns how many values the block records so far.

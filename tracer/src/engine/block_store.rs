@@ -19,6 +19,7 @@ pub(crate) struct BlockRecord {
     instruction_count: u16,
     access_count: u16,
     recorded_values: u16,
+    records_arguments: bool,
     /// Whether the last instruction is replaced by other code instead of being copied.
     pub ends_with_branch: bool,
     /// See [`Plan::borrowed`](super::plan::Plan::borrowed).
@@ -115,6 +116,7 @@ impl BlockStore {
             accesses: &self.accesses.as_slice()
                 [first_access..first_access + usize::from(record.access_count)],
             recorded_values: usize::from(record.recorded_values),
+            records_arguments: record.records_arguments,
         }
     }
 
@@ -230,6 +232,7 @@ impl BlockStore {
             instruction_count: (self.instructions.len() as u32 - ends.0) as u16,
             access_count: (self.accesses.len() as u32 - ends.1) as u16,
             recorded_values: parts.recorded_values,
+            records_arguments: parts.records_arguments,
             ends_with_branch: parts.ends_with_branch,
             borrowed: parts.borrowed,
             borrowed_by_branch: parts.borrowed_by_branch,
@@ -300,6 +303,7 @@ impl BlockStore {
 pub(crate) struct BlockParts<'a> {
     pub start_ip: u64,
     pub recorded_values: u16,
+    pub records_arguments: bool,
     pub ends_with_branch: bool,
     pub borrowed: u16,
     pub borrowed_by_branch: u16,

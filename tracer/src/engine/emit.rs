@@ -5,6 +5,7 @@
 //! indirect entry:  load rdx, rcx                 an indirect branch has borrowed them
 //! entry:           has the code changed?         unless trusted: see `check`
 //!                  save two registers, load the trace pointer, store the block's number
+//!                  if wanted: store the arguments
 //!                  per instruction: store its addresses, then the instruction itself
 //!                  advance the trace pointer, restore the registers
 //!                  if the plan requires it: is the buffer full?
@@ -157,6 +158,17 @@ impl Emitter<'_, '_> {
         self.code.load_near(recorder, self.trace_pointer());
         self.code
             .store_immediate32(Memory::at(recorder, 0), BLOCK_TAG | self.id.0);
+        for (entry, register) in self.plan.arguments().enumerate() {
+            if register != recorder {
+                self.code.store(place(recorder, entry), register);
+            }
+        }
+        if let Some(entry) = self.plan.arguments().position(|r| r == recorder) {
+            let helper = self.plan.helper;
+            let slot = register_slot(self.surroundings.context, recorder);
+            self.code.load_near(helper, slot);
+            self.code.store(place(recorder, entry), helper);
+        }
     }
 
     fn finish(&mut self) {
@@ -181,7 +193,7 @@ impl Emitter<'_, '_> {
 
     fn record_one(&mut self, recording: Recording) {
         let recorder = self.plan.recorder;
-        let place = |entry: u16| Memory::at(recorder, 8 * (1 + i32::from(entry)));
+        let place = |entry: u16| place(recorder, usize::from(entry));
         match recording {
             Recording::General { entry, register } => {
                 self.code.store(place(entry), encoded(register));
@@ -530,6 +542,11 @@ fn random_destination(decoded: &iced_x86::Instruction) -> Option<Register> {
 struct Full {
     jump: super::assembler::Relative8,
     back: u64,
+}
+
+/// Returns where a recorded value belongs, behind the block's number.
+fn place(recorder: General, entry: usize) -> Memory {
+    Memory::at(recorder, 8 * (1 + entry as i32))
 }
 
 fn encoded(register: Register) -> General {

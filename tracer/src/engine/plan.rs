@@ -4,7 +4,7 @@
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Mnemonic, OpKind, Register};
 
 use super::assembler::{General, Memory, RCX, RSP};
-use crate::block::MAX_BLOCK_INSTRUCTIONS;
+use crate::block::{Arguments, MAX_BLOCK_INSTRUCTIONS};
 use crate::describe::{Describer, Description, Recording, ThreadFacts, general_number};
 
 /// The longest instruction of the architecture.
@@ -94,6 +94,8 @@ pub(crate) struct Plan {
     pub start_ip: u64,
     pub next_ip: u64,
     pub recorded_values: u16,
+    /// Whether the block records its arguments first.
+    pub records_arguments: bool,
     /// Holds the trace pointer.
     pub recorder: General,
     /// Holds computed addresses. Below 8 and not rsp, so that it needs no REX bit as a base.
@@ -113,6 +115,7 @@ impl Plan {
     pub(crate) fn make(
         code: &[u8],
         ip: u64,
+        records_arguments: bool,
         describer: &mut Describer,
         facts: &ThreadFacts,
         near: impl Fn(u64) -> bool,
@@ -124,13 +127,18 @@ impl Plan {
             start_ip: ip,
             next_ip: ip,
             recorded_values: 0,
+            records_arguments,
             recorder: 0,
             helper: 0,
             needs_helper: false,
         };
         let mut decoder = Decoder::with_ip(64, code, ip, DecoderOptions::NONE);
         let mut used = 1 << RSP;
-        describer.begin_block();
+        if records_arguments {
+            describer.begin_block_with_arguments();
+        } else {
+            describer.begin_block();
+        }
         while plan.len < MAX_BLOCK_INSTRUCTIONS {
             match plan.next(&mut decoder, code, used, describer, facts, &near) {
                 Ok(next) => {
@@ -150,10 +158,17 @@ impl Plan {
                 Err(refusal) => return Err(refusal),
             }
         }
-        let (recorder, helper) =
-            borrowed(used).ok_or(Refusal("it leaves no register to borrow"))?;
+        let arguments = plan
+            .arguments()
+            .fold(0, |all, register| all | 1 << register);
+        // A block must not end earlier for its arguments, so these may be borrowed if all others
+        // are in use.
+        let (recorder, helper) = borrowed(used | arguments)
+            .or_else(|| borrowed(used))
+            .ok_or(Refusal("it leaves no register to borrow"))?;
         plan.recorder = recorder;
         plan.helper = helper;
+        plan.needs_helper |= arguments >> recorder & 1 == 1;
         Ok(plan)
     }
 
@@ -165,16 +180,28 @@ impl Plan {
         self.len
     }
 
+    /// Returns the registers that are recorded before the first instruction, in this order.
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = General> + use<> {
+        let recorded: &[Register] = if self.records_arguments {
+            &Arguments::REGISTERS
+        } else {
+            &[]
+        };
+        recorded.iter().map(|register| register.number() as General)
+    }
+
     /// Returns whether to check the trace buffer at the end of this block.
     ///
     /// Between two checks, execution only moves forward within one 2 KiB piece of code. No
     /// instruction records more than two values per byte of its length. So there are less than 4096
-    /// values, plus those of the last block, for which the buffer has slack.
+    /// values, plus those of the last block, for which the buffer has slack. A block that records its
+    /// arguments always checks.
     pub(crate) fn checks_buffer(&self) -> bool {
         const PIECE_BITS: u32 = 11;
         let leaves =
             |exit: u64| exit <= self.start_ip || exit >> PIECE_BITS != self.start_ip >> PIECE_BITS;
         match self.ending {
+            _ if self.records_arguments => true,
             Ending::Cut => leaves(self.next_ip),
             Ending::Jump { target } | Ending::Call { target } => leaves(target),
             Ending::Branch { target, .. } | Ending::CountBranch { target } => {
@@ -376,7 +403,7 @@ mod tests {
     fn refusal(code: &[u8]) -> &'static str {
         let mut describer = Describer::new();
         let facts = ThreadFacts::default();
-        match Plan::make(code, 0x1000, &mut describer, &facts, |_| true) {
+        match Plan::make(code, 0x1000, false, &mut describer, &facts, |_| true) {
             Err(Refusal(reason)) => reason,
             Ok(plan) => panic!("{code:02x?} ends with {:?}", plan.ending),
         }
@@ -414,7 +441,7 @@ mod tests {
         let mut describer = Describer::new();
         let facts = ThreadFacts::default();
         let code = [0x90, 0x90, 0xcc]; // nop; nop; int3
-        let plan = Plan::make(&code, 0x1000, &mut describer, &facts, |_| true).unwrap();
+        let plan = Plan::make(&code, 0x1000, false, &mut describer, &facts, |_| true).unwrap();
         assert_eq!((plan.len(), plan.ending), (2, Ending::Cut));
         assert_eq!(plan.next_ip, 0x1002);
     }

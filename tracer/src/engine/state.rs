@@ -96,9 +96,12 @@ impl<C: Consumer> State<C> {
             Request::Changed => {
                 let ip = self.translator.direct_exit(context.exit).target;
                 let consumer = &mut self.consumer;
-                let block = self.translator.changed_block_at(ip, |blocks, id| {
-                    consumer.translated(&blocks.block(id));
-                });
+                let arguments = consumer.wants_arguments_at(ip);
+                let block = self
+                    .translator
+                    .changed_block_at(ip, arguments, |blocks, id| {
+                        consumer.translated(&blocks.block(id));
+                    });
                 self.go_on_in(context, block);
             }
         }
@@ -120,7 +123,8 @@ impl<C: Consumer> State<C> {
             return;
         }
         let consumer = &mut self.consumer;
-        let block = self.translator.block_at(target, |blocks, id| {
+        let arguments = consumer.wants_arguments_at(target);
+        let block = self.translator.block_at(target, arguments, |blocks, id| {
             consumer.translated(&blocks.block(id));
         });
         if let Ok(id) = block {

@@ -117,17 +117,18 @@ impl Translator {
         &self.blocks
     }
 
-    /// Returns the block at `ip`, translating it if necessary. `translated` is called with a new
-    /// one.
+    /// Returns the block at `ip`, translating it if necessary. `wants_arguments` says whether a
+    /// new one shall record its arguments; `translated` is called with it.
     pub(crate) fn block_at(
         &mut self,
         ip: u64,
+        wants_arguments: bool,
         translated: impl FnOnce(&BlockStore, BlockId),
     ) -> Result<BlockId, TraceError> {
         if let Some(id) = self.blocks.find(ip) {
             return Ok(id);
         }
-        let id = self.translate(ip)?;
+        let id = self.translate(ip, wants_arguments)?;
         translated(&self.blocks, id);
         Ok(id)
     }
@@ -137,6 +138,7 @@ impl Translator {
     pub(crate) fn changed_block_at(
         &mut self,
         ip: u64,
+        wants_arguments: bool,
         translated: impl FnOnce(&BlockStore, BlockId),
     ) -> Result<BlockId, TraceError> {
         self.code_map.doubt(ip, ip + 1);
@@ -150,7 +152,7 @@ impl Translator {
             return Ok(id);
         }
         let newest = self.blocks.find(ip);
-        let id = self.translate(ip)?;
+        let id = self.translate(ip, wants_arguments)?;
         // Jumps to the older one now reach this one without the engine.
         if let Some(check) = newest.and_then(|newest| self.blocks.record(newest).check) {
             let entry = self.blocks.record(id).entry;
@@ -174,16 +176,24 @@ impl Translator {
         Assembler::new(code, self.position, address)
     }
 
-    fn translate(&mut self, ip: u64) -> Result<BlockId, TraceError> {
+    fn translate(&mut self, ip: u64, wants_arguments: bool) -> Result<BlockId, TraceError> {
         let range = self.range_at(ip)?;
         let mut buffer = [0; MAX_SOURCE_BYTES];
         let code = self.read(ip, range, &mut buffer)?;
         let here = self.mapping.address() as u64 + (CODE_OFFSET + self.position) as u64;
-        let plan = Plan::make(code, ip, &mut self.describer, &self.facts, |target| {
-            // The position is uncertain by the block's own length.
-            Assembler::distance(here, target).is_some()
-                && Assembler::distance(here + MAX_BLOCK_BYTES as u64, target).is_some()
-        })
+        let describer = &mut self.describer;
+        let plan = Plan::make(
+            code,
+            ip,
+            wants_arguments,
+            describer,
+            &self.facts,
+            |target| {
+                // The position is uncertain by the block's own length.
+                Assembler::distance(here, target).is_some()
+                    && Assembler::distance(here + MAX_BLOCK_BYTES as u64, target).is_some()
+            },
+        )
         .map_err(|refusal| TraceError::Instruction {
             ip,
             what: refusal.0,
@@ -290,6 +300,7 @@ impl Translator {
             BlockParts {
                 start_ip: plan.start_ip,
                 recorded_values: plan.recorded_values,
+                records_arguments: plan.records_arguments,
                 ends_with_branch: plan.ending != Ending::Cut,
                 borrowed: plan.borrowed(),
                 borrowed_by_branch: plan.borrowed_by_branch(),

@@ -189,6 +189,7 @@ mod tests {
         let change = AcceptedChange {
             reason: "a safer parser".to_owned(),
             differences: hits.map(|hit| (hit.metric, hit.difference)).collect(),
+            allocations: None,
         };
         policy.accepted.insert(regressed.id.to_string(), change);
         let label = |run| LabelledRun { label: "a", run };

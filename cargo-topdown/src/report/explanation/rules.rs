@@ -67,6 +67,10 @@ fn rule_text(
                 equals(evidence.p_slower)
             );
         }
+        Rule::AllocatesMore => {
+            let asked = "an iteration allocates more, and allocations gate";
+            (asked.to_owned(), evidence.allocates_more)
+        }
         Rule::TimeDisagrees => {
             let asked = "time does not gate, surely grew, and neither the slots nor the machine \
                          explain it";

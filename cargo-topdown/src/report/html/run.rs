@@ -11,7 +11,7 @@ use super::flame_graph::FlameGraph;
 use super::functions::{FunctionItem, items_of};
 use super::history::{History, HistoryChart};
 use super::{Bar, LegendEntry, legend, style_of};
-use crate::report::number::{launches_in_words, percent, slots};
+use crate::report::number::{self, launches_in_words, percent};
 use crate::report::run_row::{WAITS, whose_work};
 use topdown_gate::metric::Metric;
 use topdown_gate::summary::{Summary, modelled_launches};
@@ -199,7 +199,7 @@ impl Row {
         let events = summary.events.iter();
         row.facts.extend(events.map(|(event, count)| {
             let name = event.name().replace('_', " ");
-            format!("{name} {}", slots(count))
+            format!("{name} {}", number::amount(count))
         }));
         row.facts.extend(whose_work(benchmark.provenance()));
         if summary.mostly_waits() {

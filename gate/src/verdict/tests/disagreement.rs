@@ -116,7 +116,7 @@ fn a_regression_whose_time_grew_by_far_more_says_so() {
 fn a_policy_without_time_and_an_accepted_change_do_not_fail() {
     let candidate = modelled_suite(12, 2, 3.0, "after", 0.0);
     let flags = Overrides {
-        gate: Some(vec![Metric::Slots]),
+        gate: Some(vec![Subject::Metric(Metric::Slots)]),
         ..Overrides::default()
     };
     let policy = Policy::default().overridden_by(&flags);
@@ -127,6 +127,7 @@ fn a_policy_without_time_and_an_accepted_change_do_not_fail() {
         let change = AcceptedChange {
             reason: "waits for the disk now".to_owned(),
             differences: [(Metric::Wall, difference)].into(),
+            allocations: None,
         };
         let mut policy = Policy::default();
         let id = candidate.benchmarks[0].id.to_string();

@@ -87,7 +87,7 @@ fn the_exact_rule_has_a_margin_of_its_own_and_heeds_the_gate() {
     assert_eq!(with("slots=5%"), Verdict::Regressed);
     let gate = |metric| {
         let workspace = Overrides {
-            gate: Some(vec![metric]),
+            gate: Some(vec![Subject::Metric(metric)]),
             ..Default::default()
         };
         let policy = Policy::default().overridden_by(&workspace);

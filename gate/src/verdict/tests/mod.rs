@@ -1,5 +1,6 @@
 //! Tests of the verdicts on planted changes.
 
+mod allocations;
 mod comparable;
 mod disagreement;
 mod elsewhere;
@@ -9,7 +10,7 @@ mod same_code;
 
 use super::*;
 use crate::metric::Metric;
-use crate::policy::{AcceptedChange, FailOnClass, Overrides};
+use crate::policy::{AcceptedChange, FailOnClass, Overrides, Subject};
 use crate::scenario::{self, Planted, benchmark, modelled, timed};
 use criterion_topdown::provenance::{CountedThreads, SourceKind};
 use criterion_topdown::run_file::SlotsValue;
@@ -228,7 +229,7 @@ fn what_grows_without_being_gated_is_not_said_to_need_launches() {
         _ => Planted::default(),
     });
     let flags = Overrides {
-        gate: Some(vec![Metric::FrontendBound]),
+        gate: Some(vec![Subject::Metric(Metric::FrontendBound)]),
         ..Overrides::default()
     };
     let policy = Policy::default().overridden_by(&flags);
