@@ -21,6 +21,10 @@ pub const THREADS_DECIDED: &str = "CARGO_TOPDOWN_THREADS_DECIDED";
 /// [`CpuTable::groups`](crate::cpu::CpuTable::groups).
 pub const GROUP: &str = "CARGO_TOPDOWN_GROUP";
 
+/// After how many cycles the hardware interrupts and records where the code is: see
+/// [`hits`](crate::hits). Such a launch gives no slots to the statistics.
+pub const HIT_PERIOD: &str = "CARGO_TOPDOWN_HIT_PERIOD";
+
 /// A text description of a core for which this library has no table.
 pub const DESCRIBED_CORE: &str = "CARGO_TOPDOWN_CORE";
 

@@ -58,6 +58,7 @@ pub mod error;
 pub mod event;
 #[cfg(feature = "criterion")]
 mod formatter;
+pub mod hits;
 #[cfg(feature = "criterion")]
 mod last_word;
 pub mod machine;

@@ -11,6 +11,7 @@ use crate::activity::{Activity, Elsewhere};
 use crate::category::PerCategory;
 use crate::code::{CodeSlots, Trail};
 use crate::event::Event;
+use crate::hits::CodeHits;
 use crate::provenance::{CountedThreads, Provenance};
 use crate::sample::{Level1, Sample};
 
@@ -31,6 +32,8 @@ pub struct Record {
     pub samples: Vec<Sample>,
     /// Where in the code their slots went, if known.
     pub code: Option<CodeSlots>,
+    /// Where the hardware hit their code, if it recorded that.
+    pub hits: Option<CodeHits>,
 }
 
 impl Record {
@@ -57,6 +60,10 @@ impl Record {
             if let Some(of) = &self.code {
                 json.name("code");
                 json.object(|json| code(json, of));
+            }
+            if let Some(of) = &self.hits {
+                json.name("hits");
+                json.object(|json| hits(json, of));
             }
         });
         json.literal("\n");
@@ -258,6 +265,36 @@ fn code(json: &mut Json<'_>, code: &CodeSlots) {
     json.field("first_samples_data", &code.first_samples_data);
     json.name("trail");
     json.object(|json| trail(json, &code.trail));
+}
+
+fn hits(json: &mut Json<'_>, hits: &CodeHits) {
+    json.name("modules");
+    json.array(&hits.modules, |json, module| json.string(module));
+    json.name("places");
+    json.array(&hits.places, |json, place| {
+        json.nested("[", "]", |json| {
+            for count in [
+                u64::from(place.module),
+                place.offset,
+                place.instructions,
+                place.slots,
+            ] {
+                json.value(&count);
+            }
+            for slots in [place.level1_slots, place.level2_slots] {
+                json.array(&slots.into_array(), |json, slots| json.number(*slots));
+            }
+        });
+    });
+    let sampled = &hits.sampled;
+    json.name("sampled");
+    json.object(|json| {
+        json.field("period_cycles", &sampled.period_cycles);
+        json.field("hits", &sampled.hits);
+        json.field("effective_hits", &sampled.effective_hits);
+        json.field("lost", &sampled.lost);
+        json.field("throttled", &sampled.throttled);
+    });
 }
 
 fn trail(json: &mut Json<'_>, trail: &Trail) {

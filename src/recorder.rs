@@ -9,6 +9,7 @@ use std::io::{self, IsTerminal, Write};
 
 use crate::code::CodeSlots;
 use crate::formatter::split_line;
+use crate::hits::CodeHits;
 use crate::provenance::{Provenance, SourceKind, TIMES_ITSELF};
 use crate::record::Record;
 use crate::records_file::RecordsFile;
@@ -56,10 +57,15 @@ impl Recorder {
         self.measured.get()
     }
 
-    /// Completes a benchmark: all samples kept so far belong to it, and `code` says where in the
-    /// code their slots went. Samples of a benchmark that is never sealed (test mode, a panic) are
+    /// Completes a benchmark: all samples kept so far belong to it, and `code` or
+    /// `hits` say where in the code their slots went. Samples of a benchmark that is never sealed (test mode, a panic) are
     /// not data and vanish with the process.
-    pub(crate) fn seal(&self, provenance: &Provenance, code: Option<CodeSlots>) {
+    pub(crate) fn seal(
+        &self,
+        provenance: &Provenance,
+        code: Option<CodeSlots>,
+        hits: Option<CodeHits>,
+    ) {
         let mut samples = self.samples.borrow_mut();
         if samples.is_empty() {
             return;
@@ -72,6 +78,7 @@ impl Recorder {
                     provenance: provenance.into_owned(),
                     samples: std::mem::take(&mut samples),
                     code,
+                    hits,
                 };
                 samples.reserve(ROOM_FOR_SAMPLES);
                 file.append(|out| record.write_line(out));

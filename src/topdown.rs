@@ -202,7 +202,8 @@ impl Measurement for TopDown {
     /// group's summary, when nothing is left to seal.
     fn formatter(&self) -> &dyn ValueFormatter {
         let code = self.source.take_code();
-        self.recorder.seal(self.provenance(), code);
+        let hits = self.source.take_hits();
+        self.recorder.seal(self.provenance(), code, hits);
         self.source.benchmark_boundary();
         self.has_enough.set(false);
         SlotsFormatter::new(self.recorder.measured())

@@ -79,6 +79,7 @@ fn record(ns: u64) -> Record {
         },
         samples: vec![sample; 100],
         code: Some(CodeSlots::default()),
+        hits: None,
     }
 }
 

@@ -7,6 +7,7 @@ use criterion_topdown::activity::{Activity, Elsewhere};
 use criterion_topdown::category::PerCategory;
 use criterion_topdown::code::{CodeBlock, CodeCall, CodeCounts, CodeSlots, Trail};
 use criterion_topdown::event::{Event, Events};
+use criterion_topdown::hits::{CodeHits, HitPlace, Sampled};
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{CountedThreads, EmptyWindow, Provenance, SourceKind};
 use criterion_topdown::run_file::{
@@ -110,6 +111,7 @@ fn golden_run() -> Run {
                     iterations: 1,
                     largest: vec![function(None, None, code_counts(1))],
                     others: None,
+                    sampled: None,
                 }),
                 ..Benchmark::of_launches(
                     id("parser", "contended", "lock \"quoted\" größe"),
@@ -225,6 +227,17 @@ fn golden_functions() -> Functions {
             functions: 12,
             counts: code_counts(1),
         }),
+        sampled: Some(golden_sampled()),
+    }
+}
+
+fn golden_sampled() -> Sampled {
+    Sampled {
+        period_cycles: 40_023,
+        hits: 20_000,
+        effective_hits: 19_000,
+        lost: 7,
+        throttled: 1,
     }
 }
 
@@ -330,6 +343,21 @@ fn code_counts(factor: u64) -> CodeCounts {
 }
 
 /// Returns two blocks in two files; the first is in both samples.
+fn golden_hits() -> CodeHits {
+    CodeHits {
+        modules: vec!["/a user/bench".to_owned(), "[vdso]".to_owned()],
+        places: vec![HitPlace {
+            module: 1,
+            offset: 0x7fff_0000_1234,
+            instructions: 5000,
+            slots: 20_000,
+            level1_slots: [0.1 + 0.2, -0.5, 1e4, 5.0].into(),
+            level2_slots: [0.0, 0.0, 5e3, 0.25].into(),
+        }],
+        sampled: golden_sampled(),
+    }
+}
+
 fn golden_code() -> CodeSlots {
     let block = |module, offset, bytes| CodeBlock {
         module,
@@ -470,6 +498,7 @@ fn golden_record(mut samples: Vec<LaunchSamples>) -> Record {
         provenance: golden_run().benchmarks[0].provenance().clone(),
         samples: samples.iter().map(|sample| sample.sample).collect(),
         code: None,
+        hits: None,
     }
 }
 
@@ -504,6 +533,7 @@ fn a_record_of_version_1_is_read_for_ever_and_written_again() {
     let record = Record::from_line(&line).unwrap();
     let golden = Record {
         code: Some(golden_code()),
+        hits: Some(golden_hits()),
         ..golden_record(golden_samples())
     };
     assert_eq!(record, golden);

@@ -244,6 +244,7 @@ pub fn with_functions(
                 functions: 12,
                 counts: counts([4, 0, 1, 1]),
             }),
+            sampled: None,
         }),
         ..benchmark
     }

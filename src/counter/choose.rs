@@ -14,7 +14,7 @@ use crate::setting::SourceChoice;
 pub fn choose(choice: SourceChoice) -> Result<Box<dyn Source>, OpenError> {
     match choice {
         SourceChoice::Time => Ok(Box::new(Time::new("the clock was requested"))),
-        SourceChoice::Hardware => Ok(Box::new(Hardware::open()?)),
+        SourceChoice::Hardware => super::hardware::open(),
         SourceChoice::Model => model(),
         SourceChoice::ModelOrTime => Ok(match model() {
             Ok(model) => model,

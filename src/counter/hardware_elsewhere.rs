@@ -36,6 +36,12 @@ impl Hardware {
     }
 }
 
+/// # Errors
+/// Always returns [`OpenError::OperatingSystem`].
+pub fn open() -> Result<Box<dyn Source>, OpenError> {
+    Err(unsupported())
+}
+
 /// The counters of a command, which cannot be reached on this operating system.
 #[derive(Debug)]
 pub struct TreeCounters(Infallible);

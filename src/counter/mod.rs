@@ -19,6 +19,8 @@ pub mod hardware;
 pub mod hardware;
 #[cfg(all(feature = "model", target_os = "linux", target_arch = "x86_64"))]
 pub mod model;
+#[cfg(target_os = "linux")]
+mod modules;
 mod processor_time;
 #[cfg(feature = "proof")]
 pub mod proof;
@@ -37,6 +39,7 @@ pub use wanted::Wanted;
 use crate::code::CodeSlots;
 use crate::cpu::{CpuTable, MODELLED};
 use crate::error::OpenError;
+use crate::hits::CodeHits;
 use crate::provenance::{EmptyWindow, Provenance, SourceKind};
 use crate::sample::Sample;
 
@@ -102,6 +105,12 @@ pub trait Source {
     /// Called when a benchmark has all its samples. Returns where in the code their slots went, if
     /// the source knows that for every sample kept.
     fn take_code(&self) -> Option<CodeSlots> {
+        None
+    }
+
+    /// Called when a benchmark has all its samples. Returns the code that was hit in those kept, if
+    /// the source takes hits.
+    fn take_hits(&self) -> Option<CodeHits> {
         None
     }
 

@@ -16,7 +16,6 @@ mod before_main;
 mod code;
 mod content;
 mod executed;
-mod modules;
 mod program_symbols;
 mod trail;
 
@@ -29,7 +28,7 @@ use topdown_tracer::{Block, Config, Consumer, End, Mapping, TraceError, Tracer};
 use self::allocations::Allocations;
 use self::code::CodeAccount;
 use self::executed::Executed;
-use super::{Provenance, Reading, Source, empty_window_of};
+use super::{Provenance, Reading, Source, empty_window_of, modules};
 use crate::category::PerCategory;
 use crate::code::CodeSlots;
 use crate::doubling::FINGERPRINT_SAMPLES;

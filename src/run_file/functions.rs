@@ -3,14 +3,16 @@
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "run_file")]
-use super::{columns::Rows, error::RunFileProblem};
+use super::{columns::Rows, error::RunFileProblem, hit_columns::check_sampled};
 use crate::code::CodeCounts;
+use crate::hits::Sampled;
 
-/// Where a benchmark's slots went, by function: sums over the samples that determined its launch
-/// values, in all modelled launches.
+/// Where a benchmark's slots went, by function.
 ///
-/// All counts together, including those of `others`, are the benchmark's slots per iteration times
-/// `iterations`.
+/// If they are modelled, these are sums over the samples that determined its launch values, in all
+/// modelled launches: all counts together, including those of `others`, are the benchmark's slots
+/// per iteration times `iterations`. If they are `sampled`, these are sums over all usable samples
+/// of launches of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -22,6 +24,9 @@ pub struct Functions {
     /// The remaining functions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<OtherFunctions>,
+    /// How the functions were sampled, in all launches that did so; absent if they are modelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<Sampled>,
 }
 
 /// A function and its cost, excluding the functions it called.
@@ -77,6 +82,9 @@ impl Functions {
         for (index, function) in self.largest.iter().enumerate() {
             check_counts(&function.counts)
                 .map_err(|problem| problem.under(&format!("largest[{index}].counts")))?;
+        }
+        if let Some(sampled) = &self.sampled {
+            check_sampled(sampled).map_err(|problem| problem.under("sampled"))?;
         }
         if let Some(others) = &self.others {
             one.counts("others.functions", &[others.functions])?;

@@ -15,6 +15,8 @@ mod error;
 mod fingerprint;
 mod functions;
 #[cfg(feature = "run_file")]
+mod hit_columns;
+#[cfg(feature = "run_file")]
 mod launch_columns;
 #[cfg(feature = "run_file")]
 mod record;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::code_columns::CodeColumns;
 use super::error::RunFileProblem;
+use super::hit_columns::HitColumns;
 use super::sample_columns::SampleColumns;
 use super::version::{KnownVersion, parse};
 use crate::provenance::Provenance;
@@ -23,6 +24,9 @@ pub(super) struct Wire {
     /// Where in the code the slots went, if the source knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     code: Option<CodeColumns>,
+    /// Where the hardware hit the code, in a launch that records this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hits: Option<HitColumns>,
 }
 
 impl Record {
@@ -42,10 +46,16 @@ impl Record {
             .map(|code| code.into_code(samples.len()))
             .transpose()
             .map_err(|problem| problem.under("code"))?;
+        let hits = wire
+            .hits
+            .map(HitColumns::into_hits)
+            .transpose()
+            .map_err(|problem| problem.under("hits"))?;
         Ok(Record {
             provenance: wire.provenance,
             samples,
             code,
+            hits,
         })
     }
 }
@@ -67,6 +77,7 @@ mod tests {
             provenance: record.provenance.clone(),
             samples: SampleColumns::from_samples(&record.samples),
             code: record.code.as_ref().map(CodeColumns::from_code),
+            hits: record.hits.as_ref().map(HitColumns::from_hits),
         };
         serde_json::to_value(&wire).unwrap()
     }
@@ -184,6 +195,7 @@ mod tests {
                     provenance: provenance(),
                     samples: samples.to_vec(),
                     code,
+                    hits: None,
                 };
                 let line = record.to_line();
                 assert!(line.ends_with("}\n") && line.lines().count() == 1, "{line}");
@@ -202,6 +214,7 @@ mod tests {
                 ..counted()
             }],
             code: None,
+            hits: None,
         };
         assert!(Record::from_line(&record.to_line()).is_err());
     }

@@ -39,8 +39,10 @@ pub struct BenchArgs {
     )]
     pub list: bool,
 
-    /// Print the functions that the slots went to; only modelled runs have them
-    #[arg(long, conflicts_with = "against", help_heading = "Reports")]
+    /// Print the functions that the slots went to
+    ///
+    /// The model knows them. Where the hardware counts, further launches sample them.
+    #[arg(long, help_heading = "Reports")]
     pub functions: bool,
 
     /// Build REF too, launch both in turn, and compare; nothing is stored

@@ -2,9 +2,11 @@
 //!
 //! The bench process reports the cost of each block of its code by module and offset, and
 //! [`symbols`] and [`inlined`] know the names. [`attribute`] combines both for the samples of one
-//! launch, and [`functions_of`] sums over the samples that make up the launch values.
+//! launch, and [`functions_of`] sums over the samples that make up the launch values. For slots that
+//! the hardware counted, [`attribute_hits`] and [`functions_of_hits`] do the same with hits.
 
 mod fingerprint;
+mod hits;
 mod inlined;
 mod paths;
 mod symbols;
@@ -15,6 +17,7 @@ use criterion_topdown::code::{CodeCounts, CodeSlots};
 use criterion_topdown::run_file::{Function, Functions, IterationSample, OtherFunctions};
 
 pub use fingerprint::fingerprint_of;
+pub use hits::{HitFunctions, attribute_hits, functions_of_hits};
 pub use paths::{SamplePaths, attribute_paths, call_paths_of};
 pub use symbols::Symbols;
 
@@ -141,6 +144,7 @@ fn ranked(iterations: u64, sums: HashMap<&Place, CodeCounts>) -> Functions {
         iterations,
         largest,
         others,
+        sampled: None,
     }
 }
 

@@ -5,7 +5,9 @@ use criterion_topdown::category::PerCategory;
 use criterion_topdown::code::CodeCounts;
 use criterion_topdown::run_file::{Functions, OtherFunctions};
 
+use super::number::{percent, slots};
 use topdown_gate::function_name::FunctionKind;
+use topdown_gate::statistics::share::share_margin;
 
 /// The label of criterion's loop, into which the routine is inlined.
 const CLOSURE: &str = "the benchmark's closure (inlined)";
@@ -45,25 +47,54 @@ pub struct FunctionRow {
     pub label: String,
     /// Per iteration.
     pub slots: f64,
-    /// Per iteration.
-    pub instructions: f64,
+    /// Per iteration, if counted.
+    pub instructions: Option<f64>,
     /// The fraction of the benchmark's slots.
     pub share: f64,
+    /// Half the width of the share's 95 % interval, if it is sampled.
+    pub share_margin: Option<f64>,
     /// The fractions of the function's slots.
     pub categories: PerCategory<f64>,
 }
 
+/// Returns the sign before half of an interval.
+pub fn plus_minus(unicode: bool) -> &'static str {
+    if unicode { "±" } else { "+-" }
+}
+
+impl FunctionRow {
+    /// Returns the share, with its margin if it is sampled.
+    pub fn share_in_words(&self, unicode: bool) -> String {
+        let share = percent(self.share);
+        match self.share_margin {
+            Some(margin) => format!("{share} {} {} %", plus_minus(unicode), percent(margin)),
+            None => format!("{share} %"),
+        }
+    }
+
+    /// Returns the instructions, or `-`.
+    pub fn instructions_in_words(&self) -> String {
+        self.instructions.map_or("-".to_owned(), slots)
+    }
+}
+
 /// Returns the largest function first, and the others last.
 pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
-    let total_slots = functions.total().slots() as f64;
+    let total = functions.total();
+    let total_slots = total.slots() as f64;
+    let hits = functions.sampled.map(|sampled| sampled.effective_hits);
+    // No code executes none.
+    let has_instructions = total.instructions > 0;
     let row = |label: String, counts: &CodeCounts| {
         let slots = counts.slots() as f64;
         let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         FunctionRow {
             label,
             slots: slots / functions.iterations as f64,
-            instructions: counts.instructions as f64 / functions.iterations as f64,
+            instructions: has_instructions
+                .then_some(counts.instructions as f64 / functions.iterations as f64),
             share: ratio(slots, total_slots),
+            share_margin: hits.map(|hits| share_margin(ratio(slots, total_slots), hits)),
             categories: counts.level1_slots.map(|part| ratio(part as f64, slots)),
         }
     };
@@ -104,7 +135,7 @@ mod tests {
         let benchmark = with_some_functions("parse");
         let rows = rows_of(&benchmark.functions.unwrap());
         assert_eq!(rows[0].label, "suite::parse::number");
-        assert_eq!((rows[0].slots, rows[0].instructions), (350.0, 180.0));
+        assert_eq!((rows[0].slots, rows[0].instructions), (350.0, Some(180.0)));
         assert_eq!(rows[0].share, 0.35);
         assert_eq!(rows[0].categories.retiring, 200.0 / 350.0);
         let shares: f64 = rows.iter().map(|row| row.share).sum();

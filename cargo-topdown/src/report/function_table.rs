@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use criterion_topdown::hits::Sampled;
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run};
 
@@ -11,6 +12,7 @@ use super::number::{percent, slots};
 use super::style::{DIM, HEADING, Look};
 use super::table::{Cell, Column, Keep, Table};
 use super::text::wrapped;
+use crate::count::count_of;
 use topdown_gate::summary::Summary;
 
 /// For a function that has all slots; other bars are proportionally shorter.
@@ -33,7 +35,13 @@ const LEGEND: &str = "slots and instr(uctions) per iteration, of the function it
                       bad speculation, frontend bound and backend bound in percent of the \
                       function's slots; others: the smallest, together 1 % of the slots";
 
-const NO_FUNCTIONS: &str = "no benchmark of this run has functions; the source `model` knows them";
+/// Where functions are sampled.
+const LEGEND_OF_HITS: &str = "sampled functions: further launches recorded where the code was, and \
+                              slots are charged to the code that the next interrupt hit; shares \
+                              have half of their 95 % interval";
+
+const NO_FUNCTIONS: &str = "no benchmark of this run has functions; the source `model` knows them, \
+                            and `bench --functions` samples them where the hardware counts";
 
 /// Writes the tables of the benchmarks whose functions are known, with ANSI colours.
 ///
@@ -66,11 +74,38 @@ pub fn write_function_table(out: &mut impl Write, run: &Run, look: Look) -> io::
         writeln!(out)?;
     }
     notes.push(if any { LEGEND } else { NO_FUNCTIONS }.to_owned());
+    let sampled = run
+        .benchmarks
+        .iter()
+        .filter_map(|b| Some((b, b.functions.as_ref()?.sampled?)));
+    let disturbed = sampled
+        .clone()
+        .filter_map(|(b, sampled)| disturbance(&b.id.name, sampled));
+    notes.extend(disturbed);
+    if sampled.count() > 0 {
+        notes.push(LEGEND_OF_HITS.to_owned());
+    }
     notes.extend(advice_for_run(run));
     for line in notes.iter().flat_map(|note| wrapped(note, look.width)) {
         writeln!(out, "{DIM}{line}{DIM:#}")?;
     }
     Ok(())
+}
+
+/// Says what the kernel could not record.
+fn disturbance(name: &str, sampled: Sampled) -> Option<String> {
+    let lost = count_of(sampled.lost, "hit");
+    let pauses = count_of(sampled.throttled, "time");
+    let what = match (sampled.lost, sampled.throttled) {
+        (0, 0) => return None,
+        (_, 0) => format!("{lost} were lost"),
+        (0, _) => format!("the kernel paused {pauses}"),
+        _ => format!("{lost} were lost, and the kernel paused {pauses}"),
+    };
+    Some(format!(
+        "`{name}`: {what}; samples with gaps are left out, and hits are now {} cycles apart",
+        sampled.period_cycles
+    ))
 }
 
 /// Returns how to build for better names, if that helps any benchmark.
@@ -86,7 +121,11 @@ fn title(benchmark: &Benchmark) -> String {
     let total = total.map_or(String::new(), |total| {
         format!("  {} slots", slots(total.mean))
     });
-    format!("{HEADING}{}{HEADING:#}{total}", benchmark.id.name)
+    let sampled = benchmark.functions.as_ref().and_then(|of| of.sampled);
+    let hits = sampled.map_or(String::new(), |of| {
+        format!(", {}", count_of(of.hits, "hit"))
+    });
+    format!("{HEADING}{}{HEADING:#}{total}{hits}", benchmark.id.name)
 }
 
 fn cells(row: &FunctionRow, look: Look) -> [Cell; COLUMNS.len()] {
@@ -97,14 +136,14 @@ fn cells(row: &FunctionRow, look: Look) -> [Cell; COLUMNS.len()] {
     };
     [
         row.label.as_str().into(),
-        format!("{} %", percent(row.share)).into(),
+        row.share_in_words(look.unicode).into(),
         slots(row.slots).into(),
         bar(&row.categories.into_array(), cells, look.unicode).into(),
         category(0),
         category(1),
         category(2),
         category(3),
-        slots(row.instructions).into(),
+        row.instructions_in_words().into(),
     ]
 }
 
@@ -146,6 +185,25 @@ mod tests {
     #[test]
     fn functions_at_200_columns() {
         insta::assert_snapshot!(table(&run(), 200, true));
+    }
+
+    #[test]
+    fn sampled_functions_have_intervals_and_losses_are_told() {
+        let mut run = run();
+        run.benchmarks.truncate(1);
+        let functions = run.benchmarks[0].functions.as_mut().unwrap();
+        functions.sampled = Some(Sampled {
+            period_cycles: 40_023,
+            hits: 12_345,
+            effective_hits: 12_000,
+            lost: 7,
+            throttled: 1,
+        });
+        for counts in functions.largest.iter_mut().map(|f| &mut f.counts) {
+            counts.instructions = 0;
+        }
+        functions.others.as_mut().unwrap().counts.instructions = 0;
+        insta::assert_snapshot!(table(&run, 100, true));
     }
 
     #[test]

@@ -104,7 +104,8 @@ pub fn per_iteration(metric: Metric) -> &'static str {
 
 /// Returns the functions that are named.
 pub fn told_functions(benchmark: &BenchmarkVerdict) -> impl Iterator<Item = &FunctionChange> {
-    let changed = |change: &&FunctionChange| change.difference.abs() >= LEAST_FUNCTION;
+    let changed =
+        |change: &&FunctionChange| change.difference.abs() >= LEAST_FUNCTION && change.is_certain();
     benchmark
         .functions
         .iter()

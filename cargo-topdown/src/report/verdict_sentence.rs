@@ -156,7 +156,7 @@ fn named_parts(cause: &Cause) -> impl Iterator<Item = &CausePart> {
 
 /// `27.5 points in `char_count_general_case` (frontend bound), called from src/lib.rs:4`
 fn in_functions(cause: &Cause, benchmark: &BenchmarkVerdict) -> Option<String> {
-    let is_named = |change: &&FunctionChange| change.difference / cause.difference >= LEAST_NAMED;
+    let is_named = |change: &&FunctionChange| is_named(change, cause);
     let functions = benchmark.functions.iter().filter(is_named);
     let functions: Vec<String> = functions
         .take(MOST_NAMED - 1)
@@ -181,11 +181,16 @@ fn in_functions(cause: &Cause, benchmark: &BenchmarkVerdict) -> Option<String> {
     (!functions.is_empty()).then(|| format!("{} ({categories}){from}", functions.join(", ")))
 }
 
+/// A function that changed in the direction of the whole, and is a good part of it.
+fn is_named(change: &FunctionChange, cause: &Cause) -> bool {
+    change.difference / cause.difference >= LEAST_NAMED && change.is_certain()
+}
+
 /// Returns the line from which the function is called that changed most in the direction of the
 /// whole.
 pub fn line_of(benchmark: &BenchmarkVerdict) -> Option<&SourceLine> {
     let cause = benchmark.cause.as_ref()?;
-    let is_named = |change: &&FunctionChange| change.difference / cause.difference >= LEAST_NAMED;
+    let is_named = |change: &&FunctionChange| is_named(change, cause);
     benchmark
         .functions
         .iter()

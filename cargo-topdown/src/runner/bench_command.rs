@@ -134,7 +134,10 @@ impl Launcher {
     fn variables(&self, target: &BenchTarget, port: u16, samples: &Path) -> Variables {
         let settings = &target.settings;
         let mut variables = environment::inherited(std::env::vars_os(), &target.keep_env);
-        let own: [(&str, OsString); 12] = [
+        let period = self
+            .hit_period_cycles
+            .map_or(String::new(), |period| period.to_string());
+        let own: [(&str, OsString); 13] = [
             ("CARGO", self.cargo.clone().into()),
             (PORT_VARIABLE, port.to_string().into()),
             (told::SAMPLES, samples.into()),
@@ -142,6 +145,7 @@ impl Launcher {
             word(settings.counters),
             word(settings.threads),
             (told::GROUP, self.group.unwrap_or_default().into()),
+            (told::HIT_PERIOD, period.into()),
             (told::MODEL_BUDGET, seconds(settings.model_budget).into()),
             word(settings.model_core),
             (told::PATHS, u8::from(settings.paths).to_string().into()),

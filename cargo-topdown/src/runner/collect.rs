@@ -14,7 +14,7 @@ use super::residual::{Residual, residual};
 use super::trail::LaunchTrail;
 use super::whose_work::time_alone;
 use crate::bench_targets::BenchTarget;
-use crate::functions::{call_paths_of, functions_of};
+use crate::functions::{call_paths_of, functions_of, functions_of_hits};
 use criterion_topdown::setting::Threads;
 use topdown_gate::statistics::launch::{Taken, launch_value};
 
@@ -224,6 +224,12 @@ impl Collected {
             .iter()
             .map(|(_, measured)| (&*measured.samples, measured.functions.as_ref()))
             .collect();
+        let with_hits: Vec<_> = launches
+            .iter()
+            .filter_map(|(_, measured)| Some((&*measured.samples, measured.hits.as_ref()?)))
+            .collect();
+        let functions =
+            functions_of(&with_functions, taken).or_else(|| functions_of_hits(&with_hits));
         let with_paths: Vec<_> = launches
             .iter()
             .map(|(_, measured)| (&*measured.samples, measured.paths.as_ref()))
@@ -232,7 +238,7 @@ impl Collected {
         let about_the_work = elsewhere.is_none();
         self.benchmarks.push(Benchmark {
             throughput,
-            functions: functions_of(&with_functions, taken).filter(|_| about_the_work),
+            functions: functions.filter(|_| about_the_work),
             call_paths: call_paths_of(&with_paths, taken).filter(|_| about_the_work),
             fingerprint: common_fingerprint(&launches).filter(|_| about_the_work),
             ..Benchmark::of_launches(id.clone(), provenance, values)
@@ -359,6 +365,7 @@ mod tests {
         };
         Measured {
             own_thread_alone: false,
+            hits: None,
             name: "b".to_owned(),
             provenance: benchmark("b", Planted::default()).times.provenance,
             throughput: None,

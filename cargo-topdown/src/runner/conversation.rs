@@ -12,7 +12,7 @@ use super::place::Place;
 use super::protocol::{Connection, Event, Plan};
 use super::trail::LaunchTrail;
 use crate::config::measuring::Settings;
-use crate::functions::{Symbols, attribute, attribute_paths, fingerprint_of};
+use crate::functions::{Symbols, attribute, attribute_hits, attribute_paths, fingerprint_of};
 use criterion_topdown::setting::Sampling;
 use criterion_topdown::setting::SourceChoice;
 
@@ -139,6 +139,10 @@ fn measured(
         provenance: joined.provenance,
         samples: joined.samples,
         functions: code.map(|code| attribute(code, symbols)),
+        hits: joined
+            .hits
+            .as_ref()
+            .map(|hits| attribute_hits(hits, symbols)),
         paths: code.and_then(|code| attribute_paths(code, symbols)),
         fingerprint: code.and_then(|code| fingerprint_of(code, symbols)),
         trail: code.map(LaunchTrail::new),

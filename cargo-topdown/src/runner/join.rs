@@ -10,6 +10,7 @@ use std::path::Path;
 
 use criterion_topdown::code::CodeSlots;
 use criterion_topdown::doubling;
+use criterion_topdown::hits::CodeHits;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
     IterationSample, LAST_WORD_OWED, LAST_WORD_SAID, Record, RunFileProblem,
@@ -174,6 +175,8 @@ pub struct Joined {
     pub samples: Vec<IterationSample>,
     /// The code that their slots went to, if the bench knows it.
     pub code: Option<CodeSlots>,
+    /// Where the hardware hit their code, if it recorded that.
+    pub hits: Option<CodeHits>,
 }
 
 /// Returns the samples of one benchmark: those of the only record in `lines`, or without a record,
@@ -191,24 +194,26 @@ pub fn join(reported: &Reported, lines: &str) -> Result<Option<Joined>, JoinErro
             benchmark: reported.name.to_owned(),
             problem,
         })?;
-    let (provenance, samples, code) = match <[Record; 1]>::try_from(records) {
+    let (provenance, samples, code, hits) = match <[Record; 1]>::try_from(records) {
         Ok([record]) => {
             if reported.sampling.doubles() {
                 let mut samples = doubled(reported, record.samples)?;
-                if record.provenance.source != SourceKind::Model {
+                // Hits are of all samples.
+                if record.provenance.source != SourceKind::Model && record.hits.is_none() {
                     samples.drain(..samples.len().saturating_sub(LONGEST_SAMPLES));
                 }
                 return Ok(Some(Joined {
                     provenance: record.provenance,
                     samples,
                     code: record.code,
+                    hits: record.hits,
                 }));
             }
             check_scalars(reported, &record.samples)?;
-            (record.provenance, record.samples, record.code)
+            (record.provenance, record.samples, record.code, record.hits)
         }
         Err(none) if none.is_empty() => match wall_clock(reported) {
-            Some((provenance, samples)) => (provenance, samples, None),
+            Some((provenance, samples)) => (provenance, samples, None, None),
             None => return Ok(None),
         },
         Err(several) => {
@@ -222,6 +227,7 @@ pub fn join(reported: &Reported, lines: &str) -> Result<Option<Joined>, JoinErro
         provenance,
         samples: with_iterations(reported, samples)?,
         code,
+        hits,
     }))
 }
 
@@ -352,6 +358,7 @@ mod tests {
                 })
                 .collect(),
             code: None,
+            hits: None,
         };
         record.to_line()
     }

@@ -25,6 +25,8 @@ pub struct Launcher {
     pub through: Option<&'static [&'static str]>,
     /// The metric group that the library counts instead of the categories.
     pub group: Option<&'static str>,
+    /// After how many cycles the library records where the code is, instead of giving slots.
+    pub hit_period_cycles: Option<u64>,
     /// How often to launch a target of `auto` whose first launch found no counters.
     pub launches_without_counters: u32,
     /// Whether other launches run at the same time.
@@ -44,6 +46,7 @@ impl Launcher {
             shows_output: false,
             through: None,
             group: None,
+            hit_period_cycles: None,
             launches_without_counters: u32::MAX,
             beside_others: false,
             starter: Starter::of_this_program(),

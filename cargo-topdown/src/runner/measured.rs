@@ -4,7 +4,7 @@ use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::{Fingerprint, IterationSample, Throughput};
 
 use super::trail::LaunchTrail;
-use crate::functions::{SampleFunctions, SamplePaths};
+use crate::functions::{HitFunctions, SampleFunctions, SamplePaths};
 
 /// One benchmark of one launch.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct Measured {
     pub samples: Vec<IterationSample>,
     /// Its slots by function, if the bench knows them.
     pub functions: Option<SampleFunctions>,
+    /// Its functions by hits, if the bench recorded them.
+    pub hits: Option<HitFunctions>,
     /// Its slots by call path, if the bench follows calls.
     pub paths: Option<SamplePaths>,
     /// Whether the user set that work of other threads does not count.

@@ -14,6 +14,7 @@ pub mod environment;
 mod excerpt;
 pub mod fingerprints;
 mod fixed_stack;
+pub mod hits;
 pub mod join;
 mod launch;
 pub mod launch_error;

@@ -21,6 +21,17 @@ pub struct TargetFailure {
     pub output: String,
 }
 
+/// The start of the line in which the library says why it cannot open a source.
+const ERROR_PREFIX: &str = "error: ";
+
+impl TargetFailure {
+    /// Returns the bench's own message about its counters.
+    pub fn own_error(&self) -> Option<&str> {
+        let mut lines = self.output.lines().rev();
+        lines.find_map(|line| line.strip_prefix(ERROR_PREFIX))
+    }
+}
+
 /// The outcome of all launches.
 #[derive(Debug, Default)]
 pub struct Outcome {

@@ -79,6 +79,7 @@ mod tests {
         };
         Measured {
             own_thread_alone: false,
+            hits: None,
             name: "b".to_owned(),
             throughput: None,
             functions: None,

@@ -20,6 +20,7 @@ pub mod outlook;
 mod polygamma;
 pub mod power;
 pub mod prior;
+pub mod share;
 pub mod spread;
 pub mod student;
 pub mod wild;

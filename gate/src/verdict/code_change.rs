@@ -148,7 +148,11 @@ pub fn classify(baseline: &Benchmark, candidate: &Benchmark) -> CodeChange {
 }
 
 fn by_functions(baseline: &Benchmark, candidate: &Benchmark) -> CodeChange {
-    match (&baseline.functions, &candidate.functions) {
+    // Samples differ by chance.
+    fn exact(side: &Benchmark) -> Option<&Functions> {
+        side.functions.as_ref().filter(|of| of.sampled.is_none())
+    }
+    match (exact(baseline), exact(candidate)) {
         (Some(before), Some(after)) if same_functions(before, after) => CodeChange::Same,
         (Some(_), Some(_)) => CodeChange::Differs,
         _ => CodeChange::Unknown,
@@ -268,6 +272,18 @@ mod tests {
             .counts
             .instructions += 1;
         assert_eq!(classify(&before, &longer), CodeChange::Differs);
+    }
+
+    #[test]
+    fn sampled_functions_do_not_say_whether_code_differs() {
+        let side = || {
+            let functions = [(Some("f"), None, [400, 100, 150, 350])];
+            with_functions(modelled("m", Planted::default()), &functions)
+        };
+        assert_eq!(classify(&side(), &side()), CodeChange::Same);
+        let mut sampled = side();
+        sampled.functions.as_mut().unwrap().sampled = Some(Default::default());
+        assert_eq!(classify(&sampled, &sampled), CodeChange::Unknown);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use criterion_topdown::run_file::{
 use serde::Serialize;
 
 use crate::function_name::FunctionKind;
+use crate::statistics::share::share_margin;
 
 /// At most this many functions of a benchmark are kept in a comparison.
 const MOST_FUNCTIONS: usize = 10;
@@ -30,10 +31,22 @@ pub struct FunctionChange {
     pub candidate_slots: Option<f64>,
     /// The difference of its slots, as a fraction of all slots of the baseline's benchmark.
     pub difference: f64,
+    /// Half the width of the difference's 95 % interval, in the same unit, if the functions are
+    /// sampled; absent if they are modelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
     /// The line of the workspace from which the candidate reaches it where it changed most, if the
     /// candidate has call paths and debug information.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called_from: Option<SourceLine>,
+}
+
+impl FunctionChange {
+    /// Returns whether the difference is more than the chance of sampling explains.
+    pub fn is_certain(&self) -> bool {
+        self.margin
+            .is_none_or(|margin| self.difference.abs() > margin)
+    }
 }
 
 /// The functions that begin and end windows are not part of the benchmark and are never blamed.
@@ -52,7 +65,7 @@ pub fn changes(baseline: &Benchmark, candidate: &Benchmark) -> Vec<FunctionChang
         return Vec::new();
     };
     let total = per_iteration(before, before.total().slots());
-    if total <= 0.0 {
+    if total <= 0.0 || before.sampled.is_some() != after.sampled.is_some() {
         return Vec::new();
     }
     let of_before = before.largest.iter().filter(is_measured);
@@ -100,6 +113,12 @@ fn change(
         (Some(slots), None) => slots > hidden(after),
         _ => true,
     };
+    let sides = [(before, baseline_slots), (after, candidate_slots)];
+    let margins = sides.map(|(side, slots)| margin(side, slots.unwrap_or(0.0)));
+    let margin = match margins {
+        [Some(a), Some(b)] => Some(a.hypot(b) / total),
+        _ => None,
+    };
     let difference = candidate_slots.unwrap_or(0.0) - baseline_slots.unwrap_or(0.0);
     is_certain.then(|| FunctionChange {
         name: function.name.clone(),
@@ -107,8 +126,17 @@ fn change(
         baseline_slots,
         candidate_slots,
         difference: difference / total,
+        margin,
         called_from: None,
     })
+}
+
+/// Returns half the width of the 95 % interval of a function's slots per iteration, if they are
+/// sampled.
+fn margin(side: &Functions, slots: f64) -> Option<f64> {
+    let hits = side.sampled?.effective_hits;
+    let total = per_iteration(side, side.total().slots());
+    Some(share_margin(slots / total.max(slots).max(f64::MIN_POSITIVE), hits) * total)
 }
 
 /// Returns the innermost line of the workspace on the candidate's path to a function on which its
@@ -182,6 +210,7 @@ fn per_iteration(side: &Functions, slots: u64) -> f64 {
 mod tests {
     use super::*;
     use crate::scenario::{Planted, modelled, with_call_paths, with_functions};
+    use criterion_topdown::hits::Sampled;
 
     #[test]
     fn functions_of_the_window_are_not_blamed() {
@@ -267,6 +296,38 @@ mod tests {
             (Some(100.0), None)
         );
         assert_eq!(changes[1].baseline_slots, None);
+    }
+
+    fn sampled(benchmark: Benchmark, effective_hits: u64) -> Benchmark {
+        let functions = benchmark.functions.map(|functions| Functions {
+            sampled: Some(Sampled {
+                effective_hits,
+                ..Sampled::default()
+            }),
+            ..functions
+        });
+        Benchmark {
+            functions,
+            ..benchmark
+        }
+    }
+
+    #[test]
+    fn sampled_functions_differ_by_more_than_chance_or_not_for_certain() {
+        let [before, after] = [500, 560].map(|slots| side(&[("a", slots), ("b", 494)]));
+        let of = |hits| {
+            let changes = changes(
+                &sampled(before.clone(), hits),
+                &sampled(after.clone(), hits),
+            );
+            assert_eq!(changes[0].name.as_deref(), Some("a"));
+            (changes[0].is_certain(), changes[0].margin.unwrap())
+        };
+        let (is_certain, margin) = of(20_000);
+        assert!(is_certain && (0.009..0.011).contains(&margin), "{margin}");
+        assert!(!of(200).0);
+        assert!(changes(&before, &after)[0].is_certain());
+        assert_eq!(changes(&sampled(before, 9), &after), []);
     }
 
     #[test]

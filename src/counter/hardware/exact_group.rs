@@ -47,7 +47,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    fn of_form(form: &'static Form) -> Plan {
+    pub fn of_form(form: &'static Form) -> Plan {
         let at = |wanted| form.events.iter().position(|event| Some(*event) == wanted);
         Plan {
             events: form.events,

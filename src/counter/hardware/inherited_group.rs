@@ -88,6 +88,24 @@ impl Shape {
         }
     }
 
+    /// Returns the index of the event that counts cycles; the leader's if there is none.
+    pub fn cycles_at(self) -> usize {
+        match self {
+            Shape::Exact { plan, .. } => plan.cycles_at.unwrap_or(0),
+            Shape::Metrics(shape) => shape.metric_events().len() + 2,
+        }
+    }
+
+    /// Returns the width of the pipeline, if known.
+    pub fn slots_per_cycle(self) -> Option<u32> {
+        match self {
+            Shape::Exact {
+                slots_per_cycle, ..
+            } => Some(slots_per_cycle),
+            Shape::Metrics(shape) => shape.slots_per_cycle,
+        }
+    }
+
     /// Returns a sample without windows, time and doubts. Takes one count for each of
     /// [`events`](Shape::events); `switches` is the maximum number of times the threads were
     /// switched out.

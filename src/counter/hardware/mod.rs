@@ -13,13 +13,16 @@
 //! [`TreeCounters`] (`process_tree`) counts a whole command, with all processes that it starts,
 //! using the same events and formulas.
 //!
-//! Only `syscalls`, `page` and `user_reads` contain `unsafe`.
+//! [`HittingHardware`] (`hits`) has the kernel record where the code is, in launches of their own.
+//!
+//! Only `syscalls`, `page`, `user_reads` and `hits::ring` contain `unsafe`.
 
 mod all_threads;
 mod cores;
 mod doubts;
 mod exact_group;
 mod given_core;
+mod hits;
 mod inherited_group;
 mod metrics_group;
 mod metrics_shape;
@@ -42,6 +45,7 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
 pub use given_core::give_core;
+pub use hits::HittingHardware;
 pub use process_tree::{CountedTree, TreeCounters};
 pub use survey::{survey, survey_in};
 pub use system::SystemPaths;
@@ -53,10 +57,12 @@ use crate::counter::{Reading, Source, Wanted, empty_window_of};
 use crate::cpu::{CoreType, CpuTable, Level1Counting};
 use crate::environment;
 use crate::error::OpenError;
+use crate::hits::DEFAULT_PERIOD_CYCLES;
 use crate::provenance::{Provenance, SourceKind};
 use crate::sample::Sample;
 use crate::setting::{Counters, Setting, Threads};
-use exact_group::ExactGroup;
+use exact_group::{ExactGroup, Plan};
+use inherited_group::Shape;
 use metrics_group::MetricsGroup;
 use metrics_shape::MetricsShape;
 use opener::Opener;
@@ -281,6 +287,22 @@ impl Opened {
     }
 }
 
+/// Opens the counters of the calling thread: [`Hardware`], or [`HittingHardware`] if
+/// [`environment::HIT_PERIOD`] asks for hits.
+///
+/// # Errors
+/// Same as [`Hardware::open`].
+pub fn open() -> Result<Box<dyn Source>, OpenError> {
+    match std::env::var(environment::HIT_PERIOD) {
+        Ok(period) if !period.is_empty() => Ok(Box::new(HittingHardware::open(
+            &SystemPaths::default(),
+            Counters::from_environment()?,
+            period.parse().unwrap_or(DEFAULT_PERIOD_CYCLES),
+        )?)),
+        _ => Ok(Box::new(Hardware::open()?)),
+    }
+}
+
 /// A group and what to say about it.
 struct Group {
     engine: Engine,
@@ -289,12 +311,34 @@ struct Group {
     reason: String,
 }
 
-fn open_metrics(
-    opener: &Opener<'_>,
+/// Returns the groups that count the categories, best first, with their formulas.
+fn shapes(
     cpu: &CpuIdentity,
     pmu: &CorePmu,
     counters: Counters,
-) -> Result<Group, OpenError> {
+) -> Result<Vec<(Shape, &'static str)>, OpenError> {
+    if pmu.topdown.is_metrics() && counters != Counters::Exact {
+        let shape = MetricsShape {
+            clears: false,
+            ..metrics_shape(cpu, pmu, counters)?
+        };
+        return Ok(vec![(Shape::Metrics(shape), shape.formula())]);
+    }
+    let table = supported_table(cpu, pmu)?;
+    let slots_per_cycle = slots_per_cycle(cpu, pmu, table)?;
+    let shape_of = |form| Shape::Exact {
+        plan: Plan::of_form(form),
+        slots_per_cycle,
+    };
+    let forms = table.forms().iter();
+    Ok(forms.map(|form| (shape_of(form), form.formula)).collect())
+}
+
+fn metrics_shape(
+    cpu: &CpuIdentity,
+    pmu: &CorePmu,
+    counters: Counters,
+) -> Result<MetricsShape, OpenError> {
     let table = supported_table(cpu, pmu)?;
     let correction = match counters {
         Counters::Tma => Some(table.metrics.ok_or_else(|| OpenError::UnsupportedCpu {
@@ -304,12 +348,21 @@ fn open_metrics(
         })?),
         _ => None,
     };
-    let shape = MetricsShape {
+    Ok(MetricsShape {
         level2: pmu.topdown == TopdownEvents::MetricsLevel2,
         clears: pmu.clears_metrics,
         correction,
         slots_per_cycle: table.slots_per_cycle,
-    };
+    })
+}
+
+fn open_metrics(
+    opener: &Opener<'_>,
+    cpu: &CpuIdentity,
+    pmu: &CorePmu,
+    counters: Counters,
+) -> Result<Group, OpenError> {
+    let shape = metrics_shape(cpu, pmu, counters)?;
     let (engine, way) = match MetricsGroup::open(opener, shape)? {
         Some(group) if shape.clears => {
             (Engine::Rdpmc(group), "read with RDPMC, which sets it to 0")
@@ -320,7 +373,7 @@ fn open_metrics(
             "read with system calls, because RDPMC is off",
         ),
     };
-    let corrected = match correction {
+    let corrected = match shape.correction {
         Some(_) => " with the corrections of Intel's metrics",
         None => "",
     };

@@ -49,8 +49,32 @@ impl Opener<'_> {
             .map_err(|error| self.refusal(name, error))
     }
 
+    /// Opens an event that records a hit after each `period` counts, or that only counts if it is 0;
+    /// as leader if there is none.
+    pub fn hitting(
+        &self,
+        name: &'static str,
+        config: u64,
+        period: u64,
+        leader: Option<&Event>,
+    ) -> Result<Event, OpenError> {
+        let code = EventCode {
+            period,
+            ..self.code(config)
+        };
+        let opened = match leader {
+            None => Event::open_leader(code, self.counted),
+            Some(leader) => Event::open_member(code, self.counted, leader),
+        };
+        opened.map_err(|error| self.refusal(name, error))
+    }
+
     pub fn map(&self, name: &'static str, event: &Event) -> Result<Page, OpenError> {
-        Page::map(event.descriptor()).map_err(|error| match error.raw_os_error() {
+        Page::map(event.descriptor()).map_err(|error| self.unmappable(name, error))
+    }
+
+    pub fn unmappable(&self, name: &'static str, error: io::Error) -> OpenError {
+        match error.raw_os_error() {
             Some(libc::EPERM) => OpenError::PageBudget {
                 place: self.place(name),
                 mlock_kb: self.paths.perf_event_mlock_kb(),
@@ -59,7 +83,7 @@ impl Opener<'_> {
                 place: self.place(name),
                 error,
             },
-        })
+        }
     }
 
     /// Returns a function that turns a failure on an open group into an error.
@@ -101,6 +125,7 @@ impl Opener<'_> {
             // where the core has such, and does not overflow in a long window.
             user_access: self.paths.user_access_on_arm().is_some(),
             metrics_clear: false,
+            period: 0,
         }
     }
 

@@ -259,7 +259,8 @@ pub(crate) fn wait_for_earlier_instructions() {
     compiler_fence(Ordering::SeqCst);
 }
 
-fn page_size() -> usize {
+/// Returns the size of the kernel's pages.
+pub(crate) fn page_size() -> usize {
     // SAFETY: the call takes a number and has no effect.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(size).unwrap_or(4096)

@@ -6,6 +6,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use super::hits::records::CONTENT;
 use perf_event_open_sys as sys;
 use sys::bindings::{
     PERF_FLAG_FD_CLOEXEC, PERF_FORMAT_GROUP, PERF_FORMAT_TOTAL_TIME_ENABLED,
@@ -23,6 +24,8 @@ pub(crate) struct EventCode {
     pub user_access: bool,
     /// Whether RDPMC of PERF_METRICS should clear it and the slots; for the slots event on Intel.
     pub metrics_clear: bool,
+    /// After how many counts it interrupts and records a hit; 0 if it only counts.
+    pub period: u64,
 }
 
 /// Which threads or processes are counted.
@@ -147,6 +150,14 @@ impl Event {
         done(unsafe { sys::ioctls::RESET(self.descriptor.as_raw_fd(), 0) })
     }
 
+    /// Changes after how many counts the event interrupts.
+    pub fn set_period(&self, period: u64) -> io::Result<()> {
+        // The request takes a pointer, which the bindings call a number.
+        let place = &raw const period as u64;
+        // SAFETY: the descriptor is open, and the kernel reads the number behind the pointer.
+        done(unsafe { sys::ioctls::PERIOD(self.descriptor.as_raw_fd(), place) })
+    }
+
     /// Reads the group into `words` and returns how many were filled: the number of events, the
     /// time enabled, the time running, then one count for each event, leader first. Fills none if a
     /// pinned group could not be put on the PMU.
@@ -222,6 +233,10 @@ fn attributes(code: EventCode, counted: Counted) -> perf_event_attr {
     }
     if code.metrics_clear {
         set_config1(&mut attributes, METRICS_CLEAR);
+    }
+    if code.period > 0 {
+        attributes.__bindgen_anon_1.sample_period = code.period;
+        attributes.sample_type = CONTENT;
     }
     attributes
 }

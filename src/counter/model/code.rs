@@ -11,8 +11,8 @@ use topdown_core_model::{BlockCounts, BlockOnPath, CallPath, Model, ROOT};
 use topdown_tracer::BlockId;
 
 use super::executed::Executed;
-use super::modules::ModuleMap;
 use crate::code::{CodeBlock, CodeCall, CodeCounts, CodeSlots, Trail};
+use crate::counter::modules::ModuleMap;
 use crate::doubling::FINGERPRINT_SAMPLES;
 use crate::steady::steady_samples;
 

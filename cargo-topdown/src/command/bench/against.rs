@@ -60,6 +60,10 @@ pub fn run(
     }
     pairs::check("base", &base)?;
     pairs::check("candidate", &new)?;
+    if args.functions {
+        session.add_hits(&base_targets, &mut base)?;
+        session.add_hits(&targets, &mut new)?;
+    }
     if new.collected.benchmarks.is_empty() {
         return Err(session.nothing_to_keep(&targets, &new).into());
     }

@@ -120,6 +120,9 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     };
     let before = usual_baseline(&store, args.save.as_ref());
     let mut outcome = session.measure(&targets, &before, &fingerprints)?;
+    if args.functions {
+        session.add_hits(&targets, &mut outcome)?;
+    }
     fingerprints.put_beside(&mut outcome.collected.benchmarks);
     let failed = problems::count(&outcome);
     let is_all_left_out = selection.unchanged.is_some() && !targets.iter().any(|t| t.has_criterion);

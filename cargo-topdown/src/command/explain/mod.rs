@@ -31,9 +31,6 @@ use crate::runner::launcher::Launcher;
 use crate::runner::{Outcome, TargetFailure, modelled};
 use topdown_gate::summary::Summary;
 
-/// The start of the line in which the library says why it cannot open a source.
-const ERROR_PREFIX: &str = "error: ";
-
 /// Runs the subcommand.
 ///
 /// # Errors
@@ -238,8 +235,7 @@ fn values(
 
 /// Returns the bench's message about the group, or else how the bench ended.
 fn refusal(failure: &TargetFailure) -> GroupError {
-    let mut lines = failure.output.lines().rev();
-    match lines.find_map(|line| line.strip_prefix(ERROR_PREFIX)) {
+    match failure.own_error() {
         Some(reason) => GroupError::Refused(reason.to_owned()),
         None => GroupError::Launch(failure.error.to_string()),
     }

@@ -4,7 +4,7 @@ use criterion_topdown::run_file::Functions;
 
 use super::Bar;
 use crate::report::function_rows::rows_of;
-use crate::report::number::{percent, slots};
+use crate::report::number::slots;
 use topdown_gate::metric::Metric;
 
 /// A function in the table.
@@ -29,9 +29,9 @@ pub fn items_of(functions: &Functions) -> Vec<FunctionItem> {
                 .collect();
             FunctionItem {
                 bar: Bar::new("slots", &parts, longest),
-                share: format!("{} %", percent(row.share)),
+                share: row.share_in_words(true),
                 slots: slots(row.slots),
-                instructions: slots(row.instructions),
+                instructions: row.instructions_in_words(),
                 label: row.label,
             }
         })

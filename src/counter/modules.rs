@@ -9,7 +9,7 @@ const MOST_BYTES: usize = 64 * 1024;
 const MOST_MODULES: usize = 64;
 
 /// Memory that contains code, and what it was loaded from.
-pub(super) struct ModuleMap {
+pub(crate) struct ModuleMap {
     /// In ascending order, without overlaps.
     mappings: Vec<Mapping>,
     /// For each index returned by [`place_of`](ModuleMap::place_of), a mapping with that name;
@@ -26,13 +26,14 @@ struct Mapping {
 }
 
 /// Returns the number of threads of this process, or `None` if the system does not say.
-pub(super) fn threads() -> Option<usize> {
+#[cfg(all(feature = "model", target_arch = "x86_64"))]
+pub(crate) fn threads() -> Option<usize> {
     Some(std::fs::read_dir("/proc/self/task").ok()?.count())
 }
 
 impl ModuleMap {
     /// Reads the current mappings. If that fails, no code has a name.
-    pub(super) fn of_this_process() -> ModuleMap {
+    pub(crate) fn of_this_process() -> ModuleMap {
         let mut maps = String::with_capacity(MOST_BYTES);
         let read =
             File::open("/proc/self/maps").and_then(|mut file| file.read_to_string(&mut maps));
@@ -53,7 +54,7 @@ impl ModuleMap {
 
     /// Returns the index of the module at `address`, and the position in its file, or the address
     /// itself if it is not a file.
-    pub(super) fn place_of(&mut self, address: u64) -> (u32, u64) {
+    pub(crate) fn place_of(&mut self, address: u64) -> (u32, u64) {
         let after = self.mappings.partition_point(|m| m.start <= address);
         let mapping = after.checked_sub(1).filter(|&last| {
             let last = &self.mappings[last];
@@ -74,7 +75,7 @@ impl ModuleMap {
     }
 
     /// Returns the names of the modules looked up so far, by index.
-    pub(super) fn into_names(mut self) -> Vec<String> {
+    pub(crate) fn into_names(mut self) -> Vec<String> {
         let mut names = Vec::with_capacity(MOST_MODULES);
         names.extend(self.named.iter().map(|named| match named {
             Some(index) => std::mem::take(&mut self.mappings[*index].name),

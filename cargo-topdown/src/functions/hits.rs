@@ -1,0 +1,223 @@
+//! Attributes hits to functions, for slots that the hardware counted.
+
+use std::collections::HashMap;
+
+use criterion_topdown::category::PerCategory;
+use criterion_topdown::code::CodeCounts;
+use criterion_topdown::hits::{CodeHits, HitPlace, Sampled};
+use criterion_topdown::run_file::{Functions, IterationSample};
+use criterion_topdown::sample::Flags;
+
+use super::{Place, Symbols, limited, ranked};
+
+/// The counts of each function that was hit in one launch.
+#[derive(Debug, Default)]
+pub struct HitFunctions {
+    counts: HashMap<Place, HitCounts>,
+    /// How they were found.
+    pub sampled: Sampled,
+}
+
+/// The counts of a function, as the formula gives them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct HitCounts {
+    instructions: u64,
+    slots: u64,
+    level1_slots: PerCategory<f64>,
+    level2_slots: PerCategory<f64>,
+}
+
+impl HitCounts {
+    /// Adds counts, saturating: a bench can write anything.
+    fn add(&mut self, other: &HitCounts) {
+        let sum = |(a, b): (f64, f64)| a + b;
+        self.instructions = self.instructions.saturating_add(other.instructions);
+        self.slots = self.slots.saturating_add(other.slots);
+        self.level1_slots = self.level1_slots.zip(other.level1_slots).map(sum);
+        self.level2_slots = self.level2_slots.zip(other.level2_slots).map(sum);
+    }
+
+    /// Returns whole slots, of which the categories have all: a function's counts are small enough
+    /// for a category to be a little below 0.
+    fn whole(&self) -> CodeCounts {
+        let parts = self.level1_slots.map(|slots| slots.max(0.0));
+        let sum: f64 = parts.into_array().iter().sum();
+        let scale = if sum > 0.0 {
+            self.slots as f64 / sum
+        } else {
+            0.0
+        };
+        // Rounds the sums, so that what one category loses the next has.
+        let mut before = 0.0;
+        let level1_slots = PerCategory::from_fn(|category| {
+            let begin = f64::round(before);
+            before += parts[category] * scale;
+            before.round() as u64 - begin as u64
+        });
+        let level2_slots = level1_slots.zip(self.level2_slots);
+        CodeCounts {
+            instructions: self.instructions,
+            level1_slots,
+            level2_slots: level2_slots.map(|(whole, part)| ((part * scale) as u64).min(whole)),
+        }
+    }
+}
+
+impl From<&HitPlace> for HitCounts {
+    fn from(place: &HitPlace) -> HitCounts {
+        HitCounts {
+            instructions: place.instructions,
+            slots: place.slots,
+            level1_slots: place.level1_slots,
+            level2_slots: place.level2_slots,
+        }
+    }
+}
+
+/// Attributes the places of `hits` to functions, named by `symbols`.
+pub fn attribute_hits(hits: &CodeHits, symbols: &mut Symbols) -> HitFunctions {
+    let mut functions = HitFunctions {
+        sampled: hits.sampled,
+        ..HitFunctions::default()
+    };
+    for place in &hits.places {
+        let module = &hits.modules[place.module as usize];
+        let name = symbols.name_of(module, place.offset, 1);
+        let function = Place {
+            name: name.map(|name| limited(&name)),
+            module: symbols.label_of(module),
+        };
+        let counts = functions.counts.entry(function).or_default();
+        counts.add(&place.into());
+    }
+    functions
+}
+
+/// Sums up the functions of a benchmark over its launches, given each launch's samples: hits are of
+/// the usable ones. `None` if nothing was hit.
+pub fn functions_of_hits(launches: &[(&[IterationSample], &HitFunctions)]) -> Option<Functions> {
+    let mut iterations = 0_u64;
+    let mut sums: HashMap<&Place, HitCounts> = HashMap::new();
+    let mut sampled = Sampled::default();
+    for (samples, functions) in launches {
+        let usable = samples
+            .iter()
+            .filter(|of| !of.sample.flags.intersects(Flags::UNUSABLE));
+        for sample in usable {
+            iterations = iterations.saturating_add(sample.iterations);
+        }
+        for (place, counts) in &functions.counts {
+            sums.entry(place).or_default().add(counts);
+        }
+        let more = functions.sampled;
+        sampled = Sampled {
+            period_cycles: sampled.period_cycles.max(more.period_cycles),
+            hits: sampled.hits.saturating_add(more.hits),
+            effective_hits: sampled.effective_hits.saturating_add(more.effective_hits),
+            lost: sampled.lost.saturating_add(more.lost),
+            throttled: sampled.throttled.saturating_add(more.throttled),
+        };
+    }
+    let sums = sums
+        .into_iter()
+        .map(|(place, counts)| (place, counts.whole()));
+    (iterations > 0 && sampled.hits > 0).then(|| Functions {
+        sampled: Some(sampled),
+        ..ranked(iterations, sums.collect())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use criterion_topdown::sample::Sample;
+    use std::path::Path;
+
+    fn place(module: u32, slots: u64, level1: [f64; 4]) -> HitPlace {
+        HitPlace {
+            module,
+            offset: slots,
+            instructions: slots / 2,
+            slots,
+            level1_slots: level1.into(),
+            level2_slots: [0.0, 0.0, level1[2] / 2.0, level1[3] / 2.0].into(),
+        }
+    }
+
+    fn launch(slots: u64) -> HitFunctions {
+        let hits = CodeHits {
+            modules: vec!["/nowhere/liba.so".to_owned(), "[vdso]".to_owned()],
+            places: vec![
+                place(0, 600, [300.0, 150.0, 75.0, 75.0]),
+                place(0, 300, [150.0, 75.0, 37.5, 37.5]),
+                place(1, slots, [slots as f64, 0.0, 0.0, 0.0]),
+            ],
+            sampled: Sampled {
+                period_cycles: 20_011,
+                hits: 3,
+                effective_hits: 2,
+                lost: 4,
+                throttled: 1,
+            },
+        };
+        attribute_hits(&hits, &mut Symbols::new(Path::new("/nowhere/bench")))
+    }
+
+    fn sample(iterations: u64, flags: Flags) -> IterationSample {
+        IterationSample {
+            iterations,
+            sample: Sample {
+                flags,
+                ..Sample::EMPTY
+            },
+        }
+    }
+
+    #[test]
+    fn hits_of_all_launches_add_up_and_samples_that_were_left_out_do_not_count() {
+        let (a, b) = (launch(100), launch(50));
+        let samples = [sample(7, Flags::NONE), sample(5, Flags::NOT_COUNTING)];
+        let functions = functions_of_hits(&[(&samples, &a), (&samples, &b)]).unwrap();
+        assert_eq!(functions.iterations, 14);
+        assert_eq!(functions.total().slots(), 2 * 900 + 150);
+        let largest = &functions.largest[0];
+        assert_eq!(largest.module.as_deref(), Some("liba.so"));
+        assert_eq!(largest.counts.slots(), 1800);
+        assert_eq!(
+            largest.counts.level1_slots.into_array(),
+            [900, 450, 225, 225]
+        );
+        assert_eq!(largest.counts.level2_slots.into_array(), [0, 0, 112, 112]);
+        assert_eq!(largest.counts.instructions, 900);
+        let sampled = functions.sampled.unwrap();
+        assert_eq!((sampled.hits, sampled.lost, sampled.throttled), (6, 8, 2));
+        assert_eq!(sampled.effective_hits, 4);
+    }
+
+    #[test]
+    fn categories_below_zero_are_none_and_the_others_have_all_slots() {
+        let counts = HitCounts {
+            slots: 1001,
+            level1_slots: [600.0, -50.0, 300.0, 150.0].into(),
+            level2_slots: [-1.0, 0.0, 9000.0, 75.0].into(),
+            ..HitCounts::default()
+        };
+        let whole = counts.whole();
+        assert_eq!(whole.slots(), 1001);
+        assert_eq!(whole.level1_slots.into_array(), [572, 0, 286, 143]);
+        assert_eq!(whole.level2_slots.into_array(), [0, 0, 286, 71]);
+        assert_eq!(HitCounts::default().whole(), CodeCounts::default());
+    }
+
+    #[test]
+    fn without_hits_or_usable_samples_there_are_no_functions() {
+        let usable = [sample(7, Flags::NONE)];
+        assert_eq!(functions_of_hits(&[]), None);
+        assert_eq!(
+            functions_of_hits(&[(&usable, &HitFunctions::default())]),
+            None
+        );
+        let none = [sample(7, Flags::NOT_COUNTING)];
+        assert_eq!(functions_of_hits(&[(&none, &launch(100))]), None);
+    }
+}

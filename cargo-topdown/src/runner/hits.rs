@@ -1,0 +1,235 @@
+//! Launches in which the hardware records where the code is, and the functions that belong to them.
+//!
+//! A thread has one slots counter, and each hit costs about as much as a short window. So such
+//! launches are further ones, which give functions and nothing else.
+
+use criterion_topdown::cpu::{FORMULA_LEVEL1, FORMULA_LEVEL2};
+use criterion_topdown::provenance::{CountedThreads, SourceKind};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, Functions};
+use criterion_topdown::setting::{Counters, SourceChoice, Threads};
+
+use super::Outcome;
+use super::again::restricted_to;
+use crate::bench_targets::BenchTarget;
+use crate::config::measuring::Settings;
+
+/// How often a benchmark is launched for its functions.
+const LAUNCHES: u32 = 3;
+
+/// Fewer hits say nothing: the share of a function that has half of the slots is then known to 10
+/// points.
+pub const LEAST_HITS: u64 = 100;
+
+/// Returns the launches that give functions to the benchmarks that the hardware has counted.
+pub fn wanted(targets: &[BenchTarget], counted: &[Benchmark]) -> Vec<BenchTarget> {
+    let ids: Vec<BenchmarkId> = counted
+        .iter()
+        .filter(is_wanted)
+        .map(|b| b.id.clone())
+        .collect();
+    let mut wanted = restricted_to(&ids, targets, |_| LAUNCHES);
+    for target in &mut wanted {
+        let of_register = counted.iter().filter(|b| target.has(&b.id)).all(|b| {
+            let formula = b.provenance().formula.as_str();
+            [FORMULA_LEVEL1, FORMULA_LEVEL2].contains(&formula)
+        });
+        target.settings = Settings {
+            source: SourceChoice::Hardware,
+            threads: Threads::Own,
+            counters: match target.settings.counters {
+                // As the launches before have decided.
+                Counters::Auto if !of_register => Counters::Exact,
+                counters => counters,
+            },
+            fingerprints: false,
+            ..target.settings
+        };
+    }
+    wanted
+}
+
+fn is_wanted(benchmark: &&Benchmark) -> bool {
+    is_counted(benchmark) && !works_on_other_threads(benchmark)
+}
+
+fn is_counted(benchmark: &Benchmark) -> bool {
+    benchmark.slots.is_some() && benchmark.provenance().source == SourceKind::Hardware
+}
+
+fn works_on_other_threads(benchmark: &Benchmark) -> bool {
+    benchmark.provenance().threads == CountedThreads::All
+}
+
+/// Puts the functions that the launches in `hit` have found beside the benchmarks in `counted`.
+/// Returns a sentence for each benchmark that has none.
+pub fn join(counted: &mut [Benchmark], hit: &mut Outcome) -> Vec<String> {
+    let mut notes = Vec::new();
+    for benchmark in counted.iter_mut().filter(|b| is_counted(b)) {
+        match functions_of(benchmark, hit) {
+            Ok(functions) => benchmark.functions = Some(functions),
+            Err(why) => notes.push(format!(
+                "the functions of `{}` are unknown: {why}",
+                benchmark.id.name
+            )),
+        }
+    }
+    notes
+}
+
+fn functions_of(benchmark: &Benchmark, hit: &mut Outcome) -> Result<Functions, String> {
+    if works_on_other_threads(benchmark) {
+        return Err("other threads do its work, and only one thread can be sampled".to_owned());
+    }
+    let id = &benchmark.id;
+    let target = format!("{}::{}", id.package, id.target);
+    if let Some(failure) = hit.failures.iter().find(|failure| failure.target == target) {
+        return Err(match failure.own_error() {
+            Some(error) => error.to_owned(),
+            None => failure.error.to_string(),
+        });
+    }
+    let collected = &mut hit.collected;
+    if let Some(error) = collected.errors.iter().find(|error| error.id() == id) {
+        return Err(error.to_string());
+    }
+    let found = collected.benchmarks.iter_mut().find(|b| b.id == *id);
+    let functions = found.and_then(|found| {
+        let is_alike = found.provenance().formula == benchmark.provenance().formula;
+        found.functions.take().filter(|_| is_alike)
+    });
+    let hits = functions
+        .as_ref()
+        .and_then(|of| of.sampled)
+        .map(|of| of.hits);
+    match (functions, hits) {
+        (Some(functions), Some(LEAST_HITS..)) => Ok(functions),
+        (Some(_), Some(hits)) => Err(format!(
+            "{hits} hits are too few, it needs {LEAST_HITS}; raise `--measurement-time`"
+        )),
+        _ => Err("the bench recorded no hits".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runner::TargetFailure;
+    use crate::runner::collect::{BenchmarkError, Collected};
+    use crate::runner::launch_error::LaunchError;
+    use criterion_topdown::hits::Sampled;
+    use topdown_gate::scenario::{Planted, benchmark, modelled, timed, with_functions};
+
+    fn target() -> BenchTarget {
+        let id = benchmark("b", Planted::default()).id;
+        BenchTarget {
+            package: id.package,
+            name: id.target,
+            executable: Default::default(),
+            package_root: Default::default(),
+            environment: Default::default(),
+            benchmarks: None,
+            keep_env: Vec::new(),
+            settings: Settings::default(),
+            has_criterion: true,
+        }
+    }
+
+    fn counted(name: &str, formula: &str) -> Benchmark {
+        let mut counted = benchmark(name, Planted::default());
+        counted.provenance_mut().formula = formula.to_owned();
+        counted
+    }
+
+    fn hit(hits: u64) -> Benchmark {
+        let functions = [(Some("f"), None, [400, 100, 150, 344])];
+        let mut hit = with_functions(counted("b", FORMULA_LEVEL2), &functions);
+        let functions = hit.functions.as_mut().unwrap();
+        functions.sampled = Some(Sampled {
+            hits,
+            ..Sampled::default()
+        });
+        hit
+    }
+
+    fn outcome(benchmarks: Vec<Benchmark>) -> Outcome {
+        Outcome {
+            collected: Collected {
+                benchmarks,
+                ..Collected::default()
+            },
+            ..Outcome::default()
+        }
+    }
+
+    #[test]
+    fn counted_benchmarks_are_launched_again_with_the_counters_that_counted_them() {
+        let all = [
+            counted("b", FORMULA_LEVEL2),
+            timed("t", Planted::default()),
+            modelled("m", Planted::default()),
+        ];
+        let launches = wanted(&[target()], &all);
+        let [launch] = &launches[..] else {
+            panic!("{launches:?}")
+        };
+        assert_eq!(launch.benchmarks, Some(vec!["b".to_owned()]));
+        assert_eq!(launch.settings.source, SourceChoice::Hardware);
+        assert_eq!(launch.settings.launches, LAUNCHES);
+        let launches = wanted(&[target()], &[counted("b", "golden-cove-exact/1")]);
+        assert_eq!(launches[0].settings.counters, Counters::Exact);
+        assert!(wanted(&[target()], &all[1..]).is_empty());
+        let mut threads = counted("b", FORMULA_LEVEL2);
+        threads.provenance_mut().threads = CountedThreads::All;
+        assert!(wanted(&[target()], &[threads]).is_empty());
+    }
+
+    #[test]
+    fn functions_go_to_their_benchmark_and_time_has_none() {
+        let mut both = [counted("b", FORMULA_LEVEL2), timed("t", Planted::default())];
+        let notes = join(&mut both, &mut outcome(vec![hit(LEAST_HITS)]));
+        assert_eq!(notes, [""; 0]);
+        assert_eq!(both[0].functions.as_ref().unwrap().largest.len(), 1);
+        assert_eq!(both[1].functions, None);
+    }
+
+    #[test]
+    fn a_benchmark_without_functions_has_a_reason() {
+        let note = |benchmark: Benchmark, mut hit: Outcome| {
+            let mut benchmarks = [benchmark];
+            let notes = join(&mut benchmarks, &mut hit);
+            assert_eq!(benchmarks[0].functions, None);
+            notes.concat()
+        };
+        let few = note(counted("b", FORMULA_LEVEL2), outcome(vec![hit(99)]));
+        assert!(few.contains("99 hits are too few, it needs 100"), "{few}");
+        let other = note(
+            counted("b", "golden-cove-exact/1"),
+            outcome(vec![hit(5000)]),
+        );
+        assert!(other.contains("recorded no hits"), "{other}");
+        let mut threads = counted("b", FORMULA_LEVEL2);
+        threads.provenance_mut().threads = CountedThreads::All;
+        let threads = note(threads, Outcome::default());
+        assert!(threads.contains("other threads do its work"), "{threads}");
+        let mut failed = Outcome::default();
+        failed.failures.push(TargetFailure {
+            target: target().to_string(),
+            launch: 1,
+            error: LaunchError::NotConnected,
+            output: "a line\nerror: the page budget is used up\n".to_owned(),
+        });
+        let failed = note(counted("b", FORMULA_LEVEL2), failed);
+        assert!(
+            failed.ends_with("unknown: the page budget is used up"),
+            "{failed}"
+        );
+        let mut lost = Outcome::default();
+        lost.collected.errors.push(BenchmarkError::NothingUsable {
+            id: counted("b", "").id,
+            least: 2,
+            doubts: "flags: not-counting".to_owned(),
+        });
+        let lost = note(counted("b", FORMULA_LEVEL2), lost);
+        assert!(lost.contains("not-counting"), "{lost}");
+    }
+}

@@ -1,0 +1,200 @@
+//! What the kernel writes into the buffer of an event that interrupts: perf_event.h,
+//! `perf_event_type`.
+//!
+//! Any bytes can be parsed: what is not a record that this module knows is reported as such.
+
+use perf_event_open_sys::bindings::{
+    PERF_RECORD_LOST, PERF_RECORD_SAMPLE, PERF_RECORD_THROTTLE, PERF_SAMPLE_IP, PERF_SAMPLE_READ,
+};
+
+use super::super::inherited_group::MOST_EVENTS;
+
+/// What a hit tells: where it is, and the counts of its group. It needs neither thread nor time,
+/// because the group counts one thread, in windows alone.
+pub(in super::super) const CONTENT: u64 = (PERF_SAMPLE_IP | PERF_SAMPLE_READ) as u64;
+
+/// Kind and flags, and the size.
+const HEADER_BYTES: usize = 8;
+
+/// The counts of a group, its leader's first.
+pub(super) type GroupCounts = [u64; MOST_EVENTS];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Record {
+    Hit {
+        address: u64,
+        counts: GroupCounts,
+    },
+    /// There was no room for this many hits.
+    Lost(u64),
+    /// The kernel pauses because there are too many.
+    Throttled,
+    /// Nothing that matters.
+    Other,
+    /// Not a record of the right shape.
+    Unreadable,
+}
+
+/// The records of a buffer.
+pub(super) struct Records<'a> {
+    bytes: &'a [u8],
+    /// The number of events in the group.
+    events: usize,
+}
+
+/// Returns the size of a hit's record.
+pub(super) const fn hit_bytes(events: usize) -> usize {
+    // The address, then the number of events and the two times before the counts.
+    HEADER_BYTES + 8 * (1 + 3 + events)
+}
+
+impl<'a> Records<'a> {
+    pub fn new(bytes: &'a [u8], events: usize) -> Records<'a> {
+        Records { bytes, events }
+    }
+
+    fn parse(&self, kind: u32, body: &[u8]) -> Record {
+        let word = |at: usize| {
+            let bytes = body.get(8 * at..)?.first_chunk()?;
+            Some(u64::from_ne_bytes(*bytes))
+        };
+        let hit = || {
+            let mut counts = [0; MOST_EVENTS];
+            for (index, count) in counts.iter_mut().take(self.events).enumerate() {
+                *count = word(4 + index)?;
+            }
+            let is_of_the_group = word(1)? == self.events as u64 && self.events <= MOST_EVENTS;
+            let address = word(0)?;
+            is_of_the_group.then_some(Record::Hit { address, counts })
+        };
+        match kind {
+            PERF_RECORD_SAMPLE => hit().unwrap_or(Record::Unreadable),
+            PERF_RECORD_LOST => word(1).map_or(Record::Unreadable, Record::Lost),
+            PERF_RECORD_THROTTLE => Record::Throttled,
+            _ => Record::Other,
+        }
+    }
+}
+
+impl Iterator for Records<'_> {
+    type Item = Record;
+
+    fn next(&mut self) -> Option<Record> {
+        if self.bytes.is_empty() {
+            return None;
+        }
+        let bytes = std::mem::take(&mut self.bytes);
+        let Some(&[a, b, c, d, _, _, size, more]) = bytes.first_chunk::<HEADER_BYTES>() else {
+            return Some(Record::Unreadable);
+        };
+        let size = usize::from(u16::from_ne_bytes([size, more]));
+        // Without a size that makes sense, nobody knows where the next record begins.
+        let Some((record, rest)) = bytes.split_at_checked(size) else {
+            return Some(Record::Unreadable);
+        };
+        let Some(body) = record.get(HEADER_BYTES..) else {
+            return Some(Record::Unreadable);
+        };
+        self.bytes = rest;
+        Some(self.parse(u32::from_ne_bytes([a, b, c, d]), body))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(kind: u32, body: &[u64]) -> Vec<u8> {
+        let size = (HEADER_BYTES + 8 * body.len()) as u16;
+        let header = [&kind.to_ne_bytes()[..], &[2, 0], &size.to_ne_bytes()].concat();
+        let words = body.iter().flat_map(|word| word.to_ne_bytes());
+        header.into_iter().chain(words).collect()
+    }
+
+    fn all(bytes: &[u8]) -> Vec<Record> {
+        Records::new(bytes, 2).collect()
+    }
+
+    fn hit() -> Vec<u8> {
+        record(PERF_RECORD_SAMPLE, &[0xabc, 2, 10, 10, 600, 100])
+    }
+
+    #[test]
+    fn records_are_read_one_after_the_other() {
+        const UNTHROTTLE: u32 = 6;
+        let bytes = [
+            hit(),
+            record(PERF_RECORD_LOST, &[77, 5]),
+            record(PERF_RECORD_THROTTLE, &[1, 2, 3]),
+            record(UNTHROTTLE, &[1, 2, 3]),
+        ]
+        .concat();
+        assert_eq!(hit().len(), hit_bytes(2));
+        let mut counts = [0; MOST_EVENTS];
+        counts[..2].copy_from_slice(&[600, 100]);
+        let address = 0xabc;
+        assert_eq!(
+            all(&bytes),
+            [
+                Record::Hit { address, counts },
+                Record::Lost(5),
+                Record::Throttled,
+                Record::Other
+            ]
+        );
+    }
+
+    #[test]
+    fn other_shapes_are_unreadable_and_what_follows_is_read() {
+        let of_another_group = record(PERF_RECORD_SAMPLE, &[0xabc, 3, 10, 10, 1, 2, 3]);
+        let too_short = record(PERF_RECORD_SAMPLE, &[0xabc, 2, 10, 10, 600]);
+        let lost_without_number = record(PERF_RECORD_LOST, &[77]);
+        for wrong in [of_another_group, too_short, lost_without_number] {
+            let found = all(&[wrong, hit()].concat());
+            assert_eq!(found[0], Record::Unreadable);
+            assert!(matches!(found[1], Record::Hit { .. }));
+        }
+    }
+
+    #[test]
+    fn a_size_that_cannot_be_ends_the_reading() {
+        for size in [0_u16, 7, 200, u16::MAX] {
+            let mut bytes = [hit(), hit()].concat();
+            bytes[6..8].copy_from_slice(&size.to_ne_bytes());
+            assert_eq!(all(&bytes), [Record::Unreadable], "{size}");
+        }
+        // The header alone is a record without content, and out of step.
+        let mut bytes = [hit(), hit()].concat();
+        bytes[6..8].copy_from_slice(&8_u16.to_ne_bytes());
+        assert_eq!(all(&bytes)[0], Record::Unreadable);
+    }
+
+    #[test]
+    fn cut_off_anywhere_the_last_record_is_unreadable() {
+        let bytes = [hit(), hit()].concat();
+        for length in 1..bytes.len() {
+            let last = *all(&bytes[..length]).last().unwrap();
+            let is_whole = length % hit().len() == 0;
+            assert_eq!(last != Record::Unreadable, is_whole, "{length}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_can_be_read(bytes: Vec<u8>, events in 0..100_usize) {
+            let records = Records::new(&bytes, events).count();
+            assert!(records <= bytes.len());
+        }
+
+        #[test]
+        fn any_change_of_bytes_can_be_read(
+            changes in proptest::collection::vec((0..168_usize, proptest::num::u8::ANY), 0..9),
+        ) {
+            let mut bytes = [hit(), hit(), hit()].concat();
+            for (at, byte) in changes {
+                bytes[at] = byte;
+            }
+            assert!(all(&bytes).len() <= bytes.len());
+        }
+    }
+}

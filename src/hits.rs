@@ -1,0 +1,62 @@
+//! Where in the code slots went, as the hardware's interrupts tell it.
+//!
+//! A *hit* is an interrupt of the counter of cycles. It tells the address that the CPU had reached,
+//! and the counts so far; what was counted since the previous hit goes to that address. Like
+//! [`code`](crate::code), this module knows files and offsets, and the program knows their names.
+
+#[cfg(feature = "run")]
+use serde::{Deserialize, Serialize};
+
+use crate::category::PerCategory;
+
+/// Cycles between two hits. A prime number, so that hits do not keep step with a loop.
+pub const DEFAULT_PERIOD_CYCLES: u64 = 20_011;
+
+/// Where in the code the slots of a benchmark's samples went, in one launch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CodeHits {
+    /// The modules, as in [`CodeSlots::modules`](crate::code::CodeSlots::modules).
+    pub modules: Vec<String>,
+    /// The addresses that were hit, in ascending order.
+    pub places: Vec<HitPlace>,
+    /// How they were found.
+    pub sampled: Sampled,
+}
+
+/// An address that was hit, and what the counters counted up to its hits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HitPlace {
+    /// Index of the module it was loaded from.
+    pub module: u32,
+    /// Its offset in the module's file, or the address if the module is not a file.
+    pub offset: u64,
+    /// Retired instructions; 0 if they are not counted.
+    pub instructions: u64,
+    /// Slots, without those that the other hardware thread used.
+    pub slots: u64,
+    /// Slots by category, not clamped.
+    pub level1_slots: PerCategory<f64>,
+    /// The slots of each category's [measured part](crate::category::Category::measured_part); 0 if
+    /// these are not counted.
+    pub level2_slots: PerCategory<f64>,
+}
+
+/// How often code was hit, and what disturbed that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "run", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "run", serde(deny_unknown_fields))]
+pub struct Sampled {
+    /// Cycles between two hits at the end. More than at the beginning if the kernel could not take
+    /// as many.
+    pub period_cycles: u64,
+    /// Hits in the samples that count.
+    pub hits: u64,
+    /// The number of hits with equal slots that tell as much about shares.
+    pub effective_hits: u64,
+    /// Hits for which the kernel's buffer had no room. Samples with such are left out.
+    pub lost: u64,
+    /// How often the kernel paused, because there were too many interrupts. Samples with pauses are
+    /// left out.
+    pub throttled: u64,
+}
