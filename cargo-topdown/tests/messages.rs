@@ -23,7 +23,8 @@ impl Repository {
             "[package]\nname = \"p\"\nedition = \"2024\"\n",
         );
         repository.write("src/lib.rs", "");
-        repository.write(".gitignore", "target\nCargo.lock\n");
+        // What is stored names this machine; the messages name the hash of the commit.
+        repository.write(".gitignore", "target\nCargo.lock\nbaselines\n");
         let run = Run {
             machine: Machine::of_this_machine(),
             ..read_run(Path::new(GOLDEN)).unwrap()
