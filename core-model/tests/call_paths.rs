@@ -220,8 +220,124 @@ fn tail(n: u64) -> u64 {
     result
 }
 
-const FUNCTIONS: [Function; 11] = [
-    leaf, twice, fibonacci, even, odd, panics, catches, pointed, leaves, jumps, tail,
+trait Shape {
+    fn area(&self, n: u64) -> u64;
+}
+
+struct Square;
+struct Pair(Box<dyn Shape>, Box<dyn Fn(u64) -> u64>);
+
+impl Shape for Square {
+    fn area(&self, n: u64) -> u64 {
+        // The sum keeps the compiler from a jump to the function.
+        twice(n) + 1
+    }
+}
+
+impl Shape for Pair {
+    fn area(&self, n: u64) -> u64 {
+        self.0.area(n) + self.1(n)
+    }
+}
+
+/// Through tables of methods and boxed closures.
+#[inline(never)]
+fn dynamic(n: u64) -> u64 {
+    enter(dynamic);
+    let added = black_box(n);
+    let mut shape: Box<dyn Shape> = Box::new(Square);
+    for _ in 0..n {
+        shape = Box::new(Pair(shape, Box::new(move |k| leaf(k + added) + 1)));
+    }
+    let result = black_box(shape).area(n);
+    leave();
+    result
+}
+
+/// Calls a function when it is dropped, perhaps while the stack unwinds.
+struct Guard(usize);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        leave_to(self.0);
+        black_box(twice(1));
+    }
+}
+
+#[inline(never)]
+fn guarded(n: u64) -> u64 {
+    enter(guarded);
+    let _guard = Guard(depth());
+    let result = match n {
+        0 => panics(2),
+        _ => guarded(n - 1) + leaf(n),
+    };
+    leave_to(_guard.0);
+    drop(_guard);
+    leave();
+    result
+}
+
+/// A panic that is caught half-way and goes on.
+#[inline(never)]
+fn rethrows(n: u64) -> u64 {
+    enter(rethrows);
+    let before = depth();
+    let thrown = catch_unwind(|| guarded(n)).unwrap_err();
+    leave_to(before);
+    leaf(n);
+    let caught = catch_unwind(AssertUnwindSafe(|| resume_unwind(thrown)));
+    leave_to(before);
+    let result = twice(n) + u64::from(caught.is_err());
+    leave();
+    result
+}
+
+/// Code of the standard library calls back.
+#[inline(never)]
+fn sorted(n: u64) -> u64 {
+    enter(sorted);
+    let mut numbers: Vec<u64> = (0..10 * n).map(|k| k * 7919 % 101).collect();
+    numbers.sort_by(|a, b| leaf(*a).cmp(&leaf(*b)));
+    let result = numbers[3] + numbers.iter().map(|k| twice(*k)).sum::<u64>();
+    leave();
+    result
+}
+
+/// Another thread calls the same functions.
+#[inline(never)]
+fn beside(n: u64) -> u64 {
+    enter(beside);
+    let ends = std::sync::atomic::AtomicBool::new(false);
+    let order = std::sync::atomic::Ordering::Relaxed;
+    let result = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ends.load(order) {
+                black_box(fibonacci(5));
+            }
+        });
+        let result = fibonacci(n) + twice(n);
+        ends.store(true, order);
+        result
+    });
+    leave();
+    result
+}
+
+#[inline(never)]
+fn deep(n: u64) -> u64 {
+    enter(deep);
+    let result = match n {
+        0 => twice(n),
+        _ => deep(n - 1) + 1,
+    };
+    leave();
+    result
+}
+
+const FUNCTIONS: [Function; 17] = [
+    leaf, twice, fibonacci, even, odd, panics, catches, pointed, leaves, jumps, tail, dynamic,
+    guarded, rethrows, sorted, beside, deep,
 ];
 
 /// Returns a core that follows calls.
@@ -264,6 +380,11 @@ fn paths_are_those_of_the_programs_own_stack_and_have_all_slots() {
         (pointed, 5),
         (jumps, 4),
         (tail, 2),
+        (dynamic, 4),
+        (rethrows, 3),
+        (sorted, 4),
+        (beside, 6),
+        (deep, 1000),
     ] {
         let Ok(mut tracer) = Tracer::new(Config::default(), model()) else {
             skip(Need::Model, "code cannot be traced on this machine");
@@ -288,6 +409,39 @@ fn paths_are_those_of_the_programs_own_stack_and_have_all_slots() {
             }
             assert_eq!(slots, model.counts().slots);
         }
+    }
+}
+
+/// The calls beyond the room for open ones are counted with their callers, and their returns do not
+/// confuse what follows.
+#[test]
+fn recursion_beyond_the_bound_is_counted_with_its_callers() {
+    const DEEPER: u64 = 70_000;
+    let work = || {
+        let mut tracer = Tracer::new(Config::default(), model()).ok()?;
+        tracer.consumer_mut().begin_window();
+        TRUTH.take();
+        let (_, end) = tracer.trace(|| black_box(deep)(DEEPER) + black_box(tail)(2));
+        end.unwrap();
+        let model = tracer.consumer_mut();
+        model.drain();
+        let slots: u64 = model.blocks().map(|(_, counts)| counts.slots.total()).sum();
+        assert_eq!(slots, model.counts().slots.total());
+        let [counted, truth] = [calls(model), TRUTH.take().calls];
+        let of = |function: Function| function as usize as u64;
+        assert_eq!(counted[&vec![of(deep)]], truth[&vec![of(deep)]]);
+        let of_tail = |calls: &BTreeMap<Vec<u64>, u64>| {
+            let mut calls = calls.clone();
+            calls.retain(|path, _| path[0] == of(tail));
+            calls
+        };
+        assert_eq!(of_tail(&counted), of_tail(&truth));
+        Some(())
+    };
+    let thread = std::thread::Builder::new().stack_size(256 << 20);
+    let done = thread.spawn(work).unwrap().join().unwrap();
+    if done.is_none() {
+        skip(Need::Model, "code cannot be traced on this machine");
     }
 }
 

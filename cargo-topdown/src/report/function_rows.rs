@@ -3,7 +3,7 @@
 use crate::count::count_of;
 use criterion_topdown::category::PerCategory;
 use criterion_topdown::code::CodeCounts;
-use criterion_topdown::run_file::{Functions, OtherFunctions};
+use criterion_topdown::run_file::{Function, Functions, OtherFunctions};
 
 use super::number::{percent, slots};
 use topdown_gate::function_name::FunctionKind;
@@ -11,6 +11,8 @@ use topdown_gate::statistics::share::share_margin;
 
 /// The label of criterion's loop, into which the routine is inlined.
 const CLOSURE: &str = "the benchmark's closure (inlined)";
+/// The label of the code that begins and ends windows.
+const WINDOW: &str = "cost of the window";
 
 /// Settings that add missing names.
 pub const NAMES_OF_INLINED: &str = "CARGO_PROFILE_BENCH_DEBUG=line-tables-only";
@@ -98,11 +100,22 @@ pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
             categories: counts.level1_slots.map(|part| ratio(part as f64, slots)),
         }
     };
-    let largest = functions.largest.iter();
-    let largest = largest.map(|f| row(label_of(&f.name, &f.module), &f.counts));
+    // Several functions begin and end a window, which is one cost to a reader.
+    let is_window = |f: &&Function| label_of(&f.name, &f.module) == WINDOW;
+    let (windows, own): (Vec<&Function>, Vec<_>) = functions.largest.iter().partition(is_window);
+    let own = own.iter();
+    let mut rows: Vec<FunctionRow> = own
+        .map(|f| row(label_of(&f.name, &f.module), &f.counts))
+        .collect();
+    if !windows.is_empty() {
+        let mut counts = CodeCounts::default();
+        windows.iter().for_each(|window| counts += window.counts);
+        rows.push(row(WINDOW.to_owned(), &counts));
+        rows.sort_by(|a, b| b.slots.total_cmp(&a.slots));
+    }
     let others = functions.others.iter();
-    let others = others.map(|others| row(label_of_others(others), &others.counts));
-    largest.chain(others).collect()
+    rows.extend(others.map(|others| row(label_of_others(others), &others.counts)));
+    rows
 }
 
 /// Returns the name of a function, and its module unless that is the bench executable.
@@ -110,7 +123,7 @@ pub fn label_of(name: &Option<String>, module: &Option<String>) -> String {
     match (name, module) {
         (Some(name), None) => match FunctionKind::new(name) {
             FunctionKind::Loop => CLOSURE.to_owned(),
-            FunctionKind::Window => format!("{name} (the window's own)"),
+            FunctionKind::Window => WINDOW.to_owned(),
             FunctionKind::Measured => name.clone(),
         },
         (Some(name), Some(module)) => format!("{name} ({module})"),
@@ -131,6 +144,30 @@ mod tests {
     use topdown_gate::scenario::with_some_functions;
 
     #[test]
+    fn what_begins_and_ends_windows_is_one_row() {
+        let window = |name: &str, retiring| Function {
+            name: Some(name.to_owned()),
+            module: None,
+            counts: CodeCounts::from([1, retiring, 0, 0, 0, 0, 0, 0, 0]),
+        };
+        let mut functions = with_some_functions("parse").functions.unwrap();
+        let before = functions.total().slots();
+        functions.largest.push(window("topdown_tracer::end", 3));
+        functions.largest.push(window(
+            "<criterion_topdown::counter::model::Model as criterion_topdown::counter::Source>::start",
+            4,
+        ));
+        let rows = rows_of(&functions);
+        let windows: Vec<&FunctionRow> = rows.iter().filter(|row| row.label == WINDOW).collect();
+        assert_eq!(windows.len(), 1);
+        let iterations = functions.iterations as f64;
+        assert_eq!(windows[0].slots, 7.0 / iterations);
+        let sum: f64 = rows.iter().map(|row| row.slots * iterations).sum();
+        assert!((sum - (before + 7) as f64).abs() < 1e-6, "{sum}");
+        assert!(rows.iter().all(|row| !row.label.contains("topdown")));
+    }
+
+    #[test]
     fn shares_are_of_the_benchmark_and_categories_of_the_function() {
         let benchmark = with_some_functions("parse");
         let rows = rows_of(&benchmark.functions.unwrap());
@@ -146,10 +183,7 @@ mod tests {
     fn the_loop_of_criterion_is_the_closure_and_windows_are_told_apart() {
         let label = |name: &str| label_of(&Some(name.to_owned()), &None);
         assert_eq!(label("criterion::bencher::Bencher<M>::iter"), CLOSURE);
-        assert_eq!(
-            label("topdown_tracer::end"),
-            "topdown_tracer::end (the window's own)"
-        );
+        assert_eq!(label("topdown_tracer::end"), "cost of the window");
     }
 
     #[test]
