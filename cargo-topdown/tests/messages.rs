@@ -86,10 +86,13 @@ impl Repository {
     }
 }
 
+fn at_both_widths(commands: &[&[&str]]) -> String {
+    in_repository(&Repository::new(), commands)
+}
+
 /// Each message at both widths. None has to be broken again by the terminal, unless a word is
 /// longer than a line.
-fn at_both_widths(commands: &[&[&str]]) -> String {
-    let repository = Repository::new();
+fn in_repository(repository: &Repository, commands: &[&[&str]]) -> String {
     let mut all = String::new();
     for width in WIDTHS {
         all.push_str(&format!("{}\n", "-".repeat(width)));
@@ -136,5 +139,46 @@ fn issue_17_4_what_a_run_is_about_to_do_is_said_at_once() {
         &["bench", "--save", "main"],
         &["bench", "--against", "HEAD"],
         &["exec", "-n", "1", "--source", "model", "--", "true"],
+    ]));
+}
+
+#[test]
+fn issue_17_4_misspelt_settings_get_a_suggestion() {
+    let repository = Repository::new();
+    let mut all = String::new();
+    for setting in [
+        "lanches = 3",
+        "launches = 0",
+        "source = \"modle\"",
+        "thresholds = {}",
+    ] {
+        let manifest = format!(
+            "[package]\nname = \"p\"\nedition = \"2024\"\n[package.metadata.topdown]\n{setting}\n"
+        );
+        repository.write("Cargo.toml", &manifest);
+        all += &format!("{setting}\n{}", in_repository(&repository, &[&["bench"]]));
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn issue_17_4_what_contradicts_itself_is_refused_with_what_to_do() {
+    insta::assert_snapshot!(at_both_widths(&[
+        &["bench", "--", "--save-baseline", "main"],
+        &["bench", "--", "--quick"],
+        &["bench", "--report", "pdf=x"],
+        &["bench", "--against", "no-such-commit"],
+        &["compare", "--source", "time"],
+        &["merge"],
+    ]));
+}
+
+#[test]
+fn issue_17_1_a_package_without_benches_is_told_how_to_begin() {
+    insta::assert_snapshot!(at_both_widths(&[
+        &["bench"],
+        &["bench", "--list"],
+        &["bench", "hash"],
+        &["explain", "hash"],
     ]));
 }

@@ -304,9 +304,13 @@ mod tests {
     }
 
     fn text(diagnosis: &Diagnosis) -> String {
+        text_at(diagnosis, 80)
+    }
+
+    fn text_at(diagnosis: &Diagnosis, width: usize) -> String {
         let mut out = Vec::new();
         let look = Look {
-            width: 80,
+            width,
             unicode: true,
         };
         write_text(&mut out, diagnosis, look).unwrap();
@@ -329,6 +333,17 @@ mod tests {
     #[test]
     fn a_machine_that_cannot_count() {
         insta::assert_snapshot!(text(&unable()));
+    }
+
+    /// Only commands, which are copied, may be longer than a line.
+    #[test]
+    fn issue_17_2_nothing_but_commands_is_longer_than_a_line() {
+        for (width, diagnosis) in [(60, unable()), (60, able()), (120, unable()), (120, able())] {
+            for line in text_at(&diagnosis, width).lines() {
+                let is_command = line.trim_start().starts_with("try: ") && !line.contains('`');
+                assert!(is_command || line.chars().count() <= width, "{line}");
+            }
+        }
     }
 
     #[test]

@@ -93,7 +93,7 @@ pub(super) struct Side<'a> {
     collector: Collector,
     outcome: Outcome,
     /// By target, how long its first launch took.
-    took: Vec<Option<Duration>>,
+    pub took: Vec<Option<Duration>>,
     /// The index of the first target in the list given to `Progress`.
     progress_offset: usize,
 }

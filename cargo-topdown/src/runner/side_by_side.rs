@@ -4,9 +4,10 @@
 //! share, such as a file or a port, may not: a launch that fails beside others is made again alone.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
+use std::time::Duration;
 
 use super::Outcome;
 use super::launch_error::LaunchError;
@@ -30,8 +31,23 @@ struct Queue<'a> {
     /// The target and the number of each launch, round robin.
     launches: Vec<(&'a BenchTarget, usize, u32)>,
     next: AtomicUsize,
-    /// By target, how many launches it needs; the first can show that it needs no other.
-    needed: Vec<AtomicU32>,
+    /// What is known of each target.
+    known: Vec<Known>,
+}
+
+/// What the first launch of a target shows.
+struct Known {
+    /// How many launches it needs; perhaps no other.
+    launches: AtomicU32,
+    /// How long it took, in milliseconds; 0 before it has ended.
+    took_ms: AtomicU64,
+}
+
+impl Known {
+    fn took(&self) -> Option<Duration> {
+        let took_ms = self.took_ms.load(Ordering::Relaxed);
+        (took_ms > 0).then(|| Duration::from_millis(took_ms))
+    }
 }
 
 impl<'a> Queue<'a> {
@@ -44,8 +60,11 @@ impl<'a> Queue<'a> {
         Queue {
             launches: (0..rounds(targets)).flat_map(in_round).collect(),
             next: AtomicUsize::new(0),
-            needed: (targets.iter())
-                .map(|target| AtomicU32::new(target.settings.launches))
+            known: (targets.iter())
+                .map(|target| Known {
+                    launches: AtomicU32::new(target.settings.launches),
+                    took_ms: AtomicU64::new(0),
+                })
                 .collect(),
         }
     }
@@ -59,11 +78,12 @@ impl<'a> Queue<'a> {
             let Some((target, index, launch)) = self.launches.get(number) else {
                 return;
             };
-            if *launch >= self.needed[*index].load(Ordering::Relaxed) {
+            let known = &self.known[*index];
+            if *launch >= known.launches.load(Ordering::Relaxed) {
                 continue;
             }
             say(Word::Begins(number));
-            let made = Made::by(launcher, target, None, |name| {
+            let made = Made::by(launcher, target, known.took(), |name| {
                 say(Word::Benchmark(number, name.to_owned()));
             });
             if !say(Word::Made(number, made)) {
@@ -72,9 +92,14 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Sets how many launches target number `index` needs.
-    fn needs(&self, index: usize, launches: u32) {
-        self.needed[index].store(launches, Ordering::Relaxed);
+    /// Notes what launches of target number `index` have shown.
+    fn learn(&self, index: usize, side: &Side<'_>) {
+        let known = &self.known[index];
+        let launches = side.targets[index].settings.launches;
+        known.launches.store(launches, Ordering::Relaxed);
+        let took_ms = side.took[index].map_or(0, |took| took.as_millis().max(1));
+        let took_ms = u64::try_from(took_ms).unwrap_or(u64::MAX);
+        known.took_ms.store(took_ms, Ordering::Relaxed);
     }
 
     /// Lets no further launch begin.
@@ -128,7 +153,7 @@ pub fn run_side_by_side(
                 match made.remove(&kept) {
                     Some(made) if !made.has_failed() => {
                         side.keep(*index, *launch, made, progress)?;
-                        queue.needs(*index, side.targets[*index].settings.launches);
+                        queue.learn(*index, &side);
                     }
                     Some(failed) => {
                         made.insert(kept, failed);

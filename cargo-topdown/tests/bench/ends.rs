@@ -29,14 +29,14 @@ fn wait_for<T>(mut what: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-fn is_running(process: &str) -> bool {
+pub fn is_running(process: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", process.trim())).unwrap_or_default();
     let behind_name = stat.rsplit_once(") ").map(|(_, rest)| rest);
     behind_name.is_some_and(|rest| !rest.starts_with('Z'))
 }
 
 /// Waits for the number in `file`.
-fn number_in(file: &Path) -> String {
+pub fn number_in(file: &Path) -> String {
     wait_for(|| {
         fs::read_to_string(file)
             .ok()
@@ -44,7 +44,7 @@ fn number_in(file: &Path) -> String {
     })
 }
 
-fn send(signal: &str, program: &Child) {
+pub fn send(signal: &str, program: &Child) {
     let id = program.id().to_string();
     let sent = Command::new("kill").args([signal, &id]).status();
     assert!(sent.unwrap().success());

@@ -3,9 +3,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
 use criterion_topdown::run_file::{Run, read_samples};
 
+use crate::ends::{is_running, number_in, send};
 use crate::fixture::{Fixture, Outcome};
 
 /// Two launches of each benchmark, on the model.
@@ -58,6 +60,32 @@ fn what_a_launch_leaves_behind_is_ended_with_it_and_nothing_else() {
         );
         assert!(outcome.stderr.contains(&note), "{}", outcome.stderr);
         assert!(!Path::new("/proc").join(left.trim()).exists());
+    }
+}
+
+#[test]
+fn ctrl_c_ends_all_launches() {
+    let fixture = Fixture::new();
+    let words = [
+        "bench",
+        "--package",
+        "trouble",
+        "--source",
+        "model",
+        "--jobs",
+        "2",
+    ];
+    let mut program = fixture
+        .command(&words, &[("FIXTURE_TROUBLE", "hangs on the model")])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let hanging = ["a", "b"].map(|name| number_in(&fixture.state().with_extension(name)));
+    send("-INT", &program);
+    assert_eq!(program.wait().unwrap().code(), Some(130));
+    for bench in hanging {
+        assert!(!is_running(&bench));
     }
 }
 
