@@ -298,7 +298,7 @@ fn rethrows(n: u64) -> u64 {
 fn sorted(n: u64) -> u64 {
     enter(sorted);
     let mut numbers: Vec<u64> = (0..10 * n).map(|k| k * 7919 % 101).collect();
-    numbers.sort_by(|a, b| leaf(*a).cmp(&leaf(*b)));
+    numbers.sort_by_key(|number| leaf(*number));
     let result = numbers[3] + numbers.iter().map(|k| twice(*k)).sum::<u64>();
     leave();
     result

@@ -6,6 +6,10 @@ use super::columns::Rows;
 use super::error::RunFileProblem;
 use crate::hits::{CodeHits, HitPlace, Sampled};
 
+/// A place: its module, offset, instructions and slots, its slots by category, and those of each
+/// category's measured part.
+type Row = (u32, u64, u64, u64, [f64; 4], [f64; 4]);
+
 /// [`CodeHits`], with rows of numbers for the places.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -13,9 +17,8 @@ use crate::hits::{CodeHits, HitPlace, Sampled};
 pub(super) struct HitColumns {
     /// The files that contain the code.
     modules: Vec<String>,
-    /// The module, the offset, the instructions and the slots of each place; its slots by
-    /// category, and those of each category's measured part.
-    places: Vec<(u32, u64, u64, u64, [f64; 4], [f64; 4])>,
+    /// What was hit.
+    places: Vec<Row>,
     /// How the places were found.
     sampled: Sampled,
 }

@@ -69,6 +69,7 @@ impl Recording {
             instructions: &self.instructions[parts.instructions.clone()],
             accesses: &self.accesses[parts.accesses.clone()],
             recorded_values: parts.recorded_values,
+            records_arguments: false,
         }
     }
 }
