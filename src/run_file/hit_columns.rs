@@ -6,6 +6,9 @@ use super::columns::Rows;
 use super::error::RunFileProblem;
 use crate::hits::{CodeHits, HitPlace, Sampled};
 
+/// Module, offset, instructions, slots, and two rows of categories.
+type PlaceRow = (u32, u64, u64, u64, [f64; 4], [f64; 4]);
+
 /// [`CodeHits`], with rows of numbers for the places.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -15,7 +18,7 @@ pub(super) struct HitColumns {
     modules: Vec<String>,
     /// The module, the offset, the instructions and the slots of each place; its slots by
     /// category, and those of each category's measured part.
-    places: Vec<(u32, u64, u64, u64, [f64; 4], [f64; 4])>,
+    places: Vec<PlaceRow>,
     /// How the places were found.
     sampled: Sampled,
 }
