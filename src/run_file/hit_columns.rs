@@ -6,9 +6,8 @@ use super::columns::Rows;
 use super::error::RunFileProblem;
 use crate::hits::{CodeHits, HitPlace, Sampled};
 
-/// A place: its module, offset, instructions and slots, its slots by category, and those of each
-/// category's measured part.
-type Row = (u32, u64, u64, u64, [f64; 4], [f64; 4]);
+/// Module, offset, instructions, slots, and two rows of categories.
+type PlaceRow = (u32, u64, u64, u64, [f64; 4], [f64; 4]);
 
 /// [`CodeHits`], with rows of numbers for the places.
 #[derive(Debug, Serialize, Deserialize)]
@@ -17,8 +16,9 @@ type Row = (u32, u64, u64, u64, [f64; 4], [f64; 4]);
 pub(super) struct HitColumns {
     /// The files that contain the code.
     modules: Vec<String>,
-    /// What was hit.
-    places: Vec<Row>,
+    /// The module, the offset, the instructions and the slots of each place; its slots by
+    /// category, and those of each category's measured part.
+    places: Vec<PlaceRow>,
     /// How the places were found.
     sampled: Sampled,
 }

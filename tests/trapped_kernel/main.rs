@@ -4,12 +4,14 @@
 //! Linux, so that the tests cover the code that ships. `trap` catches them, `machine` and `pages`
 //! answer, and `system` provides the files. The tests are in `opening`, `windows` and `looking`,
 //! `metrics` for the other forms of PERF_METRICS, `exact` and `groups` for plain counters,
-//! `threads` for all threads of a process, and `tree` for commands.
+//! `threads` for all threads of a process, `tree` for commands, and `hits` for launches that record
+//! where the code is.
 
 #![cfg(all(feature = "counters", target_os = "linux", target_arch = "x86_64"))]
 
 mod exact;
 mod groups;
+mod hits;
 mod looking;
 mod machine;
 mod metrics;

@@ -157,7 +157,7 @@ pub struct ReportArgs {
     #[arg(long, conflicts_with = "html")]
     pub events: bool,
 
-    /// Print the functions that the slots went to; only modelled runs have them
+    /// Print the functions that the slots went to, if the run has them
     #[arg(long, conflicts_with = "html")]
     pub functions: bool,
 

@@ -11,7 +11,7 @@ use criterion_topdown::cpu::{
 };
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, IterationSample};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, Functions, IterationSample};
 use criterion_topdown::sample::{Flags, GroupCounts};
 use thiserror::Error;
 
@@ -40,6 +40,8 @@ pub struct Explained {
     pub category: Category,
     /// In the order of the decision tree.
     pub groups: Vec<MeasuredGroup>,
+    /// The functions to which its slots went, if known.
+    pub functions: Option<Functions>,
 }
 
 /// A metric group and the values from its launch.
@@ -82,6 +84,7 @@ impl Explained {
             shares: Some(shares),
             category,
             groups: groups.collect(),
+            functions: benchmark.functions.clone(),
         })
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use criterion_topdown::hits::Sampled;
 use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, Run};
+use criterion_topdown::run_file::{Benchmark, Functions, Run};
 
 use super::bar::{CATEGORIES, bar};
 use super::function_rows::{FunctionRow, advice_for_names, rows_of};
@@ -90,6 +90,19 @@ pub fn write_function_table(out: &mut impl Write, run: &Run, look: Look) -> io::
         writeln!(out, "{DIM}{line}{DIM:#}")?;
     }
     Ok(())
+}
+
+/// Writes the table of one benchmark's functions, the largest alone.
+///
+/// # Errors
+/// Returns an error if writing to `out` fails.
+pub fn write_largest(out: &mut impl Write, functions: &Functions, look: Look) -> io::Result<()> {
+    const MOST: usize = 10;
+    let mut table = Table::new(COLUMNS).indented(2);
+    for row in rows_of(functions).iter().take(MOST) {
+        table.row(cells(row, look));
+    }
+    table.write(out, look)
 }
 
 /// Says what the kernel could not record.

@@ -8,10 +8,12 @@ use criterion_topdown::provenance::SourceKind;
 
 use super::advice::{Advice, Findings, in_words};
 use super::bar::{CATEGORIES, bar};
+use super::function_table::write_largest;
 use super::number::percent;
 use super::style::{DIM, HEADING, Look, WARNING};
 use super::table::{Cell, Column, Table};
 use super::text::wrapped;
+use crate::count::count_of;
 use crate::explained::{Explained, MeasuredGroup};
 use topdown_gate::summary::Shares;
 
@@ -57,12 +59,9 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
     }
     writeln!(out, "\n{HEADING}{}{HEADING:#}", node.name())?;
     if explained.groups.is_empty() {
-        return paragraph(
-            out,
-            "No metric group of this source explains this category.",
-            2,
-            look,
-        );
+        let text = "No metric group of this source explains this category.";
+        paragraph(out, text, 2, look)?;
+        return write_functions(out, explained, look);
     }
     let findings = Findings::new(explained);
     for node in nodes_of(explained, &findings) {
@@ -84,7 +83,19 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
         let text = format!("Ruled out: {}.", findings.ruled_out.join(", "));
         paragraph(out, &text, 2, look)?;
     }
-    Ok(())
+    write_functions(out, explained, look)
+}
+
+fn write_functions(out: &mut impl Write, explained: &Explained, look: Look) -> io::Result<()> {
+    let Some(functions) = &explained.functions else {
+        return Ok(());
+    };
+    let how = match functions.sampled {
+        Some(of) => format!(", sampled by {}", count_of(of.hits, "hit")),
+        None => String::new(),
+    };
+    writeln!(out, "\n{HEADING}functions{HEADING:#}{how}")?;
+    write_largest(out, functions, look)
 }
 
 /// Returns the nodes of the groups: first the category itself, then the others in the order of the
@@ -195,9 +206,11 @@ mod tests {
     use criterion_topdown::category::{Category, PerCategory};
     use criterion_topdown::cpu::{Counts, MetricGroup, TABLES};
     use criterion_topdown::event::Events;
+    use criterion_topdown::hits::Sampled;
     use criterion_topdown::machine::Machine;
     use criterion_topdown::provenance::Provenance;
     use criterion_topdown::run_file::BenchmarkId;
+    use topdown_gate::scenario::with_some_functions;
     use topdown_gate::summary::{Spread, Summary};
 
     /// Zen 4 and its groups with the counts of their examples; the second group could not be
@@ -276,6 +289,7 @@ mod tests {
             shares: Some(shares),
             category,
             groups,
+            functions: None,
         }
     }
 
@@ -284,6 +298,30 @@ mod tests {
         write(&mut out, explained, Look { width, unicode }).unwrap();
         let text = String::from_utf8(out).unwrap();
         anstream::adapter::strip_str(&text).to_string()
+    }
+
+    #[test]
+    fn functions_follow_the_groups_also_where_there_are_none() {
+        let functions = with_some_functions("parse").functions;
+        for groups in [true, false] {
+            let mut explained = explained(Category::BackendBound);
+            explained.functions = functions.clone();
+            if !groups {
+                explained.groups.clear();
+            }
+            let text = text(&explained, 100, true);
+            let (_, functions) = text.split_once("\nfunctions\n").unwrap();
+            assert!(functions.contains("suite::parse::number"), "{text}");
+            explained.functions.as_mut().unwrap().sampled = Some(Sampled {
+                hits: 12_345,
+                ..Sampled::default()
+            });
+            let text = self::text(&explained, 100, true);
+            assert!(
+                text.contains("functions, sampled by 12345 hits\n"),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use criterion_topdown::category::Category;
 use criterion_topdown::cpu::Node;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
-use criterion_topdown::run_file::BenchmarkId;
+use criterion_topdown::run_file::{BenchmarkId, Functions};
 use serde::Serialize;
 
 use super::advice::{Advice, Findings, Limit};
@@ -55,6 +55,9 @@ pub struct ExplainReport<'a> {
     node_advice: Vec<NodeAdvice>,
     /// What the numbers exclude as the cause: parts of the category, and causes.
     ruled_out: Vec<&'static str>,
+    /// The functions to which the slots went, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    functions: Option<&'a Functions>,
 }
 
 /// Advice about a category or a part of it.
@@ -181,6 +184,7 @@ impl<'a> ExplainReport<'a> {
                 })
                 .collect(),
             ruled_out: findings.ruled_out,
+            functions: explained.functions.as_ref(),
         }
     }
 }

@@ -294,11 +294,10 @@ impl Opened {
 /// Same as [`Hardware::open`].
 pub fn open() -> Result<Box<dyn Source>, OpenError> {
     match std::env::var(environment::HIT_PERIOD) {
-        Ok(period) if !period.is_empty() => Ok(Box::new(HittingHardware::open(
-            &SystemPaths::default(),
-            Counters::from_environment()?,
-            period.parse().unwrap_or(DEFAULT_PERIOD_CYCLES),
-        )?)),
+        Ok(period) if !period.is_empty() => {
+            let period_cycles = period.parse().unwrap_or(DEFAULT_PERIOD_CYCLES);
+            Ok(Box::new(hits::shared(period_cycles)?))
+        }
         _ => Ok(Box::new(Hardware::open()?)),
     }
 }

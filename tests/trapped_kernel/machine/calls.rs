@@ -13,6 +13,9 @@ impl Machine {
         match number {
             libc::SYS_perf_event_open => self.open(arguments),
             libc::SYS_mmap => self.map(arguments),
+            libc::SYS_ioctl if arguments[1] as u64 == PERIOD => {
+                self.set_period(descriptor, arguments[2] as *const u64)
+            }
             libc::SYS_ioctl => self.control(descriptor, arguments[1] as u64),
             libc::SYS_read => self.read(descriptor, arguments[1] as *mut u64, arguments[2]),
             libc::SYS_close => self.close(descriptor),
@@ -80,6 +83,7 @@ impl Machine {
             attributes,
             opened_by: own_thread(),
             page: None,
+            ring: None,
             count: 0,
             counted: 0,
             general: PRESET,
@@ -91,6 +95,9 @@ impl Machine {
         let [address, length, protection, flags, descriptor, offset] = arguments;
         if let Some(errno) = self.refuse_map {
             return -i64::from(errno);
+        }
+        if length > 4096 {
+            return self.map_ring(arguments);
         }
         let right = address == 0
             && length == 4096

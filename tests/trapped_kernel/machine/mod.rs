@@ -2,6 +2,7 @@
 //! CPUs, and that log every violation of their rules by the code under test.
 
 mod calls;
+mod ring;
 mod threads;
 
 use std::ffi::c_int;
@@ -10,6 +11,7 @@ use perf_event_open_sys::bindings::{perf_event_attr, perf_event_mmap_page};
 
 use crate::pages::Pages;
 use crate::trap::{EVENT_DESCRIPTORS, own_thread};
+use ring::Ring;
 use threads::ThreadGroup;
 
 pub const SLOTS: u64 = 0x0400;
@@ -23,6 +25,7 @@ const PRESET: u64 = 0x8000_0000_0001;
 const ENABLE: u64 = 0x2400;
 const DISABLE: u64 = 0x2401;
 const RESET: u64 = 0x2403;
+const PERIOD: u64 = 0x4008_2404;
 
 /// A process that is counted along with everything it starts.
 pub const COMMAND: c_int = 4242;
@@ -57,6 +60,7 @@ struct Event {
     /// The thread that may still live, and to which the event then belongs.
     opened_by: c_int,
     page: Option<usize>,
+    ring: Option<Ring>,
     count: u64,
     /// The part of the registers already included in `count` since the last switch in.
     counted: u64,
@@ -92,6 +96,8 @@ pub struct Machine {
     pub wants_exclude_guest: bool,
     pub refuse_map: Option<c_int>,
     pub refuse_control: Option<c_int>,
+    /// The largest buffer that the user's budget allows.
+    pub largest_buffer_pages: usize,
     /// What happens, once, after this many more RDPMC instructions.
     pub disturbance: Option<(u32, Disturbance)>,
     /// Whether the thread is switched out and in after every RDPMC.
@@ -140,6 +146,7 @@ impl Machine {
             wants_exclude_guest: false,
             refuse_map: None,
             refuse_control: None,
+            largest_buffer_pages: usize::MAX,
             disturbance: None,
             disturb_every_look: false,
             threads: Vec::new(),

@@ -98,6 +98,7 @@ impl Explaining<'_> {
             shares: Some(shares),
             category,
             groups,
+            functions: benchmark.functions,
         })
     }
 
@@ -134,6 +135,7 @@ impl Explaining<'_> {
             shares: None,
             category,
             groups,
+            functions: None,
         })
     }
 
@@ -147,6 +149,7 @@ impl Explaining<'_> {
         let on_the_clock = modelled::on_the_clock(targets, u32::MAX);
         let mut outcome = session.launch(&on_the_clock, session.launcher())?;
         session.add_model(targets, 1, &Fingerprints::default(), &mut outcome)?;
+        session.add_hits(targets, &mut outcome)?;
         if outcome.collected.benchmarks.is_empty() {
             problems::report(&outcome);
             return Err(session.nothing_to_keep(targets, &outcome).into());

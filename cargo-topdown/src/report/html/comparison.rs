@@ -200,6 +200,7 @@ mod tests {
     use super::super::browser;
     use super::*;
     use crate::report::examples::{compared, history, hostile, one_of_each};
+    use criterion_topdown::hits::Sampled;
     use topdown_gate::scenario::{self, Planted, benchmark, timed, with_a_grown_function};
     use topdown_gate::trend::Trend;
 
@@ -280,6 +281,22 @@ mod tests {
         });
         let mixed = page(&runs[0], &runs[1]);
         assert_eq!(mixed.matches(r#"class="interval">exact"#).count(), 1);
+    }
+
+    #[test]
+    fn changes_of_sampled_functions_have_intervals() {
+        let [before, after] = with_a_grown_function("parse").map(|mut benchmark| {
+            benchmark.functions.as_mut().unwrap().sampled = Some(Sampled {
+                effective_hits: 12_000,
+                ..Sampled::default()
+            });
+            benchmark
+        });
+        let runs = [before, after].map(|benchmark| scenario::run(vec![benchmark]));
+        let page = page(&runs[0], &runs[1]);
+        let start = page.find(r#"<table class="effects functions""#).unwrap();
+        let end = start + page[start..].find("</table>").unwrap();
+        assert!(page[start..end].contains(" ± "), "{}", &page[start..end]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::history::{History, HistoryChart};
 use super::waterfall::Waterfall;
 use super::{Bar, style_of};
 use crate::report::function_rows::label_of;
-use crate::report::number::{launches_in_words, percent_change, points, slots};
+use crate::report::number::{launches_in_words, percent, percent_change, points, slots};
 use crate::report::verdict_facts;
 use crate::report::verdict_sentence::sentence;
 use topdown_gate::metric::Metric;
@@ -91,10 +91,14 @@ impl FunctionRow {
             label: label_of(&change.name, &change.module),
             baseline: amount(change.baseline_slots),
             candidate: amount(change.candidate_slots),
-            change: percent_change(change.difference),
+            change: match change.margin {
+                Some(margin) => format!("{} ± {} %", points(change.difference), percent(margin)),
+                None => percent_change(change.difference),
+            },
             bar: DifferenceBar::new(change.difference, reach),
             // What the verdict does not count as a change is not coloured either.
             change_style: match verdict.cause {
+                _ if !change.is_certain() => "",
                 Some(_) if change.difference >= LEAST_COLOURED_FUNCTION => "worse",
                 Some(_) if change.difference <= -LEAST_COLOURED_FUNCTION => "better",
                 _ => "",

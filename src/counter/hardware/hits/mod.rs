@@ -17,6 +17,7 @@ pub(super) mod records;
 mod ring;
 
 use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
 use std::time::Instant;
 
 use super::inherited_group::{MOST_EVENTS, Shape};
@@ -24,13 +25,12 @@ use super::opener::Opener;
 use super::syscalls::{Counted, Event};
 use super::system::{CorePmu, CpuIdentity, core_pmu};
 use super::{SystemPaths, cores, self_check};
-use crate::category::Category;
 use crate::counter::{Reading, Source, empty_window_of};
 use crate::error::OpenError;
 use crate::hits::CodeHits;
 use crate::provenance::{Provenance, SourceKind};
 use crate::sample::{Flags, Sample};
-use crate::setting::Counters;
+use crate::setting::{Counters, Setting};
 use account::Account;
 use records::GroupCounts;
 use ring::Ring;
@@ -127,7 +127,9 @@ impl HittingHardware {
             account: Account::new(shape, last.counts),
             last,
         };
-        check(opener, shape, &last.counts)?;
+        // The launches before have proven that the categories are counted.
+        let slots = shape.sample(&last.counts, 0).slots.unwrap_or(0);
+        self_check::counted(opener, shape.leader(), 0, slots)?;
         // The hits of the check.
         state.ring.take();
         let mut hardware = HittingHardware {
@@ -162,17 +164,6 @@ impl HittingHardware {
             self.period_cycles.set(period_cycles);
         }
     }
-}
-
-/// Checks that the self-check's loop was counted.
-fn check(opener: &Opener<'_>, shape: Shape, counts: &GroupCounts) -> Result<(), OpenError> {
-    let sample = shape.sample(counts, 0);
-    let slots = sample.slots.unwrap_or(0);
-    self_check::counted(opener, shape.leader(), 0, slots)?;
-    let retiring = sample
-        .level1
-        .map_or(0.0, |level1| level1.slots[Category::Retiring]);
-    self_check::counted(opener, shape.leader(), 0, retiring as u64)
 }
 
 impl HitGroup {
@@ -249,6 +240,52 @@ impl State {
             flags,
             disturbed.too_many || used_bytes > data_bytes / 2,
         )
+    }
+}
+
+thread_local! {
+    static OPENED: RefCell<Weak<HittingHardware>> = const { RefCell::new(Weak::new()) };
+}
+
+/// Opens the source as the environment asks for it, or shares the one that the thread has open: a
+/// thread has one slots counter.
+///
+/// # Errors
+/// Same as [`HittingHardware::open`].
+pub(super) fn shared(period_cycles: u64) -> Result<Rc<HittingHardware>, OpenError> {
+    if let Some(opened) = OPENED.with_borrow(Weak::upgrade) {
+        return Ok(opened);
+    }
+    let paths = SystemPaths::default();
+    let counters = Counters::from_environment()?;
+    let opened = Rc::new(HittingHardware::open(&paths, counters, period_cycles)?);
+    OPENED.set(Rc::downgrade(&opened));
+    Ok(opened)
+}
+
+impl Source for Rc<HittingHardware> {
+    fn provenance(&self) -> &Provenance {
+        (**self).provenance()
+    }
+
+    fn sample_boundary(&self) {
+        (**self).sample_boundary();
+    }
+
+    fn sample_kept(&self) {
+        (**self).sample_kept();
+    }
+
+    fn take_hits(&self) -> Option<CodeHits> {
+        (**self).take_hits()
+    }
+
+    fn start(&self) -> Reading {
+        (**self).start()
+    }
+
+    fn end(&self, start: &Reading) -> Sample {
+        (**self).end(start)
     }
 }
 

@@ -1,0 +1,267 @@
+//! Launches that record where the code is: what the records say, and what becomes of those that are
+//! missing, broken or hostile.
+
+use criterion_topdown::counter::Source;
+use criterion_topdown::counter::hardware::HittingHardware;
+use criterion_topdown::error::OpenError;
+use criterion_topdown::hits::{CodeHits, HitPlace};
+use criterion_topdown::sample::Flags;
+use criterion_topdown::setting::Counters;
+use topdown_skipped::{Need, skip};
+
+use crate::exact::{SLOTS_PER_LOOK, as_skylake, skylake};
+use crate::machine::Machine;
+use crate::system::System;
+use crate::trap::{self, with};
+
+const PERIOD: u64 = 1000;
+/// Slots from one hit to the next.
+const STEP: u64 = 6 * PERIOD;
+/// Addresses without a mapping, whose places are the addresses themselves.
+const PARSE: u64 = 0x1000;
+const SORT: u64 = 0x2000;
+
+fn try_open(
+    system: &System,
+    prepare: impl FnOnce(&mut Machine),
+) -> Option<Result<HittingHardware, OpenError>> {
+    crate::stay_on_this_cpu();
+    let mut machine = Machine::new();
+    machine.slots_per_look = SLOTS_PER_LOOK;
+    prepare(&mut machine);
+    if let Err(reason) = trap::install(machine) {
+        skip(Need::Trap, reason);
+        return None;
+    }
+    let opened = HittingHardware::open(&system.paths(), Counters::Auto, PERIOD);
+    with(|machine| {
+        machine.slots_per_look = 0;
+        assert_eq!(machine.violations, [""; 0]);
+    });
+    Some(opened)
+}
+
+fn open(prepare: impl FnOnce(&mut Machine)) -> Option<HittingHardware> {
+    let opened = try_open(&System::sapphire_rapids(), prepare)?.unwrap();
+    opened.sample_boundary();
+    Some(opened)
+}
+
+/// A sample of one window, kept.
+fn sample(hardware: &HittingHardware, work: impl FnOnce(&mut Machine)) -> Flags {
+    let start = hardware.start();
+    with(work);
+    let sample = hardware.end(&start);
+    hardware.sample_kept();
+    hardware.sample_boundary();
+    with(|machine| assert_eq!(machine.violations, [""; 0]));
+    sample.flags
+}
+
+fn taken(hardware: &HittingHardware) -> CodeHits {
+    hardware.take_hits().unwrap()
+}
+
+fn slots_at(hits: &CodeHits, address: u64) -> u64 {
+    let place = hits.places.iter().find(|place| place.offset == address);
+    place.map_or(0, |place| place.slots)
+}
+
+#[test]
+fn counts_go_to_the_code_that_the_next_interrupt_hits() {
+    let Some(hardware) = open(|_| {}) else {
+        return;
+    };
+    let flags = sample(&hardware, |machine| {
+        machine.work_at(PARSE, 10 * STEP);
+        machine.mix = [0.1, 0.1, 0.7, 0.1, 0.0, 0.0, 0.5, 0.0];
+        machine.work_at(SORT, 5 * STEP / 2);
+        // The rest of a step, and half of the next, which no interrupt hits.
+        machine.work_at(PARSE, STEP);
+    });
+    assert_eq!(flags, Flags::NONE);
+    let hits = taken(&hardware);
+    assert_eq!(
+        (hits.sampled.hits, hits.sampled.period_cycles),
+        (13, PERIOD)
+    );
+    assert_eq!(hits.sampled.effective_hits, 13);
+    assert_eq!(slots_at(&hits, PARSE), 11 * STEP);
+    assert_eq!(slots_at(&hits, SORT), 2 * STEP);
+    let sort = hits
+        .places
+        .iter()
+        .find(|place| place.offset == SORT)
+        .unwrap();
+    let HitPlace {
+        level1_slots,
+        level2_slots,
+        instructions,
+        ..
+    } = sort;
+    let slots = (2 * STEP) as f64;
+    assert!((level1_slots.frontend_bound / slots - 0.7).abs() < 0.005);
+    assert!((level2_slots.frontend_bound / slots - 0.5).abs() < 0.005);
+    assert_eq!(*instructions, STEP);
+    assert_eq!(hits.modules[sort.module as usize], "");
+    // The next benchmark has none of it, not even the rest.
+    sample(&hardware, |machine| machine.work_at(SORT, STEP / 2));
+    assert_eq!(slots_at(&taken(&hardware), PARSE), 0);
+}
+
+#[test]
+fn plain_counters_say_it_too() {
+    let Some(opened) = try_open(&skylake(), as_skylake) else {
+        return;
+    };
+    let hardware = opened.unwrap();
+    assert_eq!(hardware.provenance().formula, "skylake-exact/1");
+    hardware.sample_boundary();
+    let flags = sample(&hardware, |machine| {
+        machine.work_at(PARSE, 30 * 4 * PERIOD);
+        machine.work_at(SORT, 10 * 4 * PERIOD);
+    });
+    assert_eq!(flags, Flags::NONE);
+    let hits = taken(&hardware);
+    assert_eq!(slots_at(&hits, PARSE), 120 * PERIOD);
+    assert_eq!(slots_at(&hits, SORT), 40 * PERIOD);
+    let backend = hits.places[1].level1_slots.backend_bound;
+    assert!((backend / (40 * PERIOD) as f64 - 0.3).abs() < 0.01);
+}
+
+#[test]
+fn what_runs_between_windows_and_in_warm_up_has_no_hits() {
+    let Some(hardware) = open(|_| {}) else {
+        return;
+    };
+    let start = hardware.start();
+    with(|machine| machine.work_at(SORT, 50 * STEP));
+    hardware.end(&start);
+    // criterion's measurement begins.
+    hardware.sample_boundary();
+    with(|machine| machine.work_at(SORT, 50 * STEP));
+    sample(&hardware, |machine| machine.work_at(PARSE, 50 * STEP));
+    let hits = taken(&hardware);
+    assert_eq!((hits.sampled.hits, slots_at(&hits, SORT)), (50, 0));
+}
+
+#[test]
+fn records_that_wrap_around_the_end_are_whole() {
+    let Some(hardware) = open(|machine| machine.largest_buffer_pages = 2) else {
+        return;
+    };
+    // A hit has 128 bytes; the 32 of a pause put hits out of step with the 8192 of the buffer.
+    for _ in 0..40 {
+        let flags = sample(&hardware, |machine| {
+            machine.throttle();
+            machine.work_at(PARSE, STEP);
+        });
+        assert_eq!(flags, Flags::NOT_COUNTING);
+        // The period stays as it is in this test.
+        with(|machine| machine.set_all_periods(PERIOD));
+        let flags = sample(&hardware, |machine| machine.work_at(PARSE, 20 * STEP));
+        assert_eq!(flags, Flags::NONE);
+    }
+    let hits = taken(&hardware);
+    assert_eq!((hits.sampled.hits, hits.sampled.throttled), (800, 40));
+    assert_eq!(slots_at(&hits, PARSE), 800 * STEP);
+}
+
+#[test]
+fn a_full_buffer_costs_the_sample_and_doubles_the_period() {
+    let Some(hardware) = open(|machine| machine.largest_buffer_pages = 2) else {
+        return;
+    };
+    let flags = sample(&hardware, |machine| machine.work_at(PARSE, 100 * STEP));
+    assert_eq!(flags, Flags::NOT_COUNTING);
+    for _ in 0..3 {
+        let flags = sample(&hardware, |machine| machine.work_at(PARSE, 100 * STEP));
+        assert_eq!(flags, Flags::NONE);
+    }
+    let hits = taken(&hardware);
+    // What was lost is known when there is room again, which also asks for fewer hits.
+    assert_eq!(hits.sampled.lost, 100 - 63);
+    assert_eq!(hits.sampled.period_cycles, 4 * PERIOD + 3);
+    assert_eq!(hits.sampled.hits, 50 + 25 + 25);
+}
+
+#[test]
+fn a_pause_of_the_kernel_costs_the_sample_and_doubles_the_period() {
+    let Some(hardware) = open(|_| {}) else {
+        return;
+    };
+    let flags = sample(&hardware, |machine| {
+        machine.work_at(PARSE, 10 * STEP);
+        machine.throttle();
+        machine.work(500 * STEP);
+        machine.work_at(SORT, STEP);
+    });
+    assert_eq!(flags, Flags::NOT_COUNTING);
+    sample(&hardware, |machine| machine.work_at(PARSE, 20 * STEP));
+    let hits = taken(&hardware);
+    assert_eq!((hits.sampled.throttled, slots_at(&hits, SORT)), (1, 0));
+    assert_eq!(hits.sampled.period_cycles, 2 * PERIOD + 1);
+    assert!(hits.sampled.hits < 11, "{:?}", hits.sampled);
+}
+
+#[test]
+fn bytes_that_are_no_records_cost_the_sample_and_nothing_else() {
+    let Some(hardware) = open(|_| {}) else {
+        return;
+    };
+    let garbage: [&[u8]; 5] = [
+        // A size of 0; one beyond the end; half a header; a hit without counts; random.
+        &[9, 0, 0, 0, 2, 0, 0, 0],
+        &[9, 0, 0, 0, 2, 0, 255, 255],
+        &[9, 0, 0],
+        &[9, 0, 0, 0, 2, 0, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8],
+        &[0x5a; 999],
+    ];
+    for bytes in garbage {
+        let flags = sample(&hardware, |machine| {
+            machine.work_at(SORT, 3 * STEP);
+            machine.write_garbage(bytes);
+        });
+        assert_eq!(flags, Flags::NOT_COUNTING, "{bytes:?}");
+        let flags = sample(&hardware, |machine| machine.work_at(PARSE, 10 * STEP));
+        assert_eq!(flags, Flags::NONE);
+    }
+    let hits = taken(&hardware);
+    assert_eq!((hits.sampled.hits, slots_at(&hits, SORT)), (50, 0));
+    assert_eq!(slots_at(&hits, PARSE), 50 * STEP);
+}
+
+#[test]
+fn a_kernel_that_claims_more_than_the_buffer_holds_is_not_believed() {
+    let Some(hardware) = open(|_| {}) else {
+        return;
+    };
+    let flags = sample(&hardware, Machine::move_head_too_far);
+    assert_eq!(flags, Flags::NOT_COUNTING);
+    let flags = sample(&hardware, |machine| machine.work_at(PARSE, 10 * STEP));
+    assert_eq!(flags, Flags::NONE);
+}
+
+#[test]
+fn without_room_for_any_buffer_the_budget_is_named() {
+    let none = |machine: &mut Machine| machine.largest_buffer_pages = 0;
+    let Some(opened) = try_open(&System::sapphire_rapids(), none) else {
+        return;
+    };
+    let error = opened.unwrap_err();
+    assert!(matches!(error, OpenError::PageBudget { .. }), "{error:?}");
+}
+
+#[test]
+fn a_pmu_that_something_else_takes_has_no_hits() {
+    let Some(hardware) = open(|_| {}) else {
+        return;
+    };
+    let flags = sample(&hardware, |machine| {
+        machine.work_at(PARSE, 10 * STEP);
+        machine.displace();
+        machine.work_at(SORT, 10 * STEP);
+    });
+    assert_eq!(flags, Flags::NOT_COUNTING);
+    assert_eq!(taken(&hardware).sampled.hits, 0);
+}

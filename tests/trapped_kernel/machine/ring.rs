@@ -1,0 +1,190 @@
+//! Events that interrupt: each interrupt writes a record into the event's buffer.
+
+use std::ffi::c_int;
+
+use super::{CYCLES, Machine};
+
+const SAMPLE: u32 = 9;
+const LOST: u32 = 2;
+const THROTTLE: u32 = 5;
+/// Where the positions are in the first page.
+const HEAD: usize = 1024;
+const TAIL: usize = 1032;
+const PAGE: usize = 4096;
+
+/// A mapped buffer. Not unmapped: the code under test does that.
+pub(super) struct Ring {
+    address: *mut u8,
+    data_bytes: u64,
+    /// Records for which there was no room.
+    lost: u64,
+    /// Cycles since the last interrupt.
+    cycles: u64,
+}
+
+impl Ring {
+    fn position(&self, offset: usize) -> *mut u64 {
+        // SAFETY: both positions are in the first page.
+        unsafe { self.address.add(offset).cast() }
+    }
+
+    fn used_bytes(&self) -> u64 {
+        // SAFETY: the buffer is mapped while its event is open, and this thread alone uses it.
+        unsafe { self.position(HEAD).read() - self.position(TAIL).read() }
+    }
+
+    /// Appends bytes, byte by byte around the end.
+    fn append(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            // SAFETY: as in `used_bytes`, and the place is within the data.
+            unsafe {
+                let head = self.position(HEAD).read();
+                let place = PAGE + (head % self.data_bytes) as usize;
+                self.address.add(place).write(*byte);
+                self.position(HEAD).write(head + 1);
+            }
+        }
+    }
+
+    /// Writes a record if there is room, after one that counts what was lost.
+    fn record(&mut self, kind: u32, body: &[u64]) {
+        let lost = match self.lost {
+            0 => Vec::new(),
+            lost => record(LOST, &[77, lost]),
+        };
+        let record = record(kind, body);
+        let room = self.data_bytes - self.used_bytes() - 1;
+        if ((lost.len() + record.len()) as u64) > room {
+            self.lost += 1;
+            return;
+        }
+        self.lost = 0;
+        self.append(&lost);
+        self.append(&record);
+    }
+}
+
+fn record(kind: u32, body: &[u64]) -> Vec<u8> {
+    let size = (8 + 8 * body.len()) as u16;
+    let header = [&kind.to_ne_bytes()[..], &[2, 0], &size.to_ne_bytes()].concat();
+    let words = body.iter().flat_map(|word| word.to_ne_bytes());
+    header.into_iter().chain(words).collect()
+}
+
+impl Machine {
+    /// Maps a buffer for the event that interrupts.
+    pub(super) fn map_ring(&mut self, arguments: [i64; 6]) -> i64 {
+        let [address, length, protection, flags, descriptor, offset] = arguments;
+        let size = length as usize;
+        let data_pages = (size / PAGE).saturating_sub(1);
+        let right = (address, offset) == (0, 0)
+            && protection as c_int == libc::PROT_READ | libc::PROT_WRITE
+            && flags as c_int == libc::MAP_SHARED
+            && data_pages.is_power_of_two()
+            && size % PAGE == 0;
+        let at = self.find(descriptor as c_int).filter(|_| right);
+        let Some(at) = at.filter(|at| self.period(*at) > 0) else {
+            return -i64::from(libc::EINVAL);
+        };
+        if data_pages > self.largest_buffer_pages {
+            return -i64::from(libc::EPERM);
+        }
+        // SAFETY: a new mapping of its own.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                size,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        assert_ne!(address, libc::MAP_FAILED);
+        self.events[at].ring = Some(Ring {
+            address: address.cast(),
+            data_bytes: (data_pages * PAGE) as u64,
+            lost: 0,
+            cycles: 0,
+        });
+        address as i64
+    }
+
+    fn period(&self, at: usize) -> u64 {
+        // SAFETY: every field of this union is a number.
+        unsafe { self.events[at].attributes.__bindgen_anon_1.sample_period }
+    }
+
+    pub(super) fn set_period(&mut self, descriptor: c_int, period: *const u64) -> i64 {
+        let Some(at) = self.find(descriptor).filter(|at| self.period(*at) > 0) else {
+            return -i64::from(libc::EINVAL);
+        };
+        if self.on_pmu {
+            self.violations
+                .push("changed the period of a running event".to_owned());
+        }
+        // SAFETY: the request of the code under test points to the period.
+        self.events[at].attributes.__bindgen_anon_1.sample_period = unsafe { period.read() };
+        0
+    }
+
+    /// Lets the thread run code at `address`, which interrupts record.
+    pub fn work_at(&mut self, address: u64, slots: u64) {
+        let mut left = slots;
+        while left > 0 {
+            let interrupting = (0..self.events.len()).find(|at| self.period(*at) > 0);
+            let Some(at) = interrupting.filter(|_| self.on_pmu) else {
+                return self.work(left);
+            };
+            assert_eq!(self.events[at].attributes.config, CYCLES);
+            let period = self.period(at);
+            let ring = self.events[at].ring.as_mut().expect("it is mapped");
+            let until = (period - ring.cycles % period) * self.slots_per_cycle;
+            let step = left.min(until);
+            ring.cycles += step / self.slots_per_cycle;
+            self.work(step);
+            left -= step;
+            if step == until {
+                self.update_counts();
+                let mut body = vec![address, self.events.len() as u64];
+                body.extend([self.enabled_ns, self.running_ns]);
+                body.extend(self.events.iter().map(|event| event.count));
+                // Reading the group clears the registers.
+                self.zero_topdown_registers();
+                self.ring().record(SAMPLE, &body);
+            }
+        }
+    }
+
+    fn ring(&mut self) -> &mut Ring {
+        let rings = self.events.iter_mut().find_map(|event| event.ring.as_mut());
+        rings.expect("a buffer is mapped")
+    }
+
+    /// Pauses the interrupts, as the kernel does when there are too many.
+    pub fn throttle(&mut self) {
+        self.ring().record(THROTTLE, &[1, 2, 3]);
+    }
+
+    /// Undoes changes of the period.
+    pub fn set_all_periods(&mut self, period: u64) {
+        for at in 0..self.events.len() {
+            if self.period(at) > 0 {
+                self.events[at].attributes.__bindgen_anon_1.sample_period = period;
+            }
+        }
+    }
+
+    /// Writes these bytes where a record belongs.
+    pub fn write_garbage(&mut self, bytes: &[u8]) {
+        self.ring().append(bytes);
+    }
+
+    /// Claims to have written more than the buffer holds.
+    pub fn move_head_too_far(&mut self) {
+        let ring = self.ring();
+        let head = ring.position(HEAD);
+        // SAFETY: as in `used_bytes`.
+        unsafe { head.write(head.read() + 2 * ring.data_bytes) };
+    }
+}
