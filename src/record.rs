@@ -183,7 +183,11 @@ fn known_of_all<T>(samples: &[Sample], of: fn(&Sample) -> Option<T>) -> Option<V
     if samples.is_empty() {
         return None;
     }
-    samples.iter().map(of).collect()
+    let mut column = Vec::new();
+    for sample in samples {
+        column.push(of(sample)?);
+    }
+    Some(column)
 }
 
 fn level1(json: &mut Json<'_>, levels: &[Level1]) {

@@ -8,6 +8,7 @@ use std::arch::x86_64::CpuidResult;
 
 use super::Machine;
 
+#[inline]
 fn leaf(number: u32) -> CpuidResult {
     // SAFETY: every x86_64 CPU has the instruction, and it changes only four registers. Newer
     // compilers know this and call the intrinsic safe; the oldest supported one does not.
@@ -18,6 +19,7 @@ fn leaf(number: u32) -> CpuidResult {
 }
 
 /// Fills the fields of `machine` that CPUID knows and that are still empty.
+#[inline]
 pub(super) fn complete(machine: &mut Machine) {
     let basic = leaf(0);
     let version = leaf(1);
@@ -46,6 +48,7 @@ pub(super) fn complete(machine: &mut Machine) {
 }
 
 /// Decodes CPUID.1:EAX, adding the extended fields as the SDM prescribes.
+#[inline]
 fn family_model_stepping(eax: u32) -> (u32, u32, u32) {
     let (family, model) = ((eax >> 8) & 0xf, (eax >> 4) & 0xf);
     let extended_model = ((eax >> 16) & 0xf) << 4;
@@ -67,6 +70,7 @@ fn family_model_stepping(eax: u32) -> (u32, u32, u32) {
     )
 }
 
+#[inline]
 fn text(words: &[u32]) -> String {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     String::from_utf8_lossy(&bytes)
@@ -74,6 +78,7 @@ fn text(words: &[u32]) -> String {
         .to_owned()
 }
 
+#[inline]
 fn hypervisor_name(signature: &str) -> String {
     match signature {
         "KVMKVMKVM" | "Linux KVM Hv" => "kvm",

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::Machine;
 use super::cores::{self, Measuring, parse_cpu_list};
 
+#[inline]
 pub(super) fn this_machine(measuring: Measuring<'_>) -> Machine {
     let mut machine = from_files(Path::new("/sys"), Path::new("/proc"), measuring);
     #[cfg(target_arch = "x86_64")]
@@ -17,6 +18,7 @@ pub(super) fn this_machine(measuring: Measuring<'_>) -> Machine {
 }
 
 /// Reads the machine described by sysfs and procfs mounted at these paths.
+#[inline(never)]
 pub(super) fn from_files(sys: &Path, proc: &Path, measuring: Measuring<'_>) -> Machine {
     let line = |directory: &Path, path: &str| {
         let text = fs::read_to_string(directory.join(path)).ok()?;

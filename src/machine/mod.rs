@@ -91,6 +91,7 @@ impl Machine {
     ///
     /// If it has several kinds of cores, and the calling thread may run on more than one, this is
     /// the machine of a run whose counters are opened by default.
+    #[inline]
     pub fn of_this_machine() -> Machine {
         detect::this_machine(Measuring::AsCounted)
     }

@@ -5,7 +5,6 @@
 //! for new ones. Reading takes one system call per group.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 use super::inherited_group::{InheritedGroup, MOST_EVENTS, Shape, Totals};
@@ -33,6 +32,7 @@ pub(super) struct AllThreads {
 impl AllThreads {
     /// Opens a group for each existing thread, and proves that they count. The calling thread's own
     /// group must be off the PMU.
+    #[inline(never)]
     pub fn open(opener: &Opener<'_>, shape: Shape) -> Result<AllThreads, OpenError> {
         for _ in 0..ATTEMPTS {
             let Some(groups) = disowned(|| groups_of_all(opener, shape))? else {
@@ -145,18 +145,19 @@ impl AllThreads {
 
 /// Opens a group for each thread but the calling one. Returns `None` if others started meanwhile:
 /// these may be in another's copies, or in none.
+#[inline(never)]
 fn groups_of_all(
     opener: &Opener<'_>,
     shape: Shape,
 ) -> Result<Option<Vec<InheritedGroup>>, OpenError> {
     let before = opener.paths.threads()?;
     let own = current_thread();
-    let groups = before
-        .iter()
-        .filter(|thread| **thread != own)
-        .filter_map(|thread| group_of(opener, shape, *thread).transpose())
-        .collect::<Result<Vec<InheritedGroup>, OpenError>>()?;
-    let is_all = opener.paths.threads()?.is_subset(&before);
+    let mut groups = Vec::new();
+    for thread in before.iter().filter(|thread| **thread != own) {
+        groups.extend(group_of(opener, shape, *thread)?);
+    }
+    let after = opener.paths.threads()?;
+    let is_all = after.iter().all(|thread| before.contains(thread));
     Ok(is_all.then_some(groups))
 }
 
@@ -179,13 +180,14 @@ fn group_of(
 
 impl super::SystemPaths {
     /// Returns the ids of this process's threads.
-    fn threads(&self) -> Result<BTreeSet<i32>, OpenError> {
+    #[inline(never)]
+    fn threads(&self) -> Result<Vec<i32>, OpenError> {
         let directory = self.proc.join("self/task");
         let failed = |error| OpenError::Threads {
             directory: directory.display().to_string(),
             error,
         };
-        let mut threads = BTreeSet::new();
+        let mut threads = Vec::new();
         for entry in std::fs::read_dir(&directory).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
             threads.extend(name.to_str().and_then(|name| name.parse::<i32>().ok()));

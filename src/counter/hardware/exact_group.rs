@@ -11,7 +11,6 @@ use std::time::Instant;
 
 use super::doubts;
 use super::opener::Opener;
-use super::page::Page;
 use super::readout::Readout;
 use super::self_check;
 use super::syscalls::{Event, current_cpu};
@@ -55,6 +54,12 @@ impl Plan {
             instructions_at: at(form.instructions),
             split: Some(form.split),
         }
+    }
+
+    /// Returns the events' names and codes.
+    pub fn names_and_codes(&self) -> Vec<(&'static str, u64)> {
+        let events = self.events.iter();
+        events.map(|event| (event.name, event.config)).collect()
     }
 
     fn of_group(group: &'static MetricGroup) -> Plan {
@@ -129,34 +134,27 @@ impl ExactGroup {
         ExactGroup::open_plan(opener, table, Plan::of_group(group), slots_per_cycle)
     }
 
+    #[inline(never)]
     fn open_plan(
         opener: &Opener<'_>,
         table: &CpuTable,
         plan: Plan,
         slots_per_cycle: u32,
     ) -> Result<ExactGroup, OpenError> {
-        let [first, others @ ..] = plan.events else {
-            unreachable!("a group has events")
-        };
+        let first = plan.events[0];
         let leader = opener.leader(first.name, first.config)?;
-        let members = others
-            .iter()
-            .map(|event| {
-                let member = opener.member(event.name, event.config, &leader);
-                member.map_err(|error| match error {
-                    OpenError::Rejected { place, .. } => OpenError::GroupTooLarge {
-                        place,
-                        needed: table.general_counters_for(plan.events, false).needed,
-                    },
-                    other => other,
-                })
-            })
-            .collect::<Result<Vec<Event>, OpenError>>()?;
-        let pages = std::iter::once(&leader)
-            .chain(&members)
-            .zip(plan.events)
-            .map(|(open, event)| opener.map(event.name, open))
-            .collect::<Result<Vec<Page>, OpenError>>()?;
+        let members = opener.members(&plan.names_and_codes()[1..], &leader);
+        let members = members.map_err(|error| match error {
+            OpenError::Rejected { place, .. } => OpenError::GroupTooLarge {
+                place,
+                needed: table.general_counters_for(plan.events, false).needed,
+            },
+            other => other,
+        })?;
+        let mut pages = vec![opener.map(first.name, &leader)?];
+        for (event, member) in plan.events[1..].iter().zip(&members) {
+            pages.push(opener.map(event.name, member)?);
+        }
         let mut group = ExactGroup {
             leader,
             _members: members,
@@ -191,6 +189,7 @@ impl ExactGroup {
 
     /// Checks the counters of a loop. An event that a CPU lacks, or that a hypervisor does not pass
     /// through, opens successfully and counts 0.
+    #[inline(never)]
     fn check(&self, opener: &Opener<'_>) -> Result<(), OpenError> {
         let mut start = Readout::now();
         self.prepare(&mut start);
@@ -425,15 +424,15 @@ fn off_by(level1: &Level1, slots: f64) -> f64 {
 }
 
 fn in_words(level1: &Level1) -> String {
-    let smt_contention = level1.smt_contention_slots;
-    let words: Vec<String> = level1
-        .slots
-        .iter()
-        .map(|(category, slots)| (category.name(), *slots))
-        .chain(smt_contention.map(|slots| ("SMT contention", slots)))
-        .map(|(name, slots)| format!("{name} {slots:.0}"))
-        .collect();
-    words.join(", ")
+    let mut words = String::new();
+    for (category, slots) in level1.slots.iter() {
+        let separator = if words.is_empty() { "" } else { ", " };
+        words += &format!("{separator}{} {slots:.0}", category.name());
+    }
+    if let Some(slots) = level1.smt_contention_slots {
+        words += &format!(", SMT contention {slots:.0}");
+    }
+    words
 }
 
 /// Returns an error if the NMI watchdog leaves too few counters for the group.

@@ -73,10 +73,8 @@ impl Shape {
     /// Returns names and codes, the leader's first.
     pub fn events(self) -> Vec<(&'static str, u64)> {
         match self {
-            Shape::Exact { plan, .. } => plan.events.iter().map(|e| (e.name, e.config)).collect(),
-            Shape::Metrics(shape) => std::iter::once(SLOTS)
-                .chain(shape.events_of_read())
-                .collect(),
+            Shape::Exact { plan, .. } => plan.names_and_codes(),
+            Shape::Metrics(shape) => [&[SLOTS], &shape.events_of_read()[..]].concat(),
         }
     }
 
@@ -133,7 +131,7 @@ impl Shape {
             }
             Shape::Metrics(shape) => {
                 let plain = shape.metric_events().len();
-                let members = plain + shape.plain_events().count();
+                let members = plain + shape.plain_count();
                 let (slots, members) = (counts[0], &counts[1..=members]);
                 let split = shape.split_of_read(slots, members);
                 Sample {
@@ -152,16 +150,14 @@ impl Shape {
 
 impl InheritedGroup {
     /// Opens the group for the threads that `opener` counts.
+    #[inline(never)]
     pub fn open(opener: &Opener<'_>, shape: Shape) -> Result<InheritedGroup, OpenError> {
         let events = shape.events();
         let [(name, config), others @ ..] = &events[..] else {
             unreachable!("a group has events")
         };
         let leader = opener.leader(name, *config)?;
-        let members = others
-            .iter()
-            .map(|(name, config)| opener.member(name, *config, &leader))
-            .collect::<Result<Vec<Event>, OpenError>>()?;
+        let members = opener.members(others, &leader)?;
         Ok(InheritedGroup {
             leader,
             _members: members,

@@ -70,6 +70,7 @@ impl MetricsGroup {
     /// The order matters: if the leader runs before its members join, it is preset like a plain
     /// counter, and the ratios then refer to 2^47 slots that never happened. So it is opened
     /// disabled, enabled when the group is complete, and reset once it is on the PMU.
+    #[inline(never)]
     pub fn open(
         opener: &Opener<'_>,
         shape: MetricsShape,
@@ -80,16 +81,13 @@ impl MetricsGroup {
             opener.leader(SLOTS.0, SLOTS.1)?
         };
         let retiring = opener.member(RETIRING.0, RETIRING.1, &leader)?;
-        let plain_events = shape
-            .plain_events()
-            .map(|(name, config)| opener.member(name, config, &leader))
-            .collect::<Result<Vec<Event>, OpenError>>()?;
+        let plain_events = opener.members(&shape.plain_events(), &leader)?;
         let slots = opener.map(SLOTS.0, &leader)?;
         if !slots.allows_rdpmc() {
             return Ok(None);
         }
         let mut pages = vec![slots, opener.map(RETIRING.0, &retiring)?];
-        for ((name, _), event) in shape.plain_events().zip(&plain_events) {
+        for ((name, _), event) in shape.plain_events().iter().zip(&plain_events) {
             pages.push(opener.map(name, event)?);
         }
         let shares_cores = opener.paths.smt_active() != Some(false);
@@ -118,14 +116,13 @@ impl MetricsGroup {
         Ok(Some(group))
     }
 
+    #[inline(never)]
     fn check(&self, opener: &Opener<'_>) -> Result<(), OpenError> {
-        let names = [SLOTS.0, RETIRING.0].into_iter();
-        let names = names.chain(self.shape.plain_events().map(|(name, _)| name));
-        let expected = [Some(SLOTS_INDEX), Some(METRICS_INDEX)];
-        let expected = expected.into_iter().chain(std::iter::repeat(None));
-        for ((name, page), expected) in names.zip(self.reads.pages()).zip(expected) {
+        let plain_events = self.shape.plain_events();
+        let events = [&[SLOTS, RETIRING], &plain_events[..]].concat();
+        for (at, ((name, _), page)) in events.into_iter().zip(self.reads.pages()).enumerate() {
             let index = page.index();
-            match expected {
+            match [SLOTS_INDEX, METRICS_INDEX].get(at).copied() {
                 _ if index == 0 => return Err(opener.never_scheduled(SLOTS.0)),
                 Some(expected) if index != expected => {
                     return Err(OpenError::WrongCounter {
@@ -155,11 +152,7 @@ impl MetricsGroup {
         };
         self_check::counted(opener, SLOTS.0, before, after.slots)?;
         self_check::adds_up(opener, after)?;
-        for ((name, _), at) in self
-            .shape
-            .plain_events()
-            .zip(INSTRUCTIONS_AT..CORRECTION_AT)
-        {
+        for ((name, _), at) in plain_events.into_iter().zip(INSTRUCTIONS_AT..CORRECTION_AT) {
             let advance = self.reads.advance(at, &start, &end).max(0) as u64;
             let least = match at {
                 CYCLES_AT => 1,

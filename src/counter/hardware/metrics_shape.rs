@@ -2,7 +2,7 @@
 //! the same for RDPMC and read().
 
 use crate::category::PerCategory;
-use crate::cpu::{Counts, FORMULA_LEVEL1, FORMULA_LEVEL2, MetricsCorrection, Split};
+use crate::cpu::{Counts, Event, FORMULA_LEVEL1, FORMULA_LEVEL2, MetricsCorrection, Split};
 use crate::sample::Level1;
 
 /// Event codes: Linux, arch/x86/include/asm/perf_event.h.
@@ -37,13 +37,21 @@ pub(super) struct MetricsShape {
 
 impl MetricsShape {
     /// Returns the plain events of the group: instructions, cycles, and those of the correction.
-    pub fn plain_events(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let correction = self
-            .correction
-            .map_or(&[][..], |correction| correction.events);
-        [INSTRUCTIONS, CYCLES]
-            .into_iter()
-            .chain(correction.iter().map(|event| (event.name, event.config)))
+    pub fn plain_events(&self) -> Vec<(&'static str, u64)> {
+        let mut events = vec![INSTRUCTIONS, CYCLES];
+        for event in self.correction_events() {
+            events.push((event.name, event.config));
+        }
+        events
+    }
+
+    /// Returns their number.
+    pub fn plain_count(&self) -> usize {
+        2 + self.correction_events().len()
+    }
+
+    fn correction_events(&self) -> &'static [Event] {
+        self.correction.map_or(&[], |correction| correction.events)
     }
 
     /// Returns the metric events that this CPU has.
@@ -56,11 +64,8 @@ impl MetricsShape {
     }
 
     /// Returns all events except slots, for a group that is read with read().
-    pub fn events_of_read(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.metric_events()
-            .iter()
-            .copied()
-            .chain(self.plain_events())
+    pub fn events_of_read(&self) -> Vec<(&'static str, u64)> {
+        [self.metric_events(), &self.plain_events()].concat()
     }
 
     /// Returns the categories of a read() result, with one count for each of

@@ -311,6 +311,7 @@ struct Group {
 }
 
 /// Returns the groups that count the categories, best first, with their formulas.
+#[inline(never)]
 fn shapes(
     cpu: &CpuIdentity,
     pmu: &CorePmu,
@@ -386,6 +387,7 @@ fn open_metrics(
 
 /// Returns the table of the cores counted by the PMU of this name: the one given by the user, if
 /// any.
+#[inline(never)]
 fn table_of(cpu: &CpuIdentity, pmu: &str) -> Result<&'static CpuTable, OpenError> {
     match given_core::given_core(cpu, pmu)? {
         Some(table) => Ok(table),
@@ -440,6 +442,7 @@ fn slots_per_cycle(cpu: &CpuIdentity, pmu: &CorePmu, table: &CpuTable) -> Result
 }
 
 /// Opens a metric group in place of the categories.
+#[inline(never)]
 fn open_group(
     opener: &Opener<'_>,
     cpu: &CpuIdentity,
@@ -468,10 +471,17 @@ fn open_group(
 }
 
 fn names_of_groups(table: &CpuTable) -> String {
-    let names: Vec<&str> = table.groups.iter().map(|group| group.name).collect();
-    names.join(", ")
+    let mut names = String::new();
+    for group in table.groups {
+        if !names.is_empty() {
+            names += ", ";
+        }
+        names += group.name;
+    }
+    names
 }
 
+#[inline(never)]
 fn open_exact(opener: &Opener<'_>, cpu: &CpuIdentity, pmu: &CorePmu) -> Result<Group, OpenError> {
     let table = supported_table(cpu, pmu)?;
     let slots_per_cycle = slots_per_cycle(cpu, pmu, table)?;
@@ -563,12 +573,13 @@ impl Engine {
         match self {
             Engine::Rdpmc(group) => {
                 let shape = group.shape();
-                let others = std::iter::once(metrics_shape::RETIRING).chain(shape.plain_events());
-                (group.leader(), slots_and(others.collect()))
+                let mut others = shape.plain_events();
+                others.insert(0, metrics_shape::RETIRING);
+                (group.leader(), slots_and(others))
             }
             Engine::Read(group) => {
                 let shape = group.shape();
-                (group.leader(), slots_and(shape.events_of_read().collect()))
+                (group.leader(), slots_and(shape.events_of_read()))
             }
             Engine::Exact(group) => {
                 let events = group.plan().events.iter();

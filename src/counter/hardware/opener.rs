@@ -69,6 +69,19 @@ impl Opener<'_> {
         opened.map_err(|error| self.refusal(name, error))
     }
 
+    /// Opens members, in this order.
+    pub fn members(
+        &self,
+        events: &[(&'static str, u64)],
+        leader: &Event,
+    ) -> Result<Vec<Event>, OpenError> {
+        let mut members = Vec::new();
+        for &(name, config) in events {
+            members.push(self.member(name, config, leader)?);
+        }
+        Ok(members)
+    }
+
     pub fn map(&self, name: &'static str, event: &Event) -> Result<Page, OpenError> {
         Page::map(event.descriptor()).map_err(|error| self.unmappable(name, error))
     }

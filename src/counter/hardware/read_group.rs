@@ -41,12 +41,10 @@ pub(super) struct ReadGroup {
 
 impl ReadGroup {
     /// Opens the group and proves that it counts.
+    #[inline(never)]
     pub fn open(opener: &Opener<'_>, shape: MetricsShape) -> Result<ReadGroup, OpenError> {
         let leader = opener.leader(SLOTS.0, SLOTS.1)?;
-        let members = shape
-            .events_of_read()
-            .map(|(name, config)| opener.member(name, config, &leader))
-            .collect::<Result<Vec<Event>, OpenError>>()?;
+        let members = opener.members(&shape.events_of_read(), &leader)?;
         let group = ReadGroup {
             page: opener.map(SLOTS.0, &leader)?,
             leader,

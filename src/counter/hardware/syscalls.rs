@@ -191,14 +191,18 @@ impl Event {
 pub(crate) fn disowned<T: Send>(open: impl FnOnce() -> T + Send) -> T {
     let mut open = Some(open);
     let mut opened = None;
+    on_another_thread(&mut || opened = open.take().map(|open| open()));
+    // If there can be no other thread, this one opens them.
+    opened.unwrap_or_else(|| open.expect("it has not run")())
+}
+
+/// Runs `work` to its end on a thread of its own, if there can be one.
+fn on_another_thread(work: &mut (dyn FnMut() + Send)) {
     std::thread::scope(|scope| {
-        let (open, opened) = (&mut open, &mut opened);
-        // If there can be no other thread, this one opens them below.
         let _ = std::thread::Builder::new()
             .name(format!("perf-{}", current_thread()))
-            .spawn_scoped(scope, || *opened = open.take().map(|open| open()));
+            .spawn_scoped(scope, work);
     });
-    opened.unwrap_or_else(|| open.expect("it has not run")())
 }
 
 /// Returns the id of the calling thread.

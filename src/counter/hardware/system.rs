@@ -63,6 +63,23 @@ fn text(path: &Path) -> Option<String> {
         .map(|text| text.trim().to_owned())
 }
 
+/// Returns the names of a directory's entries, sorted; none if it cannot be read.
+#[inline(never)]
+fn names_in(directory: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    let Ok(entries) = fs::read_dir(directory) else {
+        return names;
+    };
+    for entry in entries.flatten() {
+        if let Ok(name) = entry.file_name().into_string() {
+            // Few names, and every bench would compile a sorting algorithm.
+            let at = names.partition_point(|before| *before < name);
+            names.insert(at, name);
+        }
+    }
+    names
+}
+
 fn number<T: std::str::FromStr>(path: &Path) -> Option<T> {
     text(path)?.parse().ok()
 }
@@ -183,16 +200,11 @@ pub(super) fn core_pmus(paths: &SystemPaths) -> Vec<Pmu> {
     names.map(|name| describe(paths, name)).collect()
 }
 
+#[inline(never)]
 fn describe(paths: &SystemPaths, name: String) -> Pmu {
     let directory = paths.pmus().join(&name);
-    let mut events: Vec<String> = fs::read_dir(directory.join("events"))
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|event| !event.contains('.'))
-        .collect();
-    events.sort();
+    let mut events = names_in(&directory.join("events"));
+    events.retain(|event| !event.contains('.'));
     Pmu {
         name,
         cpus: text(&directory.join("cpus")),
@@ -241,6 +253,7 @@ fn umask_of(code: &str) -> Option<u32> {
 ///
 /// # Errors
 /// Returns why none can be used with the requested `counters`.
+#[inline(never)]
 pub(super) fn core_pmu(
     paths: &SystemPaths,
     cpu: &CpuIdentity,
@@ -288,6 +301,7 @@ pub(super) fn core_pmu(
         })
 }
 
+#[inline(never)]
 fn identify(paths: &SystemPaths, pmu: &Pmu, is_one_of_several: bool) -> Result<CorePmu, OpenError> {
     let directory = paths.pmus().join(&pmu.name);
     let bad = |file: &str, problem: String| OpenError::BadDescription {
@@ -321,6 +335,7 @@ fn identify(paths: &SystemPaths, pmu: &Pmu, is_one_of_several: bool) -> Result<C
 }
 
 /// Writes CPUs as a list such as `0-3,8`.
+#[inline(never)]
 pub(super) fn cpu_list(cpus: &[u32]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for &cpu in cpus {
@@ -329,17 +344,17 @@ pub(super) fn cpu_list(cpus: &[u32]) -> String {
             _ => ranges.push((cpu, cpu)),
         }
     }
-    let words: Vec<String> = ranges
-        .into_iter()
-        .map(|(first, last)| {
-            if first == last {
-                first.to_string()
-            } else {
-                format!("{first}-{last}")
-            }
-        })
-        .collect();
-    words.join(",")
+    let mut list = String::new();
+    for (first, last) in ranges {
+        if !list.is_empty() {
+            list.push(',');
+        }
+        list += &first.to_string();
+        if last > first {
+            list += &format!("-{last}");
+        }
+    }
+    list
 }
 
 #[cfg(test)]

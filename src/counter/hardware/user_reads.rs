@@ -39,6 +39,9 @@ const REGISTERS: usize = 2;
 
 type Counts = [Cell<u64>; MAX_COUNTERS];
 
+/// As many as any group has, so that they are of one type.
+type Counters = [Cell<Counter>; MAX_COUNTERS];
+
 /// The leader's page first. Their number is part of the type, so that reading has no loop, whose
 /// instructions would be measured.
 trait Pages: std::fmt::Debug {
@@ -61,7 +64,7 @@ trait Pages: std::fmt::Debug {
 #[derive(Debug)]
 struct Noted<const N: usize, const TOPDOWN: bool> {
     pages: [Page; N],
-    counters: [Cell<Counter>; N],
+    counters: Counters,
     /// The leader's sequence number when the counters were noted.
     lock: Cell<u32>,
 }
@@ -91,13 +94,7 @@ impl<const N: usize, const TOPDOWN: bool> Pages for Noted<N, TOPDOWN> {
     }
 
     fn note(&self, lock: u32) -> bool {
-        let mut are_all = true;
-        for (noted, page) in self.counters.iter().zip(&self.pages) {
-            match page.counter() {
-                Some(counter) => noted.set(counter),
-                None => are_all = false,
-            }
-        }
+        let are_all = note(&self.pages, &self.counters);
         self.lock.set(if are_all { lock } else { NOT_NOTED });
         are_all
     }
@@ -132,6 +129,18 @@ impl<const N: usize, const TOPDOWN: bool> Pages for Noted<N, TOPDOWN> {
     }
 }
 
+/// Notes which counter each page shows. Returns whether all show one.
+fn note(pages: &[Page], counters: &Counters) -> bool {
+    let mut are_all = true;
+    for (noted, page) in counters.iter().zip(pages) {
+        match page.counter() {
+            Some(counter) => noted.set(counter),
+            None => are_all = false,
+        }
+    }
+    are_all
+}
+
 /// # Panics
 /// Panics if there are more pages than counters.
 fn boxed<const TOPDOWN: bool>(pages: Vec<Page>) -> Box<dyn Pages> {
@@ -140,7 +149,7 @@ fn boxed<const TOPDOWN: bool>(pages: Vec<Page>) -> Box<dyn Pages> {
             match pages.len() {
                 $($number => Box::new(Noted::<$number, TOPDOWN> {
                     pages: pages.try_into().expect("their number"),
-                    counters: std::array::from_fn(|_| Cell::new(Counter::UNKNOWN)),
+                    counters: [const { Cell::new(Counter::UNKNOWN) }; MAX_COUNTERS],
                     lock: Cell::new(NOT_NOTED),
                 }),)*
                 other => unreachable!("a group of {other} events"),

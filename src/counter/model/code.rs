@@ -119,6 +119,7 @@ impl CodeAccount {
     }
 
     /// Ends the benchmark and returns its kept samples, if all fitted.
+    #[inline(never)]
     pub(super) fn take(&mut self, model: &Model, executed: &mut Executed) -> Option<CodeSlots> {
         let is_whole = !self.is_full && !self.ends.is_empty();
         if self.first_has_gap || self.ends.len() < FINGERPRINT_SAMPLES {
@@ -134,6 +135,7 @@ impl CodeAccount {
         code
     }
 
+    #[inline(never)]
     fn code_slots(&self, model: &Model, executed: &mut Executed) -> CodeSlots {
         let room = self.before.capacity();
         let mut blocks = BlockTable {
