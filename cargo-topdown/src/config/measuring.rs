@@ -147,13 +147,8 @@ impl Settings {
         let launches = first(layers, |l| l.launches).unwrap_or(default.launches);
         let sample_size = first(layers, |l| l.sample_size).unwrap_or(default.sample_size);
         for (setting, value, least, range) in [
-            ("--launches", launches, 1, "at least 1"),
-            (
-                "--sample-size",
-                sample_size,
-                LEAST_SAMPLE_SIZE,
-                "at least 10",
-            ),
+            ("launches", launches, 1, "at least 1"),
+            ("sample-size", sample_size, LEAST_SAMPLE_SIZE, "at least 10"),
         ] {
             if value < least {
                 return Err(ConfigError::Range {
@@ -172,13 +167,11 @@ impl Settings {
         Ok(Settings {
             launches,
             sample_size,
-            warm_up_time: time("--warm-up-time", |l| l.warm_up_time)?
-                .unwrap_or(default.warm_up_time),
-            measurement_time: time("--measurement-time", |l| l.measurement_time)?
+            warm_up_time: time("warm-up-time", |l| l.warm_up_time)?.unwrap_or(default.warm_up_time),
+            measurement_time: time("measurement-time", |l| l.measurement_time)?
                 .unwrap_or(default.measurement_time),
             source: first(layers, |l| l.source).unwrap_or(default.source),
-            model_budget: time("--model-budget", |l| l.model_budget)?
-                .unwrap_or(default.model_budget),
+            model_budget: time("model-budget", |l| l.model_budget)?.unwrap_or(default.model_budget),
             model_core: first(layers, |l| l.model_core).unwrap_or(default.model_core),
             counters: first(layers, |l| l.counters).unwrap_or(default.counters),
             threads: first(layers, |l| l.threads).unwrap_or(default.threads),
@@ -187,7 +180,7 @@ impl Settings {
             } else {
                 Sampling::Planned
             },
-            launch_timeout: time("--launch-timeout", |l| l.launch_timeout)?,
+            launch_timeout: time("launch-timeout", |l| l.launch_timeout)?,
             fingerprints: first(layers, |l| l.fingerprints).unwrap_or(default.fingerprints),
             paths: first(layers, |l| l.paths).unwrap_or(default.paths),
         })
@@ -302,19 +295,19 @@ mod tests {
         for (value, message) in [
             (
                 json!({ "launches": 0 }),
-                "--launches is 0; it must be at least 1",
+                "`launches` is 0; it must be at least 1",
             ),
             (
                 json!({ "sample-size": 9 }),
-                "--sample-size is 9; it must be at least 10",
+                "`sample-size` is 9; it must be at least 10",
             ),
             (
                 json!({ "warm-up-time": 0.0 }),
-                "--warm-up-time is 0 s; it must be at least 0.001 s",
+                "`warm-up-time` is 0 s; it must be at least 0.001 s",
             ),
             (
                 json!({ "measurement-time": -1.0 }),
-                "--measurement-time is -1 s; it must be at least 0.001 s",
+                "`measurement-time` is -1 s; it must be at least 0.001 s",
             ),
         ] {
             let error = Settings::resolve([&Layer::default(), &layer(value)]).unwrap_err();

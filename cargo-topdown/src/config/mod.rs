@@ -45,9 +45,9 @@ pub enum ConfigError {
         what: String,
     },
     /// A value out of its range.
-    #[error("{setting} is {value}; it must be {range}")]
+    #[error("`{setting}` is {value}; it must be {range}")]
     Range {
-        /// The setting as a flag.
+        /// Its name, which flags and manifests share.
         setting: &'static str,
         value: String,
         range: &'static str,

@@ -110,7 +110,7 @@ fn what_makes_no_sense_is_2() {
             }
             .into(),
             ConfigError::Range {
-                setting: "--launches",
+                setting: "launches",
                 value: "0".to_owned(),
                 range: "at least 1",
             }
@@ -136,7 +136,7 @@ fn what_makes_no_sense_is_2() {
         2,
         [
             MeasureError::Config(ConfigError::Range {
-                setting: "--launches",
+                setting: "launches",
                 value: "0".to_owned(),
                 range: "at least 1",
             }),

@@ -219,7 +219,7 @@ fn usage_errors_come_before_any_work() {
     refused(&["--", "--profile-time", "1"], "it measures nothing");
     refused(
         &["--launches", "0"],
-        "--launches is 0; it must be at least 1",
+        "`launches` is 0; it must be at least 1",
     );
     refused(&["--source", "magic"], "magic");
     refused(&["--counters", "magic"], "magic");
