@@ -42,8 +42,10 @@ impl BaselineStore {
         }
     }
 
-    /// Saves a copy of the run at `from` as baseline `name` under the run's [`key`](Run::key), and
-    /// adds it to the baseline's [history].
+    /// Saves a copy of the run at `from` as baseline `name` under the run's [key], and adds it to
+    /// the baseline's [history].
+    ///
+    /// [key]: criterion_topdown::run_file::Run::key
     ///
     /// # Errors
     /// Returns an error if the run cannot be read or written. The previous baseline then stays,
