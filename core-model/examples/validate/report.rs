@@ -102,11 +102,12 @@ pub fn print_summary(core: &CoreParameters, rows: &[Row]) {
 
 /// By how many percentage points the errors of a group's kernels may differ from those in a
 /// document, added up. Which copy loops of the C library run depends on the CPU, and where the
-/// linker puts the kernels depends on the name of cargo's home directory. Four CPUs and two homes
-/// differed by up to 16 points.
-const SUM_TOLERANCE: f64 = 16.0;
-/// By how many points the worst kernel may.
-const WORST_TOLERANCE: f64 = 6.0;
+/// linker puts the kernels depends on the name of cargo's home directory and on what else the
+/// program contains. One program with four choices of copy loops differed by up to 16 points.
+const SUM_TOLERANCE: f64 = 20.0;
+/// By which fraction the modelled cycles of the worst kernel may: those of `heap-sort` differed by
+/// up to 4 %.
+const WORST_TOLERANCE_FRACTION: f64 = 0.06;
 
 /// Checks whether the document has the whole summary: the line of the loops as it is, and of the
 /// other groups a line with nearly the same mean and worst error.
@@ -129,15 +130,15 @@ pub fn expect(core: &CoreParameters, rows: &[Row], document: &str) -> Result<(),
 /// Compares two lines of a summary. Returns `None` if one of them is something else.
 fn are_near(line: &str, known: &str) -> Option<bool> {
     let [line, known] = [line, known].map(|line| line.split('|').collect::<Vec<_>>());
-    let differ_by = |cell: usize| {
-        let percent = |cells: &[&str]| cells.get(cell)?.trim().split(' ').next()?.parse().ok();
-        let (one, other): (f64, f64) = (percent(&line)?, percent(&known)?);
-        Some((one - other).abs())
-    };
+    let percent = |cell: &str| -> Option<f64> { cell.trim().split(' ').next()?.parse().ok() };
+    let differ_by =
+        |cell: usize| Some((percent(line.get(cell)?)? - percent(known.get(cell)?)?).abs());
     let kernels: f64 = line.get(3)?.trim().parse().ok()?;
-    let (mean, worst) = (differ_by(4)?, differ_by(6)?);
-    let sum = mean * kernels;
-    Some(line[..4] == known[..4] && sum <= SUM_TOLERANCE && worst <= WORST_TOLERANCE)
+    let sum = differ_by(4)? * kernels;
+    // The error is that of cycles as a fraction of the native ones.
+    let worst_percent = 100.0 + percent(known.get(6)?)?;
+    let worst = differ_by(6)? / worst_percent;
+    Some(line[..4] == known[..4] && sum <= SUM_TOLERANCE && worst <= WORST_TOLERANCE_FRACTION)
 }
 
 /// Returns a line of a Markdown table for each group.
@@ -190,10 +191,12 @@ mod tests {
         let known = line("held out", 10.2, 60.0);
         let near = |other: &str| are_near(other, &known);
         assert_eq!(near(&known), Some(true));
-        assert_eq!(near(&line("held out", 11.1, 55.0)), Some(true));
-        assert_eq!(near(&line("held out", 11.3, 60.0)), Some(false));
-        assert_eq!(near(&line("held out", 9.1, 60.0)), Some(false));
-        assert_eq!(near(&line("held out", 10.2, 67.0)), Some(false));
+        assert_eq!(near(&line("held out", 11.4, 55.0)), Some(true));
+        assert_eq!(near(&line("held out", 11.5, 60.0)), Some(false));
+        assert_eq!(near(&line("held out", 8.9, 60.0)), Some(false));
+        assert_eq!(near(&line("held out", 10.2, 69.0)), Some(true));
+        assert_eq!(near(&line("held out", 10.2, 70.0)), Some(false));
+        assert_eq!(near(&line("held out", 10.2, 50.0)), Some(false));
         assert_eq!(near(&line("calibrated on", 10.2, 60.0)), Some(false));
         assert_eq!(near("some text"), None);
     }
