@@ -165,9 +165,9 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use topdown_gate::allocated::Allocated;
     use topdown_gate::metric::Metric;
     use topdown_gate::scenario;
-    use topdown_gate::verdict::Allocated;
 
     fn one() -> Accepted {
         let mut accepted = Accepted::default();

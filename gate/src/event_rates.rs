@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use criterion_topdown::event::Event;
 use serde::Serialize;
 
+use crate::allocated::Allocated;
 use crate::summary::Summary;
-use crate::verdict::Allocated;
 
 /// The events of one benchmark, as means over its launches. What was not counted is absent.
 #[derive(Clone, Debug, PartialEq, Serialize)]

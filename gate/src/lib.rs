@@ -47,6 +47,7 @@
 //! [`verdict`] uses all of them, and is the only place that decides "regressed".
 #![forbid(unsafe_code)]
 
+pub mod allocated;
 pub mod comparability;
 pub mod event_rates;
 pub mod filter_expression;

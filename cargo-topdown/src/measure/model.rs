@@ -8,7 +8,7 @@ use crate::runner::fingerprints::Fingerprints;
 use crate::runner::launch_error::LaunchError;
 use crate::runner::launcher::Launcher;
 use crate::runner::scratch::Scratch;
-use crate::runner::{self, Outcome, modelled, parting};
+use crate::runner::{self, Outcome, modelled, parting, tracing};
 use crate::terminal::tell;
 
 impl Session {
@@ -113,7 +113,7 @@ impl Session {
 
     /// Launches benches at fixed addresses, where the system allows it.
     fn fixed_addresses(&self) -> Launcher {
-        let through = modelled::fixed_addresses();
+        let through = tracing::fixed_addresses();
         if through.is_none() {
             tell!(
                 "note: addresses cannot be fixed here (`setarch -R` is missing or forbidden), so \

@@ -28,7 +28,7 @@ fn times(count: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use topdown_gate::verdict::Allocated;
+    use topdown_gate::allocated::Allocated;
 
     #[test]
     fn growth_is_told_in_one_phrase() {

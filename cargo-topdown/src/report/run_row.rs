@@ -6,9 +6,9 @@ use criterion_topdown::run_file::Benchmark;
 use super::bar::CATEGORIES;
 use super::number::{amount, percent, slots, time_ns};
 use super::style::Look;
+use topdown_gate::allocated::Allocated;
 use topdown_gate::statistics::launch::MOST_TAKEN_OUT;
 use topdown_gate::summary::{Shares, Summary};
-use topdown_gate::verdict::Allocated;
 
 /// Categories with a coarser resolution are marked: the gate's margin for being sure.
 const COARSE_FRACTION: f64 = 0.01;

@@ -13,7 +13,7 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId, Fingerprint};
 use super::launch::Launched;
 use super::launch_error::LaunchError;
 use super::launcher::Launcher;
-use super::modelled;
+use super::tracing;
 use crate::bench_targets::BenchTarget;
 use crate::config::measuring::Settings;
 use criterion_topdown::setting::Sampling;
@@ -41,7 +41,7 @@ impl Fingerprints {
     pub fn take(targets: &[BenchTarget], launcher: &Launcher) -> Result<Fingerprints, LaunchError> {
         let mut taken = Fingerprints::default();
         let launcher = Launcher {
-            through: modelled::fixed_addresses(),
+            through: tracing::fixed_addresses(),
             shows_output: false,
             ..launcher.clone()
         };
@@ -119,7 +119,7 @@ impl Fingerprints {
 
 /// Returns whether `target` is launched for its fingerprints.
 pub fn is_wanted(target: &BenchTarget) -> bool {
-    modelled::CAN_TRACE && target.has_criterion && target.settings.fingerprints
+    tracing::CAN_TRACE && target.has_criterion && target.settings.fingerprints
 }
 
 /// Returns the target with the settings for that launch.

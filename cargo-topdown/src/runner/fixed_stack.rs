@@ -47,7 +47,7 @@ fn variable_bytes((name, value): (&OsString, &OsString)) -> usize {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
-    use crate::runner::modelled::fixed_addresses;
+    use crate::runner::tracing::fixed_addresses;
     use std::process::Command;
 
     /// Returns where the stack begins in a program with these arguments and this variable.

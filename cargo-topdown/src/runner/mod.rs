@@ -37,6 +37,7 @@ pub mod session;
 mod short_windows;
 mod side;
 mod side_by_side;
+pub mod tracing;
 mod trail;
 mod waiting;
 mod whose_work;

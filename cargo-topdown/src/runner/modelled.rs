@@ -15,7 +15,6 @@
 //! reason.
 
 use std::collections::{HashMap, HashSet};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use criterion_topdown::provenance::{SourceKind, TIMES_ITSELF, TOO_LONG};
@@ -24,15 +23,12 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId};
 use super::collect::{BenchmarkError, Collected};
 use super::fingerprints::Fingerprints;
 use super::join::is_ours;
-use super::{Outcome, TargetFailure};
+use super::{Outcome, TargetFailure, tracing};
 use crate::bench_targets::BenchTarget;
 use crate::config::measuring::Settings;
 use criterion_topdown::setting::Sampling;
 use criterion_topdown::setting::SourceChoice;
 use topdown_gate::statistics::launch::slots_agree;
-
-/// Whether benches can be traced on this system.
-pub const CAN_TRACE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 
 /// How many launches must agree.
 pub const LAUNCHES_THAT_AGREE: u32 = 2;
@@ -66,7 +62,7 @@ pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     with_settings(targets, |settings| Settings {
         source: match settings.source {
             // Elsewhere the time says why there are no counters.
-            SourceChoice::Auto if CAN_TRACE => SourceChoice::ModelOrTime,
+            SourceChoice::Auto if tracing::CAN_TRACE => SourceChoice::ModelOrTime,
             other => other,
         },
         ..settings
@@ -157,20 +153,6 @@ fn with_settings(
             ..target.clone()
         })
         .collect()
-}
-
-/// Returns the command that starts a program with the same addresses every time; `None` if this
-/// system lacks it or, like many container runtimes, forbids it.
-pub fn fixed_addresses() -> Option<&'static [&'static str]> {
-    const SETARCH: &[&str] = &["setarch", "-R"];
-    let works = Command::new(SETARCH[0])
-        .args(&SETARCH[1..])
-        .arg("true")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success());
-    works.then_some(SETARCH)
 }
 
 /// Returns the benchmarks whose modelled launches differ.

@@ -100,13 +100,20 @@ fn a_parallel_sum_that_takes_far_longer_has_regressed() {
             .bench_with(&words, &[("FIXTURE_THREAD_WORK", factor)])
             .succeeds();
     };
-    bench("1", &["--save", "main"]);
-    bench("40", &[]);
-    let compared = fixture.plain(&["topdown", "compare", "main", "--json"], &[]);
-    let json: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
-    let verdict = &json["benchmarks"][0];
-    assert_eq!(verdict["verdict"], "regressed", "{verdict:#}");
-    assert_eq!(verdict["elsewhere"]["kind"], "other_threads", "{verdict:#}");
-    assert_eq!(verdict["effects"][0]["metric"], "wall", "{verdict:#}");
-    assert_eq!(compared.code, Some(100));
+    // Time is all that decides here, and other load can hide any growth of it once.
+    for is_last in [false, false, true] {
+        bench("1", &["--save", "main"]);
+        bench("40", &[]);
+        let compared = fixture.plain(&["topdown", "compare", "main", "--json"], &[]);
+        let json: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
+        let verdict = &json["benchmarks"][0];
+        assert_eq!(verdict["elsewhere"]["kind"], "other_threads", "{verdict:#}");
+        assert_eq!(verdict["effects"][0]["metric"], "wall", "{verdict:#}");
+        if verdict["verdict"] == "inconclusive" && !is_last {
+            continue;
+        }
+        assert_eq!(verdict["verdict"], "regressed", "{verdict:#}");
+        assert_eq!(compared.code, Some(100));
+        break;
+    }
 }

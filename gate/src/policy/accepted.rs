@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::allocated::Allocated;
 use crate::metric::Metric;
-use crate::verdict::Allocated;
 
 /// The accepted changes of one baseline, by the full id of the benchmark.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,9 +7,9 @@
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run, SlotsValue};
 use serde::Serialize;
 
-use super::allocations::Allocated;
 use super::comparison::{Outcome, RunSummary};
 use super::{LabelledRun, measured, summary};
+use crate::allocated::Allocated;
 use crate::metric::Metric;
 use crate::policy::{Budget, BudgetBound, BudgetQuantity, Policy};
 use crate::statistics::noise::Estimate;

@@ -30,7 +30,7 @@ mod undecided;
 
 use std::collections::HashMap;
 
-pub use allocations::{Allocated, AllocationChange};
+pub use allocations::AllocationChange;
 pub use benchmark_verdict::*;
 pub use budget::{BudgetCheck, BudgetResult, BudgetStatus, check_budgets};
 pub use cause::{Cause, CauseDetail, CauseKind, CausePart};

@@ -6,12 +6,15 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use super::hits::records::CONTENT;
 use perf_event_open_sys as sys;
 use sys::bindings::{
     PERF_FLAG_FD_CLOEXEC, PERF_FORMAT_GROUP, PERF_FORMAT_TOTAL_TIME_ENABLED,
-    PERF_FORMAT_TOTAL_TIME_RUNNING, perf_event_attr,
+    PERF_FORMAT_TOTAL_TIME_RUNNING, PERF_SAMPLE_IP, PERF_SAMPLE_READ, perf_event_attr,
 };
+
+/// What the record of a hit tells: where it is, and the counts of its group. It needs neither
+/// thread nor time, because the group counts one thread, in windows alone.
+const HIT_CONTENT: u64 = (PERF_SAMPLE_IP | PERF_SAMPLE_READ) as u64;
 
 /// What to count: `type` and `config` of `perf_event_attr`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,7 +243,7 @@ fn attributes(code: EventCode, counted: Counted) -> perf_event_attr {
     }
     if code.period > 0 {
         attributes.__bindgen_anon_1.sample_period = code.period;
-        attributes.sample_type = CONTENT;
+        attributes.sample_type = HIT_CONTENT;
     }
     attributes
 }

@@ -1,6 +1,7 @@
 //! Tests of allocations that grew.
 
 use super::*;
+use crate::allocated::Allocated;
 use crate::scenario::allocating;
 
 fn suite_of(categories: [f64; 4], times: f64, bytes: f64) -> Run {

@@ -3,15 +3,9 @@
 //!
 //! Any bytes can be parsed: what is not a record that this module knows is reported as such.
 
-use perf_event_open_sys::bindings::{
-    PERF_RECORD_LOST, PERF_RECORD_SAMPLE, PERF_RECORD_THROTTLE, PERF_SAMPLE_IP, PERF_SAMPLE_READ,
-};
+use perf_event_open_sys::bindings::{PERF_RECORD_LOST, PERF_RECORD_SAMPLE, PERF_RECORD_THROTTLE};
 
 use super::super::inherited_group::MOST_EVENTS;
-
-/// What a hit tells: where it is, and the counts of its group. It needs neither thread nor time,
-/// because the group counts one thread, in windows alone.
-pub(in super::super) const CONTENT: u64 = (PERF_SAMPLE_IP | PERF_SAMPLE_READ) as u64;
 
 /// Kind and flags, and the size.
 const HEADER_BYTES: usize = 8;
