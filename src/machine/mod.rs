@@ -116,10 +116,10 @@ impl Machine {
 
     /// Names the class of machines whose runs can be compared: equal keys mean comparable runs.
     ///
-    /// Consists of architecture, vendor, family, model, stepping, cores, hypervisor and SMT. Host, kernel
-    /// and microcode are excluded: a difference deserves a warning, not a refusal. Safe as a file
-    /// name (ASCII letters, digits, `-`, `_`, `.`). Family, model and stepping are hexadecimal, as
-    /// in the names of Intel's microcode files: `x86_64-GenuineIntel-06-8f-08-smt`.
+    /// Consists of architecture, vendor, family, model, stepping, cores, hypervisor and SMT. Host,
+    /// kernel and microcode are excluded: a difference deserves a warning, not a refusal. Safe as a
+    /// file name (ASCII letters, digits, `-`, `_`, `.`). Family, model and stepping are
+    /// hexadecimal, as in the names of Intel's microcode files: `x86_64-GenuineIntel-06-8f-08-smt`.
     #[inline]
     pub fn key(&self) -> String {
         let mut words = vec![file_name_safe(&self.architecture)];

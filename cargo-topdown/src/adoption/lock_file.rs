@@ -1,7 +1,7 @@
 //! Packages that Cargo.lock pins at versions too old for the library.
 //!
-//! Cargo keeps what a lock file pins, even if a new dependency needs a later version, and then fails
-//! to resolve. So those that stand in the way are updated, and no others.
+//! Cargo keeps what a lock file pins, even if a new dependency needs a later version, and then
+//! fails to resolve. So those that stand in the way are updated, and no others.
 
 use std::path::Path;
 use std::process::Command;

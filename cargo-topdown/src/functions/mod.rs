@@ -2,8 +2,8 @@
 //!
 //! The bench process reports the cost of each block of its code by module and offset, and
 //! [`symbols`] and [`inlined`] know the names. [`attribute`] combines both for the samples of one
-//! launch, and [`functions_of`] sums over the samples that make up the launch values. For slots that
-//! the hardware counted, [`attribute_hits`] and [`functions_of_hits`] do the same with hits.
+//! launch, and [`functions_of`] sums over the samples that make up the launch values. For slots
+//! that the hardware counted, [`attribute_hits`] and [`functions_of_hits`] do the same with hits.
 
 mod fingerprint;
 mod hits;

@@ -190,8 +190,8 @@ impl Lacking {
     }
 }
 
-/// Returns whether the launches of a benchmark ended at the look after so many. The last of them may
-/// be lost.
+/// Returns whether the launches of a benchmark ended at the look after so many. The last of them
+/// may be lost.
 fn ended_after(benchmark: &Benchmark, made: u32) -> bool {
     let look_before = LOOKS.into_iter().rfind(|look| *look < made).unwrap_or(0);
     let last = benchmark.times.launches.last();

@@ -115,8 +115,8 @@ pub fn on_the_clock(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> 
     })
 }
 
-/// Gives the reason to the benchmarks that `fingerprints` show to be too long for the model, so that
-/// they are not launched on it.
+/// Gives the reason to the benchmarks that `fingerprints` show to be too long for the model, so
+/// that they are not launched on it.
 pub fn note_too_long(targets: &[BenchTarget], fingerprints: &Fingerprints, timed: &mut Collected) {
     for target in wanted(targets, timed) {
         let own = timed.benchmarks.iter_mut().filter(|b| target.has(&b.id));

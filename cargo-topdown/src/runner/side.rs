@@ -64,7 +64,7 @@ impl Made {
         }
     }
 
-    /// Returns whether it failed by itself; Ctrl-C is no failure.
+    /// Returns whether it failed, other than by Ctrl-C.
     pub fn has_failed(&self) -> bool {
         let error = self.launched.as_ref().err();
         error.is_some_and(|error| !matches!(error, LaunchError::Interrupted))
@@ -147,8 +147,8 @@ impl<'a> Side<'a> {
         self.states[index] != State::Done && launch < self.targets[index].settings.launches
     }
 
-    /// Keeps what a launch of target number `index` gave, unless the target is done. Returns whether
-    /// it failed.
+    /// Keeps what a launch of target number `index` gave, unless the target is done. Returns
+    /// whether it failed.
     pub fn keep(
         &mut self,
         index: usize,

@@ -32,14 +32,14 @@ fn modelled_launches_run_side_by_side() {
 }
 
 #[test]
-fn what_fails_in_company_is_launched_alone() {
+fn what_fails_beside_others_is_launched_alone() {
     let fixture = Fixture::new();
-    let trouble = "wants to be alone on the model";
+    let trouble = "fails beside others on the model";
     let outcome = bench(&fixture, trouble, &["--jobs", "2"]).succeeds();
     let note = "note: a launch of `trouble::trouble` beside others failed; it is made again, alone";
     assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
     assert_eq!(names(&fixture.newest_run()), ["a", "b"]);
-    // With one job there is no company.
+    // With one job, nothing runs beside it.
     let fixture = Fixture::new();
     fs::write(fixture.state().with_extension("refused"), "").unwrap();
     let outcome = bench(&fixture, trouble, &["--jobs", "1"]).succeeds();

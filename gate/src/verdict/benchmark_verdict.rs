@@ -60,8 +60,8 @@ pub struct BenchmarkVerdict {
     /// for allocations. Absent if neither counted any, and if not comparable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<EventSides>,
-    /// How often an iteration allocates, and how much; absent if either side does not know. Compared
-    /// even if slots are not comparable.
+    /// How often an iteration allocates, and how much; absent if either side does not know.
+    /// Compared even if slots are not comparable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocations: Option<AllocationChange>,
     /// Why the user expects the change, if it is accepted.

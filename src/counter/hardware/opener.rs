@@ -49,8 +49,8 @@ impl Opener<'_> {
             .map_err(|error| self.refusal(name, error))
     }
 
-    /// Opens an event that records a hit after each `period` counts, or that only counts if it is 0;
-    /// as leader if there is none.
+    /// Opens an event that records a hit after each `period` counts, or that only counts if it is
+    /// 0; as leader if there is none.
     pub fn hitting(
         &self,
         name: &'static str,

@@ -10,7 +10,8 @@ use crate::maps::{self, Entry, Owner};
 pub(crate) struct CodeRange {
     pub start: u64,
     pub end: u64,
-    /// Whether it stays for the life of the process: see [`lasting_objects`](super::lasting_objects).
+    /// Whether it stays for the life of the process: see
+    /// [`lasting_objects`](super::lasting_objects).
     pub lasts: bool,
     /// Whether it may have changed since it was looked up.
     is_stale: bool,

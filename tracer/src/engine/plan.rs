@@ -194,8 +194,8 @@ impl Plan {
     ///
     /// Between two checks, execution only moves forward within one 2 KiB piece of code. No
     /// instruction records more than two values per byte of its length. So there are less than 4096
-    /// values, plus those of the last block, for which the buffer has slack. A block that records its
-    /// arguments always checks.
+    /// values, plus those of the last block, for which the buffer has slack. A block that records
+    /// its arguments always checks.
     pub(crate) fn checks_buffer(&self) -> bool {
         const PIECE_BITS: u32 = 11;
         let leaves =

@@ -1,9 +1,9 @@
 //! Flame graphs of slots: the functions on each call path as boxes below their callers.
 //!
 //! The drawing is our own. `inferno`, the library for flame graphs, draws one number per path in
-//! one colour. Its search and zoom are a script inside an SVG with handlers as attributes, which the
-//! page's policy forbids, and its colours are fixed. Here each box has its four categories, and the
-//! page's own script lays the boxes out again for one of them.
+//! one colour. Its search and zoom are a script inside an SVG with handlers as attributes, which
+//! the page's policy forbids, and its colours are fixed. Here each box has its four categories, and
+//! the page's own script lays the boxes out again for one of them.
 
 use criterion_topdown::category::{Category, PerCategory};
 use criterion_topdown::run_file::Benchmark;

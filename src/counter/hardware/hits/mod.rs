@@ -1,10 +1,10 @@
 //! Where the slots went, by interrupts: a source for launches of their own.
 //!
 //! The group is the one that counts the categories, and its event for cycles interrupts. Each
-//! interrupt records the address and all counts of the group, so that the counts between two of them
-//! can be charged to the code that the second one hit. A thread has one slots counter, so a launch
-//! that takes hits gives no slots to the statistics. The group runs in windows only: what is between
-//! them has no hits.
+//! interrupt records the address and all counts of the group, so that the counts between two of
+//! them can be charged to the code that the second one hit. A thread has one slots counter, so a
+//! launch that takes hits gives no slots to the statistics. The group runs in windows only: what is
+//! between them has no hits.
 //!
 //! The kernel limits the number of interrupts per second, and the buffer holds some thousands. If
 //! there are too many, the period is doubled, and the sample in which that happened is left out.

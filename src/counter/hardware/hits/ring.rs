@@ -70,8 +70,8 @@ impl Ring {
         self.data_bytes
     }
 
-    /// Returns the records since the last call, and makes room for more; `None` if the kernel claims
-    /// to have written more than there is room for. The event must not be counting.
+    /// Returns the records since the last call, and makes room for more; `None` if the kernel
+    /// claims to have written more than there is room for. The event must not be counting.
     pub fn take(&mut self) -> Option<&[u8]> {
         let head = self.position(std::mem::offset_of!(perf_event_mmap_page, data_head));
         // What the kernel wrote before it moved the head is visible after this load.
