@@ -139,24 +139,39 @@ fn waits_of_others() -> u64 {
     all.wrapping_sub(waits(libc::RUSAGE_THREAD))
 }
 
-/// Reads `syscall` of a thread in `/proc/self/task`, see proc_pid_syscall(5).
+/// Reads `stat` and then `syscall` of a thread in `/proc/self/task`.
+///
+/// `syscall` alone does not do: it shows the wait of a thread that has been woken until the CPU
+/// that is to run it takes it on. Such a thread's state is no longer `S`.
 fn waits_for_this_one(directory: &File, thread: &CStr) -> bool {
-    let call = || {
-        let mut path = [0; 32];
-        let thread = thread.to_bytes();
-        path.get_mut(..thread.len())?.copy_from_slice(thread);
-        let name = b"/syscall";
-        let rest = path.get_mut(thread.len()..thread.len() + name.len())?;
-        rest.copy_from_slice(name);
-        let path = CStr::from_bytes_until_nul(&path).ok()?;
+    let holds = |name: &[u8], condition: fn(&[u8]) -> bool| {
         let mut buffer = [0; 256];
-        let filled = File::open(Some(directory), path)?.read(&mut buffer)?;
-        Some(is_private_wait(buffer.get(..filled)?))
+        let file = file_of(directory, thread, name)?;
+        let filled = file.read(&mut buffer)?;
+        Some(condition(buffer.get(..filled)?))
     };
-    call().unwrap_or(false)
+    holds(b"/stat", is_asleep) == Some(true) && holds(b"/syscall", is_private_wait) == Some(true)
 }
 
-/// Returns whether the call is a wait on a private futex without a timeout.
+/// Opens a file that describes a thread.
+fn file_of(directory: &File, thread: &CStr, name: &[u8]) -> Option<File> {
+    let mut path = [0; 32];
+    let thread = thread.to_bytes();
+    path.get_mut(..thread.len())?.copy_from_slice(thread);
+    path.get_mut(thread.len()..thread.len() + name.len())?
+        .copy_from_slice(name);
+    File::open(Some(directory), CStr::from_bytes_until_nul(&path).ok()?)
+}
+
+/// Returns whether a thread sleeps, from the beginning of its `stat`, see proc_pid_stat(5): its id,
+/// its name in parentheses, which may contain some itself, its state.
+fn is_asleep(stat: &[u8]) -> bool {
+    let name_end = stat.iter().rposition(|&byte| byte == b')');
+    name_end.is_some_and(|end| stat[end..].starts_with(b") S "))
+}
+
+/// Returns whether `syscall` of a thread, see proc_pid_syscall(5), names a wait on a private futex
+/// without a timeout.
 fn is_private_wait(call: &[u8]) -> bool {
     let hexadecimal = |field: &[u8]| number(field.strip_prefix(b"0x")?, 16);
     let mut fields = call.split(|&byte| byte == b' ');
@@ -206,6 +221,16 @@ mod tests {
         assert!(!waits(""));
     }
 
+    #[test]
+    fn a_thread_that_has_been_woken_is_not_asleep() {
+        assert!(is_asleep(b"73 (worker) S 1 73 73 0 -1 4194368"));
+        assert!(is_asleep(b"73 (a) R (b) S 1 73 73 0 -1 4194368"));
+        assert!(!is_asleep(b"73 (worker) R 1 73 73 0 -1 4194368"));
+        assert!(!is_asleep(b"73 (a) S 1) R 1 73 73 0 -1 4194368"));
+        assert!(!is_asleep(b"73 (worker"));
+        assert!(!is_asleep(b""));
+    }
+
     /// Other tests are threads of this process, so a forked child runs this one.
     #[test]
     fn threads_that_wait_are_told_from_threads_that_may_run() {
@@ -237,6 +262,12 @@ mod tests {
                 drop(wake);
                 becomes(&mut watch, OtherThreads::MayRun);
             });
+            if let Err(panic) = &as_expected {
+                // The harness captures what the child prints, so it would be lost.
+                let text = panic.downcast_ref::<String>().map_or("", String::as_str);
+                // SAFETY: writes the text to standard error.
+                unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+            }
             // SAFETY: ends the child.
             unsafe { libc::_exit(i32::from(as_expected.is_err())) };
         }
