@@ -8,6 +8,7 @@
 # addresses give two values, or if random ones differ by more than 1 %. Needs jq. Builds first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+unset CARGO_TARGET_DIR
 
 topdown=("$@")
 if [ ${#topdown[@]} -eq 0 ]; then
@@ -48,7 +49,7 @@ for addresses in fixed random; do
             cat "$work/log" >&2
             exit 1
         }
-        cp "${CARGO_TARGET_DIR:-target}/topdown/newest/run.json" "$work/$addresses-$run.json"
+        cp target/topdown/newest/run.json "$work/$addresses-$run.json"
     done
     echo "$addresses addresses: launches, different values, difference of slots in percent"
     jq -rs "$differences" "$work/$addresses"-*.json | tee "$work/table"

@@ -83,17 +83,17 @@ pub enum BaseTreeError {
 
 impl BaseTree {
     /// Prepares the sources that `reference` names: a directory with a `Cargo.toml`, `merge-base`,
-    /// or anything that git resolves to a commit. `workspace_root` and `target_directory` are the
-    /// candidate's.
+    /// or anything that git resolves to a commit. `workspace_root` is the candidate's, and `kept`
+    /// where its runs are [kept](crate::config::Workspace::kept_directory).
     ///
     /// # Errors
     /// Returns an error if there is no such commit, or its worktree cannot be created.
     pub fn prepare(
         reference: &str,
         workspace_root: &Path,
-        target_directory: &Path,
+        kept: &Path,
     ) -> Result<BaseTree, BaseTreeError> {
-        let against = target_directory.join("topdown").join("against");
+        let against = kept.join("against");
         let at = |path: &Path| {
             let path = path.to_owned();
             move |error| BaseTreeError::Io { path, error }
@@ -232,7 +232,7 @@ mod tests {
     fn which(repository: &Path, reference: &str) -> String {
         // A process that another test is starting can hold the lock a moment longer.
         let tree = loop {
-            match BaseTree::prepare(reference, repository, &repository.join("target")) {
+            match BaseTree::prepare(reference, repository, &repository.join("target/topdown")) {
                 Err(BaseTreeError::Busy { .. }) => std::thread::yield_now(),
                 tree => break tree.unwrap(),
             }
@@ -293,9 +293,9 @@ mod tests {
         let other = tempfile::tempdir().unwrap();
         fs::write(other.path().join("Cargo.toml"), "").unwrap();
         let directory = other.path().display().to_string();
-        let tree = BaseTree::prepare(&directory, path, &path.join("target")).unwrap();
+        let tree = BaseTree::prepare(&directory, path, &path.join("target/topdown")).unwrap();
         assert_eq!(tree.workspace_root, other.path().canonicalize().unwrap());
-        let error = BaseTree::prepare("HEAD", path, &path.join("target")).unwrap_err();
+        let error = BaseTree::prepare("HEAD", path, &path.join("target/topdown")).unwrap_err();
         assert!(matches!(error, BaseTreeError::Busy { .. }), "{error}");
         let error = BaseTree::prepare("no-such", path, &path.join("elsewhere")).unwrap_err();
         assert!(
@@ -309,7 +309,7 @@ mod tests {
         let repository = repository();
         let path = repository.path();
         fs::write(path.join("Cargo.lock"), "# locked\n").unwrap();
-        let tree = BaseTree::prepare("HEAD~1", path, &path.join("target")).unwrap();
+        let tree = BaseTree::prepare("HEAD~1", path, &path.join("target/topdown")).unwrap();
         let lock = fs::read_to_string(tree.workspace_root.join("Cargo.lock")).unwrap();
         assert_eq!(lock, "# locked\n");
     }

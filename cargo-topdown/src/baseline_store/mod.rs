@@ -103,16 +103,16 @@ impl BaselineStore {
     /// The store of `workspace` on this machine: `directory` if given, else what the workspace's
     /// manifest sets, else `baselines/` in its root.
     pub fn of_workspace(workspace: &Workspace, directory: Option<&Path>) -> BaselineStore {
-        let metadata = &workspace.metadata;
+        let kept = workspace.kept_directory();
         let default = || {
             let set = workspace.config.baselines();
-            let root = metadata.workspace_root.as_std_path();
+            let root = workspace.metadata.workspace_root.as_std_path();
             root.join(set.unwrap_or(Path::new("baselines")))
         };
         BaselineStore {
             directory: directory.map_or_else(default, Path::to_owned),
-            newest: metadata.target_directory.as_std_path().join(NEWEST),
-            newest_of_commands: (metadata.target_directory.as_std_path()).join(NEWEST_OF_COMMANDS),
+            newest: kept.join(NEWEST),
+            newest_of_commands: kept.join(NEWEST_OF_COMMANDS),
             machine: Machine::of_this_machine(),
         }
     }

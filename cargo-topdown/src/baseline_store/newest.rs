@@ -7,11 +7,11 @@ use tempfile::TempDir;
 
 use super::{BaselineStore, StoreError, is_run};
 
-/// The newest run's directory, inside the target directory.
-pub(super) const NEWEST: &str = "topdown/newest";
+/// The newest run's directory, in the [kept](crate::config::Workspace::kept_directory) one.
+pub(super) const NEWEST: &str = "newest";
 
 /// The same for runs of commands, which `exec` makes: no suite is ever compared with them.
-pub(super) const NEWEST_OF_COMMANDS: &str = "topdown/newest-exec";
+pub(super) const NEWEST_OF_COMMANDS: &str = "newest-exec";
 
 /// The package and bench target under which commands are stored.
 pub const COMMANDS: (&str, &str) = ("exec", "command");

@@ -1,8 +1,9 @@
 //! The workspace that a command works in.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cargo_metadata::{Metadata, MetadataCommand};
+use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::{Config, ConfigError};
@@ -51,5 +52,53 @@ impl Workspace {
             config: Config::read(&metadata)?,
             metadata,
         })
+    }
+
+    /// Returns where the newest run and the base's tree are kept: `topdown` in the target
+    /// directory.
+    ///
+    /// Workspaces may share a target directory that is outside of them, so there each has a
+    /// directory of its own in `topdown`.
+    pub fn kept_directory(&self) -> PathBuf {
+        kept_directory(
+            self.metadata.workspace_root.as_std_path(),
+            self.metadata.target_directory.as_std_path(),
+        )
+    }
+}
+
+fn kept_directory(workspace_root: &Path, target_directory: &Path) -> PathBuf {
+    let kept = target_directory.join("topdown");
+    if target_directory.starts_with(workspace_root) {
+        return kept;
+    }
+    let name = workspace_root.file_name().unwrap_or_default();
+    let hash = Sha256::digest(workspace_root.as_os_str().as_encoded_bytes());
+    let digits: String = hash[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+    kept.join(format!("{}-{digits}", name.to_string_lossy()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workspaces_that_share_a_target_directory_have_directories_of_their_own() {
+        let kept = |root: &str, target: &str| {
+            let kept = kept_directory(Path::new(root), Path::new(target));
+            kept.to_str().unwrap().to_owned()
+        };
+        assert_eq!(
+            kept("/a/parser", "/a/parser/target"),
+            "/a/parser/target/topdown"
+        );
+        // `printf /a/parser | sha256sum`
+        assert_eq!(
+            kept("/a/parser", "/shared"),
+            "/shared/topdown/parser-b9f7d1b6"
+        );
+        assert_ne!(kept("/a/parser", "/shared"), kept("/b/parser", "/shared"));
+        // Beside it, with a name that begins alike.
+        assert_ne!(kept("/a/p", "/a/parser/target"), "/a/parser/target/topdown");
     }
 }

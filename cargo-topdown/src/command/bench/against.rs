@@ -40,7 +40,6 @@ pub fn run(
 ) -> Result<Exit, Error> {
     let Workspace { metadata, config } = &session.workspace;
     let workspace_root = metadata.workspace_root.as_std_path();
-    let target_directory = metadata.target_directory.as_std_path();
     // Before the build, which can take long.
     let policy = config.policy(&args.policy.overrides())?;
     let (base_targets, base_selection) = build_base(&session, &targets, &tree)?;
@@ -67,7 +66,8 @@ pub fn run(
     if new.collected.benchmarks.is_empty() {
         return Err(session.nothing_to_keep(&targets, &new).into());
     }
-    let directory = target_directory.join("topdown").join("against").join("run");
+    let directory = session.workspace.kept_directory();
+    let directory = directory.join("against").join("run");
     let mut base = StoredSide {
         run: Run {
             id: format!("{}-base", run_id(session.started_at)),

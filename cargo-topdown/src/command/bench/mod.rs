@@ -232,7 +232,7 @@ fn base_tree(reference: &str, session: &Session) -> Result<BaseTree, MeasureErro
     let tree = BaseTree::prepare(
         reference,
         metadata.workspace_root.as_std_path(),
-        metadata.target_directory.as_std_path(),
+        &session.workspace.kept_directory(),
     )
     .map_err(MeasureError::BaseTree)?;
     if !session.request.quiet {
