@@ -309,7 +309,7 @@ fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> Str
             let metric = benchmark.main_effect().map_or("it", |e| e.metric.name());
             format!("grew, {change}, but the policy does not gate {metric}")
         }
-        UndecidedReason::MostlyWindows => format!(
+        UndecidedReason::CostlyWindows => format!(
             "is undecided at {change}: its windows cost too much; give `iter_batched` larger \
              batches"
         ),

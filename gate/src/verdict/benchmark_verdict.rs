@@ -246,6 +246,7 @@ pub enum UndecidedReason {
     /// All benchmarks took longer, and without slots the machine cannot be distinguished from a
     /// change.
     MachineOrGlobalChange,
-    /// The windows themselves cost more than half of a side's slots.
-    MostlyWindows,
+    /// The windows themselves cost more than half of a side's slots, or so much that what happens
+    /// at their edges may be the reason for a difference of modelled slots.
+    CostlyWindows,
 }

@@ -15,11 +15,11 @@ use super::rules::{Evidence, Method, RULES, Rule, Verdict};
 use super::suite::SuiteTest;
 use super::tested::{ONE_SIDED_ERROR, Tested};
 use super::undecided::Outlooks;
+use super::windows;
 use crate::comparability;
 use crate::comparability::Difference;
 use crate::metric::Metric;
 use crate::policy::Policy;
-use crate::statistics::launch::MOST_TAKEN_OUT;
 use crate::statistics::noise::{Estimate, Uncertainty};
 use crate::statistics::student::Quantiles;
 
@@ -182,7 +182,8 @@ impl<'a> Judge<'a> {
             estimate
         };
         let gated = self.test.is_gated(measured, metric)
-            && !(metric != Metric::Wall && is_mostly_windows(measured))
+            && !(metric != Metric::Wall
+                && windows::explain(measured, estimate.difference, margins.point))
             && !(metric == Metric::Wall && is_candidate_alone_again(measured, first));
         let resolution = if metric.is_category() {
             measured.resolution
@@ -292,7 +293,8 @@ impl<'a> Judge<'a> {
             p_not_slower,
             total_within_margin: measured.method == Method::Exact
                 || p_not_faster < ONE_SIDED_ERROR && p_not_slower < ONE_SIDED_ERROR,
-            mostly_windows: is_mostly_windows(measured),
+            costly_windows: total.metric != Metric::Wall
+                && windows::explain(measured, difference, margins.point),
             suite_wide_slowdown: self.suite_wide_slowdown(measured),
             time_disagrees: false,
             took_longer: enough_launches && took_longer(tested),
@@ -313,7 +315,7 @@ impl<'a> Judge<'a> {
             (Method::Statistics, _) => !self.policy.fail_on.same_code,
         };
         let executed = alone.executed.as_ref();
-        is_open && !evidence.mostly_windows && executed.is_some_and(ExecutedChange::is_proof)
+        is_open && !evidence.costly_windows && executed.is_some_and(ExecutedChange::is_proof)
     }
 
     /// Returns why the change is expected, if it is: every metric that is hit was accepted, and
@@ -391,17 +393,6 @@ fn mark_what_looks_worse(tested: &mut [Tested], main: Metric) {
         t.effect.looks_worse =
             t.effect.gated && t.looks_worse() && (!t.metric.is_category() || slower);
     }
-}
-
-/// Returns whether the slots of either side are mostly the cost of measuring.
-fn is_mostly_windows(measured: &Measured<'_>) -> bool {
-    [measured.baseline, measured.candidate]
-        .into_iter()
-        .any(|side| {
-            side.slots_launches()
-                .iter()
-                .any(|l| l.window_fraction > Some(MOST_TAKEN_OUT))
-        })
 }
 
 /// Returns whether gated time was not hit but surely grew, for this benchmark alone.

@@ -27,6 +27,7 @@ mod tested;
 mod tests;
 mod two_looks;
 mod undecided;
+mod windows;
 
 use std::collections::HashMap;
 

@@ -99,9 +99,9 @@ pub struct Evidence {
     pub total_within_margin: bool,
     /// Whether it took longer only as much as the whole suite did, with only time to go by.
     pub suite_wide_slowdown: bool,
-    /// Whether beginning and ending windows costs more than half of a side's slots; then slots
-    /// decide nothing.
-    pub mostly_windows: bool,
+    /// Whether beginning and ending windows costs more than half of a side's slots, or may be the
+    /// reason for the difference of modelled slots. Then slots decide nothing.
+    pub costly_windows: bool,
     /// Whether it surely took longer by the margin of time, although slots and machine do not
     /// explain it, and time does not gate it.
     pub time_disagrees: bool,
@@ -125,8 +125,8 @@ pub enum Rule {
     AllocatesMore,
     /// Time surely grew, does not gate, and the slots do not explain it.
     TimeDisagrees,
-    /// Measuring costs more than half of the slots.
-    MostlyWindows,
+    /// Beginning and ending windows is most of the slots, or may be the reason for a difference.
+    CostlyWindows,
     /// Time surely grew for this benchmark alone, and the slots do not explain it.
     TookLonger,
     /// It took longer only as much as the whole suite did, with only time to go by.
@@ -148,7 +148,7 @@ pub const RULES: [(Rule, Verdict); 12] = [
     (Rule::Slower, Verdict::Regressed),
     (Rule::AllocatesMore, Verdict::Regressed),
     (Rule::TimeDisagrees, Verdict::TimeDisagrees),
-    (Rule::MostlyWindows, Verdict::Inconclusive),
+    (Rule::CostlyWindows, Verdict::Inconclusive),
     (Rule::TookLonger, Verdict::Inconclusive),
     (Rule::SuiteWideSlowdown, Verdict::Inconclusive),
     (Rule::Faster, Verdict::Improved),
@@ -172,7 +172,7 @@ impl Rule {
             Rule::Slower => evidence.whole_hit || evidence.category_hit && evidence.slower,
             Rule::AllocatesMore => evidence.allocates_more,
             Rule::TimeDisagrees => evidence.time_disagrees,
-            Rule::MostlyWindows => evidence.mostly_windows,
+            Rule::CostlyWindows => evidence.costly_windows,
             Rule::TookLonger => evidence.took_longer && decided,
             Rule::SuiteWideSlowdown => evidence.suite_wide_slowdown && decided,
             Rule::Faster => evidence.faster,

@@ -46,8 +46,8 @@ impl<'a> Outlooks<'a> {
         evidence: &Evidence,
     ) -> Undecided {
         let least_launches = measured.least_launches(total.metric);
-        let reason = if evidence.mostly_windows {
-            UndecidedReason::MostlyWindows
+        let reason = if evidence.costly_windows {
+            UndecidedReason::CostlyWindows
         } else if evidence.suite_wide_slowdown {
             UndecidedReason::MachineOrGlobalChange
         } else if least_launches == 1 {

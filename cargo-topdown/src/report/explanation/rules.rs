@@ -76,9 +76,9 @@ fn rule_text(
                          explain it";
             (asked.to_owned(), evidence.time_disagrees)
         }
-        Rule::MostlyWindows => {
-            let asked = "measuring costs more than half of a side's slots";
-            (asked.to_owned(), evidence.mostly_windows)
+        Rule::CostlyWindows => {
+            let asked = "windows cost more than half of a side's slots, or may be the reason";
+            (asked.to_owned(), evidence.costly_windows)
         }
         Rule::TookLonger => {
             let asked = "the time surely grew for this benchmark alone, and the slots do not \

@@ -142,3 +142,37 @@ fn launches_that_an_exact_benchmark_does_not_need_are_not_dropped() {
     };
     assert_eq!([2, 1].map(dropped), [0, 1]);
 }
+
+/// From varint-simd, whose windows held 102 iterations of three instructions: in code that nobody
+/// had touched, four branches of ten windows were predicted otherwise.
+#[test]
+fn a_change_that_the_edges_of_windows_explain_is_not_decided() {
+    let side = |window_fraction, backend_bound| {
+        let mut run = modelled_run(2, [0.0, 0.0, 0.0, backend_bound]);
+        for launch in &mut run.benchmarks[0].slots.as_mut().unwrap().launches {
+            launch.window_fraction = Some(window_fraction);
+        }
+        run
+    };
+    for (window_fraction, change, expected) in [
+        (0.25, 0.036, Verdict::Inconclusive),
+        (0.25, -0.036, Verdict::Inconclusive),
+        (0.25, 0.111, Verdict::Inconclusive),
+        (0.25, 0.112, Verdict::Regressed),
+        (0.25, -0.112, Verdict::Improved),
+        (0.25, 0.019, Verdict::Unchanged),
+        (0.25, 0.0, Verdict::Unchanged),
+        (0.05, 0.02, Verdict::Regressed),
+        (0.001, 0.02, Verdict::Regressed),
+        (0.51, 0.6, Verdict::Inconclusive),
+    ] {
+        let comparison = judged(&side(window_fraction, 0.0), &side(window_fraction, change));
+        let verdict = &comparison.benchmarks[0];
+        assert_eq!(verdict.verdict, expected, "{window_fraction} {change}");
+        let reason = verdict.undecided.map(|undecided| undecided.reason);
+        let is_undecided = expected == Verdict::Inconclusive;
+        let costly = is_undecided.then_some(UndecidedReason::CostlyWindows);
+        assert_eq!(reason, costly, "{window_fraction} {change}");
+        assert!(!verdict.suspect);
+    }
+}
