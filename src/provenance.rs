@@ -15,7 +15,7 @@ use crate::activity::Elsewhere;
 pub const TIMES_ITSELF: &str = "the benchmark times itself: its `iter_custom` returns a `Duration`";
 
 /// How the reason begins for a benchmark whose iterations are too long for the model's budget.
-pub const TOO_LONG: &str = "not modelled: an iteration executes more than";
+pub const TOO_LONG: &str = "not modelled: an iteration is too long:";
 
 /// The formula of samples without slots.
 pub const TIME_FORMULA: &str = "time/1";

@@ -3,7 +3,7 @@
 //! The samples of such a launch [double](crate::doubling). Modelling continues until a sample is
 //! long enough or the next does not fit the budget. Only the last sample counts: it has about as
 //! many iterations as all before it, which warmed up predictors and caches. This depends only on
-//! the numbers of instructions and windows.
+//! what was counted, never on the clock.
 
 use crate::sample::{Flags, Sample};
 
@@ -33,7 +33,7 @@ pub fn steady_samples(usable: usize) -> usize {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Modelled {
     samples: usize,
-    instructions: u64,
+    cost_instructions: u64,
 }
 
 impl Modelled {
@@ -42,9 +42,15 @@ impl Modelled {
         self.samples
     }
 
-    /// Counts `sample`, the benchmark's next. Returns whether a sample of twice as many iterations
-    /// is wanted, given a budget in instructions.
-    pub fn wants_more_after(&mut self, sample: &Sample, budget_instructions: u64) -> bool {
+    /// Counts `sample`, the benchmark's next, which cost as much to model as `cost_instructions`.
+    /// Returns whether a sample of twice as many iterations is wanted, given a budget in
+    /// instructions.
+    pub fn wants_more_after(
+        &mut self,
+        sample: &Sample,
+        cost_instructions: u64,
+        budget_instructions: u64,
+    ) -> bool {
         let Some(instructions) = sample.instructions else {
             return false;
         };
@@ -52,10 +58,10 @@ impl Modelled {
             return false;
         }
         self.samples += 1;
-        self.instructions = self.instructions.saturating_add(instructions);
+        self.cost_instructions = self.cost_instructions.saturating_add(cost_instructions);
         let with_next = self
-            .instructions
-            .saturating_add(instructions.saturating_mul(2));
+            .cost_instructions
+            .saturating_add(cost_instructions.saturating_mul(2));
         let is_long = instructions >= LONG_INSTRUCTIONS
             || (sample.windows > 1 && self.samples >= MOST_SAMPLES_OF_WINDOWS);
         with_next <= budget_instructions && !(is_long && self.samples >= WANTED_SAMPLES)
@@ -67,8 +73,9 @@ mod tests {
     use super::*;
 
     /// Returns the number of iterations in the sample that counts, for a benchmark with
-    /// `per_iteration` instructions and a fixed number of iterations per window.
-    fn counted(per_iteration: u64, windows: impl Fn(u64) -> u64) -> u64 {
+    /// `per_iteration` instructions and a fixed number of iterations per window, each of whose
+    /// instructions costs as much to model as `cost` ordinary ones.
+    fn counted_at(cost: u64, per_iteration: u64, windows: impl Fn(u64) -> u64) -> u64 {
         let mut modelled = Modelled::default();
         let samples = (0..).map(|index| {
             let iterations = crate::doubling::iterations(index);
@@ -78,8 +85,15 @@ mod tests {
                 ..Sample::EMPTY
             }
         });
-        let more = samples.take_while(|sample| modelled.wants_more_after(sample, 30_000_000));
+        let more = samples.take_while(|sample| {
+            let cost = cost * sample.instructions.unwrap();
+            modelled.wants_more_after(sample, cost, 30_000_000)
+        });
         crate::doubling::iterations(more.count())
+    }
+
+    fn counted(per_iteration: u64, windows: impl Fn(u64) -> u64) -> u64 {
+        counted_at(1, per_iteration, windows)
     }
 
     #[test]
@@ -97,6 +111,18 @@ mod tests {
     }
 
     #[test]
+    fn what_costs_more_to_model_is_modelled_for_fewer_iterations() {
+        let of_one_window = |cost, instructions| counted_at(cost, instructions, |_| 1);
+        // A million instructions fit the budget four times as often as needed.
+        assert_eq!(of_one_window(4, 10_000), 128);
+        assert_eq!(of_one_window(3, 100_000), 32);
+        assert_eq!(of_one_window(9, 100_000), 16);
+        // One instruction that copies half a megabyte.
+        assert_eq!(of_one_window(1_000, 20), 512);
+        assert_eq!(of_one_window(40_000, 200), 1);
+    }
+
+    #[test]
     fn inputs_are_made_for_a_thousand_iterations_at_most() {
         assert_eq!(counted(3, |iterations| iterations), 1024);
         assert_eq!(counted(100, |iterations| iterations.min(10)), 1024);
@@ -106,12 +132,12 @@ mod tests {
     #[test]
     fn what_was_not_modelled_asks_for_no_more() {
         let mut modelled = Modelled::default();
-        assert!(!modelled.wants_more_after(&Sample::EMPTY, u64::MAX));
+        assert!(!modelled.wants_more_after(&Sample::EMPTY, 0, u64::MAX));
         let not_traced = Sample {
             instructions: Some(1),
             flags: Flags::NOT_COUNTING,
             ..Sample::EMPTY
         };
-        assert!(!modelled.wants_more_after(&not_traced, u64::MAX));
+        assert!(!modelled.wants_more_after(&not_traced, 1, u64::MAX));
     }
 }

@@ -25,6 +25,7 @@ mod branch;
 mod calendar;
 mod core;
 pub mod cores;
+mod cost;
 mod index;
 mod instruction;
 mod ledger;

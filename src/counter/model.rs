@@ -6,9 +6,10 @@
 //! launches.
 //!
 //! Which windows are traced does not depend on the clock: all of them, until a sample is long
-//! enough or the benchmark has used up its budget of instructions ([`crate::steady`]). A benchmark
-//! is not modelled if its first window alone is so long that the budget would not cover
-//! [`LEAST_ITERATIONS`]; its samples then have only time, and its provenance says so.
+//! enough or the benchmark has used up its budget of instructions ([`crate::steady`]), which those
+//! that are costly to model use up faster. A benchmark is not modelled if its first window alone is
+//! so long that the budget would not cover [`LEAST_ITERATIONS`]; its samples then have only time,
+//! and its provenance says so.
 
 mod allocations;
 mod allocator;
@@ -45,8 +46,8 @@ use crate::steady::Modelled;
 pub const DEFAULT_BUDGET_SECONDS: f64 = 2.0;
 
 /// Instructions per second of budget: a fixed number, so that the modelled work does not depend on
-/// the clock. The model executes 4 to 33 million instructions per second.
-const INSTRUCTIONS_PER_SECOND: f64 = 15e6;
+/// the clock. Most programs are modelled at twice this speed.
+const INSTRUCTIONS_PER_SECOND: u64 = 15_000_000;
 
 /// Twice the minimum time for which criterion takes doubling samples.
 const CRITERIONS_LEAST_NS: u64 = 200_000_000;
@@ -64,11 +65,9 @@ const TOO_MUCH_CODE: &str = "this benchmark, or those before it, executed more d
 pub struct Model {
     tracer: Tracer<Budgeted>,
     core: &'static CoreParameters,
-    /// The consumer's counts when the open window began.
-    before: Cell<Counts>,
     benchmark: Cell<Benchmark>,
     code: RefCell<CodeAccount>,
-    /// The number of instructions to model per benchmark.
+    /// The number of instructions to model per benchmark, if none of them is costly.
     budget_instructions: u64,
     /// Whether to stop once there are enough samples for a fingerprint.
     ends_with_fingerprint: bool,
@@ -78,7 +77,10 @@ pub struct Model {
 /// What is known about the current benchmark.
 #[derive(Clone, Copy, Default)]
 struct Benchmark {
-    instructions: u64,
+    /// What its windows have cost.
+    cost_instructions: u64,
+    /// What they had cost when the last sample was kept.
+    kept_cost_instructions: u64,
     fate: Fate,
     modelled: Modelled,
     /// Whether tracing is complete.
@@ -102,7 +104,32 @@ struct Budgeted {
     model: topdown_core_model::Model,
     executed: Executed,
     allocations: Allocations,
-    window_end: u64,
+    /// The model's counts when the open window began.
+    window_began: Counts,
+    /// What the open window may cost.
+    room_instructions: u64,
+}
+
+impl Budgeted {
+    fn begin_window(&mut self, room_instructions: u64) {
+        self.model.begin_window();
+        self.allocations.begin_window();
+        self.window_began = self.model.counts();
+        self.room_instructions = room_instructions;
+    }
+
+    /// Returns what the open window has counted.
+    fn counts(&self) -> Counts {
+        self.model.counts() - self.window_began
+    }
+}
+
+/// Returns how many instructions of the budget it takes to model what was counted: as many as were
+/// executed, but more where one takes longer than the budget allows for.
+fn cost_instructions(counts: &Counts) -> u64 {
+    const INSTRUCTIONS_PER_US: u64 = INSTRUCTIONS_PER_SECOND / 1_000_000;
+    let cost = counts.modelling_ns().saturating_mul(INSTRUCTIONS_PER_US) / 1000;
+    cost.max(counts.events.instructions)
 }
 
 impl Consumer for Budgeted {
@@ -122,7 +149,7 @@ impl Consumer for Budgeted {
     }
 
     fn keep_tracing(&self) -> bool {
-        self.model.keep_tracing() && self.model.counts().events.instructions < self.window_end
+        self.model.keep_tracing() && cost_instructions(&self.counts()) < self.room_instructions
     }
 }
 
@@ -151,7 +178,8 @@ impl Model {
             model,
             executed: Executed::new(capacity.blocks, &stretches),
             allocations: Allocations::of_this_program(),
-            window_end: u64::MAX,
+            window_began: Counts::default(),
+            room_instructions: u64::MAX,
         };
         let tracer =
             Tracer::new(Config::default(), budgeted).map_err(|error| OpenError::Model {
@@ -160,10 +188,9 @@ impl Model {
         let mut model = Model {
             tracer,
             core,
-            before: Cell::default(),
             benchmark: Cell::default(),
             code: RefCell::new(CodeAccount::new(rows)),
-            budget_instructions: (seconds * INSTRUCTIONS_PER_SECOND) as u64,
+            budget_instructions: (seconds * INSTRUCTIONS_PER_SECOND as f64) as u64,
             ends_with_fingerprint: Sampling::from_environment()? == Sampling::FirstTwo,
             modelled: Provenance {
                 source: SourceKind::Model,
@@ -218,11 +245,11 @@ impl Model {
         self.budget_instructions / LEAST_ITERATIONS
     }
 
-    /// Returns how many instructions of the new window to model.
+    /// Returns how many instructions of the budget the new window may cost.
     fn room_for(&self, benchmark: &Benchmark) -> u64 {
         let left = self
             .budget_instructions
-            .saturating_sub(benchmark.instructions);
+            .saturating_sub(benchmark.cost_instructions);
         match benchmark.fate {
             Fate::Timed(_) => 0,
             _ if benchmark.has_enough => 0,
@@ -231,8 +258,13 @@ impl Model {
         }
     }
 
-    /// Returns the provenance that says why a benchmark is not modelled.
-    fn timed(&self, end: Option<Result<End, TraceError>>) -> &'static Provenance {
+    /// Returns the provenance that says why a benchmark is not modelled, whose first window has
+    /// counted this much.
+    fn timed(
+        &self,
+        end: Option<Result<End, TraceError>>,
+        counts: Option<&Counts>,
+    ) -> &'static Provenance {
         let is_full = self
             .tracer
             .with_consumer(|consumer| consumer.model.is_full());
@@ -241,10 +273,20 @@ impl Model {
             Some(Err(TraceError::Capacity { .. })) => not_modelled(TOO_MUCH_CODE),
             Some(Ok(_)) if is_full == Some(true) => not_modelled(TOO_MUCH_CODE),
             Some(Err(error)) => not_modelled(&error.to_string()),
-            Some(Ok(_)) => format!(
-                "{TOO_LONG} {} million instructions; raise the limit with `--model-budget`",
-                self.largest_window() as f64 / 1e6
-            ),
+            Some(Ok(_)) => {
+                let largest = self.largest_window();
+                let is_costly = counts.is_some_and(|counts| counts.events.instructions < largest);
+                let more_than = if is_costly {
+                    "as costly to model as"
+                } else {
+                    "more than"
+                };
+                format!(
+                    "{TOO_LONG} {more_than} {} million instructions; raise the limit with \
+                     `--model-budget`",
+                    largest as f64 / 1e6
+                )
+            }
             None => not_modelled(
                 "its window was not traced: another lies inside it, or it ran on another thread \
                  or in another process",
@@ -389,10 +431,14 @@ impl Source for Model {
 
     fn wants_more_after(&self, sample: &Sample) -> bool {
         let mut benchmark = self.benchmark.get();
-        let wants_more = benchmark
-            .modelled
-            .wants_more_after(sample, self.budget_instructions)
-            && !(self.ends_with_fingerprint && benchmark.modelled.samples() >= FINGERPRINT_SAMPLES);
+        let cost = benchmark.cost_instructions - benchmark.kept_cost_instructions;
+        benchmark.kept_cost_instructions = benchmark.cost_instructions;
+        let wants_more =
+            benchmark
+                .modelled
+                .wants_more_after(sample, cost, self.budget_instructions)
+                && !(self.ends_with_fingerprint
+                    && benchmark.modelled.samples() >= FINGERPRINT_SAMPLES);
         if !wants_more && !benchmark.has_enough {
             // criterion would go on for 100 ms. The clock would decide how many samples that takes,
             // and their allocations where the next benchmark's data lies.
@@ -428,13 +474,8 @@ impl Source for Model {
         let room = self.room_for(&self.benchmark.get());
         let wanted = room > 0;
         if wanted {
-            self.tracer.with_consumer(|consumer| {
-                consumer.model.begin_window();
-                consumer.allocations.begin_window();
-                let counts = consumer.model.counts();
-                consumer.window_end = counts.events.instructions + room;
-                self.before.set(counts);
-            });
+            self.tracer
+                .with_consumer(|consumer| consumer.begin_window(room));
         }
         let reading = Reading::of_clock();
         if wanted {
@@ -452,8 +493,7 @@ impl Source for Model {
         let mut benchmark = self.benchmark.get();
         let counts = self.tracer.with_consumer(|consumer| {
             consumer.model.drain();
-            let counts = consumer.model.counts() - self.before.get();
-            (counts, consumer.allocations.events())
+            (consumer.counts(), consumer.allocations.events())
         });
         // criterion plans by its clock, and a group can set a time limit; hide the model's time
         // from both.
@@ -463,12 +503,13 @@ impl Source for Model {
         let sample = match (benchmark.fate, counts) {
             (Fate::Timed(_), _) => Sample::EMPTY,
             (_, Some((counts, allocations))) if matches!(end, Some(Ok(End::Detach))) => {
-                benchmark.instructions += counts.events.instructions;
+                benchmark.cost_instructions += cost_instructions(&counts);
                 benchmark.fate = Fate::Modelled;
                 self.sample(&counts, allocations)
             }
-            (Fate::Open, _) => {
-                benchmark.fate = Fate::Timed(self.timed(end));
+            (Fate::Open, counts) => {
+                let counts = counts.as_ref().map(|(counts, _)| counts);
+                benchmark.fate = Fate::Timed(self.timed(end, counts));
                 Sample::EMPTY
             }
             (Fate::Modelled, _) => {

@@ -19,7 +19,7 @@ pub struct MeasuringArgs {
     #[command(flatten)]
     pub launch: LaunchMeasuringArgs,
 
-    /// How long to model a benchmark in each launch, at 15 million instructions per second
+    /// How long to model a benchmark in each launch, at 15 million instructions per second or less
     /// [default: 2]
     #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_MODEL_BUDGET")]
     pub model_budget: Option<f64>,

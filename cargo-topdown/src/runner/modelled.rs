@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn what_was_too_long_in_the_launch_for_fingerprints_is_not_launched_on_the_model() {
-        let why = format!("{TOO_LONG} 10 million instructions");
+        let why = format!("{TOO_LONG} more than 10 million instructions");
         let id = timed().collected.benchmarks[0].id.clone();
         let seen = Fingerprints::with_too_long(id, &why);
         for (source, reason) in [

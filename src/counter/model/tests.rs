@@ -91,7 +91,7 @@ fn of_a_warm_up_no_blocks_are_kept() {
     }
     // A window that does not fit the budget comes last, and takes no room from those that count.
     model.benchmark.set(Benchmark {
-        instructions: model.budget_instructions,
+        cost_instructions: model.budget_instructions,
         ..model.benchmark.get()
     });
     model.sample_boundary();
@@ -122,6 +122,61 @@ fn a_benchmark_with_a_long_first_window_has_time_alone() {
     assert_eq!(window(&model, || divisions(10)).slots, None);
     model.benchmark_boundary();
     assert!(window(&model, || divisions(10)).slots.is_some());
+}
+
+/// Fills `bytes` with one instruction.
+fn fill(bytes: &mut [u8]) {
+    // SAFETY: it writes the bytes of the slice, upwards, and changes no other register.
+    unsafe {
+        std::arch::asm!(
+            "rep stosb",
+            inout("rcx") bytes.len() => _,
+            inout("rdi") bytes.as_mut_ptr() => _,
+            in("al") 1_u8,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+#[test]
+fn issue_19_7_what_few_instructions_cost_is_bounded_too() {
+    const ITERATION_BYTES: usize = 256 << 10;
+    for core in cores::ALL {
+        let Ok(model) = Model::of_core(core, 0.1) else {
+            skip(Need::Model, "code cannot be traced on this machine");
+            return;
+        };
+        let mut bytes = vec![0; 64 * ITERATION_BYTES];
+        let mut samples = 0;
+        model.sample_boundary();
+        loop {
+            let iterations = crate::doubling::iterations(samples);
+            let sample = window(&model, || {
+                (0..iterations).for_each(|_| fill(&mut bytes[..ITERATION_BYTES]));
+            });
+            assert_eq!(sample.flags, Flags::NONE, "{} {samples}", core.name);
+            model.sample_kept();
+            model.sample_boundary();
+            samples += 1;
+            if !model.wants_more_after(&sample) {
+                break;
+            }
+        }
+        assert!((3..8).contains(&samples), "{} {samples}", core.name);
+        // One iteration that alone costs more than the budget.
+        model.benchmark_boundary();
+        model.sample_boundary();
+        let sample = window(&model, || {
+            fill(&mut bytes);
+            divisions(10_000);
+        });
+        assert_eq!(sample.slots, None, "{}", core.name);
+        let reason = &model.provenance().reason;
+        assert!(
+            reason.contains("as costly to model as 0.5 mill"),
+            "{reason}"
+        );
+    }
 }
 
 #[test]
@@ -189,7 +244,7 @@ fn what_exceeds_the_budget_of_a_benchmark_is_not_counted() {
     };
     assert_eq!(window(&model, || divisions(10)).flags, Flags::NONE);
     model.benchmark.set(Benchmark {
-        instructions: model.budget_instructions,
+        cost_instructions: model.budget_instructions,
         fate: Fate::Modelled,
         ..Benchmark::default()
     });

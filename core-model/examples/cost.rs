@@ -1,0 +1,120 @@
+//! How long tracing and modelling take, and what [`Counts::modelling_ns`] says about it.
+//!
+//!     cargo run --release -p topdown-core-model --example cost -- [core] [filter]
+//!
+//! For each kernel of `validate`, and for a few that are costly to model: nanoseconds per
+//! instruction, in processor time of the fastest of three, and their ratio to the estimate.
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(dead_code, reason = "what `validate` groups them by")]
+#[path = "validate/kernels/mod.rs"]
+mod kernels;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(dead_code, reason = "`speed` uses the rest")]
+#[path = "speed/recording.rs"]
+mod recording;
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    use costly::Work;
+    use recording::thread_seconds;
+    use topdown_core_model::{Capacity, Model, cores};
+    use topdown_tracer::{Config, Mapping, Tracer};
+
+    /// A shorter stretch is repeated.
+    const LEAST_SECONDS: f64 = 0.03;
+
+    let name = std::env::args().nth(1);
+    let name = name.as_deref().unwrap_or("golden-cove");
+    let filter = std::env::args().nth(2).unwrap_or_default();
+    let core = cores::by_name(name).ok_or_else(|| format!("no core `{name}`"))?;
+    println!("{:<16} {:>10} {:>6}", "kernel", "ns/in", "ratio");
+    let of_validate = kernels::all().into_iter().map(|k| (k.name, k.prepare));
+    for (name, prepare) in of_validate.chain(costly::KERNELS) {
+        if !name.contains(filter.as_str()) {
+            continue;
+        }
+        let mut work: Work = prepare();
+        let model = Model::with_mappings(core, Capacity::default(), Mapping::at);
+        let mut tracer = Tracer::new(Config::default(), model)?;
+        let mut trace = |repetitions: usize| -> Result<_, Box<dyn std::error::Error>> {
+            let before = tracer.consumer_mut().counts();
+            let start = thread_seconds();
+            tracer.trace(|| (0..repetitions).for_each(|_| work())).1?;
+            tracer.consumer_mut().drain();
+            let seconds = thread_seconds() - start;
+            Ok((seconds, tracer.consumer_mut().counts() - before))
+        };
+        trace(1)?;
+        let (seconds, _) = trace(1)?;
+        let repetitions = (LEAST_SECONDS / seconds).clamp(1.0, 10_000.0) as usize;
+        let mut fastest = trace(repetitions)?;
+        for _ in 0..2 {
+            let again = trace(repetitions)?;
+            if again.0 < fastest.0 {
+                fastest = again;
+            }
+        }
+        let (seconds, counts) = fastest;
+        let ns = seconds * 1e9;
+        println!(
+            "{name:<16} {:>10.1} {:>6.2}",
+            ns / counts.events.instructions as f64,
+            ns / counts.modelling_ns() as f64,
+        );
+    }
+    Ok(())
+}
+
+/// What takes far longer to model than to execute: large copies and fills, which are single
+/// instructions, and random accesses.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod costly {
+    use std::hint::black_box;
+
+    pub type Work = Box<dyn FnMut()>;
+
+    pub const KERNELS: [(&str, fn() -> Work); 8] = [
+        ("copy-3k", || copy(3000)),
+        ("copy-512k", || copy(512 << 10)),
+        ("zero-512k", || zero(512 << 10)),
+        ("zero-16m", || zero(16 << 20)),
+        ("loads-16m", || loads(16 << 20, 0)),
+        ("loads-256m", || loads(256 << 20, 0)),
+        ("chase-16m", || loads(16 << 20, 7)),
+        ("chase-256m", || loads(256 << 20, 7)),
+    ];
+
+    fn copy(bytes: usize) -> Work {
+        let from = vec![1_u8; bytes];
+        let mut to = vec![2_u8; bytes];
+        Box::new(move || black_box(&mut to).copy_from_slice(black_box(&from)))
+    }
+
+    fn zero(bytes: usize) -> Work {
+        let mut to = vec![2_u8; bytes];
+        Box::new(move || black_box(&mut to).fill(black_box(0)))
+    }
+
+    /// Loads from random places, each of which depends on the last load if `chained` is not 0.
+    fn loads(bytes: usize, chained: u64) -> Work {
+        let from = vec![1_u64; bytes / 8];
+        let mut random = 1_u64;
+        Box::new(move || {
+            let mut last = 0;
+            for _ in 0..20_000 {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                let place = random.wrapping_add(last & black_box(chained));
+                last = last.wrapping_add(from[place as usize % from.len()]);
+            }
+            black_box(last);
+        })
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn main() {
+    eprintln!("cost runs on x86-64 Linux only");
+}
