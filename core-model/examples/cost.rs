@@ -74,7 +74,9 @@ mod costly {
 
     pub type Work = Box<dyn FnMut()>;
 
-    pub const KERNELS: [(&str, fn() -> Work); 8] = [
+    type Kernel = (&'static str, fn() -> Work);
+
+    pub const KERNELS: [Kernel; 8] = [
         ("copy-3k", || copy(3000)),
         ("copy-512k", || copy(512 << 10)),
         ("zero-512k", || zero(512 << 10)),

@@ -25,7 +25,7 @@ use criterion_topdown::run_file::{RUN_FILE_NAME, Run, RunFileError};
 use jiff::Timestamp;
 
 use crate::config::Workspace;
-use newest::{NEWEST, NEWEST_OF_COMMANDS};
+use newest::{NEWEST, NEWEST_OF_COMMANDS, NEWEST_ON_SECOND_CORE};
 
 pub use error::StoreError;
 pub use keep::keep_current;
@@ -38,6 +38,7 @@ pub use place::StorePlace;
 pub struct BaselineStore {
     directory: PathBuf,
     newest: PathBuf,
+    newest_on_second_core: PathBuf,
     newest_of_commands: PathBuf,
     machine: Machine,
 }
@@ -112,6 +113,7 @@ impl BaselineStore {
         BaselineStore {
             directory: directory.map_or_else(default, Path::to_owned),
             newest: kept.join(NEWEST),
+            newest_on_second_core: kept.join(NEWEST_ON_SECOND_CORE),
             newest_of_commands: kept.join(NEWEST_OF_COMMANDS),
             machine: Machine::of_this_machine(),
         }

@@ -1,5 +1,7 @@
 //! The newest run of a workspace.
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use criterion_topdown::run_file::{self, Run, RunFileError, RunFileProblem};
@@ -9,6 +11,9 @@ use super::{BaselineStore, StoreError, is_run};
 
 /// The newest run's directory, in the [kept](crate::config::Workspace::kept_directory) one.
 pub(super) const NEWEST: &str = "newest";
+
+/// The directory of the run that was taken with the newest one, on a second modelled core.
+pub(super) const NEWEST_ON_SECOND_CORE: &str = "topdown/newest-second-core";
 
 /// The same for runs of commands, which `exec` makes: no suite is ever compared with them.
 pub(super) const NEWEST_OF_COMMANDS: &str = "newest-exec";
@@ -74,6 +79,26 @@ impl BaselineStore {
         }
     }
 
+    /// Returns the path of the run that was taken with the newest one, on a second modelled core, if
+    /// there is one.
+    pub fn newest_on_second_core(&self) -> Option<PathBuf> {
+        let directory = &self.newest_on_second_core;
+        is_run(directory).then(|| directory.clone())
+    }
+
+    /// Adds the run that `write` writes to the newest one, which was taken with it.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be written.
+    pub fn add_second_core(
+        &self,
+        write: impl FnOnce(&Path) -> Result<(), RunFileError>,
+    ) -> Result<OwnRun, RunFileError> {
+        let own = own_run(write)?;
+        run_file::copy_run(own.path(), &self.newest_on_second_core)?;
+        Ok(own)
+    }
+
     /// Makes the run that `write` writes into a directory the newest one.
     ///
     /// # Errors
@@ -82,20 +107,40 @@ impl BaselineStore {
         &self,
         write: impl FnOnce(&Path) -> Result<(), RunFileError>,
     ) -> Result<OwnRun, RunFileError> {
-        let directory = tempfile::tempdir().map_err(|error| RunFileError {
-            path: std::env::temp_dir(),
-            problem: RunFileProblem::Io(error),
-        })?;
-        write(directory.path())?;
-        let run = run_file::read_run(directory.path())?;
+        let own = own_run(write)?;
+        let run = run_file::read_run(own.path())?;
         let newest = if is_of_command(&run) {
             &self.newest_of_commands
         } else {
+            self.forget_second_core()?;
             &self.newest
         };
-        run_file::copy_run(directory.path(), newest)?;
-        Ok(OwnRun { directory })
+        run_file::copy_run(own.path(), newest)?;
+        Ok(own)
     }
+
+    /// Removes the run that was taken with the last newest one.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be removed.
+    pub fn forget_second_core(&self) -> Result<(), RunFileError> {
+        match fs::remove_dir_all(&self.newest_on_second_core) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(RunFileError {
+                path: self.newest_on_second_core.clone(),
+                problem: RunFileProblem::Io(error),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn own_run(write: impl FnOnce(&Path) -> Result<(), RunFileError>) -> Result<OwnRun, RunFileError> {
+    let directory = tempfile::tempdir().map_err(|error| RunFileError {
+        path: std::env::temp_dir(),
+        problem: RunFileProblem::Io(error),
+    })?;
+    write(directory.path())?;
+    Ok(OwnRun { directory })
 }
 
 /// Returns whether a run is of a command and not of a suite.

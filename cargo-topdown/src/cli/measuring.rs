@@ -24,16 +24,18 @@ pub struct MeasuringArgs {
     #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_MODEL_BUDGET")]
     pub model_budget: Option<f64>,
 
-    /// Which core to model [default: nearest]
+    /// Which core to model, or which two, separated by a comma [default: nearest]
     ///
-    /// Runs modelled on the same core can be compared whatever the host.
+    /// Runs modelled on the same core can be compared whatever the host. With two cores, `bench`
+    /// makes a run for each, and `compare` judges both.
     #[arg(
         long,
         value_name = "CORE",
+        value_delimiter = ',',
         env = ModelCore::VARIABLE,
         value_parser = choices::<ModelCore>()
     )]
-    pub model_core: Option<ModelCore>,
+    pub model_core: Option<Vec<ModelCore>>,
 
     /// Time limit of a launch [default: 10 times the first launch of its bench target, at least 60]
     ///
@@ -77,7 +79,7 @@ impl From<&MeasuringArgs> for Layer {
         Layer {
             launches: args.launches,
             model_budget: args.model_budget,
-            model_core: args.model_core,
+            model_core: args.model_core.clone(),
             launch_timeout: args.launch_timeout,
             fingerprints: args.no_fingerprints.then_some(false),
             paths: args.paths.then_some(true),

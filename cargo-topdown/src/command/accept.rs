@@ -19,13 +19,13 @@ pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
     let workspace = args.store.place().workspace()?;
     let store = args.store.place().store_of(&workspace);
     let policy = workspace.config.policy(&args.policy.overrides())?;
-    let path = store.resolve(&args.base)?;
-    let baseline = run_file::read_run(&path)?;
     let candidate_path = match &args.run {
         Some(name) => store.resolve(name)?,
         None => store.newest_path()?,
     };
     let candidate = run_file::read_run(&candidate_path)?;
+    let path = store.resolve_for(&args.base, || Some(candidate.key()))?;
+    let baseline = run_file::read_run(&path)?;
     let earlier = history::behind(&path, &candidate);
     // Count launches that `compare --relaunch` made, if any; nothing is launched here.
     let comparison = second_look::judge(

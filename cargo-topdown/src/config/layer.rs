@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use criterion_topdown::setting::{Counters, ModelCore, SourceChoice, Threads};
-use serde::Deserialize;
+use criterion_topdown::setting::{Counters, ModelCore, Setting, SourceChoice, Threads};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 /// What one manifest, or a command line with its environment variables, sets. Times are in seconds.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -19,7 +20,8 @@ pub struct Layer {
     pub source: Option<SourceChoice>,
     pub model_budget: Option<f64>,
     #[cfg_attr(test, schemars(with = "Option<String>"))]
-    pub model_core: Option<ModelCore>,
+    #[serde(default, deserialize_with = "choices")]
+    pub model_core: Option<Vec<ModelCore>>,
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub counters: Option<Counters>,
     #[cfg_attr(test, schemars(with = "Option<String>"))]
@@ -45,6 +47,16 @@ pub struct Layer {
     pub store: Option<String>,
     /// The table of the policy, not read yet: messages about it name that table.
     pub policy: Option<serde_json::Value>,
+}
+
+/// Reads choices as flags and environment variables have them, separated by commas.
+fn choices<'de, S: Setting, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<S>>, D::Error> {
+    let text = String::deserialize(from)?;
+    let choices = text.split(',').map(|word| word.trim().parse());
+    choices
+        .collect::<Result<_, _>>()
+        .map(Some)
+        .map_err(D::Error::custom)
 }
 
 /// Returns the name, the kind and the description of each setting.

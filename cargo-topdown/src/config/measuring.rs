@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use cargo_metadata::PackageId;
-use criterion_topdown::setting::{Counters, ModelCore, Sampling, SourceChoice, Threads};
+use criterion_topdown::setting::{Counters, ModelCore, Sampling, Setting, SourceChoice, Threads};
 use serde::{Deserialize, Serialize};
 use topdown_gate::pattern::Pattern;
 
@@ -37,6 +37,9 @@ pub struct Settings {
     pub model_budget: Duration,
     /// Which core is modelled.
     pub model_core: ModelCore,
+    /// Which other core is modelled too, for a run of its own.
+    #[serde(default)]
+    pub second_core: Option<ModelCore>,
     /// Which hardware counters.
     pub counters: Counters,
     /// Whose slots the hardware counts.
@@ -67,6 +70,7 @@ impl Default for Settings {
             source: SourceChoice::Auto,
             model_budget: Duration::from_secs(2),
             model_core: ModelCore::Nearest,
+            second_core: None,
             counters: Counters::Auto,
             threads: Threads::Auto,
             sampling: Sampling::Planned,
@@ -163,6 +167,8 @@ impl Settings {
                 .map(|seconds| checked_time(setting, seconds))
                 .transpose()
         };
+        let cores = first(layers, |l| l.model_core.clone()).unwrap_or_default();
+        let (model_core, second_core) = checked_cores(&cores)?;
         let is_author = first(layers, |l| l.author_settings).unwrap_or(false);
         Ok(Settings {
             launches,
@@ -172,7 +178,8 @@ impl Settings {
                 .unwrap_or(default.measurement_time),
             source: first(layers, |l| l.source).unwrap_or(default.source),
             model_budget: time("model-budget", |l| l.model_budget)?.unwrap_or(default.model_budget),
-            model_core: first(layers, |l| l.model_core).unwrap_or(default.model_core),
+            model_core,
+            second_core,
             counters: first(layers, |l| l.counters).unwrap_or(default.counters),
             threads: first(layers, |l| l.threads).unwrap_or(default.threads),
             sampling: if is_author {
@@ -200,6 +207,23 @@ fn checked_time(setting: &'static str, seconds: f64) -> Result<Duration, ConfigE
             value: format!("{seconds} s"),
             range: "at least 0.001 s",
         })
+}
+
+/// Returns the core to model, and the one to model too.
+fn checked_cores(cores: &[ModelCore]) -> Result<(ModelCore, Option<ModelCore>), ConfigError> {
+    match *cores {
+        [] => Ok((ModelCore::default(), None)),
+        [core] => Ok((core, None)),
+        // Which core is the nearest one depends on the machine.
+        [first, second] if first != second && !cores.contains(&ModelCore::Nearest) => {
+            Ok((first, Some(second)))
+        }
+        _ => Err(ConfigError::Range {
+            setting: "model-core",
+            value: Vec::from_iter(cores.iter().map(|core| core.name())).join(","),
+            range: "one core, or the names of two different ones",
+        }),
+    }
 }
 
 #[cfg(test)]
@@ -232,7 +256,8 @@ mod tests {
             "launches": 4, "sample-size": 40, "warm-up-time": 0.5, "source": "time",
             "author-settings": true, "launch-timeout": 30, "fingerprints": false,
             "paths": true,
-            "counters": "exact", "threads": "all", "model-budget": 10, "model-core": "zen-5"
+            "counters": "exact", "threads": "all", "model-budget": 10,
+            "model-core": "zen-5,golden-cove"
         }));
         let settings = Settings::resolve([&flags, &package, &workspace]).unwrap();
         assert_eq!(
@@ -245,6 +270,7 @@ mod tests {
                 source: SourceChoice::Time,
                 model_budget: Duration::from_secs(10),
                 model_core: ModelCore::Zen5,
+                second_core: Some(ModelCore::GoldenCove),
                 counters: Counters::Exact,
                 threads: Threads::All,
                 sampling: Sampling::Author,
@@ -304,6 +330,16 @@ mod tests {
             (
                 json!({ "warm-up-time": 0.0 }),
                 "`warm-up-time` is 0 s; it must be at least 0.001 s",
+            ),
+            (
+                json!({ "model-core": "zen-5, zen-5" }),
+                "`model-core` is zen-5,zen-5; it must be one core, or the names of two different \
+                 ones",
+            ),
+            (
+                json!({ "model-core": "nearest,zen-5" }),
+                "`model-core` is nearest,zen-5; it must be one core, or the names of two different \
+                 ones",
             ),
             (
                 json!({ "measurement-time": -1.0 }),

@@ -12,7 +12,7 @@ pub enum CiError {
     #[error("the input `{name}` must be {expected}")]
     Input {
         name: &'static str,
-        /// The possible values.
+        /// The possible values, or what to do.
         expected: &'static str,
     },
     /// A variable of GitHub's runner, or of action.yml, is missing.

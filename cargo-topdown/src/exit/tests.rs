@@ -431,3 +431,19 @@ fn an_interrupt_is_130() {
     check(130, [MeasureError::Interrupted]);
     check(130, [ExecError::Interrupted]);
 }
+
+#[test]
+fn two_judgements_pass_only_if_both_do() {
+    use Exit::{Inconclusive, NoComparison, Regressed, Success};
+    for (one, other, both) in [
+        (Success, Success, Success),
+        (Success, Regressed, Regressed),
+        (Success, NoComparison, NoComparison),
+        (Success, Inconclusive, Inconclusive),
+        (NoComparison, Regressed, Regressed),
+        (Inconclusive, NoComparison, NoComparison),
+    ] {
+        assert_eq!(one.or(other), both);
+        assert_eq!(other.or(one), both);
+    }
+}

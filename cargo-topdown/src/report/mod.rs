@@ -10,6 +10,7 @@ pub mod budget_text;
 pub mod comparison_json;
 mod comparison_table;
 pub mod comparison_text;
+pub mod cores;
 pub mod diagnosis;
 pub mod diagnosis_json;
 pub mod difference;

@@ -9,6 +9,7 @@ use std::str::FromStr;
 use criterion_topdown::run_file::Run;
 use thiserror::Error;
 
+use super::cores::modelled_core;
 use super::{annotations, comparison_json, html, junit, markdown};
 use topdown_gate::trend::Trend;
 use topdown_gate::verdict::Comparison;
@@ -137,6 +138,25 @@ impl ReportRequest {
     }
 }
 
+/// Returns the same reports of a run that was modelled on a second core, whose files have that
+/// core in their names: `page.html` becomes `page.zen-5.html`.
+pub fn of_second_core(reports: &[ReportRequest], run: &Run) -> Vec<ReportRequest> {
+    let core = modelled_core(run);
+    let of_core = |report: &ReportRequest| match report {
+        ReportRequest::GithubAnnotations => ReportRequest::GithubAnnotations,
+        ReportRequest::File(format, path) => {
+            let mut name = path.file_stem().unwrap_or_default().to_owned();
+            name.push(format!(".{core}"));
+            if let Some(extension) = path.extension() {
+                name.push(".");
+                name.push(extension);
+            }
+            ReportRequest::File(*format, path.with_file_name(name))
+        }
+    };
+    reports.iter().map(of_core).collect()
+}
+
 fn write_file(format: FileFormat, path: &Path, compared: &Compared<'_>) -> io::Result<()> {
     let comparison = compared.comparison;
     let mut out = BufWriter::new(File::create(path)?);
@@ -157,6 +177,23 @@ fn write_file(format: FileFormat, path: &Path, compared: &Compared<'_>) -> io::R
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_second_core_has_files_of_its_own() {
+        use criterion_topdown::provenance::SourceKind;
+        use topdown_gate::scenario::{run, with_launches};
+
+        let mut modelled = with_launches("b", SourceKind::Model, Vec::new());
+        modelled.provenance_mut().formula = "model-zen-5/6".to_owned();
+        let run = run(vec![modelled]);
+        let asked = ["github", "html=a/page.html", "json=out"].map(|text| text.parse().unwrap());
+        let named = of_second_core(&asked, &run);
+        let named: Vec<String> = named.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            named,
+            ["github", "html=a/page.zen-5.html", "json=out.zen-5"]
+        );
+    }
 
     #[test]
     fn a_report_is_a_format_and_a_path() {

@@ -102,6 +102,52 @@ pub fn on_the_model(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> 
     })
 }
 
+/// Returns those targets that are to be modelled on a second core too, with the settings for it.
+pub fn on_second_core(targets: &[BenchTarget]) -> Vec<BenchTarget> {
+    let has_second = |target: &&BenchTarget| target.settings.second_core.is_some();
+    let targets: Vec<BenchTarget> = targets.iter().filter(has_second).cloned().collect();
+    with_settings(&targets, |settings| Settings {
+        model_core: settings.second_core.unwrap_or(settings.model_core),
+        second_core: None,
+        ..settings
+    })
+}
+
+/// Returns the time in `outcome` without modelled slots, and without its failures.
+pub fn without_slots(outcome: &Outcome) -> Outcome {
+    let mut benchmarks = outcome.collected.benchmarks.clone();
+    for benchmark in &mut benchmarks {
+        if benchmark.provenance().source == SourceKind::Model {
+            benchmark.slots = None;
+            benchmark.functions = None;
+            benchmark.call_paths = None;
+            benchmark.fingerprint = None;
+        }
+    }
+    let samples = outcome.collected.samples.iter();
+    let samples = samples.filter(|of| of.source != SourceKind::Model);
+    Outcome {
+        collected: Collected {
+            benchmarks,
+            samples: samples.cloned().collect(),
+            ..Collected::default()
+        },
+        ..Outcome::default()
+    }
+}
+
+/// Drops what has no modelled slots.
+pub fn keep_modelled(outcome: &mut Outcome) {
+    let Collected {
+        benchmarks,
+        samples,
+        ..
+    } = &mut outcome.collected;
+    benchmarks.retain(|benchmark| benchmark.provenance().source == SourceKind::Model);
+    let kept: HashSet<&BenchmarkId> = benchmarks.iter().map(|benchmark| &benchmark.id).collect();
+    samples.retain(|of| kept.contains(&of.benchmark));
+}
+
 /// Returns the same targets, with the settings for measuring time: at most `launches`, if the model
 /// provides the slots.
 pub fn on_the_clock(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> {

@@ -14,13 +14,17 @@ use crate::base_tree::BaseTree;
 use crate::baseline_store::BaselineStore;
 use crate::bench_targets::{BenchTarget, BuildError, Cargo, CargoFlags};
 use crate::cli::BenchArgs;
-use crate::command::comparison_output;
+use crate::command::{comparison_output, second_core};
 use crate::comparing::history;
-use crate::comparing::output::Sides;
+use crate::comparing::judged::for_each_of_two;
+use crate::comparing::output::{Output, Sides};
 use crate::config::Workspace;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::measure::second_core::run_of_second_core;
 use crate::measure::{MeasureError, Session, pairs, run_id};
+use crate::report::cores::OnCore;
+use crate::report::request::of_second_core;
 use crate::runner::collect::Collected;
 use crate::runner::{again, modelled};
 use crate::terminal::tell;
@@ -54,8 +58,15 @@ pub fn run(
     let on_the_clock = modelled::on_the_clock(&targets, u32::MAX);
     let pairs = session.pairs(&base_on_the_clock, &on_the_clock);
     let (mut base, mut new) = session.measure_in_turn(&base_targets, &targets, &executed)?;
-    for (fingerprints, side) in executed.iter().zip([&mut base, &mut new]) {
-        fingerprints.put_beside(&mut side.collected.benchmarks);
+    let mut second_base = session.model_second_core(&base_targets, &executed[0], &base)?;
+    let mut second_new = session.model_second_core(&targets, &executed[1], &new)?;
+    for (fingerprints, sides) in executed
+        .iter()
+        .zip([(&mut base, &mut second_base), (&mut new, &mut second_new)])
+    {
+        for side in [sides.0].into_iter().chain(sides.1) {
+            fingerprints.put_beside(&mut side.collected.benchmarks);
+        }
     }
     pairs::check("base", &base)?;
     pairs::check("candidate", &new)?;
@@ -92,8 +103,25 @@ pub fn run(
     }
     .with(new.collected);
     // Store both runs before the second look, which may be interrupted.
+    store.forget_second_core().map_err(Error::NotStored)?;
     base.write()?;
     new.write()?;
+    let on_second = match (second_base, second_new) {
+        (Some(base_outcome), Some(new_outcome)) => {
+            pairs::check("base", &base_outcome)?;
+            pairs::check("candidate", &new_outcome)?;
+            let run = run_of_second_core(&new.run, &new_outcome);
+            store
+                .add_second_core(|to| write_run(to, &run, &new_outcome.collected.samples))
+                .map_err(Error::NotStored)?;
+            Some((run_of_second_core(&base.run, &base_outcome), run))
+        }
+        _ => None,
+    };
+    let policy = match on_second {
+        Some(_) => for_each_of_two(policy),
+        None => policy,
+    };
 
     let comparison = if again::would_help(&targets, &new.run) {
         let first = FirstLook::new(
@@ -131,9 +159,45 @@ pub fn run(
         history: history.as_ref(),
     };
     let verbose = args.launch.cargo.verbose > 0;
-    let output = comparison_output::asked(&args.comparison, verbose, args.output.color);
+    let color = args.output.color;
+    let output = comparison_output::asked(&args.comparison, verbose, color);
+    let Some((second_base, second_new)) = on_second else {
+        output.report(&comparison, sides)?;
+        return Ok(comparison.outcome.into());
+    };
+    let labelled = |label, run| LabelledRun { label, run };
+    let of_second = verdict::compare_in_turn(
+        labelled(&tree.label, &second_base),
+        labelled("the work tree", &second_new),
+        &policy,
+    );
+    let reports = of_second_core(&args.comparison.reports, &second_new);
+    let output_of_second = Output {
+        reports: &reports,
+        ..output
+    };
+    let sides_of_second = Sides {
+        baseline: &second_base,
+        candidate: &second_new,
+        history: None,
+    };
+    let is_text = !args.comparison.json;
+    if is_text {
+        second_core::write_heading(&new.run, false, color)?;
+    }
     output.report(&comparison, sides)?;
-    Ok(comparison.outcome.into())
+    if is_text {
+        second_core::write_heading(&second_new, true, color)?;
+    }
+    output_of_second.report(&of_second, sides_of_second)?;
+    if is_text {
+        let cores = [
+            OnCore::new(&new.run, &comparison),
+            OnCore::new(&second_new, &of_second),
+        ];
+        second_core::write_summary(&cores, color)?;
+    }
+    Ok(Exit::from(comparison.outcome).or(of_second.outcome.into()))
 }
 
 /// Builds the base with the candidate's flags, at the candidate's place within the workspace.

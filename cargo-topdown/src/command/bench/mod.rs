@@ -16,9 +16,11 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::exit::Exit;
 use crate::measure::changed::Changed;
+use crate::measure::second_core::run_of_second_core;
 use crate::measure::{MeasureError, Session, build_identity, listing, problems, shards};
 use crate::merge::check_whole;
 use crate::report::function_table::advice_for_run;
+use crate::report::request::of_second_core;
 use crate::report::saved;
 use crate::report::style;
 use crate::runner::Outcome;
@@ -120,42 +122,56 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     };
     let before = usual_baseline(&store, args.save.as_ref());
     let mut outcome = session.measure(&targets, &before, &fingerprints)?;
+    let mut second = session.model_second_core(&targets, &fingerprints, &outcome)?;
     if args.functions {
         session.add_hits(&targets, &mut outcome)?;
     }
-    fingerprints.put_beside(&mut outcome.collected.benchmarks);
-    let failed = problems::count(&outcome);
+    for outcome in [&mut outcome].into_iter().chain(&mut second) {
+        fingerprints.put_beside(&mut outcome.collected.benchmarks);
+    }
+    let outcomes = || [&outcome].into_iter().chain(&second);
+    let failed = outcomes().map(problems::count).sum();
     let is_all_left_out = selection.unchanged.is_some() && !targets.iter().any(|t| t.has_criterion);
     if outcome.collected.benchmarks.is_empty() && !is_all_left_out
         || (session.request.fail_fast && failed > 0)
     {
-        problems::report(&outcome);
+        outcomes().for_each(problems::report);
         return Err(session.nothing_to_keep(&targets, &outcome).into());
     }
     let run = Run {
         benchmarks: outcome.collected.benchmarks.clone(),
         shard,
         selection,
-        failed: problems::names(&outcome),
+        failed: outcomes().flat_map(problems::names).collect(),
         ..empty_run
     }
     .on_its_cores();
+    let on_second = second
+        .as_ref()
+        .map(|second| run_of_second_core(&run, second));
     // Not below `--target-dir`, which `compare` does not know.
     let own = store
         .make_newest(|to| write_run(to, &run, &outcome.collected.samples))
         .map_err(Error::NotStored)?;
     record_launches(&store, &run, &targets, &session.request.criterion);
-    let stored = match &args.save {
-        // A baseline without the benchmarks that failed would hide their failures from later
-        // comparisons.
-        Some(name) if failed == 0 => {
+    let mut runs = vec![(&run, own)];
+    if let (Some(run), Some(outcome)) = (&on_second, &second) {
+        let own = store
+            .add_second_core(|to| write_run(to, run, &outcome.collected.samples))
+            .map_err(Error::NotStored)?;
+        runs.push((run, own));
+    }
+    let mut stored = Vec::new();
+    // A baseline without the benchmarks that failed would hide their failures from later
+    // comparisons.
+    if let (Some(name), 0) = (&args.save, failed) {
+        for (run, own) in &runs {
             if !args.partial {
                 store.check_replaces_whole(name, &run.key(), &run.selection)?;
             }
-            Some(store.save(name, own.path())?)
+            stored.push(store.save(name, own.path())?);
         }
-        _ => None,
-    };
+    }
     // Everything is stored: from here on, Ctrl-C may end the program at once.
     drop(session);
     let directory = store.newest_directory();
@@ -163,6 +179,10 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         report_events(&run, directory, failed);
     }
     run_output::write_reports(&args.comparison.reports, &run, "the newest run")?;
+    if let Some(second) = &on_second {
+        let reports = of_second_core(&args.comparison.reports, second);
+        run_output::write_reports(&reports, second, "the newest run")?;
+    }
     if is_all_left_out && !args.comparison.json {
         return Ok(Exit::Success);
     }
@@ -174,9 +194,12 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     };
     if args.message_format.is_none() {
         output.print(&run)?;
+        if let Some(second) = &on_second {
+            output.print_next(second)?;
+        }
     }
     // Below the table, which can be long.
-    problems::report(&outcome);
+    outcomes().for_each(problems::report);
     report_untraced(&fingerprints, &outcome);
     saved::warn_of_wild_launches(&run);
     if !args.functions
@@ -185,7 +208,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     {
         tell!("note: {advice}");
     }
-    if let Some(stored) = stored {
+    for stored in stored {
         // Standard output may be JSON.
         if args.comparison.json || args.message_format.is_some() {
             saved::report(&mut Lines::new(anstream::stderr()), &stored)?

@@ -69,6 +69,13 @@ struct Inputs {
 impl Inputs {
     fn of(variables: &Variables) -> Result<Inputs, CiError> {
         let one = |flag, name| Some((flag, variables.some(name)?.to_owned()));
+        if variables.text("INPUT_MODEL_CORE").contains(',') {
+            // The comment on the pull request would be about the first one alone.
+            return Err(CiError::Input {
+                name: "model-core",
+                expected: "one core; run a job for each",
+            });
+        }
         let flags = [
             one("--source", "INPUT_SOURCE"),
             one("--model-core", "INPUT_MODEL_CORE"),
@@ -170,12 +177,16 @@ mod tests {
     use super::*;
 
     fn inputs(changed: &[(&'static str, &'static str)]) -> Inputs {
+        inputs_or_error(changed).unwrap()
+    }
+
+    fn inputs_or_error(changed: &[(&'static str, &'static str)]) -> Result<Inputs, CiError> {
         let variables = [
             ("INPUT_BASELINE", "main"),
             ("INPUT_COMPARE", "true"),
             ("REPORT", "reports"),
         ];
-        Inputs::of(&Variables::of(variables.iter().chain(changed).copied())).unwrap()
+        Inputs::of(&Variables::of(variables.iter().chain(changed).copied()))
     }
 
     const REPORTS: [&str; 12] = [
@@ -220,6 +231,15 @@ mod tests {
                 "$(touch x)",
                 "--source=time",
             ]
+        );
+    }
+
+    #[test]
+    fn a_comment_is_about_one_core() {
+        let refused = inputs_or_error(&[("INPUT_MODEL_CORE", "golden-cove,zen-5")]);
+        assert_eq!(
+            refused.unwrap_err().to_string(),
+            "the input `model-core` must be one core; run a job for each"
         );
     }
 

@@ -6,7 +6,7 @@ use criterion_topdown::run_file::BenchmarkId;
 use regex::Regex;
 
 use crate::cli::ExplainArgs;
-use crate::comparing::judged::{Asked, Judged, judged};
+use crate::comparing::judged::{Asked, Judged, JudgedCore, judged};
 use crate::comparing::second_look::Relaunch;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -24,6 +24,7 @@ pub fn run(args: &ExplainArgs, base: &str) -> Result<Exit, Error> {
     let asked = Asked {
         base: Some(base),
         candidate: None,
+        core: JudgedCore::Only,
         selection: None,
         overrides: Overrides::default(),
         relaunch: None,
