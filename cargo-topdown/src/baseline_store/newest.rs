@@ -13,7 +13,7 @@ use super::{BaselineStore, StoreError, is_run};
 pub(super) const NEWEST: &str = "newest";
 
 /// The directory of the run that was taken with the newest one, on a second modelled core.
-pub(super) const NEWEST_ON_SECOND_CORE: &str = "topdown/newest-second-core";
+pub(super) const NEWEST_ON_SECOND_CORE: &str = "newest-second-core";
 
 /// The same for runs of commands, which `exec` makes: no suite is ever compared with them.
 pub(super) const NEWEST_OF_COMMANDS: &str = "newest-exec";
