@@ -49,6 +49,12 @@ pub enum OpenError {
         error: io::Error,
     },
 
+    /// The threads and processes of a command cannot be followed.
+    Follow {
+        /// The error from `ptrace`, or from starting a thread.
+        error: io::Error,
+    },
+
     /// This CPU does not have the requested metric group.
     UnknownGroup {
         /// The requested name.
@@ -288,6 +294,9 @@ impl fmt::Display for OpenError {
                 f,
                 "could not list the threads of this process in {directory}: {error}"
             ),
+            Follow { error } => {
+                write!(f, "could not follow the command with `ptrace`: {error}")
+            }
             UnknownGroup { name, cpu, known } => write!(
                 f,
                 "{cpu} has no metric group `{name}`; the groups are {known}"
@@ -501,6 +510,10 @@ impl OpenError {
             } => VIRTUAL_PMU,
             NoPmu { .. } => KERNEL_PMU,
             HiddenByHypervisor { .. } => BARE_METAL,
+            Follow { .. } => {
+                "run `sudo sysctl kernel.yama.ptrace_scope=1`, in a container add \
+                 `--cap-add=SYS_PTRACE`, and do not run it under a debugger"
+            }
             BadDescription { .. } | Open { .. } | Map { .. } | Control { .. } => REPORT,
             EfficiencyCores { .. } => {
                 "start the benchmark on a performance core, for example with `taskset`"

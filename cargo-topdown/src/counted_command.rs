@@ -1,4 +1,5 @@
-//! One launch of a command, from its `exec` to its exit, with the counters of all its processes.
+//! One launch of a command, from its `exec` to its exit, with the counters of all its processes, or
+//! with a record of where their code is.
 //!
 //! Counters must be attached before the command's first instruction and must count nothing else. So
 //! this program starts itself (`exec-when-told`), attaches the counters to that process, and tells
@@ -11,7 +12,7 @@ use std::ffi::OsString;
 use std::io;
 use std::process::{ExitStatus, Stdio};
 
-use criterion_topdown::counter::hardware::TreeCounters;
+use criterion_topdown::counter::hardware::{CommandHits, TreeCounters};
 use criterion_topdown::error::OpenError;
 use criterion_topdown::sample::{Flags, Sample};
 use thiserror::Error;
@@ -52,16 +53,29 @@ pub struct CountedCommand<'a> {
     pub command: &'a [OsString],
     /// Whether to hide its output.
     pub quiet: bool,
-    /// The counters; with none, only time is measured.
-    pub counters: Option<&'a TreeCounters>,
+    /// What to record.
+    pub recorded: Recorded<'a>,
+}
+
+/// What is recorded of a command.
+#[derive(Clone, Copy, Debug)]
+pub enum Recorded<'a> {
+    /// Time alone.
+    Time,
+    /// Time and counts.
+    Counts(&'a TreeCounters),
+    /// Where its code is, whenever this many cycles have passed.
+    Hits(&'a TreeCounters, u64),
 }
 
 /// A command that has ended.
 pub struct Launched {
     /// How it exited.
     pub status: ExitStatus,
-    /// The counts and the time of the whole launch.
+    /// The counts, if any, and the time of the whole launch.
     pub sample: Sample,
+    /// Where its slots went, if that was asked for.
+    pub hits: Option<CommandHits>,
     /// The processes that it left behind, which were ended.
     pub outlived: Vec<String>,
 }
@@ -183,10 +197,12 @@ mod system {
         // Counters attached now could start at that `exec` instead of the command's.
         channel.read_exact(&mut [0]).map_err(preparing)?;
         let id = process.child.id();
-        let counted = match what.counters {
-            Some(counters) => Some(counters.attach(id)?),
-            None => None,
-        };
+        let (mut counted, mut followed) = (None, None);
+        match what.recorded {
+            Recorded::Time => {}
+            Recorded::Counts(counters) => counted = Some(counters.attach(id)?),
+            Recorded::Hits(counters, period) => followed = Some(counters.follow(id, period)?),
+        }
         let begun_at = Instant::now();
         channel.write_all(&[GO]).map_err(preparing)?;
         let mut refusal = String::new();
@@ -194,6 +210,8 @@ mod system {
         if !refusal.is_empty() {
             return Err(what.not_started(refusal));
         }
+        // Its process must be there until it has been followed to its end.
+        let hits = followed.map(|followed| followed.finish()).transpose()?;
         let status = process.wait().map_err(waiting)?;
         let took = begun_at.elapsed();
         let sample = match counted {
@@ -203,6 +221,7 @@ mod system {
         Ok(Launched {
             status,
             sample,
+            hits,
             outlived: process.end_rest(),
         })
     }
@@ -273,6 +292,7 @@ mod system {
         Ok(Launched {
             status,
             sample: Sample::from(begun_at.elapsed()),
+            hits: None,
             outlived: Vec::new(),
         })
     }

@@ -272,3 +272,16 @@ mod told {
         assert!(!child.wait().unwrap().success());
     }
 }
+
+#[test]
+fn without_counters_the_functions_are_unknown_and_the_rest_is_measured() {
+    let directory = TempDir::new().unwrap();
+    let options = ["-n", "1", "--functions", "--source", "time", "--", "true"];
+    let output = exec(&directory, &options);
+    let stderr = text(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    let note = "note: the functions of `true` are unknown: only counters can sample them";
+    assert!(stderr.contains(note), "{stderr}");
+    let run = read_run(&directory.path().join("run")).unwrap();
+    assert_eq!(run.benchmarks[0].functions, None);
+}

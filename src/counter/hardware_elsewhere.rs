@@ -1,6 +1,7 @@
 //! The hardware source on systems without `perf_event_open`: the same names, and an error at open.
 
 use std::convert::Infallible;
+use std::path::PathBuf;
 use std::time::Duration;
 
 #[cfg(feature = "proof")]
@@ -9,6 +10,7 @@ use super::survey::Survey;
 use super::{Counters, Provenance, Reading, Source};
 use crate::cpu::CpuTable;
 use crate::error::OpenError;
+use crate::hits::CodeHits;
 use crate::sample::Sample;
 
 /// The CPU's counters, which cannot be reached on this operating system.
@@ -71,7 +73,40 @@ impl TreeCounters {
 
     /// # Errors
     /// Never called.
+    pub fn follow(&self, _: u32, _: u64) -> Result<Following, OpenError> {
+        match self.0 {}
+    }
+
+    /// # Errors
+    /// Never called.
     pub fn attach(&self, _: u32) -> Result<CountedTree, OpenError> {
+        match self.0 {}
+    }
+}
+
+/// Where the slots of a command went.
+#[derive(Debug)]
+pub struct CommandHits {
+    /// What was hit.
+    pub hits: CodeHits,
+    /// The program that the command executed first.
+    pub executable: Option<PathBuf>,
+    /// All slots that were counted.
+    pub counted_slots: f64,
+    /// The number of threads.
+    pub threads: u64,
+    /// How many of them could not be sampled, and why.
+    pub unsampled: Option<(u64, OpenError)>,
+}
+
+/// A command that is sampled.
+#[derive(Debug)]
+pub struct Following(Infallible);
+
+impl Following {
+    /// # Errors
+    /// Never called.
+    pub fn finish(self) -> Result<CommandHits, OpenError> {
         match self.0 {}
     }
 }

@@ -1,5 +1,5 @@
-//! Where this process has loaded which modules, according to `/proc/self/maps`; proc(5) describes
-//! the format.
+//! Where a process has loaded which modules, according to `/proc/PID/maps`; proc(5) describes the
+//! format.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,6 +9,7 @@ const MOST_BYTES: usize = 64 * 1024;
 const MOST_MODULES: usize = 64;
 
 /// Memory that contains code, and what it was loaded from.
+#[derive(Debug)]
 pub(crate) struct ModuleMap {
     /// In ascending order, without overlaps.
     mappings: Vec<Mapping>,
@@ -17,6 +18,7 @@ pub(crate) struct ModuleMap {
     named: Vec<Option<usize>>,
 }
 
+#[derive(Debug)]
 struct Mapping {
     start: u64,
     end: u64,
@@ -34,9 +36,18 @@ pub(crate) fn threads() -> Option<usize> {
 impl ModuleMap {
     /// Reads the current mappings. If that fails, no code has a name.
     pub(crate) fn of_this_process() -> ModuleMap {
+        ModuleMap::read("/proc/self/maps")
+    }
+
+    /// Reads the current mappings of another process.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn of_process(process: i32) -> ModuleMap {
+        ModuleMap::read(&format!("/proc/{process}/maps"))
+    }
+
+    fn read(path: &str) -> ModuleMap {
         let mut maps = String::with_capacity(MOST_BYTES);
-        let read =
-            File::open("/proc/self/maps").and_then(|mut file| file.read_to_string(&mut maps));
+        let read = File::open(path).and_then(|mut file| file.read_to_string(&mut maps));
         ModuleMap::parse(match read {
             Ok(_) => &maps,
             Err(_) => "",
@@ -55,15 +66,8 @@ impl ModuleMap {
     /// Returns the index of the module at `address`, and the position in its file, or the address
     /// itself if it is not a file.
     pub(crate) fn place_of(&mut self, address: u64) -> (u32, u64) {
-        let after = self.mappings.partition_point(|m| m.start <= address);
-        let mapping = after.checked_sub(1).filter(|&last| {
-            let last = &self.mappings[last];
-            address < last.end && !last.name.is_empty()
-        });
-        let place = match mapping.map(|index| &self.mappings[index]) {
-            Some(m) if m.name.starts_with('/') => address - m.start + m.offset,
-            _ => address,
-        };
+        let mapping = self.mapping_of(address);
+        let (_, place) = self.position_in(mapping, address);
         let name = |index: Option<usize>| index.map(|index| &self.mappings[index].name);
         let mut known = self.named.iter();
         let known = known.position(|&known| name(known) == name(mapping));
@@ -72,6 +76,35 @@ impl ModuleMap {
             self.named.len() - 1
         });
         (index as u32, place)
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.mappings.is_empty()
+    }
+
+    /// Returns the name of the module at `address`, and the position as
+    /// [`place_of`](ModuleMap::place_of) does; `None` if nothing known is there.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn known_place(&self, address: u64) -> Option<(&str, u64)> {
+        let mapping = self.mapping_of(address)?;
+        Some(self.position_in(Some(mapping), address))
+    }
+
+    fn mapping_of(&self, address: u64) -> Option<usize> {
+        let after = self.mappings.partition_point(|m| m.start <= address);
+        after.checked_sub(1).filter(|&last| {
+            let last = &self.mappings[last];
+            address < last.end && !last.name.is_empty()
+        })
+    }
+
+    fn position_in(&self, mapping: Option<usize>, address: u64) -> (&str, u64) {
+        match mapping.map(|index| &self.mappings[index]) {
+            Some(m) if m.name.starts_with('/') => (&m.name, address - m.start + m.offset),
+            Some(m) => (&m.name, address),
+            None => ("", address),
+        }
     }
 
     /// Returns the names of the modules looked up so far, by index.
@@ -131,6 +164,14 @@ not a line
         // Without a name, without code, without a mapping.
         for address in [0xa123, 0x5000, 0xd000, 0x1] {
             assert_eq!(map.place_of(address), (3, address));
+        }
+        #[cfg(target_os = "linux")]
+        {
+            let known = |address| map.known_place(address);
+            assert_eq!(known(0xc004), Some(("/lib/libc.so.6", 0x2004)));
+            assert_eq!(known(0xf123), Some(("[vdso]", 0xf123)));
+            assert_eq!(known(0xa123), None);
+            assert!(!map.is_empty() && ModuleMap::of_process(-1).is_empty());
         }
         let names = ["/home/a user/bench", "/lib/libc.so.6", "[vdso]", ""];
         assert_eq!(map.into_names(), names);

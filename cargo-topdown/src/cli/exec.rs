@@ -46,6 +46,12 @@ pub struct ExecArgs {
     )]
     pub counters: Option<Counters>,
 
+    /// Print the functions that the slots went to, from further launches that sample them
+    ///
+    /// Needs counters. All threads and processes of the command are sampled, in user mode.
+    #[arg(long)]
+    pub functions: bool,
+
     /// Hide the command's output and the progress
     #[arg(short, long)]
     pub quiet: bool,

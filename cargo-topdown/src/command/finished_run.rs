@@ -1,12 +1,13 @@
 //! Stores and prints a run made of whole launches, and saves it as a baseline.
 
+use std::io::Write;
 use std::path::Path;
 
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, IterationSample, LaunchSamples, LaunchSettings, LaunchValue,
-    Run, Selection, write_run,
+    Benchmark, BenchmarkId, Build, Functions, IterationSample, LaunchSamples, LaunchSettings,
+    LaunchValue, Run, Selection, write_run,
 };
 use jiff::Timestamp;
 
@@ -15,6 +16,7 @@ use crate::cli::{OutputArgs, StoredRunArgs};
 use crate::config::WorkspaceError;
 use crate::error::Error;
 use crate::measure::run_id;
+use crate::report::function_table::write_function_table;
 use crate::report::run_table::write_run_table;
 use crate::report::saved;
 use crate::report::style::{self, Look};
@@ -28,6 +30,8 @@ pub struct WholeLaunches {
     pub provenance: Provenance,
     /// One sample for each launch.
     pub samples: Vec<IterationSample>,
+    /// Where the slots went, if known.
+    pub functions: Option<Functions>,
 }
 
 impl WholeLaunches {
@@ -70,7 +74,10 @@ impl WholeLaunches {
             shard: None,
             failed: Vec::new(),
             selection: Selection::default(),
-            benchmarks: vec![Benchmark::of_launches(self.id, self.provenance, launches)],
+            benchmarks: vec![Benchmark {
+                functions: self.functions,
+                ..Benchmark::of_launches(self.id, self.provenance, launches)
+            }],
         };
         Some((run, samples))
     }
@@ -134,7 +141,7 @@ impl Destination {
         }
     }
 
-    /// Stores the run, prints its table, and saves it as a baseline if requested.
+    /// Stores the run, prints its table and its functions, and saves it as a baseline if requested.
     ///
     /// # Errors
     /// Returns an error if it cannot be written.
@@ -159,6 +166,10 @@ impl Destination {
         };
         let mut out = style::stdout(output.color);
         write_run_table(&mut out, run, Look::of_environment())?;
+        if run.benchmarks.iter().any(|b| b.functions.is_some()) {
+            writeln!(out)?;
+            write_function_table(&mut out, run, Look::of_environment())?;
+        }
         if let Some(stored) = saved {
             saved::report(&mut out, &stored)?;
         }

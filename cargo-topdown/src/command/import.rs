@@ -42,6 +42,7 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Error> {
         },
         provenance: imported.provenance,
         samples: imported.samples,
+        functions: None,
     };
     // How the command was built is unknown.
     let build = Build {

@@ -32,7 +32,7 @@ pub fn advice_for_names<'a>(
         None
     } else if named().next().is_none() {
         Some(format!(
-            "the bench's function names are stripped; build with {NAMES_OF_ALL}"
+            "the executable's function names are stripped; build with {NAMES_OF_ALL}"
         ))
     } else if named().any(|name| FunctionKind::new(name) == FunctionKind::Loop) {
         Some(format!(
@@ -130,7 +130,7 @@ pub fn label_of(name: &Option<String>, module: &Option<String>) -> String {
         // The kernel's own names are clear enough.
         (None, Some(module)) if module.starts_with('[') => module.clone(),
         (None, Some(module)) => format!("unnamed code of {module}"),
-        (None, None) => "unnamed code of the bench".to_owned(),
+        (None, None) => "unnamed code of the executable".to_owned(),
     }
 }
 
@@ -211,7 +211,7 @@ mod tests {
         let expected = [
             "unnamed code of libc.so.6",
             "malloc (libc.so.6)",
-            "unnamed code of the bench",
+            "unnamed code of the executable",
             "[vdso]",
             "12 others",
         ];

@@ -12,6 +12,7 @@ use super::number::{percent, slots};
 use super::style::{DIM, HEADING, Look};
 use super::table::{Cell, Column, Keep, Table};
 use super::text::wrapped;
+use crate::baseline_store::COMMANDS;
 use crate::count::count_of;
 use topdown_gate::summary::Summary;
 
@@ -41,7 +42,8 @@ const LEGEND_OF_HITS: &str = "sampled functions: further launches recorded where
                               have half of their 95 % interval";
 
 const NO_FUNCTIONS: &str = "no benchmark of this run has functions; the source `model` knows them, \
-                            and `bench --functions` samples them where the hardware counts";
+                            and `bench --functions` and `exec --functions` sample them where the \
+                            hardware counts";
 
 /// Writes the tables of the benchmarks whose functions are known, with ANSI colours.
 ///
@@ -123,8 +125,10 @@ fn disturbance(name: &str, sampled: Sampled) -> Option<String> {
 
 /// Returns how to build for better names, if that helps any benchmark.
 pub fn advice_for_run(run: &Run) -> Option<String> {
-    let functions = run.benchmarks.iter().filter_map(|b| b.functions.as_ref());
-    functions
+    // How a command was built is its own matter.
+    let benches = run.benchmarks.iter().filter(|b| b.id.package != COMMANDS.0);
+    benches
+        .filter_map(|b| b.functions.as_ref())
         .map(|functions| functions.largest.iter().map(|f| (&f.name, &f.module)))
         .find_map(advice_for_names)
 }

@@ -32,7 +32,7 @@ pub mod metric_groups;
 pub mod metric_groups_json;
 mod names;
 pub mod noise_table;
-mod number;
+pub mod number;
 pub mod profile;
 pub mod request;
 pub mod run_origin;

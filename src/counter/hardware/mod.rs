@@ -13,9 +13,10 @@
 //! [`TreeCounters`] (`process_tree`) counts a whole command, with all processes that it starts,
 //! using the same events and formulas.
 //!
-//! [`HittingHardware`] (`hits`) has the kernel record where the code is, in launches of their own.
+//! [`HittingHardware`] (`hits`) has the kernel record where the code is, in launches of their own,
+//! and [`TreeCounters::follow`] does so for a command.
 //!
-//! Only `syscalls`, `page`, `user_reads` and `hits::ring` contain `unsafe`.
+//! Only `syscalls`, `page`, `user_reads`, `hits::ring` and `hits::follow` contain `unsafe`.
 
 mod all_threads;
 mod cores;
@@ -45,7 +46,7 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
 pub use given_core::give_core;
-pub use hits::HittingHardware;
+pub use hits::{CommandHits, Following, HittingHardware};
 pub use process_tree::{CountedTree, TreeCounters};
 pub use survey::{survey, survey_in};
 pub use system::SystemPaths;

@@ -22,7 +22,7 @@ use crate::setting::Counters;
 const TOLERANCE: f64 = 0.05;
 
 /// Counters that are known to work on this machine, for commands that have not started.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct TreeCounters {
     paths: SystemPaths,
     pmu: CorePmu,
@@ -85,6 +85,11 @@ impl TreeCounters {
             shape,
             provenance,
         })
+    }
+
+    /// Returns what is needed to open the same group for something else.
+    pub(super) fn parts(&self) -> (&SystemPaths, &CorePmu, Shape) {
+        (&self.paths, &self.pmu, self.shape)
     }
 
     /// Returns what the counts are.

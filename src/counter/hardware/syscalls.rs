@@ -42,6 +42,10 @@ pub(crate) enum Counted {
     /// The process with this id from its next `exec` on, and all threads and processes that it
     /// starts afterwards.
     Tree(libc::pid_t),
+    /// The first thread of the process with this id from its next `exec` on.
+    Process(libc::pid_t),
+    /// The thread with this id.
+    Thread(libc::pid_t),
 }
 
 /// An open event, in user mode. Closed on drop.
@@ -61,8 +65,8 @@ impl Event {
         attributes.set_disabled(1);
         match counted {
             Counted::ThisThread => attributes.set_pinned(1),
-            Counted::ThreadAndDescendants(_) => {}
-            Counted::Tree(_) => attributes.set_enable_on_exec(1),
+            Counted::ThreadAndDescendants(_) | Counted::Thread(_) => {}
+            Counted::Tree(_) | Counted::Process(_) => attributes.set_enable_on_exec(1),
         }
         Event::open(attributes, counted, None)
     }
@@ -84,9 +88,10 @@ impl Event {
                 let thread = current_thread();
                 disowned(|| Event::open_as_asked(attributes, thread, group))
             }
-            Counted::ThreadAndDescendants(id) | Counted::Tree(id) => {
-                Event::open_as_asked(attributes, id, group)
-            }
+            Counted::ThreadAndDescendants(id)
+            | Counted::Tree(id)
+            | Counted::Process(id)
+            | Counted::Thread(id) => Event::open_as_asked(attributes, id, group),
         }
     }
 
@@ -230,7 +235,7 @@ fn attributes(code: EventCode, counted: Counted) -> perf_event_attr {
         Counted::ThisThread if code.user_access => {
             set_config1(&mut attributes, USER_ACCESS | LONG_COUNTER);
         }
-        Counted::ThisThread => {}
+        Counted::ThisThread | Counted::Process(_) | Counted::Thread(_) => {}
         // Every member of a group must have it.
         Counted::ThreadAndDescendants(_) => {
             attributes.set_inherit(1);

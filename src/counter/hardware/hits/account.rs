@@ -76,7 +76,7 @@ impl Account {
                     };
                 }
                 Record::Unreadable => disturbed.has_gap = true,
-                Record::Other => {}
+                Record::Unthrottled | Record::Other => {}
             }
         }
         if disturbed.has_gap {
@@ -144,7 +144,7 @@ impl Account {
     }
 }
 
-fn place(shape: Shape, (module, offset): (u32, u64), counts: &GroupCounts) -> HitPlace {
+pub(super) fn place(shape: Shape, (module, offset): (u32, u64), counts: &GroupCounts) -> HitPlace {
     let sample = shape.sample(counts, 0);
     let level1 = sample.level1.unwrap_or_default();
     let contention = level1.smt_contention_slots.unwrap_or(0.0).max(0.0);

@@ -10,9 +10,12 @@
 //! there are too many, the period is doubled, and the sample in which that happened is left out.
 //! Windows grow in criterion's warm-up, which is where this mostly happens.
 //!
-//! `ring` is the kernel's buffer, `records` reads it, and `account` adds up.
+//! `ring` is the kernel's buffer, `records` reads it, and `account` adds up. For whole commands,
+//! `follow` finds their threads and processes, and `command` samples each.
 
 mod account;
+mod command;
+mod follow;
 pub(super) mod records;
 mod ring;
 
@@ -32,6 +35,7 @@ use crate::provenance::{Provenance, SourceKind};
 use crate::sample::{Flags, Sample};
 use crate::setting::{Counters, Setting};
 use account::Account;
+pub use command::{CommandHits, Following};
 use records::GroupCounts;
 use ring::Ring;
 
@@ -111,7 +115,7 @@ impl HittingHardware {
         period_cycles: u64,
     ) -> Result<HittingHardware, OpenError> {
         let group = HitGroup::open(opener, shape, period_cycles)?;
-        let ring = group.map(opener, shape)?;
+        let ring = group.map(opener, shape, &ring::PAGES)?;
         let control = opener.control(shape.leader(), "enable");
         group.leader().enable().map_err(control)?;
         self_check::spin();
@@ -184,9 +188,10 @@ impl HitGroup {
         })
     }
 
-    fn map(&self, opener: &Opener<'_>, shape: Shape) -> Result<Ring, OpenError> {
+    fn map(&self, opener: &Opener<'_>, shape: Shape, sizes: &[usize]) -> Result<Ring, OpenError> {
         let (name, _) = shape.events()[self.interrupting];
-        Ring::map(self.interrupting().descriptor()).map_err(|error| opener.unmappable(name, error))
+        Ring::map(self.interrupting().descriptor(), sizes)
+            .map_err(|error| opener.unmappable(name, error))
     }
 
     fn leader(&self) -> &Event {

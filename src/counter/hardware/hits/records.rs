@@ -3,7 +3,9 @@
 //!
 //! Any bytes can be parsed: what is not a record that this module knows is reported as such.
 
-use perf_event_open_sys::bindings::{PERF_RECORD_LOST, PERF_RECORD_SAMPLE, PERF_RECORD_THROTTLE};
+use perf_event_open_sys::bindings::{
+    PERF_RECORD_LOST, PERF_RECORD_SAMPLE, PERF_RECORD_THROTTLE, PERF_RECORD_UNTHROTTLE,
+};
 
 use super::super::inherited_group::MOST_EVENTS;
 
@@ -23,6 +25,8 @@ pub(super) enum Record {
     Lost(u64),
     /// The kernel pauses because there are too many.
     Throttled,
+    /// The kernel goes on.
+    Unthrottled,
     /// Nothing that matters.
     Other,
     /// Not a record of the right shape.
@@ -65,6 +69,7 @@ impl<'a> Records<'a> {
             PERF_RECORD_SAMPLE => hit().unwrap_or(Record::Unreadable),
             PERF_RECORD_LOST => word(1).map_or(Record::Unreadable, Record::Lost),
             PERF_RECORD_THROTTLE => Record::Throttled,
+            PERF_RECORD_UNTHROTTLE => Record::Unthrottled,
             _ => Record::Other,
         }
     }
@@ -115,12 +120,13 @@ mod tests {
 
     #[test]
     fn records_are_read_one_after_the_other() {
-        const UNTHROTTLE: u32 = 6;
+        const FORK: u32 = 7;
         let bytes = [
             hit(),
             record(PERF_RECORD_LOST, &[77, 5]),
             record(PERF_RECORD_THROTTLE, &[1, 2, 3]),
-            record(UNTHROTTLE, &[1, 2, 3]),
+            record(PERF_RECORD_UNTHROTTLE, &[1, 2, 3]),
+            record(FORK, &[1, 2, 3]),
         ]
         .concat();
         assert_eq!(hit().len(), hit_bytes(2));
@@ -133,6 +139,7 @@ mod tests {
                 Record::Hit { address, counts },
                 Record::Lost(5),
                 Record::Throttled,
+                Record::Unthrottled,
                 Record::Other
             ]
         );

@@ -12,7 +12,7 @@ use super::super::page::page_size;
 /// The largest buffer that the usual budget of a user allows on one CPU: `perf_event_mlock_kb` is
 /// 516, for 128 pages of 4 KiB and the first one, which describes them. If part of the budget is
 /// used, a smaller one has to do.
-const PAGES: [usize; 4] = [128, 32, 8, 2];
+pub(super) const PAGES: [usize; 4] = [128, 32, 8, 2];
 
 /// The mapped buffer of one event. Unmapped on drop.
 #[derive(Debug)]
@@ -26,11 +26,11 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Maps the buffer of the event behind `descriptor`.
-    pub fn map(descriptor: BorrowedFd<'_>) -> io::Result<Ring> {
+    /// Maps the buffer of the event behind `descriptor`, with the first of these sizes that fits.
+    pub fn map(descriptor: BorrowedFd<'_>, sizes: &[usize]) -> io::Result<Ring> {
         let mut result = Err(io::Error::other("no size fits"));
-        for pages in PAGES {
-            result = Ring::map_pages(descriptor, pages);
+        for pages in sizes {
+            result = Ring::map_pages(descriptor, *pages);
             let is_too_large = |error: &io::Error| error.raw_os_error() == Some(libc::EPERM);
             if !result.as_ref().is_err_and(is_too_large) {
                 break;
@@ -71,7 +71,8 @@ impl Ring {
     }
 
     /// Returns the records since the last call, and makes room for more; `None` if the kernel
-    /// claims to have written more than there is room for. The event must not be counting.
+    /// claims to have written more than there is room for. If the event is counting, there may be
+    /// more already.
     pub fn take(&mut self) -> Option<&[u8]> {
         let head = self.position(std::mem::offset_of!(perf_event_mmap_page, data_head));
         // What the kernel wrote before it moved the head is visible after this load.
@@ -108,6 +109,10 @@ impl Ring {
         unsafe { AtomicU64::from_ptr(self.address.as_ptr().add(offset).cast()) }
     }
 }
+
+// SAFETY: the mapping belongs to the process, not to a thread, and whoever has the `Ring` alone has
+// it.
+unsafe impl Send for Ring {}
 
 impl Drop for Ring {
     fn drop(&mut self) {

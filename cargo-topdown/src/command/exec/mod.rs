@@ -1,5 +1,7 @@
 //! `cargo topdown exec`: runs a command several times and counts all its processes.
 
+mod functions;
+
 use std::ffi::OsString;
 
 use criterion_topdown::counter::hardware::TreeCounters;
@@ -12,7 +14,7 @@ use jiff::Timestamp;
 use super::finished_run::{Destination, WholeLaunches};
 use crate::baseline_store::COMMANDS;
 use crate::cli::{ExecArgs, ExecWhenToldArgs};
-use crate::counted_command::{self, CommandError, CountedCommand};
+use crate::counted_command::{self, CommandError, CountedCommand, Launched, Recorded};
 use crate::error::{Error, ExecError};
 use crate::exit::Exit;
 use crate::interrupt;
@@ -38,21 +40,29 @@ pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
     let command = CountedCommand {
         command: &args.command,
         quiet: args.quiet,
-        counters: counters.as_ref(),
+        recorded: counters.as_ref().map_or(Recorded::Time, Recorded::Counts),
     };
     let samples = launch_all(args, &command)?;
+    let name = args.name.clone();
+    let name = name.unwrap_or_else(|| command_line(&args.command));
+    let functions = match &counters {
+        _ if !args.functions => None,
+        Some(counters) => functions::sampled(args, &name, counters, &samples)?,
+        None => {
+            tell!("note: the functions of `{name}` are unknown: only counters can sample them");
+            None
+        }
+    };
     drop(guard);
     let whole = WholeLaunches {
         id: BenchmarkId {
             package: COMMANDS.0.to_owned(),
             target: COMMANDS.1.to_owned(),
-            name: args
-                .name
-                .clone()
-                .unwrap_or_else(|| command_line(&args.command)),
+            name,
         },
         provenance,
         samples,
+        functions,
     };
     let build = Build {
         profile: COMMANDS.1.to_owned(),
@@ -80,35 +90,44 @@ fn launch_all(
             if !args.quiet {
                 tell!("      Launch {launch} of {launches}");
             }
-            let failed = |error| ExecError::Launch {
-                launch,
-                launches,
-                error,
-            };
-            let launched = command.launch().map_err(failed)?;
-            let status = launched.status;
-            if interrupt::requested() || interrupt::has_ended(status) {
-                return Err(ExecError::Interrupted);
-            }
-            if !status.success() {
-                return Err(failed(CommandError::Failed {
-                    command: command.program(),
-                    status,
-                }));
-            }
-            if !launched.outlived.is_empty() {
-                tell!(
-                    "note: `{}` left processes behind, which were ended: {}",
-                    command.program(),
-                    launched.outlived.join(", ")
-                );
-            }
+            let launched = launch_once(command, (launch, launches))?;
             Ok(IterationSample {
                 iterations: 1,
                 sample: launched.sample,
             })
         })
         .collect()
+}
+
+/// Runs the command once, which must succeed.
+fn launch_once(
+    command: &CountedCommand<'_>,
+    (launch, launches): (u32, u32),
+) -> Result<Launched, ExecError> {
+    let failed = |error| ExecError::Launch {
+        launch,
+        launches,
+        error,
+    };
+    let launched = command.launch().map_err(failed)?;
+    let status = launched.status;
+    if interrupt::requested() || interrupt::has_ended(status) {
+        return Err(ExecError::Interrupted);
+    }
+    if !status.success() {
+        return Err(failed(CommandError::Failed {
+            command: command.program(),
+            status,
+        }));
+    }
+    if !launched.outlived.is_empty() {
+        tell!(
+            "note: `{}` left processes behind, which were ended: {}",
+            command.program(),
+            launched.outlived.join(", ")
+        );
+    }
+    Ok(launched)
 }
 
 /// Returns the counters to use, if any, and the provenance of the numbers.

@@ -1,0 +1,259 @@
+//! The functions of a command, from further launches that sample it.
+
+use std::path::Path;
+
+use criterion_topdown::counter::hardware::{CommandHits, TreeCounters};
+use criterion_topdown::hits::{DEFAULT_PERIOD_CYCLES, Sampled};
+use criterion_topdown::run_file::{Functions, IterationSample};
+
+use super::launch_once;
+use crate::cli::ExecArgs;
+use crate::count::count_of;
+use crate::counted_command::{CountedCommand, Recorded};
+use crate::error::ExecError;
+use crate::functions::{HitFunctions, Symbols, attribute_hits, functions_of_hits};
+use crate::report::number::percent;
+use crate::runner::hits::LEAST_HITS;
+use crate::terminal::tell;
+
+/// The number of hits to aim for: a share of 50 % is then known to 0.7 points.
+const WANTED_HITS: f64 = 20_000.0;
+
+/// What the kernel takes for certain: by default it allows 100 000 per second, and fewer when they
+/// take long.
+const MOST_HITS_PER_SECOND: f64 = 10_000.0;
+
+/// Fewer launches say nothing about how launches differ.
+const LEAST_LAUNCHES: u32 = 3;
+
+/// With a smaller part of the slots, the functions are incomplete.
+const MOST_SLOTS: f64 = 0.98;
+
+/// Samples the command in further launches, and returns its functions. Says so if there are none,
+/// which is not a failure.
+///
+/// # Errors
+/// Returns an error if the user interrupts.
+pub fn sampled(
+    args: &ExecArgs,
+    name: &str,
+    counters: &TreeCounters,
+    counted: &[IterationSample],
+) -> Result<Option<Functions>, ExecError> {
+    let plan = Plan::new(counted, args.launches.get());
+    match launch_all(args, name, counters, counted, &plan) {
+        Ok(functions) => Ok(Some(functions)),
+        Err(Unknown::Interrupted) => Err(ExecError::Interrupted),
+        Err(Unknown::Because(why)) => {
+            tell!("note: the functions of `{name}` are unknown: {why}");
+            Ok(None)
+        }
+    }
+}
+
+/// Why there are no functions.
+enum Unknown {
+    Interrupted,
+    Because(String),
+}
+
+impl From<ExecError> for Unknown {
+    fn from(error: ExecError) -> Unknown {
+        match error {
+            ExecError::Interrupted => Unknown::Interrupted,
+            // The message of the whole says that nothing was stored.
+            ExecError::Launch { error, .. } => Unknown::Because(error.to_string()),
+            error => Unknown::Because(error.to_string()),
+        }
+    }
+}
+
+/// How to sample a command.
+#[derive(Debug, PartialEq, Eq)]
+struct Plan {
+    launches: u32,
+    period_cycles: u64,
+}
+
+impl Plan {
+    /// Takes the launches that were counted: at most as many again are made.
+    fn new(counted: &[IterationSample], most_launches: u32) -> Plan {
+        let of = |number: fn(&IterationSample) -> Option<u64>| {
+            let sum: u64 = counted.iter().filter_map(number).sum();
+            sum as f64 / counted.len().max(1) as f64
+        };
+        let cycles = of(|of| of.sample.cycles.or(of.sample.slots));
+        let seconds = of(|of| Some(of.sample.wall_ns)) / 1e9;
+        let least = LEAST_LAUNCHES.min(most_launches);
+        // Few enough for the kernel, and not more than are wanted.
+        let hits = (MOST_HITS_PER_SECOND * seconds).min(WANTED_HITS / f64::from(least));
+        let period = (cycles / hits.max(1.0)) as u64;
+        let period_cycles = prime_from(period.max(DEFAULT_PERIOD_CYCLES));
+        let hits = cycles / period_cycles as f64;
+        let launches = (WANTED_HITS / hits.max(1.0)).round() as u32;
+        Plan {
+            launches: launches.clamp(least, most_launches),
+            period_cycles,
+        }
+    }
+}
+
+/// Returns the first prime number that is not smaller, so that hits do not keep step with a loop.
+fn prime_from(number: u64) -> u64 {
+    let divisors = |of: u64| (3..).step_by(2).take_while(move |by| by * by <= of);
+    (number | 1..)
+        .step_by(2)
+        .find(|of| divisors(*of).all(|by| of % by != 0))
+        .unwrap_or(number)
+}
+
+fn launch_all(
+    args: &ExecArgs,
+    name: &str,
+    counters: &TreeCounters,
+    counted: &[IterationSample],
+    plan: &Plan,
+) -> Result<Functions, Unknown> {
+    let command = CountedCommand {
+        command: &args.command,
+        quiet: args.quiet,
+        recorded: Recorded::Hits(counters, plan.period_cycles),
+    };
+    let mut symbols: Option<Symbols> = None;
+    let mut found: Vec<(Vec<IterationSample>, HitFunctions)> = Vec::new();
+    let mut unsampled = (0, 0, None);
+    for launch in 1..=plan.launches {
+        if !args.quiet {
+            tell!("    Sampling {launch} of {}", plan.launches);
+        }
+        let launched = launch_once(&command, (launch, plan.launches))?;
+        let Some(of) = launched.hits else {
+            continue;
+        };
+        let CommandHits {
+            hits, executable, ..
+        } = &of;
+        let symbols = symbols
+            .get_or_insert_with(|| Symbols::new(executable.as_deref().unwrap_or(Path::new(""))));
+        let functions = attribute_hits(hits, symbols);
+        let sample = IterationSample {
+            iterations: 1,
+            sample: launched.sample,
+        };
+        found.push((vec![sample], functions));
+        unsampled.1 += of.threads;
+        if let Some((threads, why)) = of.unsampled {
+            unsampled.0 += threads;
+            unsampled.2.get_or_insert(why);
+        }
+    }
+    if let (missing, all, Some(why)) = &unsampled {
+        tell!(
+            "note: {missing} of {} could not be sampled: {why}",
+            count_of(*all, "thread")
+        );
+    }
+    let launches: Vec<_> = found
+        .iter()
+        .map(|(of, functions)| (&of[..], functions))
+        .collect();
+    let functions = functions_of_hits(&launches)
+        .ok_or_else(|| Unknown::Because("its launches recorded no hits".to_owned()))?;
+    let sampled = functions.sampled.unwrap_or_default();
+    enough(sampled).map_err(Unknown::Because)?;
+    let part = part_of(&functions, counted);
+    if part < MOST_SLOTS {
+        tell!(
+            "note: the functions of `{name}` have {} % of its slots; the rest are of threads that \
+             were not sampled, after their last hit, or beside lost hits",
+            percent(part)
+        );
+    }
+    Ok(functions)
+}
+
+fn enough(sampled: Sampled) -> Result<(), String> {
+    match sampled.hits {
+        LEAST_HITS.. => Ok(()),
+        hits => Err(format!(
+            "{hits} hits are too few, it needs {LEAST_HITS}; raise `--launches`, or give the \
+             command more work"
+        )),
+    }
+}
+
+/// Returns the part of a launch's slots that the functions have.
+fn part_of(functions: &Functions, counted: &[IterationSample]) -> f64 {
+    let slots: u64 = counted.iter().filter_map(|of| of.sample.slots).sum();
+    let slots = slots as f64 / counted.len().max(1) as f64;
+    functions.total().slots() as f64 / functions.iterations as f64 / slots.max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use criterion_topdown::run_file::OtherFunctions;
+    use criterion_topdown::sample::Sample;
+
+    fn launches(cycles: u64, wall_ns: u64) -> Vec<IterationSample> {
+        let sample = Sample {
+            cycles: Some(cycles),
+            slots: Some(6 * cycles),
+            wall_ns,
+            ..Sample::EMPTY
+        };
+        let of = IterationSample {
+            iterations: 1,
+            sample,
+        };
+        vec![of; 2]
+    }
+
+    #[test]
+    fn as_many_hits_as_wanted_but_not_more_than_the_kernel_takes() {
+        // A minute at 4 GHz.
+        let long = Plan::new(&launches(240_000_000_000, 60_000_000_000), 10);
+        assert_eq!(long.launches, 3);
+        assert!(
+            (36_000_000..36_001_000).contains(&long.period_cycles),
+            "{long:?}"
+        );
+        // A tenth of a second: a thousand hits in each launch.
+        let short = Plan::new(&launches(400_000_000, 100_000_000), 10);
+        assert_eq!((short.launches, short.period_cycles), (10, 400_009));
+        // Almost nothing, on a slow machine.
+        let nothing = Plan::new(&launches(100_000, 100_000_000), 2);
+        assert_eq!((nothing.launches, nothing.period_cycles), (2, 20_011));
+        assert_eq!(Plan::new(&[], 1).period_cycles, 20_011);
+    }
+
+    #[test]
+    fn fewer_than_a_hundred_hits_are_too_few() {
+        let of = |hits| {
+            enough(Sampled {
+                hits,
+                ..Sampled::default()
+            })
+        };
+        assert_eq!(of(100), Ok(()));
+        assert!(
+            of(99)
+                .unwrap_err()
+                .starts_with("99 hits are too few, it needs 100; raise")
+        );
+    }
+
+    #[test]
+    fn the_part_that_the_functions_have_is_of_a_launch() {
+        let functions = Functions {
+            iterations: 3,
+            largest: Vec::new(),
+            others: Some(OtherFunctions {
+                functions: 1,
+                counts: [1, 900, 0, 0, 0, 0, 0, 0, 0].into(),
+            }),
+            sampled: None,
+        };
+        assert_eq!(part_of(&functions, &launches(100, 1)), 0.5);
+    }
+}
