@@ -6,6 +6,7 @@ use criterion_topdown::run_file::Run;
 
 use super::{comparison_output, second_core};
 use crate::cli::CompareArgs;
+use crate::comparing::functions_hint::functions_hint;
 use crate::comparing::judged::{Asked, Judged, JudgedCore, judged};
 use crate::comparing::output::{Output, Sides};
 use crate::comparing::second_look::{self, Relaunch};
@@ -16,6 +17,7 @@ use crate::report::cores::OnCore;
 use crate::report::explanation::{self, Explanation};
 use crate::report::request::of_second_core;
 use crate::report::style::{self, Look};
+use crate::terminal::tell;
 use topdown_gate::verdict::Comparison;
 
 /// Runs the subcommand; its exit code is the gate.
@@ -125,6 +127,11 @@ fn report(
     }
     if args.relaunch.is_none() && !relaunched && !is_second {
         second_look::hint(&baseline, &candidate, &comparison);
+    }
+    if !args.comparison.json
+        && let Some(hint) = functions_hint(&baseline.run, &candidate.run, &comparison)
+    {
+        tell!("note: {hint}");
     }
     let exit = comparison.outcome.into();
     // The process ends: freeing millions of small parts one by one would take a tenth of its time.

@@ -1,6 +1,7 @@
 //! What comparing two runs takes besides the verdict: further launches, the history, and the
 //! reports.
 
+pub mod functions_hint;
 pub mod history;
 pub mod judged;
 pub mod output;
