@@ -17,19 +17,23 @@ pub const DEFAULT_PERIOD_CYCLES: u64 = 20_011;
 pub struct CodeHits {
     /// The modules, as in [`CodeSlots::modules`](crate::code::CodeSlots::modules).
     pub modules: Vec<String>,
-    /// The addresses that were hit, in ascending order.
+    /// The addresses that were hit, in ascending order, and for each those that were hit before.
     pub places: Vec<HitPlace>,
     /// How they were found.
     pub sampled: Sampled,
 }
 
-/// An address that was hit, and what the counters counted up to its hits.
+/// An address that was hit after another one, and what the counters counted in between.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HitPlace {
     /// Index of the module it was loaded from.
     pub module: u32,
     /// Its offset in the module's file, or the address if the module is not a file.
     pub offset: u64,
+    /// Module and offset of the hit before; `None` if it is unknown.
+    pub after: Option<(u32, u64)>,
+    /// How often that happened.
+    pub hits: u64,
     /// Retired instructions; 0 if they are not counted.
     pub instructions: u64,
     /// Slots, without those that the other hardware thread used.

@@ -280,6 +280,7 @@ fn hits(json: &mut Json<'_>, hits: &CodeHits) {
             for count in [
                 u64::from(place.module),
                 place.offset,
+                place.hits,
                 place.instructions,
                 place.slots,
             ] {
@@ -288,6 +289,9 @@ fn hits(json: &mut Json<'_>, hits: &CodeHits) {
             for slots in [place.level1_slots, place.level2_slots] {
                 json.array(&slots.into_array(), |json, slots| json.number(*slots));
             }
+            let after = place.after.iter();
+            let after: Vec<u64> = after.flat_map(|at| [u64::from(at.0), at.1]).collect();
+            json.array(&after, |json, part| json.value(part));
         });
     });
     let sampled = &hits.sampled;

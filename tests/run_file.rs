@@ -246,6 +246,7 @@ fn function(name: Option<&str>, module: Option<&str>, counts: CodeCounts) -> Fun
         name: name.map(str::to_owned),
         module: module.map(str::to_owned),
         counts,
+        category_hits: None,
     }
 }
 
@@ -349,6 +350,8 @@ fn golden_hits() -> CodeHits {
         places: vec![HitPlace {
             module: 1,
             offset: 0x7fff_0000_1234,
+            after: Some((0, 0x1234)),
+            hits: 4,
             instructions: 5000,
             slots: 20_000,
             level1_slots: [0.1 + 0.2, -0.5, 1e4, 5.0].into(),

@@ -238,6 +238,7 @@ pub fn with_functions(
                     name: name.map(str::to_owned),
                     module: module.map(str::to_owned),
                     counts: counts(*slots),
+                    category_hits: None,
                 })
                 .collect(),
             others: Some(OtherFunctions {

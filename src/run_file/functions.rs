@@ -44,6 +44,11 @@ pub struct Function {
     pub module: Option<String>,
     /// Its cost.
     pub counts: CodeCounts,
+    /// The number of hits that its categories are taken from, if it is sampled: those that came
+    /// after another hit of the function. 0 if there are too few: then all its hits, which include
+    /// what ran before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category_hits: Option<u64>,
 }
 
 /// The functions too small for their own row.
@@ -82,6 +87,8 @@ impl Functions {
         for (index, function) in self.largest.iter().enumerate() {
             check_counts(&function.counts)
                 .map_err(|problem| problem.under(&format!("largest[{index}].counts")))?;
+            one.counts("category_hits", &[function.category_hits.unwrap_or(0)])
+                .map_err(|problem| problem.under(&format!("largest[{index}]")))?;
         }
         if let Some(sampled) = &self.sampled {
             check_sampled(sampled).map_err(|problem| problem.under("sampled"))?;

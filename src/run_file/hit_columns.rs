@@ -6,8 +6,9 @@ use super::columns::Rows;
 use super::error::RunFileProblem;
 use crate::hits::{CodeHits, HitPlace, Sampled};
 
-/// Module, offset, instructions, slots, and two rows of categories.
-type PlaceRow = (u32, u64, u64, u64, [f64; 4], [f64; 4]);
+/// Module, offset, hits, instructions, slots, two rows of categories, and module and offset of the
+/// hit before, if known.
+type PlaceRow = (u32, u64, u64, u64, u64, [f64; 4], [f64; 4], Vec<u64>);
 
 /// [`CodeHits`], with rows of numbers for the places.
 #[derive(Debug, Serialize, Deserialize)]
@@ -16,8 +17,9 @@ type PlaceRow = (u32, u64, u64, u64, [f64; 4], [f64; 4]);
 pub(super) struct HitColumns {
     /// The files that contain the code.
     modules: Vec<String>,
-    /// The module, the offset, the instructions and the slots of each place; its slots by
-    /// category, and those of each category's measured part.
+    /// The module, the offset, the hits, the instructions and the slots of each place; its slots
+    /// by category, and those of each category's measured part; and the module and the offset of
+    /// the hit before, if known.
     places: Vec<PlaceRow>,
     /// How the places were found.
     sampled: Sampled,
@@ -31,10 +33,14 @@ impl HitColumns {
             (
                 place.module,
                 place.offset,
+                place.hits,
                 place.instructions,
                 place.slots,
                 level1.into_array(),
                 level2.into_array(),
+                place
+                    .after
+                    .map_or(Vec::new(), |(module, offset)| vec![module.into(), offset]),
             )
         };
         HitColumns {
@@ -47,7 +53,7 @@ impl HitColumns {
     /// Returns the hits, checking every index and every count.
     pub(super) fn into_hits(self) -> Result<CodeHits, RunFileProblem> {
         let counts = Rows {
-            count: 2,
+            count: 3,
             what: "counts",
         };
         let categories = Rows {
@@ -56,17 +62,33 @@ impl HitColumns {
         };
         let modules = self.modules.len();
         let mut places = Vec::with_capacity(self.places.len());
-        for (module, offset, instructions, slots, level1, level2) in self.places {
-            if module as usize >= modules {
-                let problem = format!("refers to module {module} of {modules}");
-                return Err(RunFileProblem::field("places", problem));
+        for row in self.places {
+            let (module, offset, hits, instructions, slots, level1, level2, before) = row;
+            let after = match before[..] {
+                [] => None,
+                [module, offset] => Some((u32::try_from(module).unwrap_or(u32::MAX), offset)),
+                _ => {
+                    let problem = format!("has {} numbers for the hit before", before.len());
+                    return Err(RunFileProblem::field("places", problem));
+                }
+            };
+            for module in [Some(module), after.map(|(module, _)| module)]
+                .into_iter()
+                .flatten()
+            {
+                if module as usize >= modules {
+                    let problem = format!("refers to module {module} of {modules}");
+                    return Err(RunFileProblem::field("places", problem));
+                }
             }
-            counts.counts("places", &[instructions, slots])?;
+            counts.counts("places", &[hits, instructions, slots])?;
             categories.signed("places", &level1)?;
             categories.signed("places", &level2)?;
             places.push(HitPlace {
                 module,
                 offset,
+                after,
+                hits,
                 instructions,
                 slots,
                 level1_slots: level1.into(),

@@ -13,14 +13,72 @@ use super::{Place, Symbols, limited, ranked};
 /// The counts of each function that was hit in one launch.
 #[derive(Debug, Default)]
 pub struct HitFunctions {
-    counts: HashMap<Place, HitCounts>,
+    counts: HashMap<Place, FunctionCounts>,
     /// How they were found.
     pub sampled: Sampled,
 }
 
-/// The counts of a function, as the formula gives them.
+/// Fewer hits do not tell the categories of a function.
+const LEAST_CATEGORY_HITS: u64 = 10;
+
+/// How much more often than by chance a function must be hit twice in a row, as a part of the way
+/// to always. If it runs for far less than a period at a time, the hit before is in it by chance
+/// alone, and the counts in between are those of everything.
+const LEAST_BEYOND_CHANCE: f64 = 0.2;
+
+/// A function with this share of the slots has at least as much of what is counted between two
+/// of its hits.
+const MOST_OF_THE_SLOTS: f64 = 0.9;
+
+/// The counts of a function.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct FunctionCounts {
+    /// Of all its hits: its share of the slots follows from them.
+    all: HitCounts,
+    /// Of those after another hit of the function. The others' counts are partly those of what ran
+    /// before it.
+    inside: HitCounts,
+}
+
+impl FunctionCounts {
+    fn add(&mut self, other: &FunctionCounts) {
+        self.all.add(&other.all);
+        self.inside.add(&other.inside);
+    }
+
+    /// Returns whether the counts of the hits inside of the function are its own, given its share
+    /// of all hits.
+    fn is_known_inside(&self, share: f64) -> bool {
+        let twice = self.inside.hits as f64 / self.all.hits.max(1) as f64;
+        let is_beyond_chance = twice - share >= LEAST_BEYOND_CHANCE * (1.0 - share);
+        self.inside.hits >= LEAST_CATEGORY_HITS
+            && self.inside.slots > 0
+            && (is_beyond_chance || share >= MOST_OF_THE_SLOTS)
+    }
+
+    /// Returns whole slots, and the number of hits from which their categories are taken; 0 if
+    /// those inside of the function do not tell them. `hits` are those of all functions.
+    fn whole(&self, hits: u64) -> (CodeCounts, u64) {
+        let inside = &self.inside;
+        if !self.is_known_inside(self.all.hits as f64 / hits.max(1) as f64) {
+            return (self.all.whole(), 0);
+        }
+        let scale = self.all.slots as f64 / inside.slots as f64;
+        let scaled = HitCounts {
+            hits: self.all.hits,
+            instructions: (inside.instructions as f64 * scale).round() as u64,
+            slots: self.all.slots,
+            level1_slots: inside.level1_slots.map(|slots| slots * scale),
+            level2_slots: inside.level2_slots.map(|slots| slots * scale),
+        };
+        (scaled.whole(), inside.hits)
+    }
+}
+
+/// The counts of some hits, as the formula gives them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct HitCounts {
+    hits: u64,
     instructions: u64,
     slots: u64,
     level1_slots: PerCategory<f64>,
@@ -31,6 +89,7 @@ impl HitCounts {
     /// Adds counts, saturating: a bench can write anything.
     fn add(&mut self, other: &HitCounts) {
         let sum = |(a, b): (f64, f64)| a + b;
+        self.hits = self.hits.saturating_add(other.hits);
         self.instructions = self.instructions.saturating_add(other.instructions);
         self.slots = self.slots.saturating_add(other.slots);
         self.level1_slots = self.level1_slots.zip(other.level1_slots).map(sum);
@@ -66,6 +125,7 @@ impl HitCounts {
 impl From<&HitPlace> for HitCounts {
     fn from(place: &HitPlace) -> HitCounts {
         HitCounts {
+            hits: place.hits,
             instructions: place.instructions,
             slots: place.slots,
             level1_slots: place.level1_slots,
@@ -80,15 +140,26 @@ pub fn attribute_hits(hits: &CodeHits, symbols: &mut Symbols) -> HitFunctions {
         sampled: hits.sampled,
         ..HitFunctions::default()
     };
+    let mut known: HashMap<(u32, u64), Place> = HashMap::new();
+    let mut function_of = |at: (u32, u64)| {
+        let function = known.entry(at).or_insert_with(|| {
+            let module = &hits.modules[at.0 as usize];
+            let name = symbols.name_of(module, at.1, 1);
+            Place {
+                name: name.map(|name| limited(&name)),
+                module: symbols.label_of(module),
+            }
+        });
+        function.clone()
+    };
     for place in &hits.places {
-        let module = &hits.modules[place.module as usize];
-        let name = symbols.name_of(module, place.offset, 1);
-        let function = Place {
-            name: name.map(|name| limited(&name)),
-            module: symbols.label_of(module),
-        };
+        let function = function_of((place.module, place.offset));
+        let is_inside = place.after.is_some_and(|at| function_of(at) == function);
         let counts = functions.counts.entry(function).or_default();
-        counts.add(&place.into());
+        counts.all.add(&place.into());
+        if is_inside {
+            counts.inside.add(&place.into());
+        }
     }
     functions
 }
@@ -97,7 +168,7 @@ pub fn attribute_hits(hits: &CodeHits, symbols: &mut Symbols) -> HitFunctions {
 /// the usable ones. `None` if nothing was hit.
 pub fn functions_of_hits(launches: &[(&[IterationSample], &HitFunctions)]) -> Option<Functions> {
     let mut iterations = 0_u64;
-    let mut sums: HashMap<&Place, HitCounts> = HashMap::new();
+    let mut sums: HashMap<&Place, FunctionCounts> = HashMap::new();
     let mut sampled = Sampled::default();
     for (samples, functions) in launches {
         let usable = samples
@@ -118,12 +189,22 @@ pub fn functions_of_hits(launches: &[(&[IterationSample], &HitFunctions)]) -> Op
             throttled: sampled.throttled.saturating_add(more.throttled),
         };
     }
-    let sums = sums
+    let whole: HashMap<&Place, (CodeCounts, u64)> = sums
         .into_iter()
-        .map(|(place, counts)| (place, counts.whole()));
-    (iterations > 0 && sampled.hits > 0).then(|| Functions {
+        .map(|(place, counts)| (place, counts.whole(sampled.hits)))
+        .collect();
+    let counts = whole.iter().map(|(place, (counts, _))| (*place, *counts));
+    let mut functions = ranked(iterations, counts.collect());
+    for function in &mut functions.largest {
+        let place = Place {
+            name: function.name.clone(),
+            module: function.module.clone(),
+        };
+        function.category_hits = whole.get(&place).map(|(_, hits)| *hits);
+    }
+    (iterations > 0 && sampled.hits > 0).then_some(Functions {
         sampled: Some(sampled),
-        ..ranked(iterations, sums.collect())
+        ..functions
     })
 }
 
@@ -137,6 +218,8 @@ mod tests {
         HitPlace {
             module,
             offset: slots,
+            after: None,
+            hits: 1,
             instructions: slots / 2,
             slots,
             level1_slots: level1.into(),
@@ -192,6 +275,57 @@ mod tests {
         let sampled = functions.sampled.unwrap();
         assert_eq!((sampled.hits, sampled.lost, sampled.throttled), (6, 8, 2));
         assert_eq!(sampled.effective_hits, 4);
+    }
+
+    /// Of two functions, `a` is hit after itself and after `b`.
+    #[test]
+    fn categories_are_of_hits_inside_of_the_function_and_slots_of_all() {
+        let offsets = (0x10, 0x20);
+        let hit = |offset, after, hits, level1: [f64; 4]| HitPlace {
+            offset,
+            after,
+            hits,
+            ..place(0, level1.iter().sum::<f64>() as u64, level1)
+        };
+        let at = |offset| Some((0, offset));
+        let launch = |inside, others| CodeHits {
+            // Code without names: each file is one function.
+            modules: vec!["/nowhere/a".to_owned(), "/nowhere/b".to_owned()],
+            places: vec![
+                hit(offsets.0, at(offsets.1), inside, [800.0, 0.0, 0.0, 200.0]),
+                hit(offsets.1, Some((1, 7)), 4, [0.0, 1000.0, 0.0, 2000.0]),
+                HitPlace {
+                    module: 1,
+                    ..hit(7, at(offsets.0), others, [0.0, 0.0, 500.0, 0.0])
+                },
+            ],
+            sampled: Sampled {
+                hits: 4 + inside + others,
+                ..Sampled::default()
+            },
+        };
+        let functions = |inside, others| {
+            let symbols = &mut Symbols::new(Path::new("/nowhere/bench"));
+            let launch = attribute_hits(&launch(inside, others), symbols);
+            functions_of_hits(&[(&[sample(1, Flags::NONE)], &launch)]).unwrap()
+        };
+        let enough = functions(10, 30);
+        let a = &enough.largest[0];
+        assert_eq!(a.module.as_deref(), Some("a"));
+        assert_eq!((a.counts.slots(), a.category_hits), (4000, Some(10)));
+        assert_eq!(a.counts.level1_slots.into_array(), [3200, 0, 0, 800]);
+        assert_eq!(a.counts.level2_slots.into_array(), [0, 0, 0, 400]);
+        assert_eq!(a.counts.instructions, 2000);
+        assert_eq!(enough.largest[1].category_hits, Some(0));
+        assert_eq!(enough.total().slots(), 4500);
+        let too_few = functions(9, 30);
+        let a = &too_few.largest[0];
+        assert_eq!((a.counts.slots(), a.category_hits), (4000, Some(0)));
+        assert_eq!(a.counts.level1_slots.into_array(), [800, 1000, 0, 2200]);
+        // Three of four hits are in it, and as many of those before them: by chance.
+        assert_eq!(functions(12, 5).largest[0].category_hits, Some(0));
+        // Almost all of them are.
+        assert_eq!(functions(40, 4).largest[0].category_hits, Some(40));
     }
 
     #[test]

@@ -127,6 +127,7 @@ fn ranked(iterations: u64, sums: HashMap<&Place, CodeCounts>) -> Functions {
             name: place.name.clone(),
             module: place.module.clone(),
             counts: *counts,
+            category_hits: None,
         })
         .collect::<Vec<Function>>();
     let rest = &all[largest.len()..];

@@ -57,6 +57,29 @@ pub struct FunctionRow {
     pub share_margin: Option<f64>,
     /// The fractions of the function's slots.
     pub categories: PerCategory<f64>,
+    /// How well these are known, if the function is sampled.
+    pub known: Option<Known>,
+}
+
+/// How well the categories of a sampled function are known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Known {
+    /// At most half the width of their 95 % intervals.
+    Within(f64),
+    /// They include code that ran before it.
+    Mixed,
+}
+
+impl Known {
+    /// The fraction of a hit's slots that a category has lies between 0 and 1, so that it varies at
+    /// most as much as if a hit were of one category alone.
+    fn new(categories: &PerCategory<f64>, hits: u64) -> Known {
+        if hits == 0 {
+            return Known::Mixed;
+        }
+        let margins = categories.into_array().map(|part| share_margin(part, hits));
+        Known::Within(margins.into_iter().fold(0.0, f64::max))
+    }
 }
 
 /// Returns the sign before half of an interval.
@@ -74,6 +97,15 @@ impl FunctionRow {
         }
     }
 
+    /// Returns how well the categories are known; empty if they are exact.
+    pub fn known_in_words(&self, unicode: bool) -> String {
+        match self.known {
+            None => String::new(),
+            Some(Known::Mixed) => "mixed".to_owned(),
+            Some(Known::Within(margin)) => format!("{} {}", plus_minus(unicode), percent(margin)),
+        }
+    }
+
     /// Returns the instructions, or `-`.
     pub fn instructions_in_words(&self) -> String {
         self.instructions.map_or("-".to_owned(), slots)
@@ -87,9 +119,10 @@ pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
     let hits = functions.sampled.map(|sampled| sampled.effective_hits);
     // No code executes none.
     let has_instructions = total.instructions > 0;
-    let row = |label: String, counts: &CodeCounts| {
+    let row = |label: String, counts: &CodeCounts, category_hits: Option<u64>| {
         let slots = counts.slots() as f64;
         let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        let categories = counts.level1_slots.map(|part| ratio(part as f64, slots));
         FunctionRow {
             label,
             slots: slots / functions.iterations as f64,
@@ -97,7 +130,8 @@ pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
                 .then_some(counts.instructions as f64 / functions.iterations as f64),
             share: ratio(slots, total_slots),
             share_margin: hits.map(|hits| share_margin(ratio(slots, total_slots), hits)),
-            categories: counts.level1_slots.map(|part| ratio(part as f64, slots)),
+            known: category_hits.map(|hits| Known::new(&categories, hits)),
+            categories,
         }
     };
     // Several functions begin and end a window, which is one cost to a reader.
@@ -105,16 +139,16 @@ pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
     let (windows, own): (Vec<&Function>, Vec<_>) = functions.largest.iter().partition(is_window);
     let own = own.iter();
     let mut rows: Vec<FunctionRow> = own
-        .map(|f| row(label_of(&f.name, &f.module), &f.counts))
+        .map(|f| row(label_of(&f.name, &f.module), &f.counts, f.category_hits))
         .collect();
     if !windows.is_empty() {
         let mut counts = CodeCounts::default();
         windows.iter().for_each(|window| counts += window.counts);
-        rows.push(row(WINDOW.to_owned(), &counts));
+        rows.push(row(WINDOW.to_owned(), &counts, None));
         rows.sort_by(|a, b| b.slots.total_cmp(&a.slots));
     }
     let others = functions.others.iter();
-    rows.extend(others.map(|others| row(label_of_others(others), &others.counts)));
+    rows.extend(others.map(|others| row(label_of_others(others), &others.counts, None)));
     rows
 }
 
@@ -149,6 +183,7 @@ mod tests {
             name: Some(name.to_owned()),
             module: None,
             counts: CodeCounts::from([1, retiring, 0, 0, 0, 0, 0, 0, 0]),
+            category_hits: None,
         };
         let mut functions = with_some_functions("parse").functions.unwrap();
         let before = functions.total().slots();

@@ -19,7 +19,7 @@ use topdown_gate::summary::Summary;
 /// For a function that has all slots; other bars are proportionally shorter.
 const BAR_WIDTH: usize = 24;
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 10] = [
     Column::name("function", 48),
     Column::number("share").starts_line(),
     Column::number("slots"),
@@ -28,6 +28,7 @@ const COLUMNS: [Column; 9] = [
     Column::number("bad"),
     Column::number("fe"),
     Column::number("be"),
+    Column::text("").keep(Keep::Optional(1)),
     Column::number("instr").keep(Keep::Essential(1)),
 ];
 
@@ -39,7 +40,9 @@ const LEGEND: &str = "slots and instr(uctions) per iteration, of the function it
 /// Where functions are sampled.
 const LEGEND_OF_HITS: &str = "sampled functions: further launches recorded where the code was, and \
                               slots are charged to the code that the next interrupt hit; shares \
-                              have half of their 95 % interval";
+                              have half of their 95 % interval; categories are of hits after \
+                              another one of the same function, with at most half of theirs, or \
+                              mixed with what ran before it";
 
 const NO_FUNCTIONS: &str = "no benchmark of this run has functions; the source `model` knows them, \
                             and `bench --functions` and `exec --functions` sample them where the \
@@ -160,6 +163,7 @@ fn cells(row: &FunctionRow, look: Look) -> [Cell; COLUMNS.len()] {
         category(1),
         category(2),
         category(3),
+        row.known_in_words(look.unicode).into(),
         row.instructions_in_words().into(),
     ]
 }

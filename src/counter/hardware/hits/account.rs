@@ -15,17 +15,22 @@ pub(super) struct Account {
     events: usize,
     /// The counts at the previous hit.
     previous: GroupCounts,
-    /// Hits of the current sample: the address, and the counts since the previous hit.
-    pending: Vec<(u64, GroupCounts)>,
+    /// The address of the previous hit; `None` if hits are missing since.
+    previous_address: Option<u64>,
+    /// Hits of the current sample: the address and the one before, and the counts in between.
+    pending: Vec<(Pair, GroupCounts)>,
     /// Whether hits of the current sample are missing.
     has_gap: bool,
-    /// By address, of the samples that are kept.
-    kept: BTreeMap<u64, GroupCounts>,
+    /// The hits and their counts, of the samples that are kept.
+    kept: BTreeMap<Pair, (u64, GroupCounts)>,
     sampled: Sampled,
     /// Sums of the hits' slots, and of their squares.
     slots: f64,
     squared_slots: f64,
 }
+
+/// An address that was hit, and the one that was hit before, if known.
+type Pair = (u64, Option<u64>);
 
 /// What the records of a window say besides hits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +47,7 @@ impl Account {
             shape,
             events: shape.events().len(),
             previous: counts,
+            previous_address: None,
             pending: Vec::new(),
             has_gap: false,
             kept: BTreeMap::new(),
@@ -82,6 +88,7 @@ impl Account {
         if disturbed.has_gap {
             self.has_gap = true;
             self.previous = *counts;
+            self.previous_address = None;
         }
         disturbed
     }
@@ -90,7 +97,8 @@ impl Account {
         let since: GroupCounts =
             std::array::from_fn(|at| counts[at].saturating_sub(self.previous[at]));
         self.previous = *counts;
-        self.pending.push((address, since));
+        let before = self.previous_address.replace(address);
+        self.pending.push(((address, before), since));
     }
 
     /// Begins a sample: what belongs to none is forgotten.
@@ -104,12 +112,13 @@ impl Account {
         if self.has_gap {
             return;
         }
-        for (address, since) in self.pending.drain(..) {
+        for (pair, since) in self.pending.drain(..) {
             let slots = self.shape.sample(&since, 0).slots.unwrap_or(0) as f64;
             self.slots += slots;
             self.squared_slots += slots * slots;
             self.sampled.hits += 1;
-            let counts = self.kept.entry(address).or_default();
+            let (hits, counts) = self.kept.entry(pair).or_default();
+            *hits += 1;
             for (count, more) in counts.iter_mut().zip(since) {
                 *count = count.saturating_add(more);
             }
@@ -122,9 +131,10 @@ impl Account {
         let kept = std::mem::take(&mut self.kept);
         let places = kept
             .into_iter()
-            .map(|(address, counts)| {
-                let (module, offset) = map.place_of(address);
-                place(self.shape, (module, offset), &counts)
+            .map(|((address, before), (hits, counts))| HitPlace {
+                after: before.map(|before| map.place_of(before)),
+                hits,
+                ..place(self.shape, map.place_of(address), &counts)
             })
             .collect();
         let squared_slots = std::mem::take(&mut self.squared_slots);
@@ -144,6 +154,7 @@ impl Account {
     }
 }
 
+/// Returns a place without its hits.
 pub(super) fn place(shape: Shape, (module, offset): (u32, u64), counts: &GroupCounts) -> HitPlace {
     let sample = shape.sample(counts, 0);
     let level1 = sample.level1.unwrap_or_default();
@@ -151,6 +162,8 @@ pub(super) fn place(shape: Shape, (module, offset): (u32, u64), counts: &GroupCo
     HitPlace {
         module,
         offset,
+        after: None,
+        hits: 0,
         instructions: sample.instructions.unwrap_or(0),
         slots: (sample.slots.unwrap_or(0) as f64 - contention) as u64,
         level1_slots: level1.slots,

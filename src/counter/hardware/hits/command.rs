@@ -26,7 +26,7 @@ use super::records::{GroupCounts, Record, Records};
 use super::ring::Ring;
 use crate::counter::modules::ModuleMap;
 use crate::error::OpenError;
-use crate::hits::{CodeHits, Sampled};
+use crate::hits::{CodeHits, HitPlace, Sampled};
 
 /// Sizes of a thread's buffer. Many threads share the budget.
 const PAGES: [usize; 3] = [32, 8, 2];
@@ -139,25 +139,36 @@ struct SampledThread {
     ring: Ring,
     /// The counts at the previous hit; `None` if hits are missing since.
     previous: Option<GroupCounts>,
+    /// Where the previous hit was, if that is known.
+    after: Option<Place>,
     /// What its process had mapped when that was last read.
     modules: ModuleMap,
 }
 
-/// The counts of each place, by module and offset.
+/// A module and an offset in it.
+type Place = (u32, u64);
+
+/// How often each place was hit after which, and the counts in between.
 #[derive(Debug, Default)]
 struct Found {
     modules: Vec<String>,
-    counts: BTreeMap<(u32, u64), GroupCounts>,
+    counts: BTreeMap<(Place, Option<Place>), (u64, GroupCounts)>,
 }
 
 impl Found {
-    fn add(&mut self, (module, offset): (&str, u64), since: &GroupCounts) {
+    /// Returns the place under the name that it has here.
+    fn place(&mut self, (module, offset): (&str, u64)) -> Place {
         let known = self.modules.iter().position(|name| name == module);
         let index = known.unwrap_or_else(|| {
             self.modules.push(module.to_owned());
             self.modules.len() - 1
         });
-        let counts = self.counts.entry((index as u32, offset)).or_default();
+        (index as u32, offset)
+    }
+
+    fn add(&mut self, place: Place, after: Option<Place>, since: &GroupCounts) {
+        let (hits, counts) = self.counts.entry((place, after)).or_default();
+        *hits += 1;
         for (count, more) in counts.iter_mut().zip(since) {
             *count = count.saturating_add(*more);
         }
@@ -216,6 +227,7 @@ impl Sampler {
             group,
             ring,
             previous: Some(GroupCounts::default()),
+            after: None,
             modules: ModuleMap::of_process(thread),
         };
         self.threads.insert(thread, sampled);
@@ -246,11 +258,6 @@ impl Sampler {
         for record in Records::new(records, events) {
             match record {
                 Record::Hit { address, counts } => {
-                    let Some(previous) = of.previous.replace(counts) else {
-                        continue;
-                    };
-                    let since: GroupCounts =
-                        std::array::from_fn(|at| counts[at].saturating_sub(previous[at]));
                     if may_read && of.modules.known_place(address).is_none() {
                         // Once is enough: the rest is code without a file.
                         may_read = false;
@@ -261,7 +268,14 @@ impl Sampler {
                         }
                     }
                     let place = of.modules.known_place(address).unwrap_or(("", address));
-                    self.found.add(place, &since);
+                    let place = self.found.place(place);
+                    let after = of.after.replace(place);
+                    let Some(previous) = of.previous.replace(counts) else {
+                        continue;
+                    };
+                    let since: GroupCounts =
+                        std::array::from_fn(|at| counts[at].saturating_sub(previous[at]));
+                    self.found.add(place, after, &since);
                     self.outcome.add_hit(shape, &since);
                 }
                 Record::Lost(hits) => {
@@ -332,7 +346,11 @@ impl Sampler {
             hits: CodeHits {
                 modules: found.modules,
                 places: places
-                    .map(|(at, counts)| place(shape, at, &counts))
+                    .map(|((at, after), (hits, counts))| HitPlace {
+                        after,
+                        hits,
+                        ..place(shape, at, &counts)
+                    })
                     .collect(),
                 sampled: Sampled {
                     period_cycles: self.period_cycles,
