@@ -435,3 +435,79 @@ fn what_only_the_user_knows_must_fit_the_files() {
     assert_eq!(split(&run, 0), (400.0, [25.0; 4]));
     insta::assert_snapshot!(refusals);
 }
+
+/// Returns the share of each named function, and the share of its slots that it retires, in percent.
+fn functions_of(run: &Run) -> Vec<(String, f64, f64)> {
+    let functions = run.benchmarks[0].functions.as_ref().unwrap();
+    let total = functions.total().slots() as f64;
+    let row = |of: &criterion_topdown::run_file::Function| {
+        let slots = of.counts.slots() as f64;
+        let retiring = of.counts.level1_slots.retiring as f64 / slots;
+        Some((of.name.clone()?, 100.0 * slots / total, 100.0 * retiring))
+    };
+    functions.largest.iter().filter_map(row).collect()
+}
+
+/// Of three functions, which have 60.9, 30.4 and 8.7 % of the slots, and retire in 10, 20 and 70 %
+/// of theirs.
+#[test]
+fn hits_of_a_recorded_group_give_the_functions() {
+    for (machine, file, formula) in [
+        (
+            SAPPHIRE_RAPIDS,
+            "perf-script-spr.txt",
+            "perf-script:topdown-retiring/1",
+        ),
+        (
+            SKYLAKE,
+            "perf-script-skx.txt",
+            "perf-script:skylake-exact/1",
+        ),
+    ] {
+        let (run, text) = import(machine, &["--as", "three", file]);
+        assert_eq!(run.benchmarks[0].provenance().formula, formula);
+        let found = functions_of(&run);
+        let expected = [
+            ("spin_c", 60.9, 10.0),
+            ("spin_b", 30.4, 20.0),
+            ("spin_a", 8.7, 70.0),
+        ];
+        for ((name, share, retiring), of) in found.iter().zip(expected) {
+            assert_eq!(name, of.0, "{file}");
+            assert!((share - of.1).abs() < 3.0, "{file}: {found:?}");
+            assert!((retiring - of.2).abs() < 0.5, "{file}: {found:?}");
+        }
+        assert!(text.contains("spin_c (three)"), "{text}");
+    }
+}
+
+#[test]
+fn too_few_hits_give_no_functions_and_a_note() {
+    let directory = TempDir::new().unwrap();
+    let all = fs::read_to_string(Path::new(DATA).join("perf-script-spr.txt")).unwrap();
+    let few: Vec<&str> = all.lines().take(6 * 99).collect();
+    let file = directory.path().join("few.txt");
+    fs::write(&file, few.join("\n")).unwrap();
+    let out = directory.path().join("run");
+    let (file, out) = (file.to_str().unwrap(), out.to_str().unwrap());
+    let output = topdown(&[
+        "import",
+        "--machine",
+        SAPPHIRE_RAPIDS,
+        "--out",
+        out,
+        "--as",
+        "few",
+        file,
+    ]);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{stderr}");
+    assert!(
+        stderr.contains("99 hits are too few, it needs 100"),
+        "{stderr}"
+    );
+    assert_eq!(
+        read_run(Path::new(out)).unwrap().benchmarks[0].functions,
+        None
+    );
+}

@@ -9,6 +9,8 @@ use crate::cli::ImportArgs;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::import::{self, Told};
+use crate::runner::hits::LEAST_HITS;
+use crate::terminal::tell;
 
 /// The package and cargo profile of an imported run.
 const PACKAGE: &str = "import";
@@ -34,6 +36,15 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Error> {
             machine: &machine,
         },
     )?;
+    let functions = imported.functions.filter(|functions| {
+        let hits = functions.sampled.unwrap_or_default().hits;
+        if hits < LEAST_HITS {
+            tell!(
+                "note: the functions are unknown: {hits} hits are too few, it needs {LEAST_HITS}"
+            );
+        }
+        hits >= LEAST_HITS
+    });
     let whole = WholeLaunches {
         id: BenchmarkId {
             package: PACKAGE.to_owned(),
@@ -42,7 +53,7 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Error> {
         },
         provenance: imported.provenance,
         samples: imported.samples,
-        functions: None,
+        functions,
     };
     // How the command was built is unknown.
     let build = Build {

@@ -6,7 +6,8 @@ use criterion_topdown::category::PerCategory;
 use criterion_topdown::code::CodeCounts;
 use criterion_topdown::hits::{CodeHits, HitPlace, Sampled};
 use criterion_topdown::run_file::{Functions, IterationSample};
-use criterion_topdown::sample::Flags;
+use criterion_topdown::sample::{Flags, Sample};
+use criterion_topdown::visible::visible;
 
 use super::{Place, Symbols, limited, ranked};
 
@@ -122,6 +123,36 @@ impl HitCounts {
     }
 }
 
+impl HitFunctions {
+    /// Adds a hit of a function, whose name and module are given, and the counts since the hit
+    /// before; `is_inside` says whether that was in the same function.
+    pub fn add_hit(
+        &mut self,
+        (name, module): (&Option<String>, &Option<String>),
+        is_inside: bool,
+        since: &Sample,
+    ) {
+        let level1 = since.level1.unwrap_or_default();
+        let contention = level1.smt_contention_slots.unwrap_or(0.0).max(0.0);
+        let counts = HitCounts {
+            hits: 1,
+            instructions: since.instructions.unwrap_or(0),
+            slots: (since.slots.unwrap_or(0) as f64 - contention) as u64,
+            level1_slots: level1.slots,
+            level2_slots: since.level2.unwrap_or_default(),
+        };
+        let function = Place {
+            name: name.as_deref().map(|name| limited(&visible(name))),
+            module: module.as_deref().map(|module| visible(module).into_owned()),
+        };
+        let of = self.counts.entry(function).or_default();
+        of.all.add(&counts);
+        if is_inside {
+            of.inside.add(&counts);
+        }
+    }
+}
+
 impl From<&HitPlace> for HitCounts {
     fn from(place: &HitPlace) -> HitCounts {
         HitCounts {
@@ -211,7 +242,6 @@ pub fn functions_of_hits(launches: &[(&[IterationSample], &HitFunctions)]) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::sample::Sample;
     use std::path::Path;
 
     fn place(module: u32, slots: u64, level1: [f64; 4]) -> HitPlace {

@@ -1,6 +1,7 @@
 //! What a tool printed about one execution of a command: names and numbers, and lookups of them.
 
 use super::Problem;
+use super::perf_script::ToolHit;
 
 /// A problem, with its line in the file (from 1) unless it concerns the whole file.
 pub type Located = (Option<usize>, Problem);
@@ -18,6 +19,10 @@ pub struct Execution {
     /// Whether there were metrics without a name.
     pub has_nameless_metrics: bool,
     pub wall_ns: Option<u64>,
+    /// Where the program was, if the tool recorded that; the counts are their sums.
+    pub hits: Vec<ToolHit>,
+    /// Hits that were lost.
+    pub lost_hits: u64,
 }
 
 /// An event and its count.

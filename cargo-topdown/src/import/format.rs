@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use super::execution::{Execution, Located};
-use super::{perf_csv, perf_json, topdown_tool, toplev, windows_perf};
+use super::{perf_csv, perf_json, perf_script, topdown_tool, toplev, windows_perf};
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -16,6 +16,8 @@ pub enum Format {
     Toplev,
     /// `topdown-tool --cpu-generate-csv events` of Arm.
     TopdownTool,
+    /// `perf script` of a group that was recorded with its counts (`perf record -e '{…}:S'`).
+    PerfScript,
     /// `wperf stat --json` of WindowsPerf.
     WindowsPerf,
 }
@@ -38,6 +40,8 @@ impl Format {
                 }
             } else if perf_csv::is_row(line) {
                 Some(Format::PerfCsv)
+            } else if perf_script::is_line(line) {
+                Some(Format::PerfScript)
             } else {
                 None
             }
@@ -57,6 +61,7 @@ impl Format {
         match self {
             Format::PerfJson => perf_json::read(text),
             Format::PerfCsv => perf_csv::read(text),
+            Format::PerfScript => Ok(vec![perf_script::read(text)?]),
             Format::Toplev => Ok(vec![toplev::read(text)?]),
             Format::TopdownTool => Ok(vec![topdown_tool::read(text)?]),
             Format::WindowsPerf => Ok(vec![windows_perf::read(text)?]),

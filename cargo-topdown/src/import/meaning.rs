@@ -53,13 +53,7 @@ pub fn interpret(execution: &Execution, known: &Known<'_>) -> Result<(Sample, Me
         return Err((None, Problem::SeveralCores { pmus }));
     }
     let core_type = pmus.into_iter().find(|pmu| pmu != "cpu");
-    let found = match Found::shares(execution, known, core_type.as_deref())? {
-        Some(found) => found,
-        None => match Found::events_of_metrics(execution)? {
-            Some(found) => found,
-            None => Found::by_table(execution, known, core_type.as_deref())?,
-        },
-    };
+    let found = Found::new(execution, known, core_type.as_deref())?;
     let total = found.sample.level1.unwrap_or_default().total_slots();
     let slots = found.sample.slots.unwrap_or(0) as f64;
     let percent = 100.0 * total / slots;
@@ -125,7 +119,38 @@ const METRIC_EVENTS: [&str; 8] = [
 /// The slots counter, as the kernel and Intel spell it.
 const SLOTS_EVENTS: [&str; 4] = ["slots", "topdown.slots", "topdown.slots_p", "topdown_slots"];
 
+/// Converts the counts of a part of an execution, which has a meaning as a whole. They may be too
+/// few to add up.
+///
+/// # Errors
+/// Returns what they lack.
+pub fn sample_of_part(
+    part: &Execution,
+    known: &Known<'_>,
+    core_type: Option<&str>,
+) -> Result<Sample, Located> {
+    Ok(Sample {
+        instructions: part.plain(&INSTRUCTIONS),
+        cycles: part.plain(&CYCLES),
+        ..Found::new(part, known, core_type)?.sample
+    })
+}
+
 impl Found {
+    fn new(
+        execution: &Execution,
+        known: &Known<'_>,
+        core_type: Option<&str>,
+    ) -> Result<Found, Located> {
+        if let Some(found) = Found::shares(execution, known, core_type)? {
+            return Ok(found);
+        }
+        match Found::events_of_metrics(execution)? {
+            Some(found) => Ok(found),
+            None => Found::by_table(execution, known, core_type),
+        }
+    }
+
     /// Uses the tool's shares of slots.
     fn shares(
         execution: &Execution,

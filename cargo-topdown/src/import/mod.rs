@@ -5,9 +5,11 @@
 
 mod execution;
 mod format;
+mod hits;
 mod meaning;
 mod perf_csv;
 mod perf_json;
+mod perf_script;
 mod problem;
 mod topdown_tool;
 mod toplev;
@@ -19,9 +21,10 @@ use std::path::{Path, PathBuf};
 
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
-use criterion_topdown::run_file::IterationSample;
+use criterion_topdown::run_file::{Functions, IterationSample};
 use thiserror::Error;
 
+use crate::functions::functions_of_hits;
 use execution::Execution;
 pub use format::Format;
 use meaning::{Known, Meaning};
@@ -100,6 +103,8 @@ pub struct Imported {
     pub tool: &'static str,
     /// One sample per execution.
     pub samples: Vec<IterationSample>,
+    /// Where the slots went, if the tool recorded that.
+    pub functions: Option<Functions>,
 }
 
 /// Reads files, each with one execution of the same command, or several if the tool appends.
@@ -149,6 +154,7 @@ pub fn read(paths: &[PathBuf], told: &Told<'_>) -> Result<Imported, ImportError>
 fn together(executions: &[(&Path, Execution)], told: &Told<'_>) -> Result<Imported, ImportError> {
     let mut first: Option<(&Path, &Execution, Meaning)> = None;
     let mut samples = Vec::with_capacity(executions.len());
+    let mut hit = Vec::new();
     for (at, (path, execution)) in executions.iter().enumerate() {
         let known = Known {
             machine: told.machine,
@@ -176,11 +182,33 @@ fn together(executions: &[(&Path, Execution)], told: &Told<'_>) -> Result<Import
             Some(_) => {}
             None => first = Some((path, execution, meaning)),
         }
+        if !execution.hits.is_empty() {
+            let core_type = first
+                .as_ref()
+                .and_then(|(_, _, of)| of.core_type.as_deref());
+            let functions = hits::functions_of(execution, &known, core_type);
+            let functions = functions.map_err(|(line, problem)| ImportError::Content {
+                path: path.to_path_buf(),
+                line,
+                problem,
+            })?;
+            hit.push((
+                vec![IterationSample {
+                    iterations: 1,
+                    sample,
+                }],
+                functions,
+            ));
+        }
         samples.push(IterationSample {
             iterations: 1,
             sample,
         });
     }
+    let launches: Vec<_> = hit
+        .iter()
+        .map(|(of, functions)| (&of[..], functions))
+        .collect();
     let (path, execution, meaning) = first.expect("a format gives executions or an error");
     Ok(Imported {
         provenance: Provenance {
@@ -203,5 +231,6 @@ fn together(executions: &[(&Path, Execution)], told: &Told<'_>) -> Result<Import
         },
         tool: execution.tool,
         samples,
+        functions: functions_of_hits(&launches),
     })
 }

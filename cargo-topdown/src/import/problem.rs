@@ -16,7 +16,7 @@ pub enum Problem {
     TooLong,
     /// None of the known formats.
     #[error(
-        "unknown format; supported are the outputs of `perf stat -j` and `-x,`, `toplev -x,`, \
+        "unknown format; supported are the outputs of `perf stat -j` and `-x,`, `perf script`, `toplev -x,`, \
          `topdown-tool --cpu-generate-csv events` and `wperf stat --json`; choose one with \
          --format"
     )]

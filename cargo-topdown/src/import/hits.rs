@@ -1,0 +1,46 @@
+//! The functions of an execution, from the hits that a tool recorded.
+
+use criterion_topdown::hits::Sampled;
+
+use super::execution::{Count, Execution, Located};
+use super::meaning::{Known, sample_of_part};
+use crate::functions::HitFunctions;
+
+/// Sums up the hits of `execution` by function.
+///
+/// # Errors
+/// Returns what the counts of a hit lack.
+pub fn functions_of(
+    execution: &Execution,
+    known: &Known<'_>,
+    core_type: Option<&str>,
+) -> Result<HitFunctions, Located> {
+    let mut functions = HitFunctions::default();
+    let mut part = Execution {
+        tool: execution.tool,
+        counts: execution.counts.clone(),
+        ..Execution::default()
+    };
+    let (mut slots, mut squared_slots, mut cycles) = (0.0, 0.0, 0);
+    for hit in &execution.hits {
+        for (Count { count, .. }, of) in part.counts.iter_mut().zip(&hit.counts) {
+            *count = Ok(*of);
+        }
+        let sample = sample_of_part(&part, known, core_type)?;
+        let own = sample.slots.unwrap_or(0) as f64;
+        slots += own;
+        squared_slots += own * own;
+        cycles += sample.cycles.unwrap_or(0);
+        functions.add_hit((&hit.function, &hit.module), hit.is_inside, &sample);
+    }
+    let hits = execution.hits.len() as u64;
+    functions.sampled = Sampled {
+        // What the tool was asked for is not in its output.
+        period_cycles: cycles / hits.max(1),
+        hits,
+        effective_hits: (slots * slots / squared_slots).round() as u64,
+        lost: execution.lost_hits,
+        throttled: 0,
+    };
+    Ok(functions)
+}
