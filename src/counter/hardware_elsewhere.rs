@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::Wanted;
 use super::survey::Survey;
 use super::{Counters, Provenance, Reading, Source};
-use crate::cpu::CpuTable;
+use crate::cpu::{CpuTable, LatencyTable};
 use crate::error::OpenError;
 use crate::hits::CodeHits;
 use crate::sample::Sample;
@@ -137,6 +137,11 @@ pub fn survey() -> Survey {
 /// Always returns [`OpenError::OperatingSystem`].
 pub fn table(_core_type: Option<&str>) -> Result<&'static CpuTable, OpenError> {
     Err(unsupported())
+}
+
+/// Returns `None`: no core is counted here.
+pub fn latencies(_core_type: Option<&str>) -> Option<&'static LatencyTable> {
+    None
 }
 
 fn unsupported() -> OpenError {

@@ -37,7 +37,7 @@ pub use choose::choose;
 pub use wanted::Wanted;
 
 use crate::code::CodeSlots;
-use crate::cpu::{CpuTable, MODELLED};
+use crate::cpu::{CpuTable, LatencyTable, MODELLED};
 use crate::error::OpenError;
 use crate::hits::CodeHits;
 use crate::provenance::{EmptyWindow, Provenance, SourceKind};
@@ -135,6 +135,16 @@ pub fn table_behind(provenance: &Provenance) -> Result<&'static CpuTable, OpenEr
         #[cfg(any(test, feature = "scripted"))]
         _ if provenance.formula == scripted::FORMULA => Ok(&scripted::TABLE),
         _ => hardware::table(provenance.core_type.as_deref()),
+    }
+}
+
+/// Returns the retire latencies of the cores described by `provenance`, if a table has them.
+pub fn latencies_behind(provenance: &Provenance) -> Option<&'static LatencyTable> {
+    match provenance.source {
+        SourceKind::Model => None,
+        #[cfg(any(test, feature = "scripted"))]
+        _ if provenance.formula == scripted::FORMULA => Some(&scripted::LATENCIES),
+        _ => hardware::latencies(provenance.core_type.as_deref()),
     }
 }
 

@@ -10,8 +10,10 @@ use std::time::Instant;
 use super::{EmptyWindow, Provenance, Reading, Source, Wanted};
 use crate::category::{Category, Part, PerCategory};
 use crate::cpu::{
-    CpuTable, Event, Level1Counting, Metric, MetricExample, MetricGroup, Node, Subject,
+    CpuTable, Event, LatencyTable, Level1Counting, Metric, MetricExample, MetricGroup, Node,
+    RetireLatency, Subject,
 };
+use crate::environment;
 use crate::error::{EventPlace, OpenError};
 use crate::provenance::SourceKind;
 use crate::sample::{Flags, GroupCounts, Level1, Sample};
@@ -55,6 +57,19 @@ pub static TABLE: CpuTable = CpuTable {
             example: MetricExample::NONE,
         },
         MetricGroup {
+            name: "Load_Latency",
+            subject: Subject::Stalls,
+            explains: &[Node::Part(Part::MemoryBound)],
+            events: &[INSTRUCTIONS, MEMORY_BOUND],
+            metrics: &[Metric::waits(
+                "instruction_latency",
+                INSTRUCTIONS,
+                MEMORY_BOUND,
+                None,
+            )],
+            example: MetricExample::new(&[10, 1000], &["10.0"]),
+        },
+        MetricGroup {
             name: "Operation_Mix",
             subject: Subject::OperationMix,
             explains: &[Node::Category(Category::Retiring)],
@@ -66,6 +81,20 @@ pub static TABLE: CpuTable = CpuTable {
         },
     ],
 };
+
+/// The machine records that an instruction takes seven cycles to retire.
+pub static LATENCIES: LatencyTable = LatencyTable {
+    name: "the scripted machine",
+    models: &[],
+    is_recorded: true,
+    sources: "made up",
+    latencies: &[RetireLatency {
+        event: INSTRUCTIONS,
+        published_cycles: Some(5.0),
+        assumed_ns: None,
+    }],
+};
+const RECORDED_CYCLES: u64 = 7;
 
 /// The cost of a piece of scripted work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -123,6 +152,8 @@ pub fn raise(flags: Flags) {
 pub struct Scripted {
     provenance: Provenance,
     group: Option<&'static MetricGroup>,
+    /// Whether it records the group's latencies instead of counting its events.
+    records_latencies: bool,
     /// What the windows so far began with.
     begun: RefCell<Vec<[u64; COUNTS]>>,
 }
@@ -135,6 +166,7 @@ impl Scripted {
     pub fn new() -> Scripted {
         Scripted {
             group: None,
+            records_latencies: false,
             begun: RefCell::default(),
             provenance: Provenance {
                 source: SourceKind::Hardware,
@@ -159,8 +191,12 @@ impl Scripted {
     /// fit on the machine.
     pub fn from_environment() -> Result<Scripted, OpenError> {
         let scripted = Scripted::new();
-        let Wanted::Group(name) = Wanted::from_environment()? else {
-            return Ok(scripted);
+        let of_latencies = std::env::var(environment::LATENCIES);
+        let of_latencies = of_latencies.ok().filter(|name| !name.is_empty());
+        let records_latencies = of_latencies.is_some();
+        let name = match (of_latencies, Wanted::from_environment()?) {
+            (Some(name), _) | (None, Wanted::Group(name)) => name,
+            (None, Wanted::Categories(_)) => return Ok(scripted),
         };
         let group = TABLE.group(&name).ok_or_else(|| OpenError::UnknownGroup {
             name,
@@ -179,10 +215,14 @@ impl Scripted {
         }
         Ok(Scripted {
             provenance: Provenance {
-                formula: group.formula(),
+                formula: match records_latencies {
+                    true => group.latencies_formula(),
+                    false => group.formula(),
+                },
                 ..scripted.provenance
             },
             group: Some(group),
+            records_latencies,
             begun: RefCell::default(),
         })
     }
@@ -222,7 +262,19 @@ impl Source for Scripted {
         if let Some(group) = self.group {
             let end = self.start();
             let wall_ns = end.at.duration_since(start.at).as_nanos() as u64;
-            return group_sample(group, wall_ns, &first_counts, &begun(&end));
+            let counts: Vec<u64> = match self.records_latencies {
+                true => {
+                    let instructions = begun(&end)[8] - first_counts[8];
+                    vec![instructions, RECORDED_CYCLES * instructions]
+                }
+                false => counts_of(group, &first_counts, &begun(&end)),
+            };
+            return Sample {
+                windows: 1,
+                wall_ns,
+                group_counts: GroupCounts::new(&counts),
+                ..Sample::EMPTY
+            };
         }
         let slots = |now: PerCategory<u64>, first: usize| {
             PerCategory::from_fn(|category| {
@@ -249,23 +301,12 @@ impl Source for Scripted {
     }
 }
 
-fn group_sample(
-    group: &MetricGroup,
-    wall_ns: u64,
-    start: &[u64; COUNTS],
-    end: &[u64; COUNTS],
-) -> Sample {
+fn counts_of(group: &MetricGroup, start: &[u64; COUNTS], end: &[u64; COUNTS]) -> Vec<u64> {
     let count = |event: &Event| {
         let at = event.config as usize;
         end[at] - start[at]
     };
-    let counts: Vec<u64> = group.events.iter().map(count).collect();
-    Sample {
-        windows: 1,
-        wall_ns,
-        group_counts: GroupCounts::new(&counts),
-        ..Sample::EMPTY
-    }
+    group.events.iter().map(count).collect()
 }
 
 #[cfg(test)]

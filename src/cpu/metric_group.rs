@@ -66,6 +66,13 @@ impl MetricGroup {
         format!("group-{}/1", self.name)
     }
 
+    /// Returns the name of its retire latencies in provenances: for each event that
+    /// [`LatencyTable::recorded_for`](super::LatencyTable::recorded_for) names, the number of its
+    /// hits and the sum of their cycles.
+    pub fn latencies_formula(&self) -> String {
+        format!("latencies-{}/1", self.name)
+    }
+
     /// Returns whether the decision tree names this group for a category or a node below it.
     pub fn is_for(&self, category: Category) -> bool {
         self.node_in(category).is_some()
@@ -84,9 +91,19 @@ pub struct Metric {
     pub name: &'static str,
     /// The unit printed after the number: `% of slots`, `per 1000 instructions`.
     pub unit: &'static str,
+    /// The event whose [retire latency](super::RetireLatency) it needs in addition to the counts.
+    pub latency_of: Option<Event>,
     /// Benches only count the events; programs compute the metrics.
     #[cfg(feature = "run_file")]
     formula: MetricFormula,
+}
+
+/// The loads that waited for a line which another load had missed already.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "run_file"), expect(dead_code))]
+pub(crate) struct SameLine {
+    pub waiting: Event,
+    pub missing: Event,
 }
 
 #[cfg(feature = "run_file")]
@@ -96,6 +113,14 @@ enum MetricFormula {
     Ratio(f64, Event, Event),
     /// An event that counts slots, as a percentage of those of the cycles.
     Slots(Event, Event),
+    /// The percentage of the cycles in which an event holds up retirement; if it is a load beyond
+    /// the first-level cache, also those loads that wait for the same cache line, half as long on
+    /// average.
+    Waits {
+        event: Event,
+        cycles: Event,
+        same_line: Option<SameLine>,
+    },
     /// Anything else; in the unit of the metric.
     Other(&'static (dyn Fn(&Counts) -> f64 + Sync)),
 }
@@ -107,6 +132,7 @@ impl Metric {
         Metric {
             name,
             unit: "per 1000 instructions",
+            latency_of: None,
             #[cfg(feature = "run_file")]
             formula: MetricFormula::Ratio(1000.0, event, instructions),
         }
@@ -123,6 +149,7 @@ impl Metric {
         Metric {
             name,
             unit,
+            latency_of: None,
             #[cfg(feature = "run_file")]
             formula: MetricFormula::Ratio(100.0, event, of),
         }
@@ -134,8 +161,31 @@ impl Metric {
         Metric {
             name,
             unit: "% of slots",
+            latency_of: None,
             #[cfg(feature = "run_file")]
             formula: MetricFormula::Slots(event, cycles),
+        }
+    }
+
+    /// Returns a metric for the cycles in which an event holds up retirement: its occurrences times
+    /// its retire latency.
+    #[cfg_attr(not(feature = "run_file"), expect(unused_variables))]
+    pub(crate) const fn waits(
+        name: &'static str,
+        event: Event,
+        cycles: Event,
+        same_line: Option<SameLine>,
+    ) -> Metric {
+        Metric {
+            name,
+            unit: "% of cycles",
+            latency_of: Some(event),
+            #[cfg(feature = "run_file")]
+            formula: MetricFormula::Waits {
+                event,
+                cycles,
+                same_line,
+            },
         }
     }
 
@@ -149,19 +199,35 @@ impl Metric {
         Metric {
             name,
             unit,
+            latency_of: None,
             #[cfg(feature = "run_file")]
             formula: MetricFormula::Other(formula),
         }
     }
 
     /// Returns the number in its unit, signed and not clamped, or `None` if the divisor was not
-    /// counted.
+    /// counted. `latency_cycles` is the retire latency of [`latency_of`](Metric::latency_of),
+    /// without which such a metric has no value.
     #[cfg(feature = "run_file")]
-    pub fn value(&self, counts: &Counts) -> Option<f64> {
+    pub fn value(&self, counts: &Counts, latency_cycles: Option<f64>) -> Option<f64> {
         let value = match self.formula {
             MetricFormula::Ratio(scale, event, per) => scale * counts[event] / counts[per],
             MetricFormula::Slots(event, cycles) => {
                 100.0 * counts[event] / (counts.slots_per_cycle() * counts[cycles])
+            }
+            MetricFormula::Waits {
+                event,
+                cycles,
+                same_line,
+            } => {
+                let more = same_line.map_or(0.0, |same_line| {
+                    match counts[same_line.waiting] {
+                        // Where nothing missed, nothing waited.
+                        0.0 => 0.0,
+                        waiting => waiting / counts[same_line.missing] / 2.0,
+                    }
+                });
+                100.0 * counts[event] * latency_cycles? * (1.0 + more) / counts[cycles]
             }
             MetricFormula::Other(formula) => formula(counts),
         };
@@ -232,6 +298,8 @@ pub enum Subject {
     LastLevelCache,
     /// What cycles without progress waited for.
     Stalls,
+    /// Atomic read-modify-writes.
+    Locks,
     /// The kinds of executed operations.
     OperationMix,
     /// A subject from the user's specification.

@@ -25,6 +25,7 @@ mod metrics_correction;
 mod modelled;
 mod models;
 mod postfix;
+mod retire_latency;
 mod select;
 #[cfg(test)]
 mod tests;
@@ -40,7 +41,8 @@ pub use metrics_correction::{
 pub use modelled::{MODELLED, modelled_counts};
 pub use models::{CoreType, Identity, Maker, Models, Numbers};
 pub use postfix::Postfix;
-pub use select::{TABLES, arm_core_name, table_for};
+pub use retire_latency::{Latency, LatencyOrigin, LatencyTable, RetireLatency};
+pub use select::{LATENCIES, TABLES, arm_core_name, latencies_for, table_for};
 
 use crate::category::PerCategory;
 use crate::sample::Level1;

@@ -165,7 +165,7 @@ impl Models {
         }
     }
 
-    fn contains(&self, cpu: &Identity<'_>) -> bool {
+    pub(super) fn contains(&self, cpu: &Identity<'_>) -> bool {
         let is_of_maker = match self.maker {
             Maker::Intel => cpu.vendor == "GenuineIntel",
             Maker::Amd => cpu.vendor == "AuthenticAMD",

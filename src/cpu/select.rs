@@ -1,7 +1,8 @@
 //! Selects the table for a CPU.
 
 use super::{
-    CoreType, CpuTable, Identity, amd_zen, arm_neoverse, intel_atom, intel_core, intel_cove,
+    CoreType, CpuTable, Identity, LatencyTable, amd_zen, arm_neoverse, intel_atom, intel_core,
+    intel_cove,
 };
 
 /// All tables. Their order is irrelevant, except that the last one covers every Arm core without a
@@ -40,6 +41,21 @@ pub static TABLES: &[&CpuTable] = &[
 /// Returns the table for a CPU, or `None` if no table covers it.
 pub fn table_for(cpu: &Identity<'_>) -> Option<&'static CpuTable> {
     TABLES.iter().copied().find(|table| table.is_for(cpu))
+}
+
+/// All tables of retire latencies.
+pub static LATENCIES: &[&LatencyTable] = &[
+    &intel_cove::GOLDEN_COVE_CLIENT_LATENCIES,
+    &intel_cove::SAPPHIRE_RAPIDS_LATENCIES,
+    &intel_cove::METEOR_LAKE_LATENCIES,
+    &intel_cove::GRANITE_RAPIDS_LATENCIES,
+    &intel_cove::LION_COVE_LATENCIES,
+];
+
+/// Returns the retire latencies of a CPU, or `None` if no table has them.
+pub fn latencies_for(cpu: &Identity<'_>) -> Option<&'static LatencyTable> {
+    let mut tables = LATENCIES.iter().copied();
+    tables.find(|table| table.models.iter().any(|models| models.contains(cpu)))
 }
 
 /// Returns the name of a 64-bit Arm core that has a table of its own.

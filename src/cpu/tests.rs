@@ -117,6 +117,7 @@ fn every_correction_reproduces_its_example_to_the_digits_given() {
 
 #[test]
 fn every_metric_reproduces_its_example_to_the_digits_given() {
+    const LATENCY_CYCLES: f64 = 10.0;
     for (table, group) in all_groups() {
         let example = &group.example;
         let name = (table.name, group.name);
@@ -129,7 +130,9 @@ fn every_metric_reproduces_its_example_to_the_digits_given() {
             width.unwrap_or(8),
         );
         for (metric, expected) in group.metrics.iter().zip(example.values) {
-            let value = metric.value(&counts).expect("nothing is divided by 0");
+            let value = metric
+                .value(&counts, Some(LATENCY_CYCLES))
+                .expect("nothing is divided by 0");
             assert_eq!(rounded(value, expected), *expected, "{name:?}: {metric:?}");
         }
     }
@@ -163,7 +166,10 @@ fn every_group_has_an_event_that_any_code_moves() {
 fn a_metric_of_nothing_counted_has_no_value() {
     for (_, group) in all_groups() {
         let nothing = Counts::new(group.events, [], 4);
-        let values = group.metrics.iter().map(|metric| metric.value(&nothing));
+        let values = group
+            .metrics
+            .iter()
+            .map(|metric| metric.value(&nothing, Some(10.0)));
         assert!(values.flatten().all(|value| value == 0.0), "{}", group.name);
     }
 }

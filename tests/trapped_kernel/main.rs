@@ -12,6 +12,7 @@
 mod exact;
 mod groups;
 mod hits;
+mod latencies;
 mod looking;
 mod machine;
 mod metrics;

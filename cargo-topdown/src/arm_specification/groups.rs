@@ -238,11 +238,14 @@ mod tests {
         let configs: Vec<u64> = group.events.iter().map(|event| event.config).collect();
         assert_eq!(configs, [0x03, 0x08, 0x04, 0x11]);
         let counts = Counts::new(group.events, [30, 1000, 400], 4);
-        let values = group.metrics.iter().map(|metric| metric.value(&counts));
+        let values = group
+            .metrics
+            .iter()
+            .map(|metric| metric.value(&counts, None));
         assert_eq!(values.collect::<Vec<_>>(), [Some(30.0), Some(0.075)]);
         assert_eq!(group.metrics[0].unit, "per 1000 instructions");
         let nothing = Counts::new(group.events, [], 4);
-        assert_eq!(group.metrics[1].value(&nothing), None);
+        assert_eq!(group.metrics[1].value(&nothing, None), None);
     }
 
     #[test]

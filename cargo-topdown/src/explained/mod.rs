@@ -4,10 +4,12 @@
 //! launches that counted one group each, and are never scaled.
 
 mod error;
+pub mod latencies;
 
 use criterion_topdown::category::Category;
 use criterion_topdown::cpu::{
-    Counts, CpuTable, Level1Counting, MODELLED, Metric, MetricGroup, Node, Subject, modelled_counts,
+    Counter, Counts, CpuTable, LatencyTable, Level1Counting, MODELLED, Metric, MetricGroup, Node,
+    Subject, modelled_counts,
 };
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
@@ -19,6 +21,7 @@ use topdown_gate::statistics::launch::{LEAST_SAMPLES, Taken, kept_for_slots};
 use topdown_gate::summary::{Shares, Summary};
 
 pub use error::ExplainError;
+use latencies::{Latencies, SampledLatency, UsedLatency, latencies_of};
 
 /// Retiring is explained only from this share of all slots on: below it, there is more to gain
 /// elsewhere. This is the threshold of Intel's metrics (`tma_retiring`, TMA_Metrics-full.csv 5.2).
@@ -53,6 +56,8 @@ pub struct MeasuredGroup {
     /// Events that counted nothing, on machines that may hide events. Metrics that they change have
     /// no value.
     pub uncounted: Vec<&'static str>,
+    /// The retire latencies that its metrics need, if they do.
+    pub latencies: Option<Latencies>,
 }
 
 impl Explained {
@@ -75,6 +80,7 @@ impl Explained {
             group,
             values: modelled_values_of(group, provenance, samples),
             uncounted: Vec::new(),
+            latencies: None,
         });
         Ok(Explained {
             id: benchmark.id.clone(),
@@ -103,6 +109,31 @@ pub fn categories_of(benchmark: &Benchmark) -> Result<(Summary, Shares), Explain
 }
 
 impl MeasuredGroup {
+    /// Takes what a group's launch said, the family's latencies, and why none of the benchmark's
+    /// own were sampled.
+    pub fn new(
+        group: &'static MetricGroup,
+        measured: Result<Values, GroupError>,
+        table: Option<&'static LatencyTable>,
+        not_sampled: Option<&GroupError>,
+    ) -> MeasuredGroup {
+        let (values, uncounted, used) = match measured {
+            Ok(of) => (Ok(of.values), of.uncounted, of.latencies),
+            Err(error) => (Err(error), Vec::new(), Vec::new()),
+        };
+        let needs_latencies = group.metrics.iter().any(|m| m.latency_of.is_some());
+        MeasuredGroup {
+            group,
+            values,
+            uncounted,
+            latencies: table.filter(|_| needs_latencies).map(|table| Latencies {
+                family: table.name,
+                used,
+                not_sampled: not_sampled.map(ToString::to_string),
+            }),
+        }
+    }
+
     /// Returns the metrics with their values; empty if the group was not measured.
     pub fn metrics(&self) -> impl Iterator<Item = (&'static Metric, Option<f64>)> {
         let values = self.values.as_deref().unwrap_or_default();
@@ -128,6 +159,9 @@ pub enum GroupError {
         /// The formula that it used instead.
         formula: String,
     },
+    /// The bench recorded hits without a retire latency.
+    #[error("the kernel's records hold no retire latency")]
+    NoLatencies,
     /// Too few samples were usable.
     #[error(
         "its launch has fewer than {} usable samples (flags: {flags}); measure for longer, or pin \
@@ -193,6 +227,26 @@ pub fn may_hide_events(machine: &Machine) -> bool {
     machine.hypervisor.is_some() || machine.architecture == "aarch64"
 }
 
+/// What the samples of a group's launch say.
+#[derive(Debug)]
+pub struct Values {
+    /// One for each metric.
+    pub values: Vec<Option<f64>>,
+    /// Events that counted nothing.
+    pub uncounted: Vec<&'static str>,
+    /// The retire latencies that the metrics use.
+    pub latencies: Vec<UsedLatency>,
+}
+
+/// What is known about retire latencies besides a group's counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KnownLatencies<'a> {
+    /// Those of the family.
+    pub table: Option<&'static LatencyTable>,
+    /// Those of this benchmark.
+    pub sampled: &'a [SampledLatency],
+}
+
 /// Computes the metrics of `group` over all usable samples of its launch, as ratios of sums. If the
 /// machine `may_hide` events, also returns those that counted nothing; what they change is left
 /// out.
@@ -204,45 +258,59 @@ pub fn values_of(
     provenance: &Provenance,
     samples: &[IterationSample],
     may_hide: bool,
-) -> Result<(Vec<Option<f64>>, Vec<&'static str>), GroupError> {
+    known: KnownLatencies<'_>,
+) -> Result<Values, GroupError> {
     let not_counted = || GroupError::NotCounted {
         formula: provenance.formula.clone(),
     };
     if provenance.formula != group.formula() {
         return Err(not_counted());
     }
-    let usable: Vec<GroupCounts> = samples
+    let usable: Vec<&IterationSample> = samples
         .iter()
         .filter(|s| !s.sample.flags.intersects(Flags::UNUSABLE))
-        .filter_map(|s| s.sample.group_counts)
+        .filter(|s| s.sample.group_counts.is_some())
         .collect();
     if usable.len() < LEAST_SAMPLES {
         return Err(GroupError::NothingUsable {
             flags: all_flags(samples),
         });
     }
-    let sum = sum_of(usable.into_iter().map(Some))
+    let sum = sum_of(usable.iter().map(|s| s.sample.group_counts))
         .filter(|sum| sum.as_slice().len() == group.events.len())
         .ok_or_else(not_counted)?;
     let counts = sum.as_slice();
+    let wall_ns: u64 = usable.iter().map(|s| s.sample.wall_ns).sum();
+    let events = group.events.iter().zip(counts);
+    let mut cycles = events.filter(|(event, _)| event.counter == Counter::FixedCycles);
+    let cycles_per_ns = cycles
+        .next()
+        .map(|(_, cycles)| *cycles as f64 / wall_ns as f64);
+    let cycles_per_ns = cycles_per_ns.filter(|ratio| ratio.is_normal());
+    let latencies = latencies_of(group, known.table, known.sampled, cycles_per_ns);
     let uncounted: Vec<usize> = (0..counts.len())
         .filter(|at| may_hide && counts[*at] == 0)
         .collect();
-    let mut values = ratios(group, sum, provenance);
+    let mut values = ratios(group, sum, provenance, &latencies);
     for at in &uncounted {
         let mut others = counts.to_vec();
         others[*at] = counts.iter().copied().max().unwrap_or(0).max(1);
         let Some(others) = GroupCounts::new(&others) else {
             continue;
         };
-        for (value, other) in values.iter_mut().zip(ratios(group, others, provenance)) {
+        let others = ratios(group, others, provenance, &latencies);
+        for (value, other) in values.iter_mut().zip(others) {
             if *value != other {
                 *value = None;
             }
         }
     }
     let names = uncounted.into_iter().map(|at| group.events[at].name);
-    Ok((values, names.collect()))
+    Ok(Values {
+        values,
+        uncounted: names.collect(),
+        latencies: latencies.into_iter().flatten().collect(),
+    })
 }
 
 /// Like [`values_of`], for samples of the model, which hold the events of all groups: over those
@@ -265,7 +333,7 @@ fn modelled_values_of(
     let sum = sum_of(counts).ok_or_else(|| GroupError::NotCounted {
         formula: provenance.formula.clone(),
     })?;
-    Ok(ratios(group, sum, provenance))
+    Ok(ratios(group, sum, provenance, &[]))
 }
 
 /// Adds up counts; `None` if they are not of one group.
@@ -283,20 +351,28 @@ fn ratios(
     group: &'static MetricGroup,
     sum: GroupCounts,
     provenance: &Provenance,
+    latencies: &[Option<UsedLatency>],
 ) -> Vec<Option<f64>> {
     let counts = Counts::new(
         group.events,
         sum.as_slice().iter().copied(),
         provenance.slots_per_cycle.unwrap_or(1),
     );
-    group.metrics.iter().map(|m| m.value(&counts)).collect()
+    let latencies = latencies
+        .iter()
+        .map(Option::as_ref)
+        .chain(std::iter::repeat(None));
+    let metrics = group.metrics.iter().zip(latencies);
+    let values = metrics
+        .map(|(metric, used)| metric.value(&counts, used.map(|used| used.latency.counted_cycles)));
+    values.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use criterion_topdown::counter::scripted::TABLE;
-    use criterion_topdown::cpu::TABLES;
+    use criterion_topdown::cpu::{LATENCIES, TABLES};
     use criterion_topdown::event::{Event, Events};
     use criterion_topdown::provenance::SourceKind;
     use criterion_topdown::sample::Sample;
@@ -393,6 +469,56 @@ mod tests {
         counts.iter().map(sample).collect()
     }
 
+    fn measured(
+        group: &'static MetricGroup,
+        provenance: &Provenance,
+        samples: &[IterationSample],
+        may_hide: bool,
+    ) -> Result<Values, GroupError> {
+        values_of(
+            group,
+            provenance,
+            samples,
+            may_hide,
+            KnownLatencies::default(),
+        )
+    }
+
+    /// On Sapphire Rapids, whose L2 is assumed to take 4.4 ns.
+    #[test]
+    fn a_latency_in_nanoseconds_counts_at_the_speed_of_the_benchmark() {
+        let is_golden_cove = |table: &&&CpuTable| table.name == "Golden Cove";
+        let cores = TABLES.iter().find(is_golden_cove).unwrap();
+        let group = cores.group("Load_Latency").unwrap();
+        let mut tables = LATENCIES.iter();
+        let table = tables.find(|table| table.name.starts_with("Sapphire"));
+        let sample = IterationSample {
+            iterations: 1,
+            sample: Sample {
+                windows: 1,
+                wall_ns: 500_000,
+                // The cycles, L1 misses, hits of fill buffers, L2 hits, L3 hits.
+                group_counts: GroupCounts::new(&[1_000_000, 30_000, 15_000, 8_000, 0]),
+                ..Sample::EMPTY
+            },
+        };
+        let provenance = provenance(group.formula());
+        let known = KnownLatencies {
+            table: table.copied(),
+            sampled: &[],
+        };
+        let of = values_of(group, &provenance, &[sample; 4], false, known).unwrap();
+        // 8000 loads of 8.8 cycles, and a quarter for those that wait for the same lines.
+        let [Some(l2), Some(l3)] = of.values[..] else {
+            panic!("{of:?}")
+        };
+        assert!((l2 - 8.8).abs() < 1e-9 && l3 == 0.0, "{l2} {l3}");
+        assert_eq!(of.latencies.len(), 2);
+        // Without a table there is nothing to multiply with.
+        let of = measured(group, &provenance, &[sample; 4], false).unwrap();
+        assert_eq!(of.values, [None, None]);
+    }
+
     const COUNTS: [[u64; 2]; 4] = [[1000, 0], [1000, 2_000_000], [1000, 2_000_000], [1000, 0]];
 
     #[test]
@@ -400,9 +526,9 @@ mod tests {
         let provenance = provenance(group().formula());
         let samples = samples(Flags::NONE, &COUNTS);
         for may_hide in [false, true] {
-            let (values, uncounted) = values_of(group(), &provenance, &samples, may_hide).unwrap();
-            assert_eq!(values, [Some(1.0)]);
-            assert_eq!(uncounted, [""; 0]);
+            let of = measured(group(), &provenance, &samples, may_hide).unwrap();
+            assert_eq!(of.values, [Some(1.0)]);
+            assert_eq!(of.uncounted, [""; 0]);
         }
     }
 
@@ -411,11 +537,11 @@ mod tests {
     fn issue_16_1a_an_event_that_may_be_hidden_is_named_and_its_metrics_have_no_value() {
         let provenance = provenance(group().formula());
         let samples = samples(Flags::NONE, &[[1000, 0]; 4]);
-        let (values, uncounted) = values_of(group(), &provenance, &samples, false).unwrap();
-        assert_eq!((values, uncounted), (vec![Some(0.0)], vec![]));
-        let (values, uncounted) = values_of(group(), &provenance, &samples, true).unwrap();
-        assert_eq!(values, [None]);
-        assert_eq!(uncounted, [group().events[1].name]);
+        let of = measured(group(), &provenance, &samples, false).unwrap();
+        assert_eq!((of.values, of.uncounted), (vec![Some(0.0)], vec![]));
+        let of = measured(group(), &provenance, &samples, true).unwrap();
+        assert_eq!(of.values, [None]);
+        assert_eq!(of.uncounted, [group().events[1].name]);
 
         let machine = |architecture: &str, hypervisor: Option<&str>| Machine {
             architecture: architecture.to_owned(),
@@ -431,7 +557,7 @@ mod tests {
     fn what_was_not_counted_is_said() {
         let ours = provenance(group().formula());
         let refusal = |provenance: &Provenance, samples: &[IterationSample]| {
-            let error = values_of(group(), provenance, samples, true).unwrap_err();
+            let error = measured(group(), provenance, samples, true).unwrap_err();
             error.to_string()
         };
         let other = provenance("zen-4/1".to_owned());

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::cpu::Node;
+use criterion_topdown::cpu::{LatencyOrigin, Node};
 use criterion_topdown::provenance::SourceKind;
 
 use super::advice::{Advice, Findings, in_words};
@@ -14,6 +14,7 @@ use super::style::{DIM, HEADING, Look, WARNING};
 use super::table::{Cell, Column, Table};
 use super::text::wrapped;
 use crate::count::count_of;
+use crate::explained::latencies::{Latencies, UsedLatency};
 use crate::explained::{Explained, MeasuredGroup};
 use topdown_gate::summary::Shares;
 
@@ -174,10 +175,41 @@ fn write_group(
         );
         paragraph(out, &text, indent + 2, look)?;
     }
+    if let Some(latencies) = &measured.latencies {
+        for text in latency_sentences(latencies) {
+            paragraph(out, &text, indent + 2, look)?;
+        }
+    }
     match advice {
         Some(advice) => write_advice(out, advice, indent + 2, look),
         None => Ok(()),
     }
+}
+
+/// Says how long an event holds up retirement, by whose word, and why it was not sampled.
+fn latency_sentences(latencies: &Latencies) -> Vec<String> {
+    let family = latencies.family;
+    let sentence = |used: &UsedLatency| {
+        let latency = used.latency;
+        let origin = match (latency.origin, used.hits) {
+            (LatencyOrigin::Sampled, hits) => {
+                format!("sampled by {}", count_of(hits.unwrap_or(0), "hit"))
+            }
+            (LatencyOrigin::Published, _) => format!("Intel's mean for {family}"),
+            (LatencyOrigin::Assumed, _) => format!("assumed by Intel's metrics for {family}"),
+        };
+        let counted = if latency.counted_cycles < latency.cycles {
+            format!(", of which {:.1} count", latency.counted_cycles)
+        } else {
+            String::new()
+        };
+        let event = used.event;
+        format!("{event}: {:.1} cycles ({origin}){counted}", latency.cycles)
+    };
+    let mut sentences: Vec<String> = latencies.used.iter().map(sentence).collect();
+    let not_sampled = latencies.not_sampled.as_ref();
+    sentences.extend(not_sampled.map(|reason| format!("not sampled: {reason}")));
+    sentences
 }
 
 fn write_advice(
@@ -204,7 +236,7 @@ mod tests {
     use crate::explained::GroupError;
     use crate::report::text::width_of;
     use criterion_topdown::category::{Category, PerCategory};
-    use criterion_topdown::cpu::{Counts, MetricGroup, TABLES};
+    use criterion_topdown::cpu::{Counts, Latency, MetricGroup, TABLES};
     use criterion_topdown::event::Events;
     use criterion_topdown::hits::Sampled;
     use criterion_topdown::machine::Machine;
@@ -225,13 +257,15 @@ mod tests {
         let values = |group: &'static MetricGroup| {
             let counts = group.example.counts.iter().copied();
             let counts = Counts::new(group.events, counts, 6);
-            group.metrics.iter().map(|m| m.value(&counts)).collect()
+            let metrics = group.metrics.iter();
+            metrics.map(|m| m.value(&counts, Some(10.0))).collect()
         };
         let mut groups: Vec<MeasuredGroup> = groups
             .map(|group| MeasuredGroup {
                 group,
                 values: Ok(values(group)),
                 uncounted: Vec::new(),
+                latencies: None,
             })
             .collect();
         let refused = groups.len().min(2) - 1;
@@ -334,6 +368,49 @@ mod tests {
     #[test]
     fn an_explanation_at_200_columns() {
         insta::assert_snapshot!(text(&explained(Category::FrontendBound), 200, true));
+    }
+
+    #[test]
+    fn a_latency_says_where_it_comes_from() {
+        let mut explained = explained_on("Golden Cove", Category::BackendBound);
+        let groups = explained.groups.iter_mut();
+        let wanted = ["Load_Latency", "Load_Latency (memory)", "Lock_Latency"];
+        let mut groups: Vec<_> = groups.filter(|g| wanted.contains(&g.group.name)).collect();
+        let used = |event, cycles, counted_cycles, origin, hits| UsedLatency {
+            event,
+            latency: Latency {
+                cycles,
+                counted_cycles,
+                origin,
+            },
+            hits,
+        };
+        let latencies = |used, not_sampled: Option<&str>| {
+            Some(Latencies {
+                family: "Granite Rapids",
+                used,
+                not_sampled: not_sampled.map(str::to_owned),
+            })
+        };
+        use LatencyOrigin::{Assumed, Published, Sampled};
+        let l2 = used("MEM_LOAD_RETIRED.L2_HIT", 14.25, 11.0, Sampled, Some(4321));
+        let l3 = used("MEM_LOAD_RETIRED.L3_HIT", 57.64, 57.64, Published, None);
+        let lock = used("MEM_INST_RETIRED.LOCK_LOADS", 20.0, 20.0, Assumed, None);
+        groups[0].latencies = latencies(vec![l2, l3], None);
+        groups[1].latencies = latencies(Vec::new(), Some("the kernel refused it"));
+        groups[2].latencies = latencies(vec![lock], None);
+        insta::assert_snapshot!(text(&explained, 80, true));
+        let mut out = Vec::new();
+        super::super::metric_groups_json::write(&mut out, &explained).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        crate::schema::check("explain", &json);
+        let groups = json["groups"].as_array().unwrap();
+        let of = |name| groups.iter().find(|group| group["name"] == name).unwrap();
+        let latency = &of("Load_Latency")["latencies"][0];
+        assert_eq!(latency["origin"], "sampled");
+        assert_eq!(latency["counted_cycles"], 11.0);
+        let memory = of("Load_Latency (memory)");
+        assert_eq!(memory["latencies_not_sampled"], "the kernel refused it");
     }
 
     #[test]

@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 
 use criterion_topdown::category::Category;
-use criterion_topdown::cpu::Node;
+use criterion_topdown::cpu::{LatencyOrigin, Node};
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::{BenchmarkId, Functions};
 use serde::Serialize;
 
 use super::advice::{Advice, Findings, Limit};
+use crate::explained::latencies::UsedLatency;
 use crate::explained::{Explained, MeasuredGroup};
 use topdown_gate::summary::Shares;
 
@@ -134,6 +135,12 @@ struct Group<'a> {
     /// no value. Absent if there are none.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     uncounted: &'a [&'static str],
+    /// The retire latencies that its metrics use. Absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    latencies: Vec<LatencyValue>,
+    /// Why they were not sampled, on cores that record them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latencies_not_sampled: Option<&'a str>,
     /// What to try, for people; absent if the numbers do not call for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
@@ -143,6 +150,36 @@ struct Group<'a> {
     /// Why it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
+}
+
+/// How long an event holds up retirement.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LatencyValue {
+    /// The event.
+    event: &'static str,
+    /// Core cycles per occurrence.
+    cycles: f64,
+    /// How many of them count: fewer if Intel's metrics limit them.
+    counted_cycles: f64,
+    /// Where it comes from.
+    origin: Origin,
+    /// The number of hits, if it was sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hits: Option<u64>,
+}
+
+/// Where a retire latency comes from.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+enum Origin {
+    /// The records of this benchmark.
+    Sampled,
+    /// The mean that Intel published for the family.
+    Published,
+    /// The time that Intel's metrics assume for the family.
+    Assumed,
 }
 
 /// A metric of a group.
@@ -223,6 +260,22 @@ impl Because {
     }
 }
 
+impl LatencyValue {
+    fn new(used: &UsedLatency) -> LatencyValue {
+        LatencyValue {
+            event: used.event,
+            cycles: used.latency.cycles,
+            counted_cycles: used.latency.counted_cycles,
+            origin: match used.latency.origin {
+                LatencyOrigin::Sampled => Origin::Sampled,
+                LatencyOrigin::Published => Origin::Published,
+                LatencyOrigin::Assumed => Origin::Assumed,
+            },
+            hits: used.hits,
+        }
+    }
+}
+
 impl<'a> Group<'a> {
     fn new(measured: &'a MeasuredGroup, advice: &Option<Advice>, category: Category) -> Group<'a> {
         Group {
@@ -237,6 +290,16 @@ impl<'a> Group<'a> {
                 })
                 .collect(),
             uncounted: &measured.uncounted,
+            latencies: measured
+                .latencies
+                .iter()
+                .flat_map(|latencies| &latencies.used)
+                .map(LatencyValue::new)
+                .collect(),
+            latencies_not_sampled: measured
+                .latencies
+                .as_ref()
+                .and_then(|latencies| latencies.not_sampled.as_deref()),
             advice: advice.as_ref().map(Advice::sentence),
             because: advice.as_ref().map(Because::new),
             refused: measured.values.as_ref().err().map(ToString::to_string),

@@ -137,7 +137,7 @@ impl Launcher {
         let period = self
             .hit_period_cycles
             .map_or(String::new(), |period| period.to_string());
-        let own: [(&str, OsString); 13] = [
+        let own: [(&str, OsString); 14] = [
             ("CARGO", self.cargo.clone().into()),
             (PORT_VARIABLE, port.to_string().into()),
             (told::SAMPLES, samples.into()),
@@ -145,6 +145,10 @@ impl Launcher {
             word(settings.counters),
             word(settings.threads),
             (told::GROUP, self.group.unwrap_or_default().into()),
+            (
+                told::LATENCIES,
+                self.latencies_of.unwrap_or_default().into(),
+            ),
             (told::HIT_PERIOD, period.into()),
             (told::MODEL_BUDGET, seconds(settings.model_budget).into()),
             word(settings.model_core),

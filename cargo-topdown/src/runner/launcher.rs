@@ -25,6 +25,8 @@ pub struct Launcher {
     pub through: Option<&'static [&'static str]>,
     /// The metric group that the library counts instead of the categories.
     pub group: Option<&'static str>,
+    /// The metric group whose retire latencies the library records instead of counting.
+    pub latencies_of: Option<&'static str>,
     /// After how many cycles the library records where the code is, instead of giving slots.
     pub hit_period_cycles: Option<u64>,
     /// How often to launch a target of `auto` whose first launch found no counters.
@@ -46,6 +48,7 @@ impl Launcher {
             shows_output: false,
             through: None,
             group: None,
+            latencies_of: None,
             hit_period_cycles: None,
             launches_without_counters: u32::MAX,
             beside_others: false,

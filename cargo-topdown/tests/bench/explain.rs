@@ -23,7 +23,7 @@ fn the_groups_of_the_dominant_category_are_measured_one_by_one() {
     let backend = explained["shares"]["backend_bound"].as_f64().unwrap();
     assert!((backend - 0.75).abs() < 1e-9, "{backend}");
     let groups = explained["groups"].as_array().unwrap();
-    assert_eq!(groups.len(), 2, "{explained:#}");
+    assert_eq!(groups.len(), 3, "{explained:#}");
     // 15 slots are memory bound in an iteration of ten instructions.
     assert_eq!(groups[0]["name"], "Memory_Effectiveness");
     assert_eq!(groups[0]["node"], "memory bound");
@@ -36,6 +36,26 @@ fn the_groups_of_the_dominant_category_are_measured_one_by_one() {
     assert!(
         refused.contains("which needs 3 general counters"),
         "{refused}"
+    );
+}
+
+/// The machine records seven cycles for an instruction, of which 10 cost 15 000 cycles.
+#[test]
+fn a_launch_of_its_own_samples_the_latencies_that_a_group_needs() {
+    let words = ["chase", "--bench", "kernels"];
+    let explained = json(explain(&[&words[..], &["--json"]].concat(), &[]).succeeds());
+    let group = &explained["groups"][2];
+    assert_eq!(group["name"], "Load_Latency");
+    let latency = &group["latencies"][0];
+    assert_eq!(latency["origin"], "sampled");
+    assert_eq!(latency["cycles"], 7.0);
+    assert!(latency["hits"].as_u64().unwrap() >= 100, "{group:#}");
+    let value = group["metrics"][0]["value"].as_f64().unwrap();
+    assert!((value - 100.0 * 70.0 / 15_000.0).abs() < 1e-9, "{value}");
+    let text = explain(&words, &[]).succeeds().stdout;
+    assert!(
+        text.contains("instructions: 7.0 cycles (sampled by "),
+        "{text}"
     );
 }
 

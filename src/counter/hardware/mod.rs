@@ -14,7 +14,8 @@
 //! using the same events and formulas.
 //!
 //! [`HittingHardware`] (`hits`) has the kernel record where the code is, in launches of their own,
-//! and [`TreeCounters::follow`] does so for a command.
+//! and [`TreeCounters::follow`] does so for a command. [`TimedHardware`] (`timed`) has it record how
+//! long loads hold up retirement.
 //!
 //! Only `syscalls`, `page`, `user_reads`, `hits::ring` and `hits::follow` contain `unsafe`.
 
@@ -38,6 +39,7 @@ mod self_check;
 mod survey;
 mod syscalls;
 mod system;
+mod timed;
 mod user_reads;
 mod watchdog;
 mod whose;
@@ -50,12 +52,13 @@ pub use hits::{CommandHits, Following, HittingHardware};
 pub use process_tree::{CountedTree, TreeCounters};
 pub use survey::{survey, survey_in};
 pub use system::SystemPaths;
+pub use timed::TimedHardware;
 
 #[cfg(feature = "proof")]
 use crate::counter::MAX_COUNTERS;
 use crate::counter::survey::TopdownEvents;
 use crate::counter::{Reading, Source, Wanted, empty_window_of};
-use crate::cpu::{CoreType, CpuTable, Level1Counting};
+use crate::cpu::{CoreType, CpuTable, LatencyTable, Level1Counting, MetricGroup, latencies_for};
 use crate::environment;
 use crate::error::OpenError;
 use crate::hits::DEFAULT_PERIOD_CYCLES;
@@ -289,11 +292,16 @@ impl Opened {
 }
 
 /// Opens the counters of the calling thread: [`Hardware`], or [`HittingHardware`] if
-/// [`environment::HIT_PERIOD`] asks for hits.
+/// [`environment::HIT_PERIOD`] asks for hits, or [`TimedHardware`] if [`environment::LATENCIES`]
+/// asks for the retire latencies of a metric group.
 ///
 /// # Errors
 /// Same as [`Hardware::open`].
 pub fn open() -> Result<Box<dyn Source>, OpenError> {
+    match std::env::var(environment::LATENCIES) {
+        Ok(group) if !group.is_empty() => return Ok(Box::new(timed::shared(&group)?)),
+        _ => {}
+    }
     match std::env::var(environment::HIT_PERIOD) {
         Ok(period) if !period.is_empty() => {
             let period_cycles = period.parse().unwrap_or(DEFAULT_PERIOD_CYCLES);
@@ -429,6 +437,18 @@ pub fn table(core_type: Option<&str>) -> Result<&'static CpuTable, OpenError> {
     }
 }
 
+/// Returns the retire latencies of a core type of this machine, or of its only one if there is no
+/// `core_type`; `None` if no table has them.
+pub fn latencies(core_type: Option<&str>) -> Option<&'static LatencyTable> {
+    let paths = SystemPaths::default();
+    let cpu = CpuIdentity::read(&paths);
+    let pmu = match core_type {
+        Some(pmu) => pmu.to_owned(),
+        None => core_pmu(&paths, &cpu, Counters::Exact).ok()?.name,
+    };
+    latencies_for(&cpu.identity(&pmu))
+}
+
 fn slots_per_cycle(cpu: &CpuIdentity, pmu: &CorePmu, table: &CpuTable) -> Result<u32, OpenError> {
     if given_core::is_given(table) {
         given_core::check_width(table.slots_per_cycle, pmu.slots_per_cycle)?;
@@ -451,11 +471,7 @@ fn open_group(
     name: &str,
 ) -> Result<Group, OpenError> {
     let table = table_of(cpu, &pmu.name)?;
-    let wanted = table.group(name).ok_or_else(|| OpenError::UnknownGroup {
-        name: name.to_owned(),
-        cpu: table.name,
-        known: names_of_groups(table),
-    })?;
+    let wanted = wanted_group(table, name)?;
     let slots_per_cycle = match slots_per_cycle(cpu, pmu, table) {
         Ok(width) => Some(width),
         // Only metrics in slots need it, and no core without a known width has those.
@@ -468,6 +484,14 @@ fn open_group(
         formula: wanted.formula(),
         slots_per_cycle,
         reason: format!("metric group {name} of PMU `{}` ({})", pmu.name, table.name),
+    })
+}
+
+fn wanted_group(table: &'static CpuTable, name: &str) -> Result<&'static MetricGroup, OpenError> {
+    table.group(name).ok_or_else(|| OpenError::UnknownGroup {
+        name: name.to_owned(),
+        cpu: table.name,
+        known: names_of_groups(table),
     })
 }
 

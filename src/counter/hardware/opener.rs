@@ -3,7 +3,7 @@
 use std::io;
 
 use super::page::Page;
-use super::syscalls::{Counted, Event, EventCode};
+use super::syscalls::{Counted, Event, EventCode, Recorded};
 use super::system::SystemPaths;
 use crate::error::{EventPlace, OpenError};
 
@@ -56,10 +56,12 @@ impl Opener<'_> {
         name: &'static str,
         config: u64,
         period: u64,
+        recorded: Recorded,
         leader: Option<&Event>,
     ) -> Result<Event, OpenError> {
         let code = EventCode {
             period,
+            recorded,
             ..self.code(config)
         };
         let opened = match leader {
@@ -139,6 +141,7 @@ impl Opener<'_> {
             user_access: self.paths.user_access_on_arm().is_some(),
             metrics_clear: false,
             period: 0,
+            recorded: Recorded::Place,
         }
     }
 

@@ -9,7 +9,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use perf_event_open_sys as sys;
 use sys::bindings::{
     PERF_FLAG_FD_CLOEXEC, PERF_FORMAT_GROUP, PERF_FORMAT_TOTAL_TIME_ENABLED,
-    PERF_FORMAT_TOTAL_TIME_RUNNING, PERF_SAMPLE_IP, PERF_SAMPLE_READ, perf_event_attr,
+    PERF_FORMAT_TOTAL_TIME_RUNNING, PERF_SAMPLE_IP, PERF_SAMPLE_READ, PERF_SAMPLE_WEIGHT_STRUCT,
+    perf_event_attr,
 };
 
 /// What the record of a hit tells: where it is, and the counts of its group. It needs neither
@@ -29,6 +30,18 @@ pub(crate) struct EventCode {
     pub metrics_clear: bool,
     /// After how many counts it interrupts and records a hit; 0 if it only counts.
     pub period: u64,
+    /// What the record of a hit tells.
+    pub recorded: Recorded,
+}
+
+/// What the record of a hit tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Recorded {
+    /// Where it is, and the counts of its group.
+    Place,
+    /// The weights of the instruction, of which one is its retire latency. The hardware writes
+    /// them, which makes the event precise.
+    Weights,
 }
 
 /// Which threads or processes are counted.
@@ -248,7 +261,13 @@ fn attributes(code: EventCode, counted: Counted) -> perf_event_attr {
     }
     if code.period > 0 {
         attributes.__bindgen_anon_1.sample_period = code.period;
-        attributes.sample_type = HIT_CONTENT;
+        match code.recorded {
+            Recorded::Place => attributes.sample_type = HIT_CONTENT,
+            Recorded::Weights => {
+                attributes.sample_type = PERF_SAMPLE_WEIGHT_STRUCT as u64;
+                attributes.set_precise_ip(1);
+            }
+        }
     }
     attributes
 }

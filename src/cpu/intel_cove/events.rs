@@ -57,6 +57,11 @@ pub(super) const L2_HIT: Event = Event::general("MEM_LOAD_RETIRED.L2_HIT", 0x02d
 pub(super) const L2_MISS: Event = Event::general("MEM_LOAD_RETIRED.L2_MISS", 0x10d1);
 pub(super) const L3_HIT: Event = Event::general("MEM_LOAD_RETIRED.L3_HIT", 0x04d1);
 pub(super) const L3_MISS: Event = Event::general("MEM_LOAD_RETIRED.L3_MISS", 0x20d1);
+pub(super) const LOCKED_LOADS: Event = Event::general("MEM_INST_RETIRED.LOCK_LOADS", 0x21d0);
+pub(super) const LOCAL_MEMORY: Event =
+    Event::general("MEM_LOAD_L3_MISS_RETIRED.LOCAL_DRAM", 0x01d3);
+pub(super) const REMOTE_MEMORY: Event =
+    Event::general("MEM_LOAD_L3_MISS_RETIRED.REMOTE_DRAM", 0x02d3);
 pub(super) const STALLS_TOTAL: Event = Event::general("CYCLE_ACTIVITY.STALLS_TOTAL", 0x0400_04a3);
 pub(super) const BOUND_ON_STORES: Event =
     Event::general("EXE_ACTIVITY.BOUND_ON_STORES", 0x0200_40a6);

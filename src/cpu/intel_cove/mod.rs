@@ -2,13 +2,14 @@
 //!
 //! Here slots and categories have their own counts, exact to the event. The PERF_METRICS register
 //! of the same cores gives all categories at once, in steps of 1/255; `counter` reads it, and
-//! `metrics` corrects it.
+//! `metrics` corrects it. `latencies` has how long loads hold up retirement.
 //!
 //! Bad speculation is the remainder of the slots. Intel's own tools clamp it at 0; here it keeps
 //! its sign.
 
 mod events;
 mod groups;
+mod latencies;
 mod metrics;
 
 use super::models::CoreType;
@@ -19,6 +20,10 @@ use events::{
     BACKEND_BOUND, BUBBLES_LION_COVE, CLEARS_ICE_LAKE, CYCLES, DROPPING_GOLDEN_COVE,
     DROPPING_ICE_LAKE, FETCH_LATENCY_LION_COVE, HEAVY, INSTRUCTIONS, MEMORY_BOUND, MISPREDICT,
     NOT_DELIVERED, NOTHING_DELIVERED_GOLDEN_COVE, RETIRED, SLOTS, SLOTS_P,
+};
+pub(super) use latencies::{
+    GOLDEN_COVE_CLIENT_LATENCIES, GRANITE_RAPIDS_LATENCIES, LION_COVE_LATENCIES,
+    METEOR_LAKE_LATENCIES, SAPPHIRE_RAPIDS_LATENCIES,
 };
 
 /// Bad speculation is what the other three categories leave.

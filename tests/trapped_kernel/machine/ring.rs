@@ -18,8 +18,8 @@ pub(super) struct Ring {
     data_bytes: u64,
     /// Records for which there was no room.
     lost: u64,
-    /// Cycles since the last interrupt.
-    cycles: u64,
+    /// What the event has counted since the last interrupt.
+    since: u64,
 }
 
 impl Ring {
@@ -105,7 +105,7 @@ impl Machine {
             address: address.cast(),
             data_bytes: (data_pages * PAGE) as u64,
             lost: 0,
-            cycles: 0,
+            since: 0,
         });
         address as i64
     }
@@ -139,9 +139,9 @@ impl Machine {
             assert_eq!(self.events[at].attributes.config, CYCLES);
             let period = self.period(at);
             let ring = self.events[at].ring.as_mut().expect("it is mapped");
-            let until = (period - ring.cycles % period) * self.slots_per_cycle;
+            let until = (period - ring.since % period) * self.slots_per_cycle;
             let step = left.min(until);
-            ring.cycles += step / self.slots_per_cycle;
+            ring.since += step / self.slots_per_cycle;
             self.work(step);
             left -= step;
             if step == until {
@@ -153,6 +153,33 @@ impl Machine {
                 self.zero_topdown_registers();
                 self.ring().record(SAMPLE, &body);
             }
+        }
+    }
+
+    /// Lets an event happen whose records hold weights, `times` times, each after `latency_cycles`.
+    pub fn retire(&mut self, config: u64, times: u64, latency_cycles: u16) {
+        const WEIGHT_STRUCT: u64 = 1 << 24;
+        let mut events = 0..self.events.len();
+        let at = events.find(|at| self.events[*at].attributes.config == config);
+        let Some(at) = at.filter(|_| self.on_pmu) else {
+            return;
+        };
+        let attributes = &self.events[at].attributes;
+        if attributes.sample_type != WEIGHT_STRUCT || attributes.precise_ip() == 0 {
+            self.violations
+                .push(format!("{config:#x} cannot record weights like this"));
+        }
+        self.pass_time(times);
+        let period = self.period(at);
+        let event = &mut self.events[at];
+        event.general += times;
+        let ring = event.ring.as_mut().expect("it is mapped");
+        ring.since += times;
+        // The latency of the load, of the instruction, and of its retirement.
+        let weights = 300 | 200 << 32 | u64::from(latency_cycles) << 48;
+        while ring.since >= period {
+            ring.since -= period;
+            ring.record(SAMPLE, &[weights]);
         }
     }
 

@@ -2,15 +2,16 @@
 //! that the decision tree names for the category that loses most slots.
 
 mod against;
+mod latencies;
 
 use std::io::Write;
 
 use criterion_topdown::category::Category;
 use criterion_topdown::counter::hardware::{self, Hardware, SystemPaths};
-use criterion_topdown::cpu::MetricGroup;
+use criterion_topdown::cpu::{LatencyTable, MetricGroup};
 use criterion_topdown::error::OpenError;
 use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, IterationSample};
 use criterion_topdown::setting::{Counters, SourceChoice};
 
@@ -19,9 +20,10 @@ use crate::cli::ExplainArgs;
 use crate::config::measuring::Settings;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::explained::latencies::can_be_known;
 use crate::explained::{
-    ExplainError, Explained, GroupError, MeasuredGroup, categories_of, dominant_category,
-    groups_for, may_hide_events, stalled_cycles, stalling_category, values_of,
+    ExplainError, Explained, GroupError, KnownLatencies, MeasuredGroup, Values, categories_of,
+    dominant_category, groups_for, may_hide_events, stalled_cycles, stalling_category, values_of,
 };
 use crate::measure::{MeasureError, Session, problems};
 use crate::report::style::{self, Look};
@@ -86,9 +88,11 @@ impl Explaining<'_> {
         let category = wanted.unwrap_or_else(|| dominant_category(&shares));
         let table = criterion_topdown::counter::table_behind(benchmark.provenance())
             .map_err(ExplainError::NoTable)?;
+        let latencies = criterion_topdown::counter::latencies_behind(benchmark.provenance());
         let target = target_of(targets, &id)?;
         let groups = groups_for(table, category, shares.level2.is_some())
-            .map(|group| self.measure(group, target, &id))
+            .filter(|group| can_be_known(group, latencies))
+            .map(|group| self.measure(group, latencies, target, &id))
             .collect::<Result<_, _>>()?;
         Ok(Explained {
             id,
@@ -120,12 +124,12 @@ impl Explaining<'_> {
             return Err(ExplainError::NoSlots { id, reason }.into());
         };
         let target = target_of(targets, &id)?;
-        let first = self.measure(stalls, target, &id)?;
+        let first = self.measure(stalls, None, target, &id)?;
         let stalling = || stalling_category(first.values.as_deref().unwrap_or_default());
         let category = self.args.category.map_or_else(stalling, Category::from);
         let mut groups = vec![first];
         for group in groups_for(table, category, false).filter(|group| group.name != stalls.name) {
-            groups.push(self.measure(group, target, &id)?);
+            groups.push(self.measure(group, None, target, &id)?);
         }
         Ok(Explained {
             id,
@@ -172,17 +176,40 @@ impl Explaining<'_> {
         }
     }
 
-    /// Launches the target once to count `group` instead of the categories.
+    /// Launches the target once to count `group` instead of the categories, and before that once
+    /// for the retire latencies that it needs, if the cores record them.
     fn measure(
         &self,
         group: &'static MetricGroup,
+        table: Option<&'static LatencyTable>,
         target: &BenchTarget,
         id: &BenchmarkId,
     ) -> Result<MeasuredGroup, Error> {
+        let sampled = self.sample_latencies(group, table, target, id)?;
         let launcher = Launcher {
             group: Some(group.name),
-            filter: vec!["--exact".to_owned(), id.name.clone()],
             ..self.session.launcher().clone()
+        };
+        let outcome = self.launch_one(launcher, target, id)?;
+        let known = KnownLatencies {
+            table,
+            sampled: sampled.as_deref().unwrap_or_default(),
+        };
+        let not_sampled = sampled.as_ref().err();
+        let values = values(group, outcome, known);
+        Ok(MeasuredGroup::new(group, values, table, not_sampled))
+    }
+
+    /// Launches `target` once for the benchmark `id`.
+    fn launch_one(
+        &self,
+        launcher: Launcher,
+        target: &BenchTarget,
+        id: &BenchmarkId,
+    ) -> Result<Outcome, Error> {
+        let launcher = Launcher {
+            filter: vec!["--exact".to_owned(), id.name.clone()],
+            ..launcher
         };
         let targets = [BenchTarget {
             settings: Settings {
@@ -193,16 +220,7 @@ impl Explaining<'_> {
             benchmarks: None,
             ..target.clone()
         }];
-        let outcome = self.session.launch(&targets, &launcher)?;
-        let (values, uncounted) = match values(group, outcome) {
-            Ok((values, uncounted)) => (Ok(values), uncounted),
-            Err(error) => (Err(error), Vec::new()),
-        };
-        Ok(MeasuredGroup {
-            group,
-            values,
-            uncounted,
-        })
+        Ok(self.session.launch(&targets, &launcher)?)
     }
 }
 
@@ -219,16 +237,22 @@ fn target_of<'a>(
 fn values(
     group: &'static MetricGroup,
     outcome: Outcome,
-) -> Result<(Vec<Option<f64>>, Vec<&'static str>), GroupError> {
+    known: KnownLatencies<'_>,
+) -> Result<Values, GroupError> {
+    let (provenance, samples) = recorded(outcome)?;
+    let may_hide = may_hide_events(&Machine::of_this_machine());
+    values_of(group, &provenance, &samples, may_hide, known)
+}
+
+/// Returns what the bench recorded of its one benchmark.
+fn recorded(outcome: Outcome) -> Result<(Provenance, Vec<IterationSample>), GroupError> {
     if let Some(failure) = outcome.failures.first() {
         return Err(refusal(failure));
     }
     let collected = outcome.collected;
-    match (collected.benchmarks.first(), collected.samples.first()) {
-        (Some(benchmark), Some(of)) => {
-            let may_hide = may_hide_events(&Machine::of_this_machine());
-            values_of(group, benchmark.provenance(), &of.samples, may_hide)
-        }
+    let samples = collected.samples.into_iter().next();
+    match (collected.benchmarks.first(), samples) {
+        (Some(benchmark), Some(of)) => Ok((benchmark.provenance().clone(), of.samples)),
         _ => Err(GroupError::Launch(match collected.errors.first() {
             Some(error) => error.to_string(),
             None => "the benchmark did not run".to_owned(),

@@ -47,9 +47,9 @@ const FRONTEND_BOUND: Node = Node::Category(Category::FrontendBound);
 /// cycles for a mispredict, 10 to 15 for what the second level supplies, 30 to 50 for the third
 /// level or a page walk that caches serve, and 100 and more for memory, a clear or a far walk. The
 /// percentages are the thresholds of Intel's metrics (TMA_Metrics-full.csv 5.2): 10 % of slots for
-/// a part, 10 % of cycles for a level of memory, 20 % for the divider and for cycles with one
-/// operation.
-pub const ROWS: [Row; 18] = [
+/// a part, 10 % of cycles for a level of memory, 20 % for atomic operations, for the divider and
+/// for cycles with one operation.
+pub const ROWS: [Row; 19] = [
     row(
         Subject::Level2,
         ShownBy::LargestPart,
@@ -170,6 +170,14 @@ pub const ROWS: [Row; 18] = [
         "",
         "This is the largest part",
         "look at it first",
+    ),
+    row(
+        Subject::Locks,
+        ShownBy::Named(&["lock_latency"]),
+        Limit::AtLeast(20.0),
+        "atomic operations",
+        "Loads wait for atomic operations",
+        "use fewer of them, and keep what threads write apart from what others read",
     ),
     row(
         Subject::OperationMix,

@@ -186,6 +186,7 @@ mod tests {
             group: MODELLED.group(name).unwrap(),
             values: Ok(values.iter().copied().map(Some).collect()),
             uncounted: Vec::new(),
+            latencies: None,
         });
         measured.collect()
     }
@@ -244,6 +245,7 @@ mod tests {
             group: MODELLED.group("DTLB_Effectiveness").unwrap(),
             values: Ok(vec![None]),
             uncounted: Vec::new(),
+            latencies: None,
         };
         assert_eq!(of_group(&unknown, Some(MEMORY_BOUND), &[]), Said::Nothing);
     }

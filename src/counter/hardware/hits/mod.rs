@@ -17,7 +17,7 @@ mod account;
 mod command;
 mod follow;
 pub(super) mod records;
-mod ring;
+pub(super) mod ring;
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -25,7 +25,7 @@ use std::time::Instant;
 
 use super::inherited_group::{MOST_EVENTS, Shape};
 use super::opener::Opener;
-use super::syscalls::{Counted, Event};
+use super::syscalls::{Counted, Event, Recorded};
 use super::system::{CorePmu, CpuIdentity, core_pmu};
 use super::{SystemPaths, cores, self_check};
 use crate::counter::{Reading, Source, empty_window_of};
@@ -180,7 +180,8 @@ impl HitGroup {
             } else {
                 0
             };
-            events.push(opener.hitting(name, config, period, events.first())?);
+            let leader = events.first();
+            events.push(opener.hitting(name, config, period, Recorded::Place, leader)?);
         }
         Ok(HitGroup {
             events,

@@ -82,21 +82,23 @@ impl Iterator for Records<'_> {
         if self.bytes.is_empty() {
             return None;
         }
-        let bytes = std::mem::take(&mut self.bytes);
-        let Some(&[a, b, c, d, _, _, size, more]) = bytes.first_chunk::<HEADER_BYTES>() else {
-            return Some(Record::Unreadable);
-        };
-        let size = usize::from(u16::from_ne_bytes([size, more]));
-        // Without a size that makes sense, nobody knows where the next record begins.
-        let Some((record, rest)) = bytes.split_at_checked(size) else {
-            return Some(Record::Unreadable);
-        };
-        let Some(body) = record.get(HEADER_BYTES..) else {
-            return Some(Record::Unreadable);
-        };
-        self.bytes = rest;
-        Some(self.parse(u32::from_ne_bytes([a, b, c, d]), body))
+        Some(match next_of(&mut self.bytes) {
+            Some((kind, body)) => self.parse(kind, body),
+            None => Record::Unreadable,
+        })
     }
+}
+
+/// Takes the kind and the body of the first record from `bytes`, or everything if it is not a
+/// record: without a size that makes sense, nobody knows where the next one begins.
+pub(in super::super) fn next_of<'a>(bytes: &mut &'a [u8]) -> Option<(u32, &'a [u8])> {
+    let all = std::mem::take(bytes);
+    let &[a, b, c, d, _, _, size, more] = all.first_chunk::<HEADER_BYTES>()?;
+    let size = usize::from(u16::from_ne_bytes([size, more]));
+    let (record, rest) = all.split_at_checked(size)?;
+    let body = record.get(HEADER_BYTES..)?;
+    *bytes = rest;
+    Some((u32::from_ne_bytes([a, b, c, d]), body))
 }
 
 #[cfg(test)]

@@ -12,11 +12,11 @@ use super::super::page::page_size;
 /// The largest buffer that the usual budget of a user allows on one CPU: `perf_event_mlock_kb` is
 /// 516, for 128 pages of 4 KiB and the first one, which describes them. If part of the budget is
 /// used, a smaller one has to do.
-pub(super) const PAGES: [usize; 4] = [128, 32, 8, 2];
+pub(in super::super) const PAGES: [usize; 4] = [128, 32, 8, 2];
 
 /// The mapped buffer of one event. Unmapped on drop.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(in super::super) struct Ring {
     address: NonNull<u8>,
     data_bytes: usize,
     /// Where the next record begins, counted from the start of sampling.

@@ -5,11 +5,11 @@ use crate::cpu::intel_cove::events::{
     ACTIVITY_L1D_MISS, ACTIVITY_L2_MISS, ACTIVITY_L3_MISS, BOUND_ON_LOADS, BOUND_ON_STORES, CYCLES,
     DTLB_LOAD_STLB_HIT, DTLB_LOAD_STLB_HIT_ICE_LAKE, DTLB_LOAD_WALK, DTLB_LOAD_WALK_ICE_LAKE,
     DTLB_STORE_WALK, DTLB_STORE_WALK_ICE_LAKE, FILL_BUFFER_HIT, INSTRUCTIONS, L1_MISS, L2_HIT,
-    L2_MISS, L3_HIT, L3_MISS, LL_MISSES, LL_REFERENCES, LOADS, MEMORY_STALLS_L1, MEMORY_STALLS_L2,
-    MEMORY_STALLS_L3, MEMORY_STALLS_MEMORY, STALLS_L1D_MISS, STALLS_L2_MISS, STALLS_L3_MISS,
-    STALLS_MEMORY,
+    L2_MISS, L3_HIT, L3_MISS, LL_MISSES, LL_REFERENCES, LOADS, LOCAL_MEMORY, LOCKED_LOADS,
+    MEMORY_STALLS_L1, MEMORY_STALLS_L2, MEMORY_STALLS_L3, MEMORY_STALLS_MEMORY, REMOTE_MEMORY,
+    STALLS_L1D_MISS, STALLS_L2_MISS, STALLS_L3_MISS, STALLS_MEMORY,
 };
-use crate::cpu::metric_group::{Metric, MetricExample, MetricGroup, Node, Subject};
+use crate::cpu::metric_group::{Metric, MetricExample, MetricGroup, Node, SameLine, Subject};
 
 /// Cycles in which nothing was executed while a load waited, by the level that it waited for.
 /// Intel's estimate of the fill buffers' part in L2's share is omitted.
@@ -97,6 +97,54 @@ pub(super) const MEMORY_STALLS_LION_COVE: MetricGroup = MetricGroup {
         &[1_000_000, 50_000, 100_000, 50_000, 300_000, 20_000],
         &["5.0", "10.0", "5.0", "30.0", "2.0"],
     ),
+};
+
+const SAME_LINE: Option<SameLine> = Some(SameLine {
+    waiting: FILL_BUFFER_HIT,
+    missing: L1_MISS,
+});
+
+/// Cycles in which retirement waited for a load, by the cache that served it: level 4 of TMA, below
+/// `l2_bound` and `l3_bound`.
+pub(super) const LOAD_LATENCY: MetricGroup = MetricGroup {
+    name: "Load_Latency",
+    subject: Subject::Stalls,
+    explains: &[Node::Part(Part::MemoryBound)],
+    events: &[CYCLES, L1_MISS, FILL_BUFFER_HIT, L2_HIT, L3_HIT],
+    metrics: &[
+        Metric::waits("l2_hit_latency", L2_HIT, CYCLES, SAME_LINE),
+        Metric::waits("l3_hit_latency", L3_HIT, CYCLES, SAME_LINE),
+    ],
+    example: MetricExample::new(&[1_000_000, 30_000, 15_000, 8_000, 4_000], &["10.0", "5.0"]),
+};
+
+/// The same for memory, of this socket and of others: below `dram_bound`.
+pub(super) const MEMORY_LATENCY: MetricGroup = MetricGroup {
+    name: "Load_Latency (memory)",
+    subject: Subject::Stalls,
+    explains: &[Node::Part(Part::MemoryBound)],
+    events: &[
+        CYCLES,
+        L1_MISS,
+        FILL_BUFFER_HIT,
+        LOCAL_MEMORY,
+        REMOTE_MEMORY,
+    ],
+    metrics: &[
+        Metric::waits("local_mem", LOCAL_MEMORY, CYCLES, SAME_LINE),
+        Metric::waits("remote_mem", REMOTE_MEMORY, CYCLES, SAME_LINE),
+    ],
+    example: MetricExample::new(&[1_000_000, 30_000, 15_000, 1_000, 100], &["1.25", "0.125"]),
+};
+
+/// Loads of atomic read-modify-writes: below `l1_bound`.
+pub(super) const LOCK_LATENCY: MetricGroup = MetricGroup {
+    name: "Lock_Latency",
+    subject: Subject::Locks,
+    explains: &[Node::Part(Part::MemoryBound)],
+    events: &[CYCLES, LOCKED_LOADS],
+    metrics: &[Metric::waits("lock_latency", LOCKED_LOADS, CYCLES, None)],
+    example: MetricExample::new(&[1_000_000, 20_000], &["20.0"]),
 };
 
 pub(super) const DTLB_ICE_LAKE: MetricGroup = MetricGroup {

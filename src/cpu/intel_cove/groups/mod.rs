@@ -1,7 +1,8 @@
 //! Metric groups of Intel's performance cores from Ice Lake to Lion Cove.
 //!
 //! Sources: perfmon ICX, SPR, ADL and LNL; formulas of level 2 and of stalled cycles:
-//! TMA_Metrics-full.csv 5.2. Loads served by a level are counted at retirement.
+//! TMA_Metrics-full.csv 5.2. Loads served by a level are counted at retirement, and the cycles that
+//! they wait are their count times their [retire latency](crate::cpu::RetireLatency).
 //!
 //! Level 2 is here for the machines that cannot count it together with level 1: Ice Lake, and plain
 //! counters alongside the NMI watchdog. Ice Lake and Golden Cove can count at most four events at a
@@ -29,8 +30,8 @@ use level2::{
 };
 use memory::{
     DTLB_EFFECTIVENESS, DTLB_ICE_LAKE, L1D_CACHE_EFFECTIVENESS, L2_DATA_EFFECTIVENESS, L3_LOADS,
-    LL_CACHE_EFFECTIVENESS, MEMORY_STALLS_GOLDEN_COVE, MEMORY_STALLS_ICE_LAKE,
-    MEMORY_STALLS_LION_COVE,
+    LL_CACHE_EFFECTIVENESS, LOAD_LATENCY, LOCK_LATENCY, MEMORY_LATENCY, MEMORY_STALLS_GOLDEN_COVE,
+    MEMORY_STALLS_ICE_LAKE, MEMORY_STALLS_LION_COVE,
 };
 
 pub const ICE_LAKE: &[MetricGroup] = &[
@@ -65,6 +66,9 @@ pub const GOLDEN_COVE: &[MetricGroup] = &[
     DECODED_CACHE,
     L2_CODE_EFFECTIVENESS,
     MEMORY_STALLS_GOLDEN_COVE,
+    LOAD_LATENCY,
+    MEMORY_LATENCY,
+    LOCK_LATENCY,
     DTLB_EFFECTIVENESS,
     L1D_CACHE_EFFECTIVENESS,
     L2_DATA_EFFECTIVENESS,
@@ -89,6 +93,8 @@ pub const LION_COVE: &[MetricGroup] = &[
     DECODED_CACHE,
     L2_CODE_EFFECTIVENESS,
     MEMORY_STALLS_LION_COVE,
+    LOAD_LATENCY,
+    LOCK_LATENCY,
     DTLB_EFFECTIVENESS,
     L1D_CACHE_EFFECTIVENESS,
     L2_DATA_EFFECTIVENESS,
