@@ -11,6 +11,7 @@ use tempfile::TempDir;
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/import");
 
 const SAPPHIRE_RAPIDS: &str = "x86_64-GenuineIntel-06-8f-08-smt";
+const GRANITE_RAPIDS: &str = "x86_64-GenuineIntel-06-ad-01-smt";
 const ICE_LAKE: &str = "x86_64-GenuineIntel-06-6a-06-smt";
 const SKYLAKE: &str = "x86_64-GenuineIntel-06-55-04-smt";
 const ZEN_4: &str = "x86_64-AuthenticAMD-19-11-01-smt";
@@ -78,6 +79,21 @@ fn what_perf_printed_has_the_mix_that_was_set() {
         (
             SAPPHIRE_RAPIDS,
             "perf-spr-topdownl1.csv",
+            "perf-stat(cpu-time):tma_retiring*TOPDOWN.SLOTS/1",
+            22_300_000.0,
+            STEP,
+        ),
+        // The same with retire latencies, which are neither counts nor times.
+        (
+            GRANITE_RAPIDS,
+            "perf-gnr-tpebs.json",
+            "perf-stat(cpu-time):tma_retiring*TOPDOWN.SLOTS/1",
+            22_232_000.0,
+            STEP,
+        ),
+        (
+            GRANITE_RAPIDS,
+            "perf-gnr-tpebs.csv",
             "perf-stat(cpu-time):tma_retiring*TOPDOWN.SLOTS/1",
             22_300_000.0,
             STEP,

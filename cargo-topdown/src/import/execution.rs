@@ -63,6 +63,21 @@ pub struct Metric {
     pub rounding: f64,
 }
 
+/// Returns whether perf calls a retire latency like this: `mem_load_retired.l2_hit:R`, or
+/// `cpu_core/mem_load_retired.l2_hit/R`. Its number is a mean in cycles and its time is made up
+/// (Linux, tools/perf/util/intel-tpebs.c).
+pub fn is_retire_latency(event: &str) -> bool {
+    let modifiers = event.trim().rsplit([':', '/']).next().unwrap_or_default();
+    // Raw codes have no modifiers: `r20d1`.
+    modifiers.len() < event.trim().len()
+        && modifiers.contains('R')
+        && modifiers.chars().all(|c| c.is_ascii_alphabetic())
+        && modifiers.len() <= MOST_MODIFIERS
+}
+
+/// Otherwise it is a part of a name: `syscalls:SOME_CALL`.
+const MOST_MODIFIERS: usize = 4;
+
 /// An event's name without PMU and modifiers: `slots` for `cpu_core/slots/u` and `slots:u`.
 pub struct EventName<'a> {
     /// `cpu_core` for `cpu_core/slots/`.
@@ -182,5 +197,32 @@ pub fn rounding_of(text: &str) -> f64 {
     match text.trim().split_once('.') {
         Some((_, digits)) => 0.5 * 10_f64.powi(-(digits.len().min(15) as i32)),
         None => 0.5,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retire_latencies_are_known_by_their_modifier() {
+        for latency in [
+            "MEM_LOAD_RETIRED.L2_HIT:R",
+            "mem_load_retired.l2_hit:uR",
+            "cpu_core/MEM_LOAD_RETIRED.L2_HIT/R",
+            "cpu/event=0xd1,umask=0x2/R",
+        ] {
+            assert!(is_retire_latency(latency), "{latency}");
+        }
+        for event in [
+            "MEM_LOAD_RETIRED.L2_HIT:u",
+            "cpu_core/MEM_LOAD_RETIRED.L2_HIT/",
+            "R",
+            "r20d1",
+            "TOPDOWN.SLOTS",
+            "irq:TIMER",
+        ] {
+            assert!(!is_retire_latency(event), "{event}");
+        }
     }
 }

@@ -25,7 +25,9 @@ pub enum Format {
 impl Format {
     /// Detects the format of a file from its content.
     pub fn new(text: &str) -> Option<Format> {
-        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let is_beside_comments = |line: &&str| !line.starts_with('#') && perf_csv::is_beside(line);
+        let lines = text.lines().map(str::trim);
+        let mut lines = lines.filter(|line| !is_beside_comments(line));
         let first = lines.next()?;
         let of_line = |line: &str| {
             if topdown_tool::is_header(line) {

@@ -6,13 +6,17 @@
 //! empty fields fewer, and an event of the form `cpu/…/` can contain the separator.
 
 use super::Problem;
-use super::execution::{Count, Execution, Located, Lost, Metric, rounding_of};
+use super::execution::{Count, Execution, Located, Lost, Metric, is_retire_latency, rounding_of};
 
 /// The tool's name in formulas.
 pub(super) const TOOL: &str = "perf-stat";
 
 /// Starts each execution in a file that perf wrote (`-o`) or appended to.
 const BEGINNING: &str = "# started on";
+
+/// What `perf record`, which `--record-tpebs` starts, says into the same file if that is where
+/// perf's errors go.
+const OF_PERF_RECORD: &str = "[ perf record: ";
 
 const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 
@@ -49,7 +53,7 @@ pub(super) fn per_execution(
         if row.starts_with(BEGINNING) {
             executions.push(Execution::default());
         }
-        if row.is_empty() || row.starts_with('#') {
+        if is_beside(row) {
             continue;
         }
         let execution = executions.last_mut().expect("there is one from the start");
@@ -61,6 +65,11 @@ pub(super) fn per_execution(
     } else {
         Ok(executions)
     }
+}
+
+/// Returns whether a line belongs to no execution.
+pub(super) fn is_beside(line: &str) -> bool {
+    line.is_empty() || line.starts_with('#') || line.starts_with(OF_PERF_RECORD)
 }
 
 fn separator_of(line: &str) -> Option<char> {
@@ -120,12 +129,14 @@ fn add(execution: &mut Execution, line: usize, row: &str) -> Result<(), Problem>
     if name == "duration_time" {
         execution.wall_ns = count.clone().ok();
     }
-    execution.counts.push(Count {
-        name,
-        line,
-        count,
-        running_ns: Some(running_ns),
-    });
+    if !is_retire_latency(&name) {
+        execution.counts.push(Count {
+            name,
+            line,
+            count,
+            running_ns: Some(running_ns),
+        });
+    }
     metric(execution, line, field(5), field(6))
 }
 

@@ -8,7 +8,7 @@
 use serde_json::{Map, Value};
 
 use super::Problem;
-use super::execution::{Count, Execution, Located, Lost, Metric, rounding_of};
+use super::execution::{Count, Execution, Located, Lost, Metric, is_retire_latency, rounding_of};
 use super::perf_csv::{TOOL, lost_of, metric_name, per_execution};
 
 /// Fields that show that counts were not summed over CPUs.
@@ -75,7 +75,8 @@ fn add(
     if object.contains_key("variance") {
         return Err(Problem::Means);
     }
-    if let Some(value) = object.get("counter-value") {
+    let counted = object.get("counter-value");
+    if let Some(value) = counted.filter(|_| !is_latency(&object)) {
         execution.counts.push(Count {
             name: text(&object, "event")?.to_owned(),
             line,
@@ -112,6 +113,11 @@ fn add(
     }
     execution.tool = TOOL;
     Ok(())
+}
+
+fn is_latency(object: &Map<String, Value>) -> bool {
+    let event = object.get("event").and_then(Value::as_str);
+    event.is_some_and(is_retire_latency)
 }
 
 fn count(value: &Value, running: Option<&Value>) -> Result<Result<u64, Lost>, Problem> {
