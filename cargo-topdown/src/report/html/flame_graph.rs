@@ -5,8 +5,11 @@
 //! the page's policy forbids, and its colours are fixed. Here each box has its four categories, and
 //! the page's own script lays the boxes out again for one of them.
 
+use std::collections::HashMap;
+
 use criterion_topdown::category::{Category, PerCategory};
 use criterion_topdown::run_file::Benchmark;
+use topdown_gate::function_name::FunctionKind;
 use topdown_gate::path_changes::{PathChange, path_changes};
 
 use super::style_of;
@@ -67,7 +70,7 @@ impl FlameGraph {
         let caption = "Flame graph: slots per iteration of each call path; a box is a function, \
                        below its caller, as wide as its slots with those of what it called"
             .to_owned();
-        FlameGraph::new(caption, &path_changes(paths, paths), None)
+        FlameGraph::new(caption, path_changes(paths, paths), None)
     }
 
     /// Returns the graph of the candidate's paths, coloured by the difference to the baseline.
@@ -78,11 +81,12 @@ impl FlameGraph {
         let caption = "Differential flame graph: as wide as the candidate's slots, coloured where \
                        a call path has more slots than in the baseline or fewer"
             .to_owned();
-        FlameGraph::new(caption, &path_changes(before, after), Some(was))
+        FlameGraph::new(caption, path_changes(before, after), Some(was))
     }
 
     /// Lays out `paths`; `was` is the baseline's slots per iteration.
-    fn new(caption: String, paths: &[PathChange], was: Option<f64>) -> Option<FlameGraph> {
+    fn new(caption: String, paths: Vec<PathChange>, was: Option<f64>) -> Option<FlameGraph> {
+        let paths = windows_as_one(paths);
         let first = paths.iter().filter(|path| path.caller.is_none());
         let total: f64 = first.map(|path| path.slots.sum()).sum();
         if total <= 0.0 || was.is_some_and(|was| was <= 0.0) {
@@ -106,7 +110,7 @@ impl FlameGraph {
         // For each path: its box and level, if it has one, and where its next callee begins.
         let mut placed: Vec<Option<(usize, usize, f64)>> = Vec::with_capacity(paths.len());
         let mut next_first = 0.0;
-        for path in paths {
+        for path in &paths {
             let width = path.slots.sum() / total;
             let caller = path.caller.map(|caller| placed[caller]);
             if width < LEAST_WIDTH || caller == Some(None) {
@@ -133,6 +137,45 @@ impl FlameGraph {
         }
         Some(graph)
     }
+}
+
+/// Makes one path of those with the same caller that begin and end windows, and of those that they
+/// call: all are called the same.
+fn windows_as_one(paths: Vec<PathChange>) -> Vec<PathChange> {
+    let kind = |path: &PathChange| path.function.name.as_deref().map(FunctionKind::new);
+    let mut merged: Vec<PathChange> = Vec::with_capacity(paths.len());
+    let mut place_of: Vec<usize> = Vec::with_capacity(paths.len());
+    let mut window_of: HashMap<Option<usize>, usize> = HashMap::new();
+    for path in paths {
+        let path = PathChange {
+            caller: path.caller.map(|caller| place_of[caller]),
+            ..path
+        };
+        if kind(&path) != Some(FunctionKind::Window) {
+            place_of.push(merged.len());
+            merged.push(path);
+            continue;
+        }
+        let is_window = |caller: &usize| kind(&merged[*caller]) == Some(FunctionKind::Window);
+        if let Some(caller) = path.caller.filter(is_window) {
+            // Its slots are among its caller's.
+            place_of.push(caller);
+            continue;
+        }
+        let window = *window_of.entry(path.caller).or_insert(merged.len());
+        place_of.push(window);
+        match merged.get_mut(window) {
+            None => merged.push(path),
+            Some(known) => {
+                known.slots = known.slots + path.slots;
+                known.difference = known.difference + path.difference;
+                if known.called_at != path.called_at {
+                    known.called_at = None;
+                }
+            }
+        }
+    }
+    merged
 }
 
 impl FlameBox {
@@ -198,6 +241,7 @@ fn numbers(values: PerCategory<f64>) -> String {
 mod tests {
     use super::*;
     use criterion_topdown::code::CodeCounts;
+    use criterion_topdown::run_file::{CallPath, CalledFunction, SourceLine};
     use topdown_gate::scenario::with_call_paths;
 
     #[test]
@@ -244,6 +288,60 @@ mod tests {
         );
         assert_eq!(graph.boxes[2].differences, "0.00 0.00 0.00 20.00");
         assert!(FlameGraph::of_difference([before, None]).is_none());
+    }
+
+    #[test]
+    fn what_begins_and_ends_windows_is_one_box() {
+        let mut benchmark = with_call_paths("parse", 0);
+        let paths = benchmark.call_paths.as_mut().unwrap();
+        let names = [
+            "topdown_tracer::attach",
+            "topdown_tracer::detach",
+            "clock_gettime",
+        ];
+        let first = paths.functions.len() as u32;
+        paths.functions.extend(names.map(|name| CalledFunction {
+            name: Some(name.to_owned()),
+            module: None,
+        }));
+        let path = |caller, function: u32, line: u32, slots: u64| CallPath {
+            caller,
+            function: first + function,
+            called_at: Some(SourceLine {
+                file: "src/tracer.rs".to_owned(),
+                line,
+                in_workspace: false,
+            }),
+            counts: CodeCounts {
+                level1_slots: PerCategory::in_order([slots, 0, 0, 0]),
+                ..CodeCounts::default()
+            },
+        };
+        // Two side by side, of which one calls the other, which calls something else.
+        let place = paths.paths.len() as u32;
+        paths.paths.extend([
+            path(Some(0), 0, 1, 1000),
+            path(Some(0), 1, 2, 500),
+            path(Some(place), 1, 3, 300),
+            path(Some(place + 2), 2, 4, 200),
+        ]);
+        let graph = FlameGraph::of_run(&benchmark).unwrap();
+        let windows: Vec<&FlameBox> = graph
+            .boxes
+            .iter()
+            .filter(|b| b.name == "cost of the window")
+            .collect();
+        let [window] = windows[..] else {
+            panic!("{} boxes", windows.len())
+        };
+        assert!(window.title.contains("200.0 slots"), "{}", window.title);
+        assert!(!window.title.contains("called at"), "{}", window.title);
+        let called = graph.boxes.last().unwrap();
+        assert_eq!((&*called.name, called.level), ("clock_gettime", 2));
+        assert_eq!(
+            graph.boxes[called.caller.parse::<usize>().unwrap()].level,
+            1
+        );
     }
 
     #[test]
