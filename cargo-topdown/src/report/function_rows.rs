@@ -34,6 +34,8 @@ pub fn advice_for_names<'a>(
         Some(format!(
             "the executable's function names are stripped; build with {NAMES_OF_ALL}"
         ))
+    } else if named().any(|name| is_inlined(name)) {
+        None
     } else if named().any(|name| FunctionKind::new(name) == FunctionKind::Loop) {
         Some(format!(
             "for the names of inlined functions, build with {NAMES_OF_INLINED}"
@@ -41,6 +43,12 @@ pub fn advice_for_names<'a>(
     } else {
         None
     }
+}
+
+/// Returns whether a name is of an inlined function: where there is debug information, these have
+/// the file that they are in.
+fn is_inlined(name: &str) -> bool {
+    name.ends_with(".rs)")
 }
 
 /// A function in a table.
@@ -232,6 +240,8 @@ mod tests {
         };
         let in_loop = (Some("criterion::bencher::Bencher<M>::iter"), None);
         assert!(advice(&[in_loop]).unwrap().contains(NAMES_OF_INLINED));
+        // The build has them already; what the loop itself does remains.
+        assert_eq!(advice(&[in_loop, (Some("val (src/lib.rs)"), None)]), None);
         let stripped = advice(&[(None, None), (Some("malloc"), Some("libc.so.6"))]).unwrap();
         assert!(stripped.contains("names are stripped") && stripped.contains(NAMES_OF_ALL));
         assert_eq!(advice(&[(Some("suite::parse"), None), (None, None)]), None);

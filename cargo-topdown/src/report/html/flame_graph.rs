@@ -393,7 +393,11 @@ mod tests {
             form.dispatchEvent(new Event("input"));
             const output = form.querySelector("output").textContent;
             const overflow = document.documentElement.scrollWidth > innerWidth;
-            return { all, zoomed, callee, neighbour, back, frontend, output, overflow,
+            // A narrow box is no wider than its slots.
+            boxes[3].style.width = "0.3%";
+            const drawn = (box) => box.getBoundingClientRect().width;
+            const narrow = (100 * drawn(boxes[3]) / drawn(boxes[3].parentNode)).toFixed(1);
+            return { all, zoomed, callee, neighbour, back, frontend, output, overflow, narrow,
               shown: !form.hidden };
             "#,
         );
@@ -407,6 +411,7 @@ mod tests {
             "frontend": ["100.0", "78.0", "35.5", "14.2"],
             "output": "found: 41.7 % of the slots",
             "overflow": false,
+            "narrow": "0.3",
             "shown": true,
             "errors": [],
         });
