@@ -309,8 +309,8 @@ pub fn sorted(n: u64) -> u64 {
 #[inline(never)]
 pub fn beside(n: u64) -> u64 {
     enter(beside);
-    let ends = std::sync::atomic::AtomicBool::new(false);
-    let order = std::sync::atomic::Ordering::Relaxed;
+    let ends = AtomicBool::new(false);
+    let order = Ordering::Relaxed;
     let result = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !ends.load(order) {
