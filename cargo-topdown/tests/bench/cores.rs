@@ -23,7 +23,7 @@ fn bench(fixture: &Fixture, instruction: &str, cores: &str, more: &[&str]) -> Ou
 }
 
 fn on_second_core(fixture: &Fixture) -> Run {
-    read_run(&fixture.target().join("topdown/newest-second-core")).unwrap()
+    read_run(&fixture.newest().with_file_name("newest-second-core")).unwrap()
 }
 
 fn slots(run: &Run) -> Vec<f64> {
@@ -87,7 +87,12 @@ fn a_change_that_is_slower_on_one_core_only_fails_and_the_core_is_named() {
     assert_eq!(alone.code, Some(100), "{}", alone.stdout);
     let json: serde_json::Value = serde_json::from_str(&alone.stdout).unwrap();
     assert_eq!(json["benchmarks"].as_array().unwrap().len(), 2);
-    assert!(!fixture.target().join("topdown/newest-second-core").exists());
+    assert!(
+        !fixture
+            .newest()
+            .with_file_name("newest-second-core")
+            .exists()
+    );
 
     // The newest run is saved with the one that was taken with it.
     bench(&fixture, "imul", BOTH, &[]).succeeds();
@@ -107,7 +112,7 @@ fn a_change_that_is_slower_on_one_core_only_fails_and_the_core_is_named() {
     }
 
     // What is slower on the second core is accepted where its run is.
-    let second = fixture.target().join("topdown/newest-second-core");
+    let second = fixture.newest().with_file_name("newest-second-core");
     let run = ["--run", second.to_str().unwrap(), "--reason", "a test"];
     let accept = ["topdown", "baseline", "accept", "main", "chain"];
     fixture.plain(&[&accept[..], &run].concat(), &[]).succeeds();
