@@ -25,8 +25,8 @@ pub const GROUP: &str = "CARGO_TOPDOWN_GROUP";
 /// [`hits`](crate::hits). Such a launch gives no slots to the statistics.
 pub const HIT_PERIOD: &str = "CARGO_TOPDOWN_HIT_PERIOD";
 
-/// The metric group whose [retire latencies](crate::cpu::RetireLatency) are recorded. Such a launch counts
-/// nothing.
+/// The metric group whose [retire latencies](crate::cpu::RetireLatency) are recorded. Such a launch
+/// counts nothing.
 pub const LATENCIES: &str = "CARGO_TOPDOWN_LATENCIES";
 
 /// A text description of a core for which this library has no table.

@@ -452,7 +452,8 @@ fn what_only_the_user_knows_must_fit_the_files() {
     insta::assert_snapshot!(refusals);
 }
 
-/// Returns the share of each named function, and the share of its slots that it retires, in percent.
+/// Returns the share of each named function, and the share of its slots that it retires, in
+/// percent.
 fn functions_of(run: &Run) -> Vec<(String, f64, f64)> {
     let functions = run.benchmarks[0].functions.as_ref().unwrap();
     let total = functions.total().slots() as f64;

@@ -79,8 +79,8 @@ impl BaselineStore {
         }
     }
 
-    /// Returns the path of the run that was taken with the newest one, on a second modelled core, if
-    /// there is one.
+    /// Returns the path of the run that was taken with the newest one, on a second modelled core,
+    /// if there is one.
     pub fn newest_on_second_core(&self) -> Option<PathBuf> {
         let directory = &self.newest_on_second_core;
         is_run(directory).then(|| directory.clone())

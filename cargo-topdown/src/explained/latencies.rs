@@ -1,5 +1,5 @@
-//! The retire latencies behind a group's metrics: sampled in a launch of their own, or what is known
-//! of the family of cores.
+//! The retire latencies behind a group's metrics: sampled in a launch of their own, or what is
+//! known of the family of cores.
 
 use criterion_topdown::cpu::{Event, Latency, LatencyTable, MetricGroup};
 use criterion_topdown::provenance::Provenance;

@@ -1,7 +1,6 @@
 //! What a tool printed about one execution of a command: names and numbers, and lookups of them.
 
 use super::Problem;
-use super::perf_script::ToolHit;
 
 /// A problem, with its line in the file (from 1) unless it concerns the whole file.
 pub type Located = (Option<usize>, Problem);
@@ -23,6 +22,19 @@ pub struct Execution {
     pub hits: Vec<ToolHit>,
     /// Hits that were lost.
     pub lost_hits: u64,
+}
+
+/// Where a program was, and what was counted since the hit before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolHit {
+    /// The function, if it has a name.
+    pub function: Option<String>,
+    /// The file that it was loaded from, if it was printed.
+    pub module: Option<String>,
+    /// Whether the hit before, of the same thread, was in the same function.
+    pub is_inside: bool,
+    /// One count for each event, in the order of the execution's counts.
+    pub counts: Vec<u64>,
 }
 
 /// An event and its count.

@@ -5,30 +5,17 @@
 //! the hit. `period` is what the event counted since its previous hit. An event that counted
 //! nothing has no line.
 //!
-//! Source: Linux, tools/perf/util/session.c (`deliver_sample_value`) and tools/perf/builtin-script.c.
+//! Source: Linux, tools/perf/util/session.c (`deliver_sample_value`), tools/perf/builtin-script.c.
 
 use std::collections::HashMap;
 
 use super::Problem;
-use super::execution::{Count, Execution, Located};
+use super::execution::{Count, Execution, Located, ToolHit};
 
 const TOOL: &str = "perf-script";
 
 /// The command that prints what is needed.
 const FIELDS: &str = "`perf script -F comm,tid,time,period,event,ip,sym,dso`";
-
-/// Where a program was, and what was counted since the hit before.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ToolHit {
-    /// The function, if it has a name.
-    pub function: Option<String>,
-    /// The file that it was loaded from, if it was printed.
-    pub module: Option<String>,
-    /// Whether the hit before, of the same thread, was in the same function.
-    pub is_inside: bool,
-    /// One count for each event, in the order of the execution's counts.
-    pub counts: Vec<u64>,
-}
 
 /// A line, in parts.
 struct Line<'a> {

@@ -1,8 +1,8 @@
 //! A suite on two modelled cores.
 //!
-//! What is modelled on the second core is a run of its own, with the key of that core. So baselines,
-//! histories and verdicts of a core are the same whether it was modelled alone or beside another.
-//! The two runs share the build, the launch for fingerprints and the launches for time.
+//! What is modelled on the second core is a run of its own, with the key of that core. So
+//! baselines, histories and verdicts of a core are the same whether it was modelled alone or beside
+//! another. The two runs share the build, the launch for fingerprints and the launches for time.
 
 use criterion_topdown::run_file::Run;
 

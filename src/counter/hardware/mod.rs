@@ -14,8 +14,8 @@
 //! using the same events and formulas.
 //!
 //! [`HittingHardware`] (`hits`) has the kernel record where the code is, in launches of their own,
-//! and [`TreeCounters::follow`] does so for a command. [`TimedHardware`] (`timed`) has it record how
-//! long loads hold up retirement.
+//! and [`TreeCounters::follow`] does so for a command. [`TimedHardware`] (`timed`) has it record
+//! how long loads hold up retirement.
 //!
 //! Only `syscalls`, `page`, `user_reads`, `hits::ring` and `hits::follow` contain `unsafe`.
 

@@ -80,8 +80,8 @@ pub(super) fn follow(first: pid_t, threads: &mut impl Threads) -> io::Result<()>
     }
 }
 
-/// Waits until a thread stops or exits, which it leaves to be reaped. Returns it, and whether it has
-/// exited.
+/// Waits until a thread stops or exits, which it leaves to be reaped. Returns it, and whether it
+/// has exited.
 fn next() -> io::Result<(pid_t, bool)> {
     loop {
         // SAFETY: the structure consists of numbers, for which zero is a value.
