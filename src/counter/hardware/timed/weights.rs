@@ -17,7 +17,7 @@ pub(super) struct Weights {
     pub cycles: u64,
     /// Whether there are more hits than the kernel can take.
     pub too_many: bool,
-    /// Whether some bytes are no records.
+    /// Whether some bytes are not records.
     pub has_gap: bool,
 }
 
