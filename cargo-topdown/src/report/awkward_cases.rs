@@ -4,7 +4,7 @@
 //! `tests/compare.rs` what depends on files: filters, one launch, zeros.
 
 use criterion_topdown::run_file::Benchmark;
-use topdown_gate::scenario::{self, Planted, benchmark, timed};
+use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed};
 
 use super::examples::comparison_text;
 
@@ -67,6 +67,31 @@ fn all_nine_of_nothing_but_time_are_slower() {
         (0..9).map(of).collect()
     };
     insta::assert_snapshot!(text(side(1, 1.0), side(2, 1.12)));
+}
+
+/// What has only time is compared with its like: the machine was faster for all but one of these.
+#[test]
+fn one_of_nothing_but_time_took_no_longer_while_the_others_took_less() {
+    let side = |seed, is_candidate: bool| -> Vec<Benchmark> {
+        let of = |index: usize| {
+            let time_per_slot = match (is_candidate, index) {
+                (false, _) | (true, 0) => 1.0,
+                (true, 1..12) => 0.8,
+                (true, _) => 0.7,
+            };
+            let planted = Planted {
+                seed,
+                time_per_slot,
+                ..Planted::default()
+            };
+            match index {
+                0..12 => timed(&format!("t{index:02}"), planted),
+                _ => modelled(&format!("m{index:02}"), planted),
+            }
+        };
+        (0..34).map(of).collect()
+    };
+    insta::assert_snapshot!(text(side(1, false), side(2, true)));
 }
 
 /// `benchmarks`, the first of which has a launch that took ten times as long.

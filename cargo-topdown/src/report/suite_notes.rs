@@ -8,8 +8,8 @@ use crate::count::count_of;
 use topdown_gate::metric::Metric;
 use topdown_gate::selection::LeftOutBy;
 use topdown_gate::verdict::{
-    BenchmarkVerdict, CommonPart, Comparison, Counts, Effect, Method, MetricNoise, Rule,
-    ShiftBasis, Verdict,
+    BenchmarkVerdict, CommonPart, Comparison, Counts, Effect, MachineShift, Method, MetricNoise,
+    Rule, ShiftBasis, Verdict,
 };
 
 /// The least drift between two runs that is reported.
@@ -43,30 +43,12 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
             )
         };
         notes.push(format!(
-            "{which}: modelled launches agree bit for bit; only far longer time fails"
+            "{which}: modelled launches agree; only far longer time fails"
         ));
     }
     notes.extend(same_code(comparison));
-    if let Some(shift) = suite.machine_shift.filter(|shift| shift.removed) {
-        let size = percent_change(shift.difference.abs());
-        let size = size.trim_start_matches('+');
-        let direction = if shift.difference > 0.0 {
-            "slower"
-        } else {
-            "faster"
-        };
-        notes.push(match shift.basis {
-            ShiftBasis::TimePerSlot => format!(
-                "the machine ran {size} {direction} per slot (median of {}); times are compared \
-                 without that",
-                count_of(shift.benchmarks, "benchmark")
-            ),
-            ShiftBasis::Time => format!(
-                "everything ran {size} {direction} (median of {}); times are compared without that",
-                count_of(shift.benchmarks, "benchmark")
-            ),
-        });
-    }
+    let removed = suite.machine_shifts.iter().filter(|shift| shift.removed);
+    notes.extend(removed.map(|shift| machine_shift(shift, comparison)));
     notes.extend(names(comparison));
     // In a suite that moved as a whole, the differences are not drift. If everything is exact, no
     // intervals are shown.
@@ -139,6 +121,32 @@ fn ran_again(comparison: &Comparison) -> Option<String> {
 
 /// Returns how to build for better names, once, if a sentence lacks a name that a build could
 /// provide.
+fn machine_shift(shift: &MachineShift, comparison: &Comparison) -> String {
+    let size = percent_change(shift.difference.abs());
+    let size = size.trim_start_matches('+');
+    let direction = if shift.difference > 0.0 {
+        "slower"
+    } else {
+        "faster"
+    };
+    let median = format!("median of {}", count_of(shift.benchmarks, "benchmark"));
+    match shift.basis {
+        ShiftBasis::TimePerSlot => format!(
+            "the machine ran {size} {direction} per slot ({median}); times are compared without \
+             that"
+        ),
+        ShiftBasis::Time => {
+            let has_slots = |verdict: &BenchmarkVerdict| verdict.effect(Metric::Slots).is_some();
+            let which = if comparison.benchmarks.iter().any(has_slots) {
+                "what has only time"
+            } else {
+                "everything"
+            };
+            format!("{which} ran {size} {direction} ({median}); times are compared without that")
+        }
+    }
+}
+
 fn names(comparison: &Comparison) -> Option<String> {
     let told = comparison.benchmarks.iter().filter(|b| b.cause.is_some());
     let advice = |benchmark: &BenchmarkVerdict| {

@@ -293,6 +293,9 @@ fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> Str
         UndecidedReason::MachineOrGlobalChange => {
             format!("is undecided at {change}: all benchmarks took longer, as on a slower machine")
         }
+        UndecidedReason::OthersFaster => format!(
+            "is undecided at {change}: only the others got faster; `bench --against` decides"
+        ),
         UndecidedReason::TimeLooksLonger => {
             let time = benchmark.effect(Metric::Wall);
             let time = time.map_or(String::new(), with_interval);

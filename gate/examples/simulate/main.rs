@@ -105,6 +105,8 @@ enum Table {
     FlatSlots,
     /// Time beside modelled slots
     Modelled,
+    /// Benchmarks that have only time, beside others with modelled slots
+    TimeBesideSlots,
 }
 
 fn main() -> io::Result<()> {

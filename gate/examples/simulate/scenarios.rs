@@ -6,10 +6,11 @@ use super::{DESIGNS, Design, Table};
 use crate::simulation::advice::{ADVISED_BENCHMARKS, ADVISED_PERCENT, Advice};
 use crate::simulation::machine::{MACHINES, SHARED_MACHINE};
 use crate::simulation::scenarios::{
-    BROAD, DOUBLED_TIME, DRIFTS_OF_TIME, EARLIER_RUNS, LONGER_AT_FLAT_SLOTS, ONE_SLOWER_IN_TIME,
-    SCENARIO_MACHINES, SIZES_OF_DRIFT, SIZES_OF_TIME, WILD, WILD_CHANGES, unchanged, with_wild,
+    BROAD, DOUBLED_TIME, DRIFTS_OF_TIME, DriftOfTime, EARLIER_RUNS, LONGER_AT_FLAT_SLOTS,
+    LONGER_BESIDE_MODELLED, ONE_SLOWER_IN_TIME, SCENARIO_MACHINES, SIZES_BESIDE_MODELLED,
+    SIZES_OF_DRIFT, SIZES_OF_TIME, WILD, WILD_CHANGES, unchanged, with_wild,
 };
-use crate::simulation::{Experiment, Kind, Tally};
+use crate::simulation::{Experiment, Kind, OfTime, Tally};
 use topdown_gate::statistics::outlook::MOST_LAUNCHES;
 
 /// 10/5 and 10/10.
@@ -28,6 +29,7 @@ pub fn write(
     let sizes = match (table, sizes) {
         (Table::Time, []) => &SIZES_OF_TIME[..],
         (Table::Drift, []) => &SIZES_OF_DRIFT[..],
+        (Table::TimeBesideSlots, []) => &SIZES_BESIDE_MODELLED[..],
         (_, sizes) => sizes,
     };
     match table {
@@ -42,6 +44,7 @@ pub fn write(
         Table::Advice => advice(out, seed, suites),
         Table::FlatSlots => flat_slots(out, seed, suites),
         Table::Modelled => modelled(out, seed, suites),
+        Table::TimeBesideSlots => time_beside_slots(out, seed, suites, sizes),
     }
 }
 
@@ -143,6 +146,15 @@ fn wild(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// A column of failing suites and one of what was found for each drift.
+fn columns_of_time() -> Vec<String> {
+    let columns = |drift: &DriftOfTime| {
+        let [own, shift] = [drift.deviation, drift.shift].map(|part| part * 100.0);
+        [format!("{own:.0} %, {shift:+.0} %"), "found".to_owned()]
+    };
+    DRIFTS_OF_TIME.iter().flat_map(columns).collect()
+}
+
 fn time_alone(
     out: &mut impl Write,
     seed: u64,
@@ -150,13 +162,6 @@ fn time_alone(
     sizes: &[usize],
     earlier: usize,
 ) -> io::Result<()> {
-    let columns: Vec<String> = DRIFTS_OF_TIME
-        .iter()
-        .flat_map(|drift| {
-            let [own, shift] = [drift.deviation, drift.shift].map(|part| part * 100.0);
-            [format!("{own:.0} %, {shift:+.0} %"), "found".to_owned()]
-        })
-        .collect();
     let history = match earlier {
         0 => String::new(),
         runs => format!(", {runs} earlier runs"),
@@ -165,7 +170,7 @@ fn time_alone(
         "Time alone{history}, shared, 10/10, drift of each benchmark and of the machine: failing \
          of {suites} unchanged suites, and +30 % of one benchmark found"
     );
-    heading(out, &title, &columns)?;
+    heading(out, &title, &columns_of_time())?;
     for &benchmarks in sizes {
         let cells = DRIFTS_OF_TIME.iter().flat_map(|drift| {
             let tally = |planted, seed| {
@@ -183,6 +188,39 @@ fn time_alone(
             ]
         });
         row(out, &format!("{benchmarks} benchmarks"), cells)?;
+    }
+    Ok(())
+}
+
+fn time_beside_slots(
+    out: &mut impl Write,
+    seed: u64,
+    suites: u64,
+    sizes: &[usize],
+) -> io::Result<()> {
+    let title = format!(
+        "Only time, beside modelled slots, shared, 10/10, drift of each benchmark and of the \
+         machine: failing of {suites} unchanged suites, and +30 % of one benchmark found"
+    );
+    heading(out, &title, &columns_of_time())?;
+    for &benchmarks in sizes {
+        for longer_percent in LONGER_BESIDE_MODELLED {
+            let of_time = OfTime {
+                benchmarks,
+                longer_percent,
+            };
+            let cells = DRIFTS_OF_TIME.iter().flat_map(|drift| {
+                let tally =
+                    |planted, seed| drift.beside_modelled(of_time, planted, seed, suites).run();
+                let changed = tally(&ONE_SLOWER_IN_TIME, seed.wrapping_add(1));
+                [
+                    tally(&[], seed).suites_failing.to_string(),
+                    format!("{:.0} %", changed.power() * 100.0),
+                ]
+            });
+            let name = format!("{benchmarks} of time, all {longer_percent:+} %");
+            row(out, &name, cells)?;
+        }
     }
     Ok(())
 }

@@ -57,6 +57,8 @@ pub struct Expected {
     pub centred: bool,
     /// Whether to allow for a suite that looks steadier than it is.
     pub cautious: bool,
+    /// What other benchmarks of the same two sessions show: it is at least as large.
+    pub at_least: Option<Drift>,
 }
 
 /// How far each benchmark drifts between two sessions.
@@ -92,7 +94,8 @@ impl Drift {
     }
 
     /// Returns the drift of a suite, from the differences of its benchmarks, their standard errors
-    /// by launches, and what is `known` from earlier runs: at least as large as either shows.
+    /// by launches, what is `known` from earlier runs, and what others show: at least as large as
+    /// any of these.
     pub fn new(benchmarks: &[Deviating], expected: &Expected, known: Option<Drift>) -> Drift {
         let benchmarks: Vec<Deviating> = benchmarks
             .iter()
@@ -130,7 +133,10 @@ impl Drift {
             is_factor: expected.is_factor,
             earlier_runs: 0,
         };
-        let mut drift = known.map_or(own, |known| own.with(known));
+        let mut drift = [known, expected.at_least]
+            .into_iter()
+            .flatten()
+            .fold(own, Drift::with);
         if expected.centred {
             let variance = drift.deviation.powi(2);
             let whole = |b: &Deviating| b.standard_error.powi(2) + variance;
@@ -176,7 +182,7 @@ impl Drift {
         })
     }
 
-    /// Combines what the suite shows with what is `known`.
+    /// Combines what the suite shows with what is `known` from elsewhere.
     fn with(self, known: Drift) -> Drift {
         let (own, expected) = (self.deviation.powi(2), known.deviation.powi(2));
         let variance = own.max(expected);
@@ -193,6 +199,7 @@ impl Drift {
             } else {
                 known.degrees_of_freedom
             },
+            earlier_runs: self.earlier_runs.max(known.earlier_runs),
             ..known
         }
     }
@@ -272,6 +279,7 @@ mod tests {
         is_factor: false,
         centred: false,
         cautious: false,
+        at_least: None,
     };
 
     fn drawn(size: usize, standard_error: f64, drift: f64, rng: &mut Rng) -> Vec<Deviating> {
@@ -372,6 +380,7 @@ mod tests {
             is_factor: false,
             centred: true,
             cautious: false,
+            at_least: None,
         };
         let drift = Drift::new(&suite, &centred, None);
         assert!((drift.deviation / (0.02 * (MEDIAN_VARIANCE / 4.0).sqrt()) - 1.0).abs() < 1e-9);

@@ -287,6 +287,7 @@ mod tests {
         is_factor: false,
         centred: false,
         cautious: false,
+        at_least: None,
     };
 
     fn close(value: f64, expected: f64) {

@@ -246,6 +246,9 @@ pub enum UndecidedReason {
     /// All benchmarks took longer, and without slots the machine cannot be distinguished from a
     /// change.
     MachineOrGlobalChange,
+    /// The benchmark took no longer, but others took less time, and without slots it is not known
+    /// whether the machine became faster for this one too.
+    OthersFaster,
     /// The windows themselves cost more than half of a side's slots, or so much that what happens
     /// at their edges may be the reason for a difference of modelled slots.
     CostlyWindows,

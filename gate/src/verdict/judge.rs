@@ -197,6 +197,8 @@ impl<'a> Judge<'a> {
             TestOutcome::OneLaunch
         } else if estimate.difference < margins.point {
             TestOutcome::BelowMargin
+        } else if is_slower_only_beside_others(measured, metric, margins.point) {
+            TestOutcome::OthersFaster
         } else if test.p >= self.test.alpha_per_test {
             TestOutcome::NotSure
         } else {
@@ -393,6 +395,16 @@ fn mark_what_looks_worse(tested: &mut [Tested], main: Metric) {
         t.effect.looks_worse =
             t.effect.gated && t.looks_worse() && (!t.metric.is_category() || slower);
     }
+}
+
+/// Returns whether a benchmark that has only time took less than `margin` longer, as it was
+/// measured. What made others faster need not have done the same to it.
+fn is_slower_only_beside_others(measured: &Measured<'_>, metric: Metric, margin: f64) -> bool {
+    metric == Metric::Wall
+        && !measured.has_slots()
+        && measured
+            .raw(Metric::Wall)
+            .is_some_and(|as_measured| as_measured.difference < margin)
 }
 
 /// Returns whether gated time was not hit but surely grew, for this benchmark alone.

@@ -16,6 +16,7 @@ mod effect;
 mod functions;
 mod judge;
 mod left_out;
+mod machine_part;
 mod measured;
 mod noise;
 pub mod rules;

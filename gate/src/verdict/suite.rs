@@ -6,26 +6,19 @@ use criterion_topdown::run_file::Run;
 use super::earlier::{
     self, ASSUMED_WALL_DEVIATION, LEAST_BENCHMARKS_OF_TIME, LEAST_BENCHMARKS_WITH_MEDIAN,
 };
+use super::machine_part::{self, LEAST_BENCHMARKS_WITH_SLOTS, LEAST_SHIFT};
 use super::measured::Measured;
 use super::suite_summary::{
-    CommonPart, DriftBetween, MachineShift, MetricNoise, ShiftBasis, Suite, TimePerSlot,
+    CommonPart, DriftBetween, MachineShift, MetricNoise, Suite, TimePerSlot,
 };
 use crate::metric::Metric;
 use crate::policy::{Margins, Policy};
 use crate::statistics::common_difference::CommonDifference;
 use crate::statistics::contrast::{Contrast, Launches};
 use crate::statistics::drift::{Drift, Expected};
-use crate::statistics::median;
 use crate::statistics::noise::Noise;
 use crate::statistics::prior::Prior;
 
-/// A smaller machine shift is within the variation of launches on a quiet machine.
-const LEAST_SHIFT: f64 = 0.01;
-/// Time per slot is compared over at least this many benchmarks with slots. With fewer, wall-clock
-/// time is shown next to the slots but does not gate.
-const LEAST_BENCHMARKS_WITH_SLOTS: usize = 20;
-/// With fewer benchmarks, a median would be that of the benchmark in question.
-const LEAST_BENCHMARKS_FOR_A_MEDIAN: usize = 3;
 /// Time that doubles did not drift, however few benchmarks there are.
 const LARGEST_DRIFT_OF_TIME: f64 = 1.0;
 /// Slots drift by at most 3 %; a larger difference is a change. The cautious estimate for a suite
@@ -36,6 +29,7 @@ const SLOTS_DRIFT: Expected = Expected {
     is_factor: false,
     centred: false,
     cautious: true,
+    at_least: None,
 };
 /// Time per slot has no such limit.
 const TIME_DRIFT: Expected = Expected {
@@ -52,6 +46,7 @@ const DRIFT_OF_TIME_ALONE: Expected = Expected {
     is_factor: true,
     centred: true,
     cautious: true,
+    at_least: None,
 };
 /// Standard deviations between launches that are assumed if the suite is too small to show them.
 const ASSUMED_DEVIATION: f64 = 0.01;
@@ -74,7 +69,7 @@ pub struct SuiteTest {
     looks: u32,
     pub alpha_per_test: f64,
     tests: usize,
-    shift: Option<MachineShift>,
+    shifts: Vec<MachineShift>,
     global_slots_difference: Option<CommonPart>,
     wall_beside_slots_is_gated: bool,
     pub time_per_slot: Option<TimePerSlot>,
@@ -107,11 +102,17 @@ impl SuiteTest {
             looks,
             alpha_per_test: policy.alpha,
             tests: 0,
-            shift: machine_shift(suite.clone(), least_of_time).filter(|_| apart),
+            shifts: if apart {
+                let per_slot = machine_part::shift_per_slot(suite.clone());
+                let of_time = machine_part::shift_of_time_alone(suite.clone(), least_of_time);
+                per_slot.into_iter().chain(of_time).collect()
+            } else {
+                Vec::new()
+            },
             time_alone_is_gated: !apart || known.is_some() || of_time >= LEAST_BENCHMARKS_OF_TIME,
             global_slots_difference: global_slots_difference(suite.clone()),
             wall_beside_slots_is_gated: with_counted_slots >= LEAST_BENCHMARKS_WITH_SLOTS,
-            time_per_slot: time_per_slot(suite.clone()),
+            time_per_slot: machine_part::time_per_slot(suite.clone()),
             noise: [None; Metric::ALL.len()],
         };
         for metric in Metric::ALL {
@@ -133,8 +134,16 @@ impl SuiteTest {
                 _ => ASSUMED_DEVIATION,
             };
             let is_of_time_alone =
-                metric == Metric::Wall && of_time > 0 && !test.has_time_per_slot();
-            let drift = apart.then(|| expected_drift(metric, is_of_time_alone, least_of_time));
+                metric == Metric::Wall && of_time > 0 && !test.wall_beside_slots_is_gated;
+            let drift = apart.then(|| match metric {
+                Metric::Wall if is_of_time_alone => Expected {
+                    least_benchmarks: least_of_time,
+                    at_least: machine_part::drift_per_slot(suite.clone(), &TIME_DRIFT),
+                    ..DRIFT_OF_TIME_ALONE
+                },
+                Metric::Wall => TIME_DRIFT,
+                _ => SLOTS_DRIFT,
+            });
             let known = known.filter(|_| is_of_time_alone);
             let noise = Noise::new(&contrasts, assumed, drift, known);
             test.noise[metric as usize] = Some((noise, contrasts.len()));
@@ -178,18 +187,13 @@ impl SuiteTest {
             looks: first.looks,
             alpha_per_test: first.alpha_per_test,
             tests: first.tests,
-            shift: first.machine_shift,
+            shifts: first.machine_shifts.clone(),
             global_slots_difference: first.global_slots_difference,
             wall_beside_slots_is_gated: first.wall_beside_slots_is_gated,
             time_per_slot: first.time_per_slot,
             time_alone_is_gated: first.time_alone_is_gated,
             noise,
         }
-    }
-
-    fn has_time_per_slot(&self) -> bool {
-        let basis = self.shift.map(|shift| shift.basis);
-        basis == Some(ShiftBasis::TimePerSlot)
     }
 
     /// Returns whether the drift of the machine can be distinguished from a change of this
@@ -240,11 +244,7 @@ impl SuiteTest {
 
     /// Returns the machine shift that is taken out of this benchmark's times.
     pub fn shift_of(&self, measured: &Measured<'_>) -> Option<f64> {
-        let shift = self.shift.filter(|shift| shift.removed)?;
-        // A shift of time per slot belongs to the machine and applies to every benchmark; a shift
-        // of only time applies to benchmarks without slots.
-        (shift.basis == ShiftBasis::TimePerSlot || !measured.has_slots())
-            .then_some(shift.difference)
+        MachineShift::removed_from(&self.shifts, measured.has_slots())
     }
 
     /// Returns the p-value below which ungated time is mentioned. This is not a test, but must not
@@ -278,7 +278,7 @@ impl SuiteTest {
             alpha_per_test: self.alpha_per_test,
             wall_beside_slots_is_gated: self.wall_beside_slots_is_gated,
             time_alone_is_gated: self.time_alone_is_gated,
-            machine_shift: self.shift,
+            machine_shifts: self.shifts.clone(),
             global_slots_difference: self.global_slots_difference,
             time_per_slot: self.time_per_slot,
             noise: Metric::ALL
@@ -304,68 +304,6 @@ impl SuiteTest {
                 .collect(),
         }
     }
-}
-
-fn expected_drift(metric: Metric, is_of_time_alone: bool, least_of_time: usize) -> Expected {
-    match metric {
-        Metric::Wall if is_of_time_alone => Expected {
-            least_benchmarks: least_of_time,
-            ..DRIFT_OF_TIME_ALONE
-        },
-        Metric::Wall => TIME_DRIFT,
-        _ => SLOTS_DRIFT,
-    }
-}
-
-/// Returns the logarithm of candidate over baseline.
-fn growth(measured: &Measured<'_>, metric: Metric) -> Option<f64> {
-    let contrast = measured.raw(metric)?;
-    let ratio: f64 = contrast.candidate_mean / contrast.baseline_mean;
-    Some(ratio.ln()).filter(|ln| ln.is_finite())
-}
-
-/// Returns how the time per slot of each benchmark grew, as a logarithm.
-fn growth_per_slot<'a>(suite: impl Iterator<Item = &'a Measured<'a>>) -> Vec<f64> {
-    suite
-        .filter_map(|m| Some(growth(m, Metric::Wall)? - growth(m, Metric::Slots)?))
-        .collect()
-}
-
-fn time_per_slot<'a>(suite: impl Iterator<Item = &'a Measured<'a>>) -> Option<TimePerSlot> {
-    let logarithms = growth_per_slot(suite);
-    let benchmarks = logarithms.len();
-    (benchmarks >= LEAST_BENCHMARKS_FOR_A_MEDIAN).then_some(())?;
-    Some(TimePerSlot {
-        difference: median(logarithms)?.exp_m1(),
-        benchmarks,
-    })
-}
-
-fn machine_shift<'a>(
-    suite: impl Iterator<Item = &'a Measured<'a>> + Clone,
-    least_of_time: usize,
-) -> Option<MachineShift> {
-    let per_slot = growth_per_slot(suite.clone());
-    let (logarithms, basis) = if per_slot.len() >= LEAST_BENCHMARKS_WITH_SLOTS {
-        (per_slot, ShiftBasis::TimePerSlot)
-    } else {
-        let time_alone: Vec<f64> = suite
-            .filter(|m| !m.has_slots())
-            .filter_map(|m| growth(m, Metric::Wall))
-            .collect();
-        if time_alone.len() < least_of_time {
-            return None;
-        }
-        (time_alone, ShiftBasis::Time)
-    };
-    let benchmarks = logarithms.len();
-    let logarithm = median(logarithms)?;
-    Some(MachineShift {
-        difference: logarithm.exp_m1(),
-        basis,
-        benchmarks,
-        removed: logarithm.abs() >= LEAST_SHIFT,
-    })
 }
 
 fn global_slots_difference<'a>(

@@ -22,9 +22,9 @@ pub struct Suite {
     /// Whether time gates benchmarks that have nothing else: only if the drift of the machine
     /// between two sessions can be distinguished from a change.
     pub time_alone_is_gated: bool,
-    /// How much slower or faster the machine as a whole was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub machine_shift: Option<MachineShift>,
+    /// How much slower or faster the machine was: at most one shift per basis.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub machine_shifts: Vec<MachineShift>,
     /// What the slots of all benchmarks have in common, if at least half of the suite moved in the
     /// same direction by at least 1 %: a change of the compiler, its flags, a common dependency or
     /// the machine.
@@ -37,7 +37,7 @@ pub struct Suite {
     pub noise: Vec<MetricNoise>,
 }
 
-/// A change of the wall-clock time of the whole suite, which says nothing about a benchmark.
+/// A change of the wall-clock time of many benchmarks, which says nothing about a single one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineShift {
@@ -51,15 +51,32 @@ pub struct MachineShift {
     pub removed: bool,
 }
 
+impl MachineShift {
+    /// Returns what is removed from the times of a benchmark that has slots or has not. Without
+    /// slots, it is the shift of the benchmarks like it, or else that of the time per slot.
+    pub fn removed_from(shifts: &[MachineShift], has_slots: bool) -> Option<f64> {
+        let of = |basis| shifts.iter().find(|shift| shift.basis == basis);
+        let per_slot = of(ShiftBasis::TimePerSlot);
+        let shift = if has_slots {
+            per_slot
+        } else {
+            of(ShiftBasis::Time).or(per_slot)
+        };
+        shift
+            .filter(|shift| shift.removed)
+            .map(|shift| shift.difference)
+    }
+}
+
 /// How a machine shift was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ShiftBasis {
-    /// Time per slot, which does not depend on what the benchmarks execute.
+    /// The time per slot of benchmarks with slots, which does not depend on what they execute.
     TimePerSlot,
-    /// Only time: a change of all benchmarks at once cannot be distinguished from one of the
-    /// machine.
+    /// The time of benchmarks that have only time. A change of all of them at once cannot be
+    /// distinguished from one of the machine.
     Time,
 }
 

@@ -1,6 +1,7 @@
 //! Why a benchmark is undecided, and how many launches would decide it.
 
 use super::benchmark_verdict::{Undecided, UndecidedReason};
+use super::effect::TestOutcome;
 use super::measured::Measured;
 use super::rules::Evidence;
 use super::suite::SuiteTest;
@@ -50,6 +51,8 @@ impl<'a> Outlooks<'a> {
             UndecidedReason::CostlyWindows
         } else if evidence.suite_wide_slowdown {
             UndecidedReason::MachineOrGlobalChange
+        } else if total.effect.outcome == TestOutcome::OthersFaster {
+            UndecidedReason::OthersFaster
         } else if least_launches == 1 {
             UndecidedReason::OneLaunch
         } else if !self.test.tells_drift(measured) {

@@ -8,7 +8,10 @@ use super::Page;
 use super::probability::{equals, probability};
 use crate::report::number::percent_change;
 use crate::report::table::{Column, Table};
-use topdown_gate::verdict::{BenchmarkVerdict, Effect, Method, MetricNoise, Suite, TestOutcome};
+use topdown_gate::metric::Metric;
+use topdown_gate::verdict::{
+    BenchmarkVerdict, Effect, MachineShift, Method, MetricNoise, Suite, TestOutcome,
+};
 
 /// Writes each metric's difference with what its uncertainty follows from.
 ///
@@ -31,10 +34,11 @@ pub fn write(
          than launches do. SE: of the difference.",
     )?;
     uncertainties(verdict, suite).write(page.out, page.look)?;
-    match suite.machine_shift.filter(|shift| shift.removed) {
+    let has_slots = verdict.effect(Metric::Slots).is_some();
+    match MachineShift::removed_from(&suite.machine_shifts, has_slots) {
         Some(shift) => page.paragraph(&format!(
             "The candidate's times are compared without the machine's shift of {}.",
-            percent_change(shift.difference)
+            percent_change(shift)
         )),
         None => Ok(()),
     }
@@ -202,6 +206,9 @@ fn outcome_text(effect: &Effect, suite: &Suite) -> String {
         TestOutcome::OneLaunch => "not hit: one launch decides nothing".to_owned(),
         TestOutcome::BelowMargin => {
             format!("not hit: below {}", percent_change(effect.point_margin))
+        }
+        TestOutcome::OthersFaster => {
+            "not hit: it took no longer, but the others took less time".to_owned()
         }
         TestOutcome::NotSure => {
             format!("not hit: p is above {}", probability(suite.alpha_per_test))

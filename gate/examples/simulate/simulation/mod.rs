@@ -17,7 +17,7 @@ use criterion_topdown::run_file::{BenchmarkId, Run};
 use fastrand::Rng;
 
 use machine::Machine;
-pub use suite::{Kind, PlantedChange, Session, Which, WildLaunch};
+pub use suite::{Kind, OfTime, PlantedChange, Session, Which, WildLaunch};
 use suite::{Plan, Suite};
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::Policy;

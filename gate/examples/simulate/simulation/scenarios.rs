@@ -2,7 +2,7 @@
 //! sessions that drift, a launch that went wrong, a small suite with only time.
 
 use super::machine::{Machine, QUIET_MACHINE, SHARED_MACHINE};
-use super::{Design, Experiment, Kind, PlantedChange, Session, Which, WildLaunch};
+use super::{Design, Experiment, Kind, OfTime, PlantedChange, Session, Which, WildLaunch};
 use topdown_gate::metric::Metric;
 
 /// Returns `machine` with this standard deviation, over benchmarks, of the difference between two
@@ -213,7 +213,27 @@ impl DriftOfTime {
             ..broad("", benchmarks, planted).on(machine, seed, suites)
         }
     }
+
+    /// The same beside 60 benchmarks with modelled slots, which the machine affects less.
+    pub fn beside_modelled(
+        self,
+        of_time: OfTime,
+        planted: &'static [PlantedChange],
+        seed: u64,
+        suites: u64,
+    ) -> Experiment<'static> {
+        Experiment {
+            kind: Kind::TimeBesideModelled(of_time),
+            ..self.experiment(of_time.benchmarks + MODELLED_BESIDE, planted, seed, suites)
+        }
+    }
 }
+
+const MODELLED_BESIDE: usize = 60;
+/// How many benchmarks have only time where others have slots.
+pub const SIZES_BESIDE_MODELLED: [usize; 6] = [1, 2, 3, 5, 12, 39];
+/// How much more the machine affects these, in percent.
+pub const LONGER_BESIDE_MODELLED: [i32; 3] = [0, 30, -30];
 
 /// Sizes of suites in which only the sessions differ.
 pub const SIZES_OF_DRIFT: [usize; 3] = [12, 30, 200];
@@ -300,6 +320,31 @@ mod tests {
             }
             assert!(20 * failing <= suites, "{drift:?}: {failing} of {suites}");
         }
+    }
+
+    #[test]
+    fn what_only_benchmarks_of_time_feel_fails_none_of_them() {
+        for drift in DRIFTS_OF_TIME {
+            let (mut suites, mut failing) = (0, 0);
+            for benchmarks in [2, 5, 12] {
+                let of_time = OfTime {
+                    benchmarks,
+                    longer_percent: 30,
+                };
+                let tally = drift.beside_modelled(of_time, &[], 20261124, 12).run();
+                suites += tally.suites;
+                failing += tally.suites_failing;
+            }
+            assert!(20 * failing <= suites, "{drift:?}: {failing} of {suites}");
+        }
+        let of_time = OfTime {
+            benchmarks: 12,
+            longer_percent: 30,
+        };
+        let tally = DRIFTS_OF_TIME[0]
+            .beside_modelled(of_time, &ONE_SLOWER_IN_TIME, 20261124, 20)
+            .run();
+        assert!(tally.found >= 10, "{tally:?}");
     }
 
     /// If drift were even in differences rather than ratios, 5 to 13 of 100 suites of more than

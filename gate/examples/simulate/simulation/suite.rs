@@ -127,6 +127,33 @@ pub enum Kind {
     Modelled,
     /// Only time.
     TimeAlone,
+    /// As many of the first benchmarks have only time; the others are modelled.
+    TimeBesideModelled(OfTime),
+}
+
+/// Benchmarks without slots, in a suite where others have them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfTime {
+    /// How many.
+    pub benchmarks: usize,
+    /// How much longer all of them take in the candidate's session, since the machine affects them
+    /// more than others.
+    pub longer_percent: i32,
+}
+
+impl Kind {
+    /// Returns the kind of the benchmark with this number, and how many times as long it takes in
+    /// the candidate's session.
+    fn of_benchmark(self, index: usize) -> (Kind, f64) {
+        match self {
+            Kind::TimeBesideModelled(of_time) if index < of_time.benchmarks => (
+                Kind::TimeAlone,
+                1.0 + f64::from(of_time.longer_percent) / 100.0,
+            ),
+            Kind::TimeBesideModelled(_) => (Kind::Modelled, 1.0),
+            kind => (kind, 1.0),
+        }
+    }
 }
 
 /// Simulated benchmarks on a machine.
@@ -198,7 +225,9 @@ impl Suite {
             .iter()
             .enumerate()
             .map(|(index, workload)| {
+                let (kind, longer) = plan.kind.of_benchmark(index);
                 let mut process = Process {
+                    longer,
                     machine: &self.machine,
                     workload,
                     session,
@@ -210,13 +239,15 @@ impl Suite {
                 let launches: Vec<LaunchValue> = (0..launches)
                     .filter_map(|launch| process.launch(launch, rng))
                     .collect();
-                match plan.kind {
+                match kind {
                     Kind::Counted => benchmark(index, SourceKind::Hardware, launches),
                     Kind::Modelled => {
                         let launches = workload.modelled(launches, process.planted);
                         benchmark(index, SourceKind::Model, launches)
                     }
-                    Kind::TimeAlone => benchmark(index, SourceKind::Time, timed(launches)),
+                    Kind::TimeAlone | Kind::TimeBesideModelled(_) => {
+                        benchmark(index, SourceKind::Time, timed(launches))
+                    }
                 }
             })
             .collect();
@@ -317,6 +348,9 @@ struct Process<'a> {
     session: Session,
     planted: Option<(Metric, f64)>,
     wild: Option<WildLaunch>,
+    /// How many times as long the candidate's session takes, since the benchmark is of a kind that
+    /// the machine affects more.
+    longer: f64,
     /// The previous launch's noise: of each category, and of the time.
     state: [f64; 5],
 }
@@ -352,7 +386,7 @@ impl Process<'_> {
             for (category, drift) in categories.iter_mut().zip(self.workload.session.0) {
                 *category += drift;
             }
-            ns_per_slot *= self.workload.session.1;
+            ns_per_slot *= self.workload.session.1 * self.longer;
         }
         if let Some((metric, size)) = self.planted {
             match category_index(metric) {
