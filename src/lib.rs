@@ -30,8 +30,8 @@
 //!
 //! * `criterion` (default): the measurement for criterion 0.8.
 //! * `counters` (default): the sources of counts.
-//! * `model` (default): the source `model`, on x86-64 Linux. Without it, benches do not compile an
-//!   instruction decoder.
+//! * `model`: the source `model`, on x86-64 Linux. `cargo topdown` adds this feature to its builds;
+//!   others do not compile an instruction decoder.
 //! * `proof`: loops with known bottlenecks, for the program.
 //! * `run`: what a run is, for crates that compare runs.
 //! * `run_file`: the files of runs and baselines, for programs that read them. Benches do not need
@@ -42,7 +42,10 @@
 
 #![warn(clippy::incompatible_msrv)]
 
-// Functions called only by the program are `#[inline]`, so that benches need not compile them.
+// Every bench pays for the compile time of this library. Functions called only by the program are
+// `#[inline]`, so that benches need not compile them. Steps that are taken once, such as opening
+// counters, are `#[inline(never)]`: merged into their callers, they would be optimized again at each
+// level. Lists are filled by loops there, because each chain of iterators is compiled by itself.
 
 pub mod activity;
 pub mod category;

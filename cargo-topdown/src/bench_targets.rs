@@ -125,6 +125,8 @@ pub struct CargoFlags {
     pub common: Vec<String>,
     /// Further words for `cargo bench`.
     pub build: Vec<String>,
+    /// Those of `build` that select packages and features.
+    pub selection: Vec<String>,
     /// `--target-dir`.
     pub target_dir: Option<PathBuf>,
     /// `--profile`, which is among `build`, too.
@@ -175,7 +177,7 @@ impl Cargo {
         metadata: &Metadata,
         settings: &WorkspaceSettings,
     ) -> Result<Vec<BenchTarget>, BuildError> {
-        let built = self.build()?;
+        let built = self.build(&self.model_flags(metadata))?;
         let library_directories = rustc_library_directories();
         let mut targets = Vec::new();
         for artifact in &built.benches {
@@ -210,7 +212,8 @@ impl Cargo {
         Ok(targets)
     }
 
-    fn build(&self) -> Result<Built, BuildError> {
+    /// Runs `cargo bench --no-run` with `more` flags than those of the command line.
+    fn build(&self, more: &[String]) -> Result<Built, BuildError> {
         let error = |error| BuildError::Cargo {
             cargo: self.program.display().to_string(),
             error,
@@ -226,6 +229,7 @@ impl Cargo {
                 "--message-format=json-render-diagnostics",
             ])
             .args(self.build_flags())
+            .args(more)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
@@ -436,7 +440,7 @@ mod tests {
             manifest_path: None,
             directory: None,
         };
-        let error = cargo.build().err().map(|error| error.to_string());
+        let error = cargo.build(&[]).err().map(|error| error.to_string());
         let message = error.expect("there is no such program");
         assert!(
             message.starts_with("could not run `/nowhere/cargo bench --no-run`: "),

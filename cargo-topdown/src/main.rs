@@ -31,6 +31,7 @@ mod import;
 mod interrupt;
 mod measure;
 mod merge;
+mod model_feature;
 mod nearest;
 mod place;
 mod processes;

@@ -122,29 +122,33 @@ impl CargoBenchArgs {
             ],
         );
         values(&mut common, "--config", &self.config);
-        let mut build = Vec::new();
+        let mut selection = Vec::new();
         switches(
-            &mut build,
+            &mut selection,
             &[
                 (self.workspace, "--workspace"),
-                (self.benches, "--benches"),
                 (self.all_features, "--all-features"),
                 (self.no_default_features, "--no-default-features"),
-                (self.quiet, "--quiet"),
             ],
         );
-        values(&mut build, "--package", &self.package);
-        values(&mut build, "--exclude", &self.exclude);
+        values(&mut selection, "--package", &self.package);
+        values(&mut selection, "--exclude", &self.exclude);
+        values(&mut selection, "--features", &self.features);
+        values(&mut selection, "--target", self.target.as_slice());
+        let mut build = selection.clone();
+        switches(
+            &mut build,
+            &[(self.benches, "--benches"), (self.quiet, "--quiet")],
+        );
         values(&mut build, "--bench", &self.bench);
-        values(&mut build, "--features", &self.features);
         values(&mut build, "--profile", self.profile.as_slice());
-        values(&mut build, "--target", self.target.as_slice());
         values(&mut build, "--jobs", self.jobs.as_slice());
         build.extend((0..self.verbose).map(|_| "--verbose".to_owned()));
         build.extend(["--color".to_owned(), color.name().to_owned()]);
         CargoFlags {
             common,
             build,
+            selection,
             target_dir: self.target_dir.clone(),
             profile: self.profile.clone(),
             target: self.target.clone(),
