@@ -32,11 +32,11 @@ impl Cargo {
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
         }
+        command.args(["tree", "--quiet", "--depth", "0", "--features", feature]);
         if let Some(path) = &self.manifest_path {
             command.arg("--manifest-path").arg(path);
         }
         command
-            .args(["tree", "--quiet", "--depth", "0", "--features", feature])
             .args(&self.flags.common)
             .args(&self.flags.selection)
             .stdin(Stdio::null())
