@@ -78,6 +78,7 @@ impl Activity {
     }
 
     /// Returns where the work happens, if not in the slots of the measuring thread.
+    #[inline]
     pub fn elsewhere_of_own_slots(&self) -> Option<Elsewhere> {
         self.fraction_of_others()
             .map(|fraction| Elsewhere::OtherThreads { fraction })
@@ -85,10 +86,12 @@ impl Activity {
     }
 
     /// Returns where the work happens, if not in the slots of all threads.
+    #[inline]
     pub fn elsewhere_of_all_slots(&self) -> Option<Elsewhere> {
         self.waiting(self.own_ns.saturating_add(self.others_ns))
     }
 
+    #[inline]
     fn waiting(&self, processor_ns: u64) -> Option<Elsewhere> {
         let idle_ns = self.wall_ns.saturating_sub(processor_ns);
         let fraction = fraction(idle_ns, self.wall_ns);
@@ -101,6 +104,7 @@ impl Activity {
 
 impl Elsewhere {
     /// Returns the fraction of the work this accounts for, 0 to 1.
+    #[inline]
     pub fn fraction(self) -> f64 {
         match self {
             Elsewhere::OtherThreads { fraction } | Elsewhere::Waiting { fraction } => fraction,
@@ -109,6 +113,7 @@ impl Elsewhere {
 }
 
 impl fmt::Display for Elsewhere {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = self.fraction() * 100.0;
         match self {

@@ -33,6 +33,7 @@ pub struct CodeCounts {
 
 impl CodeCounts {
     /// Returns the sum of all slots, saturating. Counts in a valid file never saturate.
+    #[inline]
     pub fn slots(&self) -> u64 {
         let slots = self.level1_slots.into_array().into_iter();
         slots.fold(0, u64::saturating_add)
@@ -53,6 +54,7 @@ impl From<CodeCounts> for [u64; 9] {
 
 impl From<[u64; 9]> for CodeCounts {
     /// Lists the instructions, then each category and its measured part.
+    #[inline]
     fn from(counts: [u64; 9]) -> CodeCounts {
         CodeCounts {
             instructions: counts[0],
@@ -64,6 +66,7 @@ impl From<[u64; 9]> for CodeCounts {
 
 impl AddAssign for CodeCounts {
     /// Adds each count, saturating. Counts in a valid file never saturate.
+    #[inline]
     fn add_assign(&mut self, other: CodeCounts) {
         let mut sum = <[u64; 9]>::from(*self);
         for (count, more) in sum.iter_mut().zip(<[u64; 9]>::from(other)) {

@@ -38,6 +38,12 @@ pub enum OpenError {
         reason: String,
     },
 
+    /// This bench was built without the feature `launches`.
+    LeftOut {
+        /// `model` or `hits`.
+        part: &'static str,
+    },
+
     /// Threads started or exited while their counters were being opened.
     ThreadsChange,
 
@@ -285,6 +291,7 @@ impl fmt::Display for OpenError {
         match self {
             UnknownChoice(unknown) => write!(f, "{unknown}"),
             Model { reason } => write!(f, "the model cannot be used: {reason}"),
+            LeftOut { part } => write!(f, "this bench was built without the library's `{part}`"),
             ThreadsChange => write!(
                 f,
                 "the threads of this process kept changing while counters were being opened for \
@@ -509,6 +516,10 @@ impl OpenError {
                 hypervisor: true, ..
             } => VIRTUAL_PMU,
             NoPmu { .. } => KERNEL_PMU,
+            LeftOut { .. } => {
+                "run it with `cargo topdown bench`, which adds the feature `launches` for packages \
+                 that depend on criterion-topdown themselves, or add it to the dependency"
+            }
             HiddenByHypervisor { .. } => BARE_METAL,
             Follow { .. } => {
                 "run `sudo sysctl kernel.yama.ptrace_scope=1`, in a container add \

@@ -30,7 +30,7 @@
 //!
 //! * `criterion` (default): the measurement for criterion 0.8.
 //! * `counters` (default): the sources of counts.
-//! * `model`: the source `model`, on x86-64 Linux. `cargo topdown` adds this feature to its builds;
+//! * `launches`: the model and hits. `cargo topdown` adds this feature to its builds;
 //!   others do not compile an instruction decoder.
 //! * `proof`: loops with known bottlenecks, for the program.
 //! * `run`: what a run is, for crates that compare runs.

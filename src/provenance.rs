@@ -143,6 +143,7 @@ impl Provenance {
 
     /// Returns the provenance of the same benchmark with slots that do not represent its work: it
     /// has only time, and is judged by time.
+    #[inline]
     pub fn with_work(&self, elsewhere: Elsewhere) -> Provenance {
         Provenance {
             empty_window: self.empty_window.map(|window| EmptyWindow {
@@ -159,6 +160,7 @@ impl Provenance {
     }
 
     /// Returns the modelled core and the version of the model, or `None` for other sources.
+    #[inline]
     pub fn modelled_core(&self) -> Option<(&str, &str)> {
         let formula = self.formula.strip_prefix("model-")?;
         (self.source == SourceKind::Model).then(|| formula.split_once('/'))?

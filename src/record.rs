@@ -38,6 +38,7 @@ pub struct Record {
 
 impl Record {
     /// Returns the record as one line of JSON, newline included.
+    #[inline]
     pub fn to_line(&self) -> String {
         let mut line = Vec::new();
         self.write_line(&mut line).expect("a vector takes all");

@@ -254,6 +254,7 @@ impl Flags {
 
     /// Returns the flags for the bits of a file, or `None` if this version does not know one of
     /// them.
+    #[inline]
     pub fn from_bits(bits: u32) -> Option<Flags> {
         let known = Flags::NAMES.iter().fold(0, |all, (flag, _)| all | flag.0);
         (bits & !known == 0).then_some(Flags(bits))

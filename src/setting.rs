@@ -99,6 +99,7 @@ macro_rules! setting {
                 }
             }
 
+            #[inline]
             fn meaning(self) -> &'static str {
                 match self {
                     $($setting::$choice => concat!($($meaning),*).trim_ascii(),)*

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Returns whether `c` is a control character, breaks a line, or changes the text direction.
+#[inline]
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -18,6 +19,7 @@ pub fn is_hidden(c: char) -> bool {
 }
 
 /// Returns `text` with hidden characters as Rust writes them in a literal: `\n`, `\u{1b}`.
+#[inline]
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);

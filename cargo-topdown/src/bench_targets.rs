@@ -177,7 +177,7 @@ impl Cargo {
         metadata: &Metadata,
         settings: &WorkspaceSettings,
     ) -> Result<Vec<BenchTarget>, BuildError> {
-        let built = self.build(&self.model_flags(metadata))?;
+        let built = self.build(&self.launch_features(metadata))?;
         let library_directories = rustc_library_directories();
         let mut targets = Vec::new();
         for artifact in &built.benches {

@@ -42,15 +42,12 @@ fn model() -> Result<Box<dyn Source>, OpenError> {
 
 #[cfg(not(all(feature = "model", target_os = "linux", target_arch = "x86_64")))]
 fn model() -> Result<Box<dyn Source>, OpenError> {
-    let reason = if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        "this bench was built without it; `cargo topdown bench` adds it if a selected package \
-         depends on criterion-topdown directly: otherwise add `features = [\"model\"]` to the \
-         dependency"
+    Err(if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        OpenError::LeftOut { part: "model" }
     } else {
-        "it needs x86-64 Linux"
-    };
-    Err(OpenError::Model {
-        reason: reason.to_owned(),
+        OpenError::Model {
+            reason: "it needs x86-64 Linux".to_owned(),
+        }
     })
 }
 

@@ -19,7 +19,7 @@ pub mod hardware;
 pub mod hardware;
 #[cfg(all(feature = "model", target_os = "linux", target_arch = "x86_64"))]
 pub mod model;
-#[cfg(target_os = "linux")]
+#[cfg(all(any(feature = "hits", feature = "model"), target_os = "linux"))]
 mod modules;
 mod processor_time;
 #[cfg(feature = "proof")]
@@ -129,6 +129,7 @@ pub trait Source {
 /// # Errors
 /// Returns [`OpenError::UnsupportedCpu`] if no table knows them, or an error if the core that the
 /// user described is wrong.
+#[inline]
 pub fn table_behind(provenance: &Provenance) -> Result<&'static CpuTable, OpenError> {
     match provenance.source {
         SourceKind::Model => Ok(&MODELLED),
@@ -139,6 +140,7 @@ pub fn table_behind(provenance: &Provenance) -> Result<&'static CpuTable, OpenEr
 }
 
 /// Returns the retire latencies of the cores described by `provenance`, if a table has them.
+#[inline]
 pub fn latencies_behind(provenance: &Provenance) -> Option<&'static LatencyTable> {
     match provenance.source {
         SourceKind::Model => None,

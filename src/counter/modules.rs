@@ -40,7 +40,7 @@ impl ModuleMap {
     }
 
     /// Reads the current mappings of another process.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "commands", target_os = "linux"))]
     pub(crate) fn of_process(process: i32) -> ModuleMap {
         ModuleMap::read(&format!("/proc/{process}/maps"))
     }
@@ -78,14 +78,14 @@ impl ModuleMap {
         (index as u32, place)
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "commands", target_os = "linux"))]
     pub(crate) fn is_empty(&self) -> bool {
         self.mappings.is_empty()
     }
 
     /// Returns the name of the module at `address`, and the position as
     /// [`place_of`](ModuleMap::place_of) does; `None` if nothing known is there.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "commands", target_os = "linux"))]
     pub(crate) fn known_place(&self, address: u64) -> Option<(&str, u64)> {
         let mapping = self.mapping_of(address)?;
         Some(self.position_in(Some(mapping), address))
@@ -165,7 +165,7 @@ not a line
         for address in [0xa123, 0x5000, 0xd000, 0x1] {
             assert_eq!(map.place_of(address), (3, address));
         }
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "commands", target_os = "linux"))]
         {
             let known = |address| map.known_place(address);
             assert_eq!(known(0xc004), Some(("/lib/libc.so.6", 0x2004)));

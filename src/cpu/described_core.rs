@@ -181,6 +181,7 @@ fn events_alone(name: String, events: Vec<Event>) -> MetricGroup {
 
 impl fmt::Display for DescribedCore {
     /// Writes the format that [`from_text`](DescribedCore::from_text) reads.
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
@@ -199,6 +200,7 @@ impl fmt::Display for DescribedCore {
     }
 }
 
+#[inline]
 fn write_events(f: &mut fmt::Formatter<'_>, events: &[Event]) -> fmt::Result {
     for event in events {
         let counter = match event.counter {

@@ -74,11 +74,13 @@ impl MetricGroup {
     }
 
     /// Returns whether the decision tree names this group for a category or a node below it.
+    #[inline]
     pub fn is_for(&self, category: Category) -> bool {
         self.node_in(category).is_some()
     }
 
     /// Returns the node of `category` that this group explains.
+    #[inline]
     pub fn node_in(&self, category: Category) -> Option<Node> {
         let mut nodes = self.explains.iter().copied();
         nodes.find(|node| node.category() == category)

@@ -139,6 +139,7 @@ pub static MODELLED: CpuTable = CpuTable {
 };
 
 /// Returns a model sample's counts for a group of [`MODELLED`], or `None` if some are unknown.
+#[inline]
 pub fn modelled_counts(group: &MetricGroup, sample: &Sample) -> Option<GroupCounts> {
     let count = |event: &Event| match event.config {
         config if config == INSTRUCTIONS.config => sample.instructions,

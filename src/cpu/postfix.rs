@@ -92,6 +92,7 @@ impl Step {
 
 impl fmt::Display for Postfix {
     /// Writes the format that `from_str` reads.
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, step) in self.0.iter().enumerate() {
             if at > 0 {

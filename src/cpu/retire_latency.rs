@@ -76,6 +76,7 @@ impl LatencyTable {
 
 impl RetireLatency {
     /// Returns the latency that counts, or `None` if it was not sampled and the family has none.
+    #[inline]
     pub fn counting(&self, sampled: Option<f64>, cycles_per_ns: Option<f64>) -> Option<Latency> {
         let assumed = self.assumed_ns.zip(cycles_per_ns);
         let assumed = assumed.map(|(ns, cycles_per_ns)| ns * cycles_per_ns);

@@ -3,7 +3,6 @@
 //! Each kind has a PMU of its own: `cpu_core` and `cpu_atom` on hybrid x86 machines,
 //! `armv8_cortex_a55` and `armv8_cortex_a76` on Arm.
 
-use std::cmp::Reverse;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -35,15 +34,14 @@ pub(super) fn measured(sys: &Path, proc: &Path, measuring: Measuring<'_>) -> Mea
     let allowed = allowed_cpus(proc)
         .or_else(|| cpu_list_in(&sys.join("devices/system/cpu/online")))
         .unwrap_or_default();
-    let kinds: Vec<(String, Vec<u32>)> = core_pmus(sys)
-        .into_iter()
-        .filter_map(|pmu| {
-            let mut cpus = cpu_list_in(&pmus_below(sys).join(&pmu).join("cpus"))?;
+    let mut kinds = Vec::new();
+    for pmu in core_pmus(sys) {
+        if let Some(mut cpus) = cpu_list_in(&pmus_below(sys).join(&pmu).join("cpus")) {
             // Unknown is not none.
             cpus.retain(|cpu| allowed.is_empty() || allowed.contains(cpu));
-            Some((pmu, cpus))
-        })
-        .collect();
+            kinds.push((pmu, cpus));
+        }
+    }
     let mut usable = kinds.iter().filter(|(_, cpus)| !cpus.is_empty());
     let one = match measuring {
         Measuring::AsCounted => usable.next(),
@@ -96,26 +94,47 @@ pub(crate) fn pmus_below(sys: &Path) -> PathBuf {
 /// `armv8_cortex_a76`; PMUs of other parts are called `arm_…`.
 pub(crate) fn core_pmus(sys: &Path) -> Vec<String> {
     let directory = pmus_below(sys);
-    let mut of_arm: Vec<String> = fs::read_dir(&directory)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| name.starts_with("armv"))
-        .collect();
-    let capacity = |pmu: &String| {
-        let cpus = cpu_list_in(&directory.join(pmu).join("cpus"))?;
-        let path = format!("devices/system/cpu/cpu{}/cpu_capacity", cpus.first()?);
-        let text = fs::read_to_string(sys.join(path)).ok()?;
-        text.trim().parse::<u32>().ok()
+    let mut names = Vec::new();
+    for name in ["cpu", "cpu_core", "cpu_atom", "cpu_lowpower"] {
+        if directory.join(name).is_dir() {
+            names.push(name.to_owned());
+        }
+    }
+    let mut capacities = Vec::new();
+    for name in names_in(&directory) {
+        if name.starts_with("armv") {
+            let capacity = capacity_of(sys, &name);
+            let at = capacities.partition_point(|before| *before >= capacity);
+            capacities.insert(at, capacity);
+            names.insert(names.len() + 1 + at - capacities.len(), name);
+        }
+    }
+    names
+}
+
+/// Returns the names of a directory's entries, sorted; none if it cannot be read.
+#[inline(never)]
+pub(crate) fn names_in(directory: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    let Ok(entries) = fs::read_dir(directory) else {
+        return names;
     };
-    of_arm.sort_by_cached_key(|pmu| (Reverse(capacity(pmu)), pmu.clone()));
-    ["cpu", "cpu_core", "cpu_atom", "cpu_lowpower"]
-        .into_iter()
-        .filter(|name| directory.join(name).is_dir())
-        .map(str::to_owned)
-        .chain(of_arm)
-        .collect()
+    for entry in entries.flatten() {
+        if let Ok(name) = entry.file_name().into_string() {
+            // Few names, and every bench would compile a sorting algorithm.
+            let at = names.partition_point(|before| *before < name);
+            names.insert(at, name);
+        }
+    }
+    names
+}
+
+/// Returns how fast the cores of a PMU are, relative to others, if the kernel knows.
+fn capacity_of(sys: &Path, pmu: &str) -> Option<u32> {
+    let cpus = cpu_list_in(&pmus_below(sys).join(pmu).join("cpus"))?;
+    let path = format!("devices/system/cpu/cpu{}/cpu_capacity", cpus.first()?);
+    let text = fs::read_to_string(sys.join(path)).ok()?;
+    text.trim().parse().ok()
 }
 
 /// Returns the CPUs that the calling thread may run on.

@@ -98,6 +98,7 @@ impl Machine {
 
     /// Returns the machine of a run on it: on the cores of the PMU `core_type`, as provenances have
     /// it, or else wherever the calling thread may run.
+    #[inline]
     pub fn of_run_on(core_type: Option<&str>) -> Machine {
         detect::this_machine(core_type.map_or(Measuring::Anywhere, Measuring::Pmu))
     }
@@ -226,6 +227,7 @@ impl Machine {
 
 impl fmt::Display for Machine {
     /// Formats for display: `Intel(R) Xeon(R) Platinum 8481C, kvm`.
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.name.as_str(), self.vendor.as_str()) {
             ("", "") => write!(f, "unknown {} CPU", self.architecture)?,

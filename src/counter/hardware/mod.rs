@@ -24,21 +24,25 @@ mod cores;
 mod doubts;
 mod exact_group;
 mod given_core;
+#[cfg(feature = "hits")]
 mod hits;
 mod inherited_group;
 mod metrics_group;
 mod metrics_shape;
 mod opener;
 mod page;
+#[cfg(feature = "commands")]
 mod process_tree;
 mod ratios;
 mod read_group;
 mod readout;
 mod reset;
 mod self_check;
+#[cfg(feature = "commands")]
 mod survey;
 mod syscalls;
 mod system;
+#[cfg(feature = "hits")]
 mod timed;
 mod user_reads;
 mod watchdog;
@@ -48,10 +52,16 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
 pub use given_core::give_core;
-pub use hits::{CommandHits, Following, HittingHardware};
+#[cfg(feature = "hits")]
+pub use hits::HittingHardware;
+#[cfg(feature = "commands")]
+pub use hits::{CommandHits, Following};
+#[cfg(feature = "commands")]
 pub use process_tree::{CountedTree, TreeCounters};
+#[cfg(feature = "commands")]
 pub use survey::{survey, survey_in};
 pub use system::SystemPaths;
+#[cfg(feature = "hits")]
 pub use timed::TimedHardware;
 
 #[cfg(feature = "proof")]
@@ -61,12 +71,12 @@ use crate::counter::{Reading, Source, Wanted, empty_window_of};
 use crate::cpu::{CoreType, CpuTable, LatencyTable, Level1Counting, MetricGroup, latencies_for};
 use crate::environment;
 use crate::error::OpenError;
+#[cfg(feature = "hits")]
 use crate::hits::DEFAULT_PERIOD_CYCLES;
 use crate::provenance::{Provenance, SourceKind};
 use crate::sample::Sample;
 use crate::setting::{Counters, Setting, Threads};
-use exact_group::{ExactGroup, Plan};
-use inherited_group::Shape;
+use exact_group::ExactGroup;
 use metrics_group::MetricsGroup;
 use metrics_shape::MetricsShape;
 use opener::Opener;
@@ -154,6 +164,7 @@ impl Hardware {
     ///
     /// # Errors
     /// Same as [`open`](Hardware::open).
+    #[inline]
     pub fn open_in(paths: &SystemPaths) -> Result<Hardware, OpenError> {
         Hardware::open_wanted(paths, Wanted::from_environment()?)
     }
@@ -162,6 +173,7 @@ impl Hardware {
     ///
     /// # Errors
     /// Same as [`open`](Hardware::open).
+    #[inline]
     pub fn open_with(paths: &SystemPaths, counters: Counters) -> Result<Hardware, OpenError> {
         Hardware::open_wanted(paths, Wanted::Categories(counters))
     }
@@ -170,6 +182,7 @@ impl Hardware {
     ///
     /// # Errors
     /// Same as [`open`](Hardware::open).
+    #[inline]
     pub fn open_wanted(paths: &SystemPaths, wanted: Wanted) -> Result<Hardware, OpenError> {
         Hardware::open_counting(paths, wanted, Threads::Own)
     }
@@ -298,17 +311,27 @@ impl Opened {
 /// # Errors
 /// Same as [`Hardware::open`].
 pub fn open() -> Result<Box<dyn Source>, OpenError> {
-    match std::env::var(environment::LATENCIES) {
-        Ok(group) if !group.is_empty() => return Ok(Box::new(timed::shared(&group)?)),
-        _ => {}
-    }
-    match std::env::var(environment::HIT_PERIOD) {
-        Ok(period) if !period.is_empty() => {
-            let period_cycles = period.parse().unwrap_or(DEFAULT_PERIOD_CYCLES);
-            Ok(Box::new(hits::shared(period_cycles)?))
+    for variable in [environment::LATENCIES, environment::HIT_PERIOD] {
+        match std::env::var(variable) {
+            Ok(wanted) if !wanted.is_empty() => return open_recording(variable, &wanted),
+            _ => {}
         }
-        _ => Ok(Box::new(Hardware::open()?)),
     }
+    Ok(Box::new(Hardware::open()?))
+}
+
+#[cfg(feature = "hits")]
+fn open_recording(variable: &str, wanted: &str) -> Result<Box<dyn Source>, OpenError> {
+    if variable == environment::LATENCIES {
+        return Ok(Box::new(timed::shared(wanted)?));
+    }
+    let period_cycles = wanted.parse().unwrap_or(DEFAULT_PERIOD_CYCLES);
+    Ok(Box::new(hits::shared(period_cycles)?))
+}
+
+#[cfg(not(feature = "hits"))]
+fn open_recording(_: &str, _: &str) -> Result<Box<dyn Source>, OpenError> {
+    Err(OpenError::LeftOut { part: "hits" })
 }
 
 /// A group and what to say about it.
@@ -317,30 +340,6 @@ struct Group {
     formula: String,
     slots_per_cycle: Option<u32>,
     reason: String,
-}
-
-/// Returns the groups that count the categories, best first, with their formulas.
-#[inline(never)]
-fn shapes(
-    cpu: &CpuIdentity,
-    pmu: &CorePmu,
-    counters: Counters,
-) -> Result<Vec<(Shape, &'static str)>, OpenError> {
-    if pmu.topdown.is_metrics() && counters != Counters::Exact {
-        let shape = MetricsShape {
-            clears: false,
-            ..metrics_shape(cpu, pmu, counters)?
-        };
-        return Ok(vec![(Shape::Metrics(shape), shape.formula())]);
-    }
-    let table = supported_table(cpu, pmu)?;
-    let slots_per_cycle = slots_per_cycle(cpu, pmu, table)?;
-    let shape_of = |form| Shape::Exact {
-        plan: Plan::of_form(form),
-        slots_per_cycle,
-    };
-    let forms = table.forms().iter();
-    Ok(forms.map(|form| (shape_of(form), form.formula)).collect())
 }
 
 fn metrics_shape(
@@ -425,6 +424,7 @@ fn supported_table(cpu: &CpuIdentity, pmu: &CorePmu) -> Result<&'static CpuTable
 ///
 /// # Errors
 /// Returns [`OpenError::NoPmu`], [`OpenError::UnsupportedCpu`], or [`OpenError::DescribedCore`].
+#[inline]
 pub fn table(core_type: Option<&str>) -> Result<&'static CpuTable, OpenError> {
     let paths = SystemPaths::default();
     let cpu = CpuIdentity::read(&paths);
@@ -439,6 +439,7 @@ pub fn table(core_type: Option<&str>) -> Result<&'static CpuTable, OpenError> {
 
 /// Returns the retire latencies of a core type of this machine, or of its only one if there is no
 /// `core_type`; `None` if no table has them.
+#[inline]
 pub fn latencies(core_type: Option<&str>) -> Option<&'static LatencyTable> {
     let paths = SystemPaths::default();
     let cpu = CpuIdentity::read(&paths);

@@ -51,6 +51,7 @@ impl Opener<'_> {
 
     /// Opens an event that records a hit after each `period` counts, or that only counts if it is
     /// 0; as leader if there is none.
+    #[cfg(feature = "hits")]
     pub fn hitting(
         &self,
         name: &'static str,

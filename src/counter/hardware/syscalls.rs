@@ -36,6 +36,7 @@ pub(crate) struct EventCode {
 
 /// What the record of a hit tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "hits"), allow(dead_code))]
 pub(crate) enum Recorded {
     /// Where it is, and the counts of its group.
     Place,
@@ -45,6 +46,7 @@ pub(crate) enum Recorded {
 }
 
 /// Which threads or processes are counted.
+#[cfg_attr(not(feature = "commands"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
     /// The calling thread.
@@ -172,6 +174,7 @@ impl Event {
     }
 
     /// Changes after how many counts the event interrupts.
+    #[cfg(feature = "hits")]
     pub fn set_period(&self, period: u64) -> io::Result<()> {
         // The request takes a pointer, which the bindings call a number.
         let place = &raw const period as u64;

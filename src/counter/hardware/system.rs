@@ -63,23 +63,6 @@ fn text(path: &Path) -> Option<String> {
         .map(|text| text.trim().to_owned())
 }
 
-/// Returns the names of a directory's entries, sorted; none if it cannot be read.
-#[inline(never)]
-fn names_in(directory: &Path) -> Vec<String> {
-    let mut names = Vec::new();
-    let Ok(entries) = fs::read_dir(directory) else {
-        return names;
-    };
-    for entry in entries.flatten() {
-        if let Ok(name) = entry.file_name().into_string() {
-            // Few names, and every bench would compile a sorting algorithm.
-            let at = names.partition_point(|before| *before < name);
-            names.insert(at, name);
-        }
-    }
-    names
-}
-
 fn number<T: std::str::FromStr>(path: &Path) -> Option<T> {
     text(path)?.parse().ok()
 }
@@ -113,6 +96,7 @@ impl CpuIdentity {
     }
 
     /// Returns the table of the cores that the PMU of this name counts.
+    #[inline]
     pub fn table(&self, pmu: &str) -> Option<&'static CpuTable> {
         table_for(&self.identity(pmu))
     }
@@ -190,6 +174,7 @@ pub(super) struct CorePmu {
 }
 
 /// Returns the CPUs that the PMU of this name counts, if it counts not all.
+#[inline]
 pub(super) fn cpus_of(paths: &SystemPaths, pmu: &str) -> Option<Vec<u32>> {
     parse_cpu_list(&text(&paths.pmus().join(pmu).join("cpus"))?)
 }
@@ -203,7 +188,7 @@ pub(super) fn core_pmus(paths: &SystemPaths) -> Vec<Pmu> {
 #[inline(never)]
 fn describe(paths: &SystemPaths, name: String) -> Pmu {
     let directory = paths.pmus().join(&name);
-    let mut events = names_in(&directory.join("events"));
+    let mut events = cores::names_in(&directory.join("events"));
     events.retain(|event| !event.contains('.'));
     Pmu {
         name,

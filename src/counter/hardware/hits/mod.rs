@@ -14,7 +14,9 @@
 //! `follow` finds their threads and processes, and `command` samples each.
 
 mod account;
+#[cfg(feature = "commands")]
 mod command;
+#[cfg(feature = "commands")]
 mod follow;
 pub(super) mod records;
 pub(super) mod ring;
@@ -23,7 +25,9 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Instant;
 
+use super::exact_group::Plan;
 use super::inherited_group::{MOST_EVENTS, Shape};
+use super::metrics_shape::MetricsShape;
 use super::opener::Opener;
 use super::syscalls::{Counted, Event, Recorded};
 use super::system::{CorePmu, CpuIdentity, core_pmu};
@@ -35,6 +39,7 @@ use crate::provenance::{Provenance, SourceKind};
 use crate::sample::{Flags, Sample};
 use crate::setting::{Counters, Setting};
 use account::Account;
+#[cfg(feature = "commands")]
 pub use command::{CommandHits, Following};
 use records::GroupCounts;
 use ring::Ring;
@@ -77,6 +82,29 @@ struct Totals {
     counts: GroupCounts,
 }
 
+/// Returns the groups that count the categories, best first, with their formulas.
+fn shapes(
+    cpu: &CpuIdentity,
+    pmu: &CorePmu,
+    counters: Counters,
+) -> Result<Vec<(Shape, &'static str)>, OpenError> {
+    if pmu.topdown.is_metrics() && counters != Counters::Exact {
+        let shape = MetricsShape {
+            clears: false,
+            ..super::metrics_shape(cpu, pmu, counters)?
+        };
+        return Ok(vec![(Shape::Metrics(shape), shape.formula())]);
+    }
+    let table = super::supported_table(cpu, pmu)?;
+    let slots_per_cycle = super::slots_per_cycle(cpu, pmu, table)?;
+    let shape_of = |form| Shape::Exact {
+        plan: Plan::of_form(form),
+        slots_per_cycle,
+    };
+    let forms = table.forms().iter();
+    Ok(forms.map(|form| (shape_of(form), form.formula)).collect())
+}
+
 impl HittingHardware {
     /// Opens the counters of the calling thread, with an interrupt every `period_cycles`.
     ///
@@ -98,7 +126,7 @@ impl HittingHardware {
             counted: Counted::ThisThread,
         };
         let mut refusal = None;
-        for (shape, formula) in super::shapes(&cpu, &pmu, counters)? {
+        for (shape, formula) in shapes(&cpu, &pmu, counters)? {
             match HittingHardware::open_shape(&opener, &pmu, shape, formula, period_cycles) {
                 Ok(opened) => return Ok(opened),
                 Err(error) => refusal = Some(error),

@@ -1,0 +1,241 @@
+//! Asks cargo for the library's feature `launches`, which is off in other builds.
+//!
+//! It brings the model and hits, for which only this program launches benches: `cargo bench`,
+//! `cargo test` and `cargo clippy` compile without them.
+
+use std::collections::BTreeSet;
+use std::process::{Command, Stdio};
+
+use cargo_metadata::{Dependency, Metadata};
+
+use crate::adoption::PACKAGE;
+use crate::bench_targets::Cargo;
+
+const FEATURE: &str = "launches";
+
+impl Cargo {
+    /// Returns the flags that add the feature to the selected packages' dependencies on the library;
+    /// none where manifests have it.
+    pub fn launch_features(&self, metadata: &Metadata) -> Vec<String> {
+        let wanted = features(metadata).into_iter();
+        wanted
+            .filter(|feature| self.accepts(feature))
+            .flat_map(|feature| ["--features".to_owned(), feature])
+            .collect()
+    }
+
+    /// Returns whether cargo accepts `feature` for the selected packages. It refuses if none of
+    /// them has the dependency, which may be that of a package in between, if another package
+    /// calls a different dependency by this name, or if the library is too old for it.
+    fn accepts(&self, feature: &str) -> bool {
+        let mut command = Command::new(&self.program);
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command.args(["tree", "--quiet", "--depth", "0", "--features", feature]);
+        if let Some(path) = &self.manifest_path {
+            command.arg("--manifest-path").arg(path);
+        }
+        command
+            .args(&self.flags.common)
+            .args(&self.flags.selection)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    }
+}
+
+/// Returns the feature by each name that packages of the workspace have for the library.
+fn features(metadata: &Metadata) -> BTreeSet<String> {
+    let packages = metadata.workspace_packages().into_iter();
+    packages
+        .flat_map(|package| &package.dependencies)
+        .filter(|dependency| dependency.name == PACKAGE)
+        .filter(|dependency| !dependency.features.iter().any(|feature| feature == FEATURE))
+        .map(feature_of)
+        .collect()
+}
+
+fn feature_of(dependency: &Dependency) -> String {
+    let name = dependency.rename.as_ref().unwrap_or(&dependency.name);
+    // Without the question mark, cargo would add the dependency as well.
+    let mark = if dependency.optional { "?" } else { "" };
+    format!("{name}{mark}/{FEATURE}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::bench_targets::{CargoFlags, cargo_program};
+
+    const BY_CRITERIONS_NAME: [&str; 2] = ["--features", "criterion/launches"];
+
+    /// A workspace of packages `benches`, with these lines in its manifest, `plain`, which does not
+    /// depend on the library, and `between`, whose dependency `benches` can have.
+    struct Workspace(tempfile::TempDir);
+
+    impl Workspace {
+        fn new(benches: &str) -> Workspace {
+            let workspace = Workspace(tempfile::tempdir().unwrap());
+            workspace.resolver("2");
+            workspace.package("library", PACKAGE, "[features]\nlaunches = []");
+            workspace.package("plain", "plain", "[features]\nown = []");
+            let library = format!("[dependencies]\n{PACKAGE} = {{ path = \"../library\" }}");
+            workspace.package("between", "between", &library);
+            workspace.package("benches", "benches", benches);
+            workspace
+        }
+
+        /// `benches` depends on the library by criterion's name, with `more`.
+        fn of_library(table: &str, more: &str) -> Workspace {
+            Workspace::new(&format!(
+                "[features]\nown = []\n[{table}]\ncriterion = {{ package = \"{PACKAGE}\", \
+                 path = \"../library\"{more} }}"
+            ))
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            let path = self.0.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        fn resolver(&self, version: &str) {
+            let members = "members = [\"benches\", \"plain\"]\nexclude = [\"between\"]";
+            let text = format!("[workspace]\n{members}\nresolver = \"{version}\"");
+            self.write("Cargo.toml", &text);
+        }
+
+        fn package(&self, directory: &str, name: &str, more: &str) {
+            let head = format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n");
+            self.write(&format!("{directory}/Cargo.toml"), &(head + more));
+            self.write(&format!("{directory}/src/lib.rs"), "");
+        }
+
+        /// Returns the flags if the command line selects this, and that cargo accepts all of them.
+        fn flags(&self, selection: &[&str]) -> Vec<String> {
+            self.flags_at("Cargo.toml", selection)
+        }
+
+        fn flags_at(&self, manifest: &str, selection: &[&str]) -> Vec<String> {
+            let cargo = Cargo {
+                program: cargo_program(),
+                flags: CargoFlags {
+                    common: vec!["--offline".to_owned()],
+                    selection: selection.iter().map(ToString::to_string).collect(),
+                    ..CargoFlags::default()
+                },
+                manifest_path: Some(self.0.path().join(manifest)),
+                directory: None,
+            };
+            let flags = cargo.launch_features(&cargo.metadata().unwrap());
+            let tree = Command::new(&cargo.program)
+                .args(["tree", "--offline", "--manifest-path"])
+                .args(&cargo.manifest_path)
+                .args(selection)
+                .args(&flags)
+                .output()
+                .unwrap();
+            assert!(
+                tree.status.success(),
+                "{}",
+                String::from_utf8_lossy(&tree.stderr)
+            );
+            flags
+        }
+
+        /// Returns whether a build with `flags` depends on the library at all.
+        fn has_library(&self, flags: &[String]) -> bool {
+            let tree = Command::new(cargo_program())
+                .args(["tree", "--offline", "--manifest-path"])
+                .arg(self.0.path().join("Cargo.toml"))
+                .args(["--package", "benches"])
+                .args(flags)
+                .output()
+                .unwrap();
+            String::from_utf8_lossy(&tree.stdout).contains(PACKAGE)
+        }
+    }
+
+    #[test]
+    fn the_feature_is_requested_by_the_name_that_a_selected_package_has_for_the_library() {
+        let workspace = Workspace::of_library("dev-dependencies", "");
+        for selection in [
+            &[][..],
+            &["--workspace"],
+            &["--workspace", "--exclude", "plain"],
+            &["--package", "benches"],
+            &["--features", "own"],
+            &["--features", "benches/own"],
+            &["--all-features"],
+            &["--no-default-features"],
+        ] {
+            assert_eq!(
+                workspace.flags(selection),
+                BY_CRITERIONS_NAME,
+                "{selection:?}"
+            );
+        }
+        let benches = workspace.flags_at("benches/Cargo.toml", &[]);
+        assert_eq!(benches, BY_CRITERIONS_NAME);
+        // cargo would refuse the feature, and build nothing.
+        assert!(workspace.flags(&["--package", "plain"]).is_empty());
+        assert!(workspace.flags_at("plain/Cargo.toml", &[]).is_empty());
+    }
+
+    #[test]
+    fn dependencies_of_targets_and_those_beside_criterion_have_the_feature_too() {
+        let of_target = Workspace::of_library("target.'cfg(not(miri))'.dev-dependencies", "");
+        assert_eq!(of_target.flags(&[]), BY_CRITERIONS_NAME);
+        let of_others = Workspace::of_library("target.'cfg(miri)'.dev-dependencies", "");
+        assert_eq!(of_others.flags(&[]), BY_CRITERIONS_NAME);
+        let beside = Workspace::new(&format!(
+            "[dev-dependencies]\n{PACKAGE} = {{ path = \"../library\" }}"
+        ));
+        assert_eq!(
+            beside.flags(&[]),
+            ["--features", "criterion-topdown/launches"]
+        );
+    }
+
+    #[test]
+    fn an_optional_dependency_is_not_added() {
+        let workspace = Workspace::of_library("dependencies", ", optional = true");
+        let flags = workspace.flags(&[]);
+        assert_eq!(flags, ["--features", "criterion?/launches"]);
+        assert!(!workspace.has_library(&flags));
+        let flags = workspace.flags(&["--features", "criterion"]);
+        assert_eq!(flags, ["--features", "criterion?/launches"]);
+    }
+
+    #[test]
+    fn nothing_is_requested_where_a_manifest_does_or_where_cargo_would_refuse() {
+        let has_it = Workspace::of_library("dev-dependencies", ", features = [\"launches\"]");
+        assert!(has_it.flags(&[]).is_empty());
+        let through_another = "[dev-dependencies]\nbetween = { path = \"../between\" }";
+        assert!(Workspace::new(through_another).flags(&[]).is_empty());
+        // Another package calls a library without such a feature by this name.
+        let mixed = Workspace::of_library("dev-dependencies", "");
+        mixed.package("between", "criterion", "");
+        let other = "[dev-dependencies]\ncriterion = { path = \"../between\" }";
+        mixed.package("plain", "plain", other);
+        assert!(mixed.flags(&[]).is_empty());
+        assert_eq!(mixed.flags(&["--package", "benches"]), BY_CRITERIONS_NAME);
+        let old = Workspace::of_library("dev-dependencies", "");
+        old.package("library", PACKAGE, "[features]\nmodel = []");
+        assert!(old.flags(&[]).is_empty());
+    }
+
+    #[test]
+    fn workspaces_of_the_first_resolver_have_the_feature_too() {
+        let workspace = Workspace::of_library("dev-dependencies", "");
+        workspace.resolver("1");
+        assert_eq!(workspace.flags(&[]), BY_CRITERIONS_NAME);
+        let benches = workspace.flags_at("benches/Cargo.toml", &[]);
+        assert_eq!(benches, BY_CRITERIONS_NAME);
+    }
+}
