@@ -1,8 +1,11 @@
 //! Where in the code slots went, as the hardware's interrupts tell it.
 //!
 //! A *hit* is an interrupt of the counter of cycles. It tells the address that the CPU had reached,
-//! and the counts so far; what was counted since the previous hit goes to that address. Like
-//! [`code`](crate::code), this module knows files and offsets, and the program knows their names.
+//! and the counts so far; what was counted since the previous hit goes to that address. Where all
+//! events can interrupt, each has a period of its own as well: code that runs for less than a
+//! period at a time has its own share of each event's interrupts, while the counts between two hits
+//! are also those of what ran before it. Like [`code`](crate::code), this module knows files and
+//! offsets, and the program knows their names.
 
 #[cfg(feature = "run")]
 use serde::{Deserialize, Serialize};
@@ -19,8 +22,36 @@ pub struct CodeHits {
     pub modules: Vec<String>,
     /// The addresses that were hit, in ascending order, and for each those that were hit before.
     pub places: Vec<HitPlace>,
+    /// What the events counted there by periods of their own, if they have such.
+    pub own: Option<OwnHits>,
     /// How they were found.
     pub sampled: Sampled,
+}
+
+/// The counts of the events of a group, each by its own interrupts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OwnHits {
+    /// The names of the events, as the [form](crate::cpu::Form) of the provenance's formula has
+    /// them.
+    pub events: Vec<String>,
+    /// After how many counts each interrupts, at the end; 0 for an event whose counts
+    /// are those from one hit to the next.
+    pub periods: Vec<u64>,
+    /// The addresses that were hit, in ascending order.
+    pub places: Vec<OwnPlace>,
+}
+
+/// An address at which events interrupted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OwnPlace {
+    /// As in [`HitPlace`].
+    pub module: u32,
+    /// As in [`HitPlace`].
+    pub offset: u64,
+    /// How often events interrupted that have a period of their own.
+    pub hits: u64,
+    /// What each event counted: the sum of the periods that ended here.
+    pub counts: Vec<u64>,
 }
 
 /// An address that was hit after another one, and what the counters counted in between.
@@ -45,12 +76,29 @@ pub struct HitPlace {
     pub level2_slots: PerCategory<f64>,
 }
 
+/// What interrupts, and what an interrupt tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "run", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "run", serde(rename_all = "kebab-case"))]
+pub enum HitEngine {
+    /// The counter of cycles, which tells the counts of the group so far.
+    #[default]
+    Counters,
+    /// The counter of cycles, which tells PERF_METRICS so far.
+    Metrics,
+    /// As `counters`, and each event of the group by a period of its own.
+    OwnPeriods,
+}
+
 /// How often code was hit, and what disturbed that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "run", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "run", serde(deny_unknown_fields))]
 pub struct Sampled {
+    /// What interrupted.
+    pub engine: HitEngine,
     /// Cycles between two hits at the end. More than at the beginning if the kernel could not take
     /// as many.
     pub period_cycles: u64,

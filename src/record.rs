@@ -11,7 +11,7 @@ use crate::activity::{Activity, Elsewhere};
 use crate::category::PerCategory;
 use crate::code::{CodeSlots, Trail};
 use crate::event::Event;
-use crate::hits::CodeHits;
+use crate::hits::{CodeHits, HitEngine};
 use crate::provenance::{CountedThreads, Provenance};
 use crate::sample::{Level1, Sample};
 
@@ -295,9 +295,33 @@ fn hits(json: &mut Json<'_>, hits: &CodeHits) {
             json.array(&after, |json, part| json.value(part));
         });
     });
+    if let Some(own) = &hits.own {
+        json.name("own");
+        json.object(|json| {
+            json.name("events");
+            json.array(&own.events, |json, event| json.string(event));
+            json.name("periods");
+            json.counts(&own.periods);
+            json.name("places");
+            json.array(&own.places, |json, place| {
+                json.nested("[", "]", |json| {
+                    for number in [u64::from(place.module), place.offset, place.hits] {
+                        json.value(&number);
+                    }
+                    json.counts(&place.counts);
+                });
+            });
+        });
+    }
     let sampled = &hits.sampled;
     json.name("sampled");
     json.object(|json| {
+        json.name("engine");
+        json.string(match sampled.engine {
+            HitEngine::Counters => "counters",
+            HitEngine::Metrics => "metrics",
+            HitEngine::OwnPeriods => "own-periods",
+        });
         json.field("period_cycles", &sampled.period_cycles);
         json.field("hits", &sampled.hits);
         json.field("effective_hits", &sampled.effective_hits);

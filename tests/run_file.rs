@@ -7,7 +7,7 @@ use criterion_topdown::activity::{Activity, Elsewhere};
 use criterion_topdown::category::PerCategory;
 use criterion_topdown::code::{CodeBlock, CodeCall, CodeCounts, CodeSlots, Trail};
 use criterion_topdown::event::{Event, Events};
-use criterion_topdown::hits::{CodeHits, HitPlace, Sampled};
+use criterion_topdown::hits::{CodeHits, HitEngine, HitPlace, OwnHits, OwnPlace, Sampled};
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{CountedThreads, EmptyWindow, Provenance, SourceKind};
 use criterion_topdown::run_file::{
@@ -233,6 +233,7 @@ fn golden_functions() -> Functions {
 
 fn golden_sampled() -> Sampled {
     Sampled {
+        engine: HitEngine::OwnPeriods,
         period_cycles: 40_023,
         hits: 20_000,
         effective_hits: 19_000,
@@ -246,7 +247,8 @@ fn function(name: Option<&str>, module: Option<&str>, counts: CodeCounts) -> Fun
         name: name.map(str::to_owned),
         module: module.map(str::to_owned),
         counts,
-        category_hits: None,
+        category_hits: Some(400),
+        category_margin: Some(0.0625),
     }
 }
 
@@ -357,6 +359,16 @@ fn golden_hits() -> CodeHits {
             level1_slots: [0.1 + 0.2, -0.5, 1e4, 5.0].into(),
             level2_slots: [0.0, 0.0, 5e3, 0.25].into(),
         }],
+        own: Some(OwnHits {
+            events: vec!["ls_not_halted_cyc".to_owned(), "ex_ret_ops".to_owned()],
+            periods: vec![0, 120_167],
+            places: vec![OwnPlace {
+                module: 0,
+                offset: 0x1234,
+                hits: 3,
+                counts: vec![40_000, 360_501],
+            }],
+        }),
         sampled: golden_sampled(),
     }
 }

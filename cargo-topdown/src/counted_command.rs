@@ -12,7 +12,8 @@ use std::ffi::OsString;
 use std::io;
 use std::process::{ExitStatus, Stdio};
 
-use criterion_topdown::counter::hardware::{CommandHits, TreeCounters};
+use criterion_topdown::counter::CommandHits;
+use criterion_topdown::counter::hardware::TreeCounters;
 use criterion_topdown::error::OpenError;
 use criterion_topdown::sample::{Flags, Sample};
 use thiserror::Error;

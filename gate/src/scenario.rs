@@ -239,6 +239,7 @@ pub fn with_functions(
                     module: module.map(str::to_owned),
                     counts: counts(*slots),
                     category_hits: None,
+                    category_margin: None,
                 })
                 .collect(),
             others: Some(OtherFunctions {

@@ -1,16 +1,15 @@
 //! The hardware source on systems without `perf_event_open`: the same names, and an error at open.
 
 use std::convert::Infallible;
-use std::path::PathBuf;
 use std::time::Duration;
 
 #[cfg(feature = "proof")]
 use super::Wanted;
+use super::command_hits::CommandHits;
 use super::survey::Survey;
 use super::{Counters, Provenance, Reading, Source};
 use crate::cpu::{CpuTable, LatencyTable};
 use crate::error::OpenError;
-use crate::hits::CodeHits;
 use crate::sample::Sample;
 
 /// The CPU's counters, which cannot be reached on this operating system.
@@ -82,21 +81,6 @@ impl TreeCounters {
     pub fn attach(&self, _: u32) -> Result<CountedTree, OpenError> {
         match self.0 {}
     }
-}
-
-/// Where the slots of a command went.
-#[derive(Debug)]
-pub struct CommandHits {
-    /// What was hit.
-    pub hits: CodeHits,
-    /// The program that the command executed first.
-    pub executable: Option<PathBuf>,
-    /// All slots that were counted.
-    pub counted_slots: f64,
-    /// The number of threads.
-    pub threads: u64,
-    /// How many of them could not be sampled, and why.
-    pub unsampled: Option<(u64, OpenError)>,
 }
 
 /// A command that is sampled.

@@ -6,6 +6,8 @@
 //! counts. [`choose`] selects the source on this machine.
 
 mod choose;
+#[cfg(feature = "commands")]
+mod command_hits;
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
@@ -34,6 +36,8 @@ use std::marker::PhantomData;
 use std::time::Instant;
 
 pub use choose::choose;
+#[cfg(feature = "commands")]
+pub use command_hits::CommandHits;
 pub use wanted::Wanted;
 
 use crate::code::CodeSlots;

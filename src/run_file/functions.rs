@@ -13,7 +13,7 @@ use crate::hits::Sampled;
 /// modelled launches: all counts together, including those of `others`, are the benchmark's slots
 /// per iteration times `iterations`. If they are `sampled`, these are sums over all usable samples
 /// of launches of their own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Functions {
@@ -30,7 +30,7 @@ pub struct Functions {
 }
 
 /// A function and its cost, excluding the functions it called.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Function {
@@ -45,10 +45,15 @@ pub struct Function {
     /// Its cost.
     pub counts: CodeCounts,
     /// The number of hits that its categories are taken from, if it is sampled: those that came
-    /// after another hit of the function. 0 if there are too few: then all its hits, which include
-    /// what ran before.
+    /// after another hit of the function, or those of events that have a period of their own. 0 if
+    /// there are too few: then all its hits, which include what ran before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category_hits: Option<u64>,
+    /// At most half the width of the 95 % intervals of its categories, as a fraction of its slots,
+    /// if they are taken from events that have a period of their own. Otherwise the number of hits
+    /// tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category_margin: Option<f64>,
 }
 
 /// The functions too small for their own row.
@@ -88,6 +93,13 @@ impl Functions {
             check_counts(&function.counts)
                 .map_err(|problem| problem.under(&format!("largest[{index}].counts")))?;
             one.counts("category_hits", &[function.category_hits.unwrap_or(0)])
+                .and_then(|()| match function.category_margin {
+                    None | Some(0.0..=1.0) => Ok(()),
+                    Some(margin) => {
+                        let problem = format!("is {margin}, not between 0 and 1");
+                        Err(RunFileProblem::field("category_margin", problem))
+                    }
+                })
                 .map_err(|problem| problem.under(&format!("largest[{index}]")))?;
         }
         if let Some(sampled) = &self.sampled {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::columns::Rows;
 use super::error::RunFileProblem;
-use crate::hits::{CodeHits, HitPlace, Sampled};
+use crate::hits::{CodeHits, HitPlace, OwnHits, OwnPlace, Sampled};
 
 /// Module, offset, hits, instructions, slots, two rows of categories, and module and offset of the
 /// hit before, if known.
@@ -21,8 +21,80 @@ pub(super) struct HitColumns {
     /// by category, and those of each category's measured part; and the module and the offset of
     /// the hit before, if known.
     places: Vec<PlaceRow>,
+    /// What events counted by periods of their own, if they have such.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    own: Option<OwnColumns>,
     /// How the places were found.
     sampled: Sampled,
+}
+
+/// Module, offset, hits, and what each event counted.
+type OwnRow = (u32, u64, u64, Vec<u64>);
+
+/// [`OwnHits`], with rows of numbers for the places.
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+struct OwnColumns {
+    /// The names of the events.
+    events: Vec<String>,
+    /// After how many counts each interrupts; 0 if its counts are those between two hits of cycles.
+    periods: Vec<u64>,
+    /// The module, the offset and the hits of each place, and what each event counted there.
+    places: Vec<OwnRow>,
+}
+
+impl OwnColumns {
+    #[cfg(test)]
+    fn from_own(own: &OwnHits) -> OwnColumns {
+        let row = |place: &OwnPlace| {
+            let counts = place.counts.clone();
+            (place.module, place.offset, place.hits, counts)
+        };
+        OwnColumns {
+            events: own.events.clone(),
+            periods: own.periods.clone(),
+            places: own.places.iter().map(row).collect(),
+        }
+    }
+
+    fn into_own(self, modules: usize) -> Result<OwnHits, RunFileProblem> {
+        let events = self.events.len();
+        let each = Rows {
+            count: events,
+            what: "events",
+        };
+        each.counts("periods", &self.periods)?;
+        let mut places = Vec::with_capacity(self.places.len());
+        for (module, offset, hits, counts) in self.places {
+            check_module(module, modules)?;
+            each.counts("places", &counts)?;
+            let one = Rows {
+                count: 1,
+                what: "number",
+            };
+            one.counts("places", &[hits])?;
+            places.push(OwnPlace {
+                module,
+                offset,
+                hits,
+                counts,
+            });
+        }
+        Ok(OwnHits {
+            events: self.events,
+            periods: self.periods,
+            places,
+        })
+    }
+}
+
+fn check_module(module: u32, modules: usize) -> Result<(), RunFileProblem> {
+    if (module as usize) < modules {
+        return Ok(());
+    }
+    let problem = format!("refers to module {module} of {modules}");
+    Err(RunFileProblem::field("places", problem))
 }
 
 impl HitColumns {
@@ -46,6 +118,7 @@ impl HitColumns {
         HitColumns {
             modules: hits.modules.clone(),
             places: hits.places.iter().map(row).collect(),
+            own: hits.own.as_ref().map(OwnColumns::from_own),
             sampled: hits.sampled,
         }
     }
@@ -72,14 +145,9 @@ impl HitColumns {
                     return Err(RunFileProblem::field("places", problem));
                 }
             };
-            for module in [Some(module), after.map(|(module, _)| module)]
-                .into_iter()
-                .flatten()
-            {
-                if module as usize >= modules {
-                    let problem = format!("refers to module {module} of {modules}");
-                    return Err(RunFileProblem::field("places", problem));
-                }
+            check_module(module, modules)?;
+            if let Some((module, _)) = after {
+                check_module(module, modules)?;
             }
             counts.counts("places", &[hits, instructions, slots])?;
             categories.signed("places", &level1)?;
@@ -96,7 +164,9 @@ impl HitColumns {
             });
         }
         check_sampled(&self.sampled).map_err(|problem| problem.under("sampled"))?;
+        let own = self.own.map(|own| own.into_own(modules)).transpose();
         Ok(CodeHits {
+            own: own.map_err(|problem| problem.under("own"))?,
             modules: self.modules,
             places,
             sampled: self.sampled,

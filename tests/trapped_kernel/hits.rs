@@ -4,7 +4,7 @@
 use criterion_topdown::counter::Source;
 use criterion_topdown::counter::hardware::HittingHardware;
 use criterion_topdown::error::OpenError;
-use criterion_topdown::hits::{CodeHits, HitPlace};
+use criterion_topdown::hits::{CodeHits, HitEngine, HitPlace};
 use criterion_topdown::sample::Flags;
 use criterion_topdown::setting::Counters;
 use topdown_skipped::{Need, skip};
@@ -134,10 +134,89 @@ fn plain_counters_say_it_too() {
     });
     assert_eq!(flags, Flags::NONE);
     let hits = taken(&hardware);
+    assert_eq!(hits.sampled.engine, HitEngine::OwnPeriods);
     assert_eq!(slots_at(&hits, PARSE), 120 * PERIOD);
     assert_eq!(slots_at(&hits, SORT), 40 * PERIOD);
     let backend = at(&hits, SORT).map(|place| place.level1_slots.backend_bound);
     assert!((backend.sum::<f64>() / (40 * PERIOD) as f64 - 0.3).abs() < 0.01);
+}
+
+/// Opens Skylake's counters, which have their own periods.
+fn open_own(prepare: impl FnOnce(&mut Machine)) -> Option<HittingHardware> {
+    let opened = try_open(&skylake(), |machine| {
+        as_skylake(machine);
+        prepare(machine);
+    })?;
+    let hardware = opened.unwrap();
+    hardware.sample_boundary();
+    Some(hardware)
+}
+
+/// What the events counted at an address, by name.
+fn own_at(hits: &CodeHits, address: u64) -> Vec<(&str, u64)> {
+    let own = hits.own.as_ref().unwrap();
+    let place = own.places.iter().find(|place| place.offset == address);
+    let names = own.events.iter().map(String::as_str);
+    names.zip(place.unwrap().counts.iter().copied()).collect()
+}
+
+#[test]
+fn code_that_runs_for_less_than_a_period_has_its_own_share_of_each_event() {
+    let Some(hardware) = open_own(|_| {}) else {
+        return;
+    };
+    // A tenth of a period here, a fifth there. Work at `SORT` issues nothing.
+    let flags = sample(&hardware, |machine| {
+        let events = machine.plain_events.clone();
+        for _ in 0..4000 {
+            machine.plain_events.clone_from(&events);
+            machine.work_at(PARSE, 4 * PERIOD / 10);
+            machine.plain_events.retain(|(config, _)| *config == 0x019c);
+            machine.work_at(SORT, 4 * PERIOD / 5);
+        }
+        machine.plain_events = events;
+    });
+    assert_eq!(flags, Flags::NONE);
+    let hits = taken(&hardware);
+    assert_eq!(hits.sampled.engine, HitEngine::OwnPeriods);
+    // Between two hits of cycles is some of everything.
+    let mixed: f64 = at(&hits, SORT)
+        .map(|place| place.level1_slots.retiring)
+        .sum();
+    assert!(mixed > 0.05 * slots_at(&hits, SORT) as f64, "{mixed}");
+    let [parse, sort] = [PARSE, SORT].map(|address| own_at(&hits, address));
+    let cycles = (1600 * PERIOD / 4) as f64;
+    for ((event, parse), (_, sort)) in parse.into_iter().zip(sort) {
+        let (parse, sort) = (parse as f64 / cycles, sort as f64 / cycles);
+        let expected = match event {
+            "CPU_CLK_UNHALTED.THREAD" => (1.0, 2.0),
+            "INST_RETIRED.ANY" => continue,
+            "IDQ_UOPS_NOT_DELIVERED.CORE" => (0.8, 1.6),
+            "UOPS_RETIRED.RETIRE_SLOTS" => (1.6, 0.0),
+            _ => (parse, 0.0),
+        };
+        let near = |found: f64, expected: f64| (found - expected).abs() < 0.05;
+        assert!(
+            near(parse, expected.0) && near(sort, expected.1),
+            "{event}: {parse} {sort}"
+        );
+    }
+}
+
+#[test]
+fn an_event_that_never_interrupts_leaves_the_counts_between_hits() {
+    let Some(hardware) = open_own(|machine| machine.mute = Some(0x019c)) else {
+        return;
+    };
+    sample(&hardware, |machine| {
+        machine.work_at(PARSE, 400 * 4 * PERIOD)
+    });
+    let hits = taken(&hardware);
+    assert_eq!(
+        (hits.own.is_none(), hits.sampled.engine),
+        (true, HitEngine::Counters)
+    );
+    assert_eq!(slots_at(&hits, PARSE), 1600 * PERIOD);
 }
 
 #[test]
@@ -161,7 +240,7 @@ fn records_that_wrap_around_the_end_are_whole() {
     let Some(hardware) = open(|machine| machine.largest_buffer_pages = 2) else {
         return;
     };
-    // A hit has 128 bytes; the 32 of a pause put hits out of step with the 8192 of the buffer.
+    // A hit has 136 bytes and a pause 32, both out of step with the 8192 of the buffer.
     for _ in 0..40 {
         let flags = sample(&hardware, |machine| {
             machine.throttle();
@@ -191,9 +270,10 @@ fn a_full_buffer_costs_the_sample_and_doubles_the_period() {
     }
     let hits = taken(&hardware);
     // What was lost is known when there is room again, which also asks for fewer hits.
-    assert_eq!(hits.sampled.lost, 100 - 63);
+    assert_eq!(hits.sampled.lost, 100 - 60);
     assert_eq!(hits.sampled.period_cycles, 4 * PERIOD + 3);
-    assert_eq!(hits.sampled.hits, 50 + 25 + 25);
+    // 100 000 cycles each, after every 2001 and then 4003; what is left over is for the next.
+    assert_eq!(hits.sampled.hits, 49 + 25 + 25);
 }
 
 #[test]

@@ -4,17 +4,24 @@ use std::collections::HashMap;
 
 use criterion_topdown::category::PerCategory;
 use criterion_topdown::code::CodeCounts;
-use criterion_topdown::hits::{CodeHits, HitPlace, Sampled};
+use criterion_topdown::hits::{CodeHits, HitEngine, HitPlace, Sampled};
+use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::{Functions, IterationSample};
 use criterion_topdown::sample::{Flags, Sample};
 use criterion_topdown::visible::visible;
 
+use topdown_gate::statistics::share::share_margin;
+
+use super::own_counts::{OwnCounts, OwnFormula};
 use super::{Place, Symbols, limited, ranked};
 
 /// The counts of each function that was hit in one launch.
 #[derive(Debug, Default)]
 pub struct HitFunctions {
     counts: HashMap<Place, FunctionCounts>,
+    /// What the events counted in each function by periods of their own, and what that means.
+    own: HashMap<Place, OwnCounts>,
+    formula: Option<OwnFormula>,
     /// How they were found.
     pub sampled: Sampled,
 }
@@ -57,13 +64,31 @@ impl FunctionCounts {
             && (is_beyond_chance || share >= MOST_OF_THE_SLOTS)
     }
 
-    /// Returns whole slots, and the number of hits from which their categories are taken; 0 if
-    /// those inside of the function do not tell them. `hits` are those of all functions.
-    fn whole(&self, hits: u64) -> (CodeCounts, u64) {
-        let inside = &self.inside;
-        if !self.is_known_inside(self.all.hits as f64 / hits.max(1) as f64) {
-            return (self.all.whole(), 0);
+    /// Returns the counts, and how well their categories are known. `hits` are those of all
+    /// functions, and `own` is what the function's events counted by periods of their own.
+    ///
+    /// The hits inside of the function tell its categories best, unless they keep step with a loop
+    /// around it: then the counts between them are those of the whole loop. The events' own hits
+    /// are not deceived, so the others must agree with them.
+    fn whole(&self, hits: u64, own: Option<(&OwnCounts, &OwnFormula)>) -> Whole {
+        let own = own.filter(|(own, _)| own.hits >= LEAST_CATEGORY_HITS);
+        let own = own.map(|(own, formula)| self.whole_by_own(own, formula));
+        let is_known = self.is_known_inside(self.all.hits as f64 / hits.max(1) as f64);
+        let inside = is_known.then(|| self.whole_inside());
+        match (inside, own) {
+            (Some(inside), Some(own)) if !inside.agrees_with(&own) => own,
+            (Some(inside), _) => inside,
+            (None, Some(own)) => own,
+            (None, None) => Whole {
+                counts: self.all.whole(),
+                category_hits: 0,
+                category_margin: None,
+            },
         }
+    }
+
+    fn whole_inside(&self) -> Whole {
+        let inside = &self.inside;
         let scale = self.all.slots as f64 / inside.slots as f64;
         let scaled = HitCounts {
             hits: self.all.hits,
@@ -72,7 +97,51 @@ impl FunctionCounts {
             level1_slots: inside.level1_slots.map(|slots| slots * scale),
             level2_slots: inside.level2_slots.map(|slots| slots * scale),
         };
-        (scaled.whole(), inside.hits)
+        Whole {
+            counts: scaled.whole(),
+            category_hits: inside.hits,
+            category_margin: None,
+        }
+    }
+
+    fn whole_by_own(&self, own: &OwnCounts, formula: &OwnFormula) -> Whole {
+        let split = formula.split(own);
+        let counts = HitCounts {
+            hits: self.all.hits,
+            instructions: formula.instructions(own).unwrap_or(self.all.instructions),
+            slots: self.all.slots,
+            level1_slots: split.level1.slots,
+            level2_slots: split.level2.unwrap_or_default(),
+        };
+        Whole {
+            counts: counts.whole(),
+            category_hits: own.hits,
+            category_margin: Some(formula.margin(own, self.all.hits)),
+        }
+    }
+}
+
+/// A function's whole slots.
+#[derive(Clone, Copy)]
+struct Whole {
+    counts: CodeCounts,
+    /// The hits from which the categories are taken; 0 if none tell them.
+    category_hits: u64,
+    /// Half the width of their intervals, if that does not follow from the hits.
+    category_margin: Option<f64>,
+}
+
+impl Whole {
+    /// Returns whether no category differs from that of `own` by more than chance explains.
+    fn agrees_with(&self, own: &Whole) -> bool {
+        let slots = self.counts.slots().max(1) as f64;
+        let both = self.counts.level1_slots.zip(own.counts.level1_slots);
+        let margin = own.category_margin.unwrap_or(1.0);
+        both.into_array().into_iter().all(|(inside, own)| {
+            let fraction = inside as f64 / slots;
+            let margin = margin.hypot(share_margin(fraction, self.category_hits));
+            (fraction - own as f64 / slots).abs() <= margin
+        })
     }
 }
 
@@ -165,12 +234,23 @@ impl From<&HitPlace> for HitCounts {
     }
 }
 
-/// Attributes the places of `hits` to functions, named by `symbols`.
-pub fn attribute_hits(hits: &CodeHits, symbols: &mut Symbols) -> HitFunctions {
+/// Attributes the places of `hits` to functions, named by `symbols`. `provenance` says what was
+/// counted.
+pub fn attribute_hits(
+    hits: &CodeHits,
+    symbols: &mut Symbols,
+    provenance: &Provenance,
+) -> HitFunctions {
+    let own = hits.own.as_ref();
     let mut functions = HitFunctions {
         sampled: hits.sampled,
+        formula: own.and_then(|own| OwnFormula::new(own, provenance)),
         ..HitFunctions::default()
     };
+    if functions.formula.is_none() && hits.sampled.engine == HitEngine::OwnPeriods {
+        // Without its formula, the counts mean nothing.
+        functions.sampled.engine = HitEngine::Counters;
+    }
     let mut known: HashMap<(u32, u64), Place> = HashMap::new();
     let mut function_of = |at: (u32, u64)| {
         let function = known.entry(at).or_insert_with(|| {
@@ -192,6 +272,10 @@ pub fn attribute_hits(hits: &CodeHits, symbols: &mut Symbols) -> HitFunctions {
             counts.inside.add(&place.into());
         }
     }
+    for place in own.iter().flat_map(|own| &own.places) {
+        let function = function_of((place.module, place.offset));
+        functions.own.entry(function).or_default().add(place);
+    }
     functions
 }
 
@@ -200,7 +284,19 @@ pub fn attribute_hits(hits: &CodeHits, symbols: &mut Symbols) -> HitFunctions {
 pub fn functions_of_hits(launches: &[(&[IterationSample], &HitFunctions)]) -> Option<Functions> {
     let mut iterations = 0_u64;
     let mut sums: HashMap<&Place, FunctionCounts> = HashMap::new();
+    let mut own: HashMap<&Place, OwnCounts> = HashMap::new();
     let mut sampled = Sampled::default();
+    let engines = launches
+        .iter()
+        .map(|(_, functions)| functions.sampled.engine);
+    // As long as all launches agree, the events of one are those of the others.
+    let engine = engines.clone().next().unwrap_or_default();
+    let engine = match engine {
+        HitEngine::OwnPeriods if !engines.clone().all(|of| of == engine) => HitEngine::Counters,
+        engine => engine,
+    };
+    let formula = launches.first().and_then(|(_, of)| of.formula.as_ref());
+    let formula = formula.filter(|_| engine == HitEngine::OwnPeriods);
     for (samples, functions) in launches {
         let usable = samples
             .iter()
@@ -211,8 +307,12 @@ pub fn functions_of_hits(launches: &[(&[IterationSample], &HitFunctions)]) -> Op
         for (place, counts) in &functions.counts {
             sums.entry(place).or_default().add(counts);
         }
+        for (place, counts) in &functions.own {
+            own.entry(place).or_default().add_all(counts);
+        }
         let more = functions.sampled;
         sampled = Sampled {
+            engine,
             period_cycles: sampled.period_cycles.max(more.period_cycles),
             hits: sampled.hits.saturating_add(more.hits),
             effective_hits: sampled.effective_hits.saturating_add(more.effective_hits),
@@ -220,18 +320,23 @@ pub fn functions_of_hits(launches: &[(&[IterationSample], &HitFunctions)]) -> Op
             throttled: sampled.throttled.saturating_add(more.throttled),
         };
     }
-    let whole: HashMap<&Place, (CodeCounts, u64)> = sums
+    let whole: HashMap<&Place, Whole> = sums
         .into_iter()
-        .map(|(place, counts)| (place, counts.whole(sampled.hits)))
+        .map(|(place, counts)| {
+            let own = own.get(place).zip(formula);
+            (place, counts.whole(sampled.hits, own))
+        })
         .collect();
-    let counts = whole.iter().map(|(place, (counts, _))| (*place, *counts));
+    let counts = whole.iter().map(|(place, whole)| (*place, whole.counts));
     let mut functions = ranked(iterations, counts.collect());
     for function in &mut functions.largest {
         let place = Place {
             name: function.name.clone(),
             module: function.module.clone(),
         };
-        function.category_hits = whole.get(&place).map(|(_, hits)| *hits);
+        let whole = whole.get(&place);
+        function.category_hits = whole.map(|whole| whole.category_hits);
+        function.category_margin = whole.and_then(|whole| whole.category_margin);
     }
     (iterations > 0 && sampled.hits > 0).then_some(Functions {
         sampled: Some(sampled),
@@ -243,6 +348,12 @@ pub fn functions_of_hits(launches: &[(&[IterationSample], &HitFunctions)]) -> Op
 mod tests {
     use super::*;
     use std::path::Path;
+
+    /// Of a core of six slots per cycle.
+    fn provenance() -> Provenance {
+        let counted = topdown_gate::scenario::benchmark("b", Default::default());
+        counted.provenance().clone()
+    }
 
     fn place(module: u32, slots: u64, level1: [f64; 4]) -> HitPlace {
         HitPlace {
@@ -265,7 +376,9 @@ mod tests {
                 place(0, 300, [150.0, 75.0, 37.5, 37.5]),
                 place(1, slots, [slots as f64, 0.0, 0.0, 0.0]),
             ],
+            own: None,
             sampled: Sampled {
+                engine: HitEngine::Counters,
                 period_cycles: 20_011,
                 hits: 3,
                 effective_hits: 2,
@@ -273,7 +386,11 @@ mod tests {
                 throttled: 1,
             },
         };
-        attribute_hits(&hits, &mut Symbols::new(Path::new("/nowhere/bench")))
+        attribute_hits(
+            &hits,
+            &mut Symbols::new(Path::new("/nowhere/bench")),
+            &provenance(),
+        )
     }
 
     fn sample(iterations: u64, flags: Flags) -> IterationSample {
@@ -329,6 +446,7 @@ mod tests {
                     ..hit(7, at(offsets.0), others, [0.0, 0.0, 500.0, 0.0])
                 },
             ],
+            own: None,
             sampled: Sampled {
                 hits: 4 + inside + others,
                 ..Sampled::default()
@@ -336,7 +454,7 @@ mod tests {
         };
         let functions = |inside, others| {
             let symbols = &mut Symbols::new(Path::new("/nowhere/bench"));
-            let launch = attribute_hits(&launch(inside, others), symbols);
+            let launch = attribute_hits(&launch(inside, others), symbols, &provenance());
             functions_of_hits(&[(&[sample(1, Flags::NONE)], &launch)]).unwrap()
         };
         let enough = functions(10, 30);

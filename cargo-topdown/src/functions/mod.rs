@@ -8,6 +8,7 @@
 mod fingerprint;
 mod hits;
 mod inlined;
+mod own_counts;
 mod paths;
 mod symbols;
 
@@ -128,6 +129,7 @@ fn ranked(iterations: u64, sums: HashMap<&Place, CodeCounts>) -> Functions {
             module: place.module.clone(),
             counts: *counts,
             category_hits: None,
+            category_margin: None,
         })
         .collect::<Vec<Function>>();
     let rest = &all[largest.len()..];

@@ -1,6 +1,6 @@
 //! The functions of an execution, from the hits that a tool recorded.
 
-use criterion_topdown::hits::Sampled;
+use criterion_topdown::hits::{HitEngine, Sampled};
 
 use super::execution::{Count, Execution, Located};
 use super::meaning::{Known, sample_of_part};
@@ -34,7 +34,12 @@ pub fn functions_of(
         functions.add_hit((&hit.function, &hit.module), hit.is_inside, &sample);
     }
     let hits = execution.hits.len() as u64;
+    let is_metric = |count: &Count| count.name.contains("topdown-");
     functions.sampled = Sampled {
+        engine: match execution.counts.iter().any(is_metric) {
+            true => HitEngine::Metrics,
+            false => HitEngine::Counters,
+        },
         // What the tool was asked for is not in its output.
         period_cycles: cycles / hits.max(1),
         hits,

@@ -81,12 +81,17 @@ pub enum Known {
 impl Known {
     /// The fraction of a hit's slots that a category has lies between 0 and 1, so that it varies at
     /// most as much as if a hit were of one category alone.
-    fn new(categories: &PerCategory<f64>, hits: u64) -> Known {
-        if hits == 0 {
-            return Known::Mixed;
-        }
-        let margins = categories.into_array().map(|part| share_margin(part, hits));
-        Known::Within(margins.into_iter().fold(0.0, f64::max))
+    ///
+    /// Returns `None` if the function is not sampled.
+    fn new(categories: &PerCategory<f64>, function: &Function) -> Option<Known> {
+        Some(match (function.category_hits?, function.category_margin) {
+            (0, _) => Known::Mixed,
+            (_, Some(margin)) => Known::Within(margin),
+            (hits, None) => {
+                let margins = categories.into_array().map(|part| share_margin(part, hits));
+                Known::Within(margins.into_iter().fold(0.0, f64::max))
+            }
+        })
     }
 }
 
@@ -127,7 +132,7 @@ pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
     let hits = functions.sampled.map(|sampled| sampled.effective_hits);
     // No code executes none.
     let has_instructions = total.instructions > 0;
-    let row = |label: String, counts: &CodeCounts, category_hits: Option<u64>| {
+    let row = |label: String, counts: &CodeCounts, function: Option<&Function>| {
         let slots = counts.slots() as f64;
         let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let categories = counts.level1_slots.map(|part| ratio(part as f64, slots));
@@ -138,7 +143,7 @@ pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
                 .then_some(counts.instructions as f64 / functions.iterations as f64),
             share: ratio(slots, total_slots),
             share_margin: hits.map(|hits| share_margin(ratio(slots, total_slots), hits)),
-            known: category_hits.map(|hits| Known::new(&categories, hits)),
+            known: function.and_then(|function| Known::new(&categories, function)),
             categories,
         }
     };
@@ -147,7 +152,7 @@ pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
     let (windows, own): (Vec<&Function>, Vec<_>) = functions.largest.iter().partition(is_window);
     let own = own.iter();
     let mut rows: Vec<FunctionRow> = own
-        .map(|f| row(label_of(&f.name, &f.module), &f.counts, f.category_hits))
+        .map(|f| row(label_of(&f.name, &f.module), &f.counts, Some(f)))
         .collect();
     if !windows.is_empty() {
         let mut counts = CodeCounts::default();
@@ -192,6 +197,7 @@ mod tests {
             module: None,
             counts: CodeCounts::from([1, retiring, 0, 0, 0, 0, 0, 0, 0]),
             category_hits: None,
+            category_margin: None,
         };
         let mut functions = with_some_functions("parse").functions.unwrap();
         let before = functions.total().slots();

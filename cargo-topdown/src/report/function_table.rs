@@ -41,8 +41,9 @@ const LEGEND: &str = "slots and instr(uctions) per iteration, of the function it
 const LEGEND_OF_HITS: &str = "sampled functions: further launches recorded where the code was, and \
                               slots are charged to the code that the next interrupt hit; shares \
                               have half of their 95 % interval; categories are of hits after \
-                              another one of the same function, with at most half of theirs, or \
-                              mixed with what ran before it";
+                              another one of the same function, or by interrupts of their own \
+                              events, with at most half of theirs, or mixed with what ran before \
+                              it";
 
 const NO_FUNCTIONS: &str = "no benchmark of this run has functions; the source `model` knows them, \
                             and `bench --functions` and `exec --functions` sample them where the \
@@ -172,6 +173,7 @@ fn cells(row: &FunctionRow, look: Look) -> [Cell; COLUMNS.len()] {
 mod tests {
     use super::*;
     use crate::report::text::width_of;
+    use criterion_topdown::hits::HitEngine;
     use topdown_gate::scenario::{self, Planted, modelled, timed, with_some_functions};
 
     fn run() -> Run {
@@ -214,6 +216,7 @@ mod tests {
         run.benchmarks.truncate(1);
         let functions = run.benchmarks[0].functions.as_mut().unwrap();
         functions.sampled = Some(Sampled {
+            engine: HitEngine::OwnPeriods,
             period_cycles: 40_023,
             hits: 12_345,
             effective_hits: 12_000,

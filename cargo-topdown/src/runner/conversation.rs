@@ -136,13 +136,13 @@ fn measured(
     Ok(Some(Measured {
         throughput,
         name: reported.name.to_owned(),
-        provenance: joined.provenance,
-        samples: joined.samples,
         functions: code.map(|code| attribute(code, symbols)),
         hits: joined
             .hits
             .as_ref()
-            .map(|hits| attribute_hits(hits, symbols)),
+            .map(|hits| attribute_hits(hits, symbols, &joined.provenance)),
+        provenance: joined.provenance,
+        samples: joined.samples,
         paths: code.and_then(|code| attribute_paths(code, symbols)),
         fingerprint: code.and_then(|code| fingerprint_of(code, symbols)),
         trail: code.map(LaunchTrail::new),

@@ -4,6 +4,7 @@
 //! launches are further ones, which give functions and nothing else.
 
 use criterion_topdown::cpu::{FORMULA_LEVEL1, FORMULA_LEVEL2};
+use criterion_topdown::hits::HitEngine;
 use criterion_topdown::provenance::{CountedThreads, SourceKind};
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Functions};
 use criterion_topdown::setting::{Counters, SourceChoice, Threads};
@@ -29,10 +30,10 @@ pub fn wanted(targets: &[BenchTarget], counted: &[Benchmark]) -> Vec<BenchTarget
         .collect();
     let mut wanted = restricted_to(&ids, targets, |_| LAUNCHES);
     for target in &mut wanted {
-        let of_register = counted.iter().filter(|b| target.has(&b.id)).all(|b| {
-            let formula = b.provenance().formula.as_str();
-            [FORMULA_LEVEL1, FORMULA_LEVEL2].contains(&formula)
-        });
+        let of_register = counted
+            .iter()
+            .filter(|b| target.has(&b.id))
+            .all(|b| is_register(&b.provenance().formula));
         target.settings = Settings {
             source: SourceChoice::Hardware,
             threads: Threads::Own,
@@ -46,6 +47,11 @@ pub fn wanted(targets: &[BenchTarget], counted: &[Benchmark]) -> Vec<BenchTarget
         };
     }
     wanted
+}
+
+/// Returns whether a formula is that of PERF_METRICS.
+fn is_register(formula: &str) -> bool {
+    [FORMULA_LEVEL1, FORMULA_LEVEL2].contains(&formula)
 }
 
 fn is_wanted(benchmark: &&Benchmark) -> bool {
@@ -94,8 +100,15 @@ fn functions_of(benchmark: &Benchmark, hit: &mut Outcome) -> Result<Functions, S
     }
     let found = collected.benchmarks.iter_mut().find(|b| b.id == *id);
     let functions = found.and_then(|found| {
-        let is_alike = found.provenance().formula == benchmark.provenance().formula;
-        found.functions.take().filter(|_| is_alike)
+        let of = benchmark.provenance().formula.as_str();
+        let functions = found.functions.take();
+        let other = found.provenance().formula.as_str();
+        // Plain counters split the slots of the register's cores into the same categories.
+        let is_alike = |functions: &Functions| {
+            let engine = functions.sampled.map(|sampled| sampled.engine);
+            of == other || is_register(of) && engine == Some(HitEngine::OwnPeriods)
+        };
+        functions.filter(is_alike)
     });
     let hits = functions
         .as_ref()
@@ -190,6 +203,22 @@ mod tests {
         assert_eq!(notes, [""; 0]);
         assert_eq!(both[0].functions.as_ref().unwrap().largest.len(), 1);
         assert_eq!(both[1].functions, None);
+    }
+
+    /// Where PERF_METRICS counts, plain counters can have periods of their own.
+    #[test]
+    fn plain_counters_give_functions_to_the_register_by_their_own_periods_alone() {
+        let joined = |engine| {
+            let mut by_counters = hit(LEAST_HITS);
+            by_counters.provenance_mut().formula = "golden-cove-exact/1".to_owned();
+            let functions = by_counters.functions.as_mut().unwrap();
+            functions.sampled.as_mut().unwrap().engine = engine;
+            let mut benchmarks = [counted("b", FORMULA_LEVEL2)];
+            join(&mut benchmarks, &mut outcome(vec![by_counters]));
+            benchmarks[0].functions.is_some()
+        };
+        assert!(joined(HitEngine::OwnPeriods));
+        assert!(!joined(HitEngine::Counters));
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub(super) struct Plan {
     pub instructions_at: Option<usize>,
     /// The formula of the categories. A metric group has none: its counts are passed on.
     pub split: Option<&'static Formula>,
+    /// Counts of which the formula makes plausible categories.
+    pub example_counts: &'static [u64],
 }
 
 impl Plan {
@@ -53,6 +55,7 @@ impl Plan {
             cycles_at: at(form.cycles),
             instructions_at: at(form.instructions),
             split: Some(form.split),
+            example_counts: form.example.counts,
         }
     }
 
@@ -68,6 +71,7 @@ impl Plan {
             cycles_at: None,
             instructions_at: None,
             split: None,
+            example_counts: &[],
         }
     }
 }
@@ -224,36 +228,7 @@ impl ExactGroup {
                 )))
             };
         }
-        let slots = sample.slots.unwrap_or(0);
-        let level1 = sample.level1.unwrap_or_default();
-        if slots < self_check::SPIN_TURNS || level1.slots.retiring < self_check::SPIN_TURNS as f64 {
-            return Err(failed(format!(
-                "a loop of {} turns took {slots} slots, {} of them retiring",
-                self_check::SPIN_TURNS,
-                level1.slots.retiring
-            )));
-        }
-        let slots = slots as f64;
-        let add_up = off_by(&level1, slots) <= TOLERANCE * slots;
-        // A loop of this length always waits for the frontend and the backend at times.
-        let never: Vec<&str> = [Category::FrontendBound, Category::BackendBound]
-            .into_iter()
-            .filter(|category| level1.slots[*category] <= 0.0)
-            .map(Category::name)
-            .collect();
-        if !never.is_empty() && (!add_up || CpuIdentity::read(opener.paths).hypervisor) {
-            return Err(OpenError::HiddenEvents {
-                place: opener.place(self.plan.events[0].name),
-                categories: never.join(" and "),
-            });
-        }
-        if !add_up {
-            return Err(failed(format!(
-                "the categories of {slots} slots do not add up to them: {}",
-                in_words(&level1)
-            )));
-        }
-        Ok(())
+        check_categories(opener, self.plan.events[0].name, &sample)
     }
 
     /// Returns what is counted.
@@ -415,6 +390,48 @@ impl ExactGroup {
         let counts = Counts::new(self.plan.events, deltas, self.slots_per_cycle);
         Some(formula(&counts))
     }
+}
+
+/// Checks the categories of the self-check's loop, counted by the group with this leader.
+pub(super) fn check_categories(
+    opener: &Opener<'_>,
+    leader: &'static str,
+    sample: &Sample,
+) -> Result<(), OpenError> {
+    let failed = |problem| OpenError::SelfCheck {
+        place: opener.place(leader),
+        problem,
+    };
+    let slots = sample.slots.unwrap_or(0);
+    let level1 = sample.level1.unwrap_or_default();
+    if slots < self_check::SPIN_TURNS || level1.slots.retiring < self_check::SPIN_TURNS as f64 {
+        return Err(failed(format!(
+            "a loop of {} turns took {slots} slots, {} of them retiring",
+            self_check::SPIN_TURNS,
+            level1.slots.retiring
+        )));
+    }
+    let slots = slots as f64;
+    let add_up = off_by(&level1, slots) <= TOLERANCE * slots;
+    // A loop of this length always waits for the frontend and the backend at times.
+    let never: Vec<&str> = [Category::FrontendBound, Category::BackendBound]
+        .into_iter()
+        .filter(|category| level1.slots[*category] <= 0.0)
+        .map(Category::name)
+        .collect();
+    if !never.is_empty() && (!add_up || CpuIdentity::read(opener.paths).hypervisor) {
+        return Err(OpenError::HiddenEvents {
+            place: opener.place(leader),
+            categories: never.join(" and "),
+        });
+    }
+    if !add_up {
+        return Err(failed(format!(
+            "the categories of {slots} slots do not add up to them: {}",
+            in_words(&level1)
+        )));
+    }
+    Ok(())
 }
 
 /// Returns how far the categories are from splitting `slots`: by their sum, or below zero.

@@ -52,10 +52,10 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
 pub use given_core::give_core;
+#[cfg(feature = "commands")]
+pub use hits::Following;
 #[cfg(feature = "hits")]
 pub use hits::HittingHardware;
-#[cfg(feature = "commands")]
-pub use hits::{CommandHits, Following};
 #[cfg(feature = "commands")]
 pub use process_tree::{CountedTree, TreeCounters};
 #[cfg(feature = "commands")]

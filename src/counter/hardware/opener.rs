@@ -142,7 +142,7 @@ impl Opener<'_> {
             user_access: self.paths.user_access_on_arm().is_some(),
             metrics_clear: false,
             period: 0,
-            recorded: Recorded::Place,
+            recorded: Recorded::Counts,
         }
     }
 

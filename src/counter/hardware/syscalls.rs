@@ -9,13 +9,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use perf_event_open_sys as sys;
 use sys::bindings::{
     PERF_FLAG_FD_CLOEXEC, PERF_FORMAT_GROUP, PERF_FORMAT_TOTAL_TIME_ENABLED,
-    PERF_FORMAT_TOTAL_TIME_RUNNING, PERF_SAMPLE_IP, PERF_SAMPLE_READ, PERF_SAMPLE_WEIGHT_STRUCT,
-    perf_event_attr,
+    PERF_FORMAT_TOTAL_TIME_RUNNING, PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP, PERF_SAMPLE_PERIOD,
+    PERF_SAMPLE_READ, PERF_SAMPLE_WEIGHT_STRUCT, perf_event_attr,
 };
-
-/// What the record of a hit tells: where it is, and the counts of its group. It needs neither
-/// thread nor time, because the group counts one thread, in windows alone.
-const HIT_CONTENT: u64 = (PERF_SAMPLE_IP | PERF_SAMPLE_READ) as u64;
 
 /// What to count: `type` and `config` of `perf_event_attr`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +30,15 @@ pub(crate) struct EventCode {
     pub recorded: Recorded,
 }
 
-/// What the record of a hit tells.
+/// What the record of a hit tells. It needs neither thread nor time, because the group counts one
+/// thread, in windows alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "hits"), allow(dead_code))]
 pub(crate) enum Recorded {
-    /// Where it is, and the counts of its group.
-    Place,
+    /// Which event hit where, and the counts of its group.
+    Counts,
+    /// Which event hit where, and what it had counted since its hit before.
+    Period,
     /// The weights of the instruction, of which one is its retire latency. The hardware writes
     /// them, which makes the event precise.
     Weights,
@@ -182,6 +181,21 @@ impl Event {
         done(unsafe { sys::ioctls::PERIOD(self.descriptor.as_raw_fd(), place) })
     }
 
+    /// Returns the number by which the event's records tell which event they are of.
+    pub fn id(&self) -> io::Result<u64> {
+        let mut id = 0;
+        // SAFETY: the descriptor is open, and the kernel writes one number behind the pointer.
+        done(unsafe { sys::ioctls::ID(self.descriptor.as_raw_fd(), &mut id) })?;
+        Ok(id)
+    }
+
+    /// Lets the event write its records into the buffer of another one, which is mapped.
+    pub fn write_into(&self, other: &Event) -> io::Result<()> {
+        let (of, into) = (self.descriptor.as_raw_fd(), other.descriptor.as_raw_fd());
+        // SAFETY: both descriptors are open, and the request takes a number, not a pointer.
+        done(unsafe { sys::ioctls::SET_OUTPUT(of, into) })
+    }
+
     /// Reads the group into `words` and returns how many were filled: the number of events, the
     /// time enabled, the time running, then one count for each event, leader first. Fills none if a
     /// pinned group could not be put on the PMU.
@@ -265,7 +279,14 @@ fn attributes(code: EventCode, counted: Counted) -> perf_event_attr {
     if code.period > 0 {
         attributes.__bindgen_anon_1.sample_period = code.period;
         match code.recorded {
-            Recorded::Place => attributes.sample_type = HIT_CONTENT,
+            Recorded::Counts => {
+                attributes.sample_type =
+                    (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_READ).into();
+            }
+            Recorded::Period => {
+                attributes.sample_type =
+                    (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD).into();
+            }
             Recorded::Weights => {
                 attributes.sample_type = PERF_SAMPLE_WEIGHT_STRUCT as u64;
                 attributes.set_precise_ip(1);

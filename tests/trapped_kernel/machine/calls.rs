@@ -16,6 +16,12 @@ impl Machine {
             libc::SYS_ioctl if arguments[1] as u64 == PERIOD => {
                 self.set_period(descriptor, arguments[2] as *const u64)
             }
+            libc::SYS_ioctl if arguments[1] as u64 == ID => {
+                self.identify(descriptor, arguments[2] as *mut u64)
+            }
+            libc::SYS_ioctl if arguments[1] as u64 == SET_OUTPUT => {
+                self.set_output(descriptor, arguments[2] as c_int)
+            }
             libc::SYS_ioctl => self.control(descriptor, arguments[1] as u64),
             libc::SYS_read => self.read(descriptor, arguments[1] as *mut u64, arguments[2]),
             libc::SYS_close => self.close(descriptor),
@@ -84,9 +90,12 @@ impl Machine {
             opened_by: own_thread(),
             page: None,
             ring: None,
+            output: None,
+            since: 0.0,
             count: 0,
             counted: 0,
             general: PRESET,
+            rest: 0.0,
         });
         i64::from(descriptor)
     }

@@ -26,6 +26,8 @@ const ENABLE: u64 = 0x2400;
 const DISABLE: u64 = 0x2401;
 const RESET: u64 = 0x2403;
 const PERIOD: u64 = 0x4008_2404;
+const SET_OUTPUT: u64 = 0x2405;
+const ID: u64 = 0x8008_2407;
 
 /// A process that is counted along with everything it starts.
 pub const COMMAND: c_int = 4242;
@@ -61,11 +63,17 @@ struct Event {
     opened_by: c_int,
     page: Option<usize>,
     ring: Option<Ring>,
+    /// The event into whose buffer this one writes, if it has none.
+    output: Option<c_int>,
+    /// What it has counted since its last interrupt.
+    since: f64,
     count: u64,
     /// The part of the registers already included in `count` since the last switch in.
     counted: u64,
     /// The general counter of a plain event.
     general: u64,
+    /// The part of a count that is still to come.
+    rest: f64,
 }
 
 /// See the module.
@@ -98,6 +106,8 @@ pub struct Machine {
     pub refuse_control: Option<c_int>,
     /// The largest buffer that the user's budget allows.
     pub largest_buffer_pages: usize,
+    /// The event that counts and never interrupts.
+    pub mute: Option<u64>,
     /// What happens, once, after this many more RDPMC instructions.
     pub disturbance: Option<(u32, Disturbance)>,
     /// Whether the thread is switched out and in after every RDPMC.
@@ -124,6 +134,8 @@ pub struct Machine {
     enabled_ns: u64,
     running_ns: u64,
     slots: u64,
+    /// Slots of work on the PMU.
+    worked: u64,
     categories: [f64; 8],
     instructions: u64,
     cycles: u64,
@@ -147,6 +159,7 @@ impl Machine {
             refuse_map: None,
             refuse_control: None,
             largest_buffer_pages: usize::MAX,
+            mute: None,
             disturbance: None,
             disturb_every_look: false,
             threads: Vec::new(),
@@ -167,6 +180,7 @@ impl Machine {
             running_ns: 0,
             // Left over from the PMU's previous user.
             slots: 0x7fff_1234_5678,
+            worked: 0,
             categories: [1e12; 8],
             instructions: PRESET,
             cycles: PRESET,
@@ -184,12 +198,17 @@ impl Machine {
             for (category, share) in self.categories.iter_mut().zip(self.mix) {
                 *category += slots as f64 * share;
             }
-            self.instructions = (self.instructions + slots / 2) & COUNTER_MASK;
-            self.cycles = (self.cycles + slots / self.slots_per_cycle) & COUNTER_MASK;
+            let (before, after) = (self.worked, self.worked + slots);
+            self.worked = after;
+            let more = |each: u64| after / each - before / each;
+            self.instructions = (self.instructions + more(2)) & COUNTER_MASK;
+            self.cycles = (self.cycles + more(self.slots_per_cycle)) & COUNTER_MASK;
             for event in &mut self.events {
                 let config = event.attributes.config;
                 if let Some((_, per_slot)) = self.plain_events.iter().find(|e| e.0 == config) {
-                    event.general += (slots as f64 * per_slot).round() as u64;
+                    event.rest += slots as f64 * per_slot;
+                    event.general += event.rest.round() as u64;
+                    event.rest -= event.rest.round();
                     event.general &= COUNTER_MASK;
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::{CYCLES, Machine};
+use super::{CYCLES, INSTRUCTIONS, Machine, SLOTS};
 
 const SAMPLE: u32 = 9;
 const LOST: u32 = 2;
@@ -18,8 +18,6 @@ pub(super) struct Ring {
     data_bytes: u64,
     /// Records for which there was no room.
     lost: u64,
-    /// What the event has counted since the last interrupt.
-    since: u64,
 }
 
 impl Ring {
@@ -71,6 +69,11 @@ fn record(kind: u32, body: &[u64]) -> Vec<u8> {
     header.into_iter().chain(words).collect()
 }
 
+/// Returns the number by which the event goes in records.
+fn id_of(descriptor: c_int) -> u64 {
+    1_000_000 + descriptor as u64
+}
+
 impl Machine {
     /// Maps a buffer for the event that interrupts.
     pub(super) fn map_ring(&mut self, arguments: [i64; 6]) -> i64 {
@@ -105,7 +108,6 @@ impl Machine {
             address: address.cast(),
             data_bytes: (data_pages * PAGE) as u64,
             lost: 0,
-            since: 0,
         });
         address as i64
     }
@@ -128,31 +130,107 @@ impl Machine {
         0
     }
 
+    /// Writes the number by which an event goes in records.
+    pub(super) fn identify(&mut self, descriptor: c_int, id: *mut u64) -> i64 {
+        if self.find(descriptor).is_none() {
+            return -i64::from(libc::EINVAL);
+        }
+        // SAFETY: the request of the code under test points to a number.
+        unsafe { id.write(id_of(descriptor)) };
+        0
+    }
+
+    /// Lets an event write into the buffer of another one.
+    pub(super) fn set_output(&mut self, descriptor: c_int, other: c_int) -> i64 {
+        let [of, into] = [descriptor, other].map(|of| self.find(of));
+        match (of, into.filter(|at| self.events[*at].ring.is_some())) {
+            (Some(of), Some(_)) if descriptor != other && self.period(of) > 0 => {
+                self.events[of].output = Some(other);
+                0
+            }
+            _ => -i64::from(libc::EINVAL),
+        }
+    }
+
+    /// Returns how much of an event a slot of work is.
+    fn per_slot(&self, config: u64) -> f64 {
+        match config {
+            SLOTS => 1.0,
+            CYCLES => 1.0 / self.slots_per_cycle as f64,
+            INSTRUCTIONS => 0.5,
+            other => (self.plain_events.iter())
+                .find(|(config, _)| *config == other)
+                .map_or(0.0, |(_, per_slot)| *per_slot),
+        }
+    }
+
     /// Lets the thread run code at `address`, which interrupts record.
     pub fn work_at(&mut self, address: u64, slots: u64) {
+        /// Counts are sums of fractions.
+        const ALMOST: f64 = 1e-6;
         let mut left = slots;
         while left > 0 {
-            let interrupting = (0..self.events.len()).find(|at| self.period(*at) > 0);
-            let Some(at) = interrupting.filter(|_| self.on_pmu) else {
+            let interrupting: Vec<(usize, f64)> = (0..self.events.len())
+                .filter(|at| self.period(*at) > 0)
+                .map(|at| (at, self.per_slot(self.events[at].attributes.config)))
+                .filter(|(_, per_slot)| *per_slot > 0.0)
+                .collect();
+            if interrupting.is_empty() || !self.on_pmu {
                 return self.work(left);
+            }
+            let until = |(at, per_slot): &(usize, f64)| {
+                let counts = self.period(*at) as f64 - self.events[*at].since;
+                (counts / per_slot - ALMOST).ceil().max(1.0) as u64
             };
-            assert_eq!(self.events[at].attributes.config, CYCLES);
-            let period = self.period(at);
-            let ring = self.events[at].ring.as_mut().expect("it is mapped");
-            let until = (period - ring.since % period) * self.slots_per_cycle;
-            let step = left.min(until);
-            ring.since += step / self.slots_per_cycle;
+            let step = interrupting.iter().map(until).fold(left, u64::min);
             self.work(step);
             left -= step;
-            if step == until {
-                self.update_counts();
-                let mut body = vec![address, self.events.len() as u64];
-                body.extend([self.enabled_ns, self.running_ns]);
-                body.extend(self.events.iter().map(|event| event.count));
-                // Reading the group clears the registers.
-                self.zero_topdown_registers();
-                self.ring().record(SAMPLE, &body);
+            for (at, per_slot) in interrupting {
+                let period = self.period(at) as f64;
+                let event = &mut self.events[at];
+                event.since += step as f64 * per_slot;
+                if event.since + ALMOST >= period {
+                    event.since -= period;
+                    self.interrupt(at, address);
+                }
             }
+        }
+    }
+
+    /// Writes a record of what the event asks for.
+    fn interrupt(&mut self, at: usize, address: u64) {
+        const IP: u64 = 1;
+        const READ: u64 = 1 << 4;
+        const PERIOD: u64 = 1 << 8;
+        const IDENTIFIER: u64 = 1 << 16;
+        let event = &self.events[at];
+        if self.mute == Some(event.attributes.config) {
+            return;
+        }
+        let asks = |what| event.attributes.sample_type & what != 0;
+        if !asks(IDENTIFIER) || !asks(IP) {
+            self.violations
+                .push("records do not tell whose they are, or where".to_owned());
+        }
+        let mut body = vec![id_of(event.descriptor), address];
+        if asks(PERIOD) {
+            body.push(self.period(at));
+        }
+        if asks(READ) {
+            self.update_counts();
+            body.push(self.events.len() as u64);
+            body.extend([self.enabled_ns, self.running_ns]);
+            body.extend(self.events.iter().map(|event| event.count));
+            // Reading the group clears the registers.
+            self.zero_topdown_registers();
+        }
+        let event = &self.events[at];
+        let into = match event.output {
+            Some(other) => self.find(other).map(|at| &mut self.events[at]),
+            None => Some(&mut self.events[at]),
+        };
+        if let Some(ring) = into.and_then(|event| event.ring.as_mut()) {
+            ring.record(SAMPLE, &body);
         }
     }
 
@@ -173,12 +251,12 @@ impl Machine {
         let period = self.period(at);
         let event = &mut self.events[at];
         event.general += times;
-        let ring = event.ring.as_mut().expect("it is mapped");
-        ring.since += times;
+        event.since += times as f64;
         // The latency of the load, of the instruction, and of its retirement.
         let weights = 300 | 200 << 32 | u64::from(latency_cycles) << 48;
-        while ring.since >= period {
-            ring.since -= period;
+        let ring = event.ring.as_mut().expect("it is mapped");
+        while event.since >= period as f64 {
+            event.since -= period as f64;
             ring.record(SAMPLE, &[weights]);
         }
     }

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use criterion_topdown::counter::hardware::{CommandHits, TreeCounters};
+use criterion_topdown::counter::CommandHits;
+use criterion_topdown::counter::hardware::TreeCounters;
 use criterion_topdown::hits::{DEFAULT_PERIOD_CYCLES, Sampled};
 use criterion_topdown::run_file::{Functions, IterationSample};
 
@@ -98,6 +99,15 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Returns the period of a launch, from 1. Every launch has another one: if hits keep step with
+    /// a loop in one of them, they do not in the others.
+    fn period_of(&self, launch: u32) -> u64 {
+        let longer = self.period_cycles / 71 * u64::from(launch - 1);
+        prime_from(self.period_cycles + longer)
+    }
+}
+
 /// Returns the first prime number that is not smaller, so that hits do not keep step with a loop.
 fn prime_from(number: u64) -> u64 {
     let divisors = |of: u64| (3..).step_by(2).take_while(move |by| by * by <= of);
@@ -114,11 +124,6 @@ fn launch_all(
     counted: &[IterationSample],
     plan: &Plan,
 ) -> Result<Functions, Unknown> {
-    let command = CountedCommand {
-        command: &args.command,
-        quiet: args.quiet,
-        recorded: Recorded::Hits(counters, plan.period_cycles),
-    };
     let mut symbols: Option<Symbols> = None;
     let mut found: Vec<(Vec<IterationSample>, HitFunctions)> = Vec::new();
     let mut unsampled = (0, 0, None);
@@ -126,6 +131,11 @@ fn launch_all(
         if !args.quiet {
             tell!("    Sampling {launch} of {}", plan.launches);
         }
+        let command = CountedCommand {
+            command: &args.command,
+            quiet: args.quiet,
+            recorded: Recorded::Hits(counters, plan.period_of(launch)),
+        };
         let launched = launch_once(&command, (launch, plan.launches))?;
         let Some(of) = launched.hits else {
             continue;
@@ -135,7 +145,7 @@ fn launch_all(
         } = &of;
         let symbols = symbols
             .get_or_insert_with(|| Symbols::new(executable.as_deref().unwrap_or(Path::new(""))));
-        let functions = attribute_hits(hits, symbols);
+        let functions = attribute_hits(hits, symbols, counters.provenance());
         let sample = IterationSample {
             iterations: 1,
             sample: launched.sample,
@@ -225,6 +235,8 @@ mod tests {
         let nothing = Plan::new(&launches(100_000, 100_000_000), 2);
         assert_eq!((nothing.launches, nothing.period_cycles), (2, 20_011));
         assert_eq!(Plan::new(&[], 1).period_cycles, 20_011);
+        let periods = [1, 2, 3].map(|launch| nothing.period_of(launch));
+        assert_eq!(periods, [20_011, 20_297, 20_593]);
     }
 
     #[test]

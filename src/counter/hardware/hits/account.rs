@@ -3,26 +3,31 @@
 use std::collections::BTreeMap;
 
 use super::super::inherited_group::Shape;
+use super::own::OwnCounts;
+use super::periods::Periods;
 use super::records::{GroupCounts, Record, Records};
 use crate::counter::modules::ModuleMap;
-use crate::hits::{CodeHits, HitPlace, Sampled};
+use crate::hits::{CodeHits, HitEngine, HitPlace, Sampled};
 
 /// The account of the current benchmark.
 #[derive(Debug)]
 pub(super) struct Account {
     shape: Shape,
-    /// The number of events in the group.
-    events: usize,
+    /// The numbers by which the group's events go in records.
+    ids: Vec<u64>,
     /// The counts at the previous hit.
     previous: GroupCounts,
     /// The address of the previous hit; `None` if hits are missing since.
     previous_address: Option<u64>,
     /// Hits of the current sample: the address and the one before, and the counts in between.
     pending: Vec<(Pair, GroupCounts)>,
+    /// Hits of events with a period of their own: the address, the event, and what it counted.
+    pending_own: Vec<(u64, usize, u64)>,
     /// Whether hits of the current sample are missing.
     has_gap: bool,
     /// The hits and their counts, of the samples that are kept.
     kept: BTreeMap<Pair, (u64, GroupCounts)>,
+    own: OwnCounts<u64>,
     sampled: Sampled,
     /// Sums of the hits' slots, and of their squares.
     slots: f64,
@@ -42,15 +47,17 @@ pub(super) struct Disturbed {
 
 impl Account {
     /// `counts` are those of the group now.
-    pub fn new(shape: Shape, counts: GroupCounts) -> Account {
+    pub fn new(shape: Shape, ids: Vec<u64>, counts: GroupCounts) -> Account {
         Account {
             shape,
-            events: shape.events().len(),
+            ids,
             previous: counts,
             previous_address: None,
             pending: Vec::new(),
+            pending_own: Vec::new(),
             has_gap: false,
             kept: BTreeMap::new(),
+            own: OwnCounts::default(),
             sampled: Sampled::default(),
             slots: 0.0,
             squared_slots: 0.0,
@@ -59,14 +66,26 @@ impl Account {
 
     /// Adds the records of a window, which ended with `counts`. `has_gap` says whether hits may be
     /// missing already.
-    pub fn add_window(&mut self, records: &[u8], has_gap: bool, counts: &GroupCounts) -> Disturbed {
+    pub fn add_window(
+        &mut self,
+        periods: &Periods,
+        records: &[u8],
+        has_gap: bool,
+        counts: &GroupCounts,
+    ) -> Disturbed {
         let mut disturbed = Disturbed {
             has_gap,
             too_many: false,
         };
-        for (index, record) in Records::new(records, self.events).enumerate() {
+        let ids = std::mem::take(&mut self.ids);
+        for (index, record) in Records::new(records, &ids, periods.reading()).enumerate() {
             match record {
                 Record::Hit { address, counts } => self.hit(address, &counts),
+                Record::Own {
+                    address,
+                    event,
+                    count,
+                } => self.pending_own.push((address, event, count)),
                 Record::Lost(hits) => {
                     self.sampled.lost = self.sampled.lost.saturating_add(hits);
                     // The kernel notes a loss once there is room again, which is in the next
@@ -85,6 +104,7 @@ impl Account {
                 Record::Unthrottled | Record::Other => {}
             }
         }
+        self.ids = ids;
         if disturbed.has_gap {
             self.has_gap = true;
             self.previous = *counts;
@@ -104,15 +124,22 @@ impl Account {
     /// Begins a sample: what belongs to none is forgotten.
     pub fn begin_sample(&mut self) {
         self.pending.clear();
+        self.pending_own.clear();
         self.has_gap = false;
     }
 
     /// Keeps the sample, unless hits are missing.
-    pub fn keep_sample(&mut self) {
+    pub fn keep_sample(&mut self, periods: &Periods) {
         if self.has_gap {
             return;
         }
+        for (address, event, count) in self.pending_own.drain(..) {
+            self.own.add_hit(address, event, count);
+        }
         for (pair, since) in self.pending.drain(..) {
+            if periods.engine() == HitEngine::OwnPeriods {
+                self.own.add_counts(periods, pair.0, &since);
+            }
             let slots = self.shape.sample(&since, 0).slots.unwrap_or(0) as f64;
             self.slots += slots;
             self.squared_slots += slots * slots;
@@ -126,7 +153,7 @@ impl Account {
     }
 
     /// Ends the benchmark, and returns what was hit.
-    pub fn take(&mut self, period_cycles: u64) -> CodeHits {
+    pub fn take(&mut self, periods: &Periods) -> CodeHits {
         let mut map = ModuleMap::of_this_process();
         let kept = std::mem::take(&mut self.kept);
         let places = kept
@@ -139,8 +166,16 @@ impl Account {
             .collect();
         let squared_slots = std::mem::take(&mut self.squared_slots);
         let slots = std::mem::take(&mut self.slots);
+        let own = match periods.engine() {
+            HitEngine::OwnPeriods => {
+                let place_of = |address| map.place_of(address);
+                self.own.take(self.shape, periods, place_of)
+            }
+            _ => None,
+        };
         let sampled = Sampled {
-            period_cycles,
+            engine: engine_of(periods, own.is_some()),
+            period_cycles: periods.cycles(),
             // Without any, 0 / 0 becomes 0.
             effective_hits: (slots * slots / squared_slots).round() as u64,
             ..std::mem::take(&mut self.sampled)
@@ -149,8 +184,17 @@ impl Account {
         CodeHits {
             modules: map.into_names(),
             places,
+            own,
             sampled,
         }
+    }
+}
+
+/// Returns what has interrupted, given whether events with a period of their own did.
+pub(super) fn engine_of(periods: &Periods, has_own: bool) -> HitEngine {
+    match periods.engine() {
+        HitEngine::OwnPeriods if !has_own => HitEngine::Counters,
+        engine => engine,
     }
 }
 

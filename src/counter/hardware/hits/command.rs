@@ -6,7 +6,7 @@
 //! group is open. Another one empties the buffers, and finds the code of each hit while its process
 //! has it mapped.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,34 +20,19 @@ use super::super::opener::Opener;
 use super::super::process_tree::TreeCounters;
 use super::super::syscalls::Counted;
 use super::HitGroup;
-use super::account::place;
 use super::follow::{self, Threads};
-use super::records::{GroupCounts, Record, Records};
+use super::found::{Found, Reached};
+use super::periods::Periods;
+use super::records::Records;
 use super::ring::Ring;
-use crate::counter::modules::ModuleMap;
+use crate::counter::command_hits::CommandHits;
 use crate::error::OpenError;
-use crate::hits::{CodeHits, HitPlace, Sampled};
 
 /// Sizes of a thread's buffer. Many threads share the budget.
 const PAGES: [usize; 3] = [32, 8, 2];
 
 /// How often buffers are emptied. At ten thousand hits per second, a buffer has room for more.
 const EVERY: Duration = Duration::from_millis(20);
-
-/// Where the slots of one launch of a command went.
-#[derive(Debug)]
-pub struct CommandHits {
-    /// What was hit, in all threads that were sampled.
-    pub hits: CodeHits,
-    /// The program that the command executed first.
-    pub executable: Option<PathBuf>,
-    /// All slots that the groups counted, also those after each thread's last hit.
-    pub counted_slots: f64,
-    /// The number of threads, of all processes.
-    pub threads: u64,
-    /// How many of them could not be sampled, and why the first could not.
-    pub unsampled: Option<(u64, OpenError)>,
-}
 
 /// A command that is sampled while it runs.
 #[derive(Debug)]
@@ -65,9 +50,11 @@ impl TreeCounters {
     #[inline]
     pub fn follow(&self, process: u32, period_cycles: u64) -> Result<Following, OpenError> {
         let first = process as pid_t;
+        let (_, _, shape) = self.parts();
+        let of_cycles = Periods::of_cycles(shape, period_cycles);
         let mut sampler = Sampler {
             counters: self.clone(),
-            period_cycles,
+            periods: Periods::own(shape, period_cycles).unwrap_or(of_cycles),
             threads: HashMap::new(),
             found: Found::default(),
             outcome: Outcome::default(),
@@ -78,7 +65,7 @@ impl TreeCounters {
             .name("follow".to_owned())
             .spawn(move || {
                 let seized = follow::seize(first).map_err(|error| OpenError::Follow { error });
-                let opened = seized.and_then(|()| sampler.sample(first, Counted::Process(first)));
+                let opened = seized.and_then(|()| sampler.sample_first(first, of_cycles));
                 let is_open = opened.is_ok();
                 // The other end waits.
                 let _ = ready.send(opened);
@@ -113,7 +100,7 @@ impl Following {
 #[derive(Debug)]
 struct Sampler {
     counters: TreeCounters,
-    period_cycles: u64,
+    periods: Periods,
     threads: HashMap<pid_t, SampledThread>,
     found: Found,
     outcome: Outcome,
@@ -123,9 +110,6 @@ struct Sampler {
 #[derive(Debug, Default)]
 struct Outcome {
     executable: Option<PathBuf>,
-    sampled: Sampled,
-    slots: f64,
-    squared_slots: f64,
     counted_slots: f64,
     threads: u64,
     unsampled: Option<(u64, OpenError)>,
@@ -137,42 +121,7 @@ struct Outcome {
 struct SampledThread {
     group: HitGroup,
     ring: Ring,
-    /// The counts at the previous hit; `None` if hits are missing since.
-    previous: Option<GroupCounts>,
-    /// Where the previous hit was, if that is known.
-    after: Option<Place>,
-    /// What its process had mapped when that was last read.
-    modules: ModuleMap,
-}
-
-/// A module and an offset in it.
-type Place = (u32, u64);
-
-/// How often each place was hit after which, and the counts in between.
-#[derive(Debug, Default)]
-struct Found {
-    modules: Vec<String>,
-    counts: BTreeMap<(Place, Option<Place>), (u64, GroupCounts)>,
-}
-
-impl Found {
-    /// Returns the place under the name that it has here.
-    fn place(&mut self, (module, offset): (&str, u64)) -> Place {
-        let known = self.modules.iter().position(|name| name == module);
-        let index = known.unwrap_or_else(|| {
-            self.modules.push(module.to_owned());
-            self.modules.len() - 1
-        });
-        (index as u32, offset)
-    }
-
-    fn add(&mut self, place: Place, after: Option<Place>, since: &GroupCounts) {
-        let (hits, counts) = self.counts.entry((place, after)).or_default();
-        *hits += 1;
-        for (count, more) in counts.iter_mut().zip(since) {
-            *count = count.saturating_add(*more);
-        }
-    }
+    reached: Reached,
 }
 
 impl Sampler {
@@ -213,12 +162,22 @@ impl Sampler {
         (opener, shape)
     }
 
+    /// Opens a group for the first thread, or else one in which the event of cycles alone
+    /// interrupts.
+    fn sample_first(&mut self, first: pid_t, of_cycles: Periods) -> Result<(), OpenError> {
+        self.sample(first, Counted::Process(first)).or_else(|_| {
+            self.periods = of_cycles;
+            self.outcome.threads = 0;
+            self.sample(first, Counted::Process(first))
+        })
+    }
+
     /// Opens a group for a thread.
     fn sample(&mut self, thread: pid_t, counted: Counted) -> Result<(), OpenError> {
         self.outcome.threads += 1;
         let (opener, shape) = self.opener(counted);
-        let group = HitGroup::open(&opener, shape, self.period_cycles)?;
-        let ring = group.map(&opener, shape, &PAGES)?;
+        let group = HitGroup::open(&opener, shape, &self.periods)?;
+        let ring = group.map(&opener, shape, &self.periods, &PAGES)?;
         if let Counted::Thread(_) = counted {
             let control = opener.control(shape.leader(), "enable");
             group.leader().enable().map_err(control)?;
@@ -226,9 +185,7 @@ impl Sampler {
         let sampled = SampledThread {
             group,
             ring,
-            previous: Some(GroupCounts::default()),
-            after: None,
-            modules: ModuleMap::of_process(thread),
+            reached: Reached::new(thread),
         };
         self.threads.insert(thread, sampled);
         Ok(())
@@ -248,62 +205,26 @@ impl Sampler {
         let Some(of) = self.threads.get_mut(&thread) else {
             return;
         };
-        let events = of.group.events.len();
         let Some(records) = of.ring.take() else {
-            of.previous = None;
+            of.reached.has_gap();
             return;
         };
-        let mut may_read = is_mapped;
-        let mut too_many = false;
-        for record in Records::new(records, events) {
-            match record {
-                Record::Hit { address, counts } => {
-                    if may_read && of.modules.known_place(address).is_none() {
-                        // Once is enough: the rest is code without a file.
-                        may_read = false;
-                        let now = ModuleMap::of_process(thread);
-                        // A killed process has none any more.
-                        if !now.is_empty() {
-                            of.modules = now;
-                        }
-                    }
-                    let place = of.modules.known_place(address).unwrap_or(("", address));
-                    let place = self.found.place(place);
-                    let after = of.after.replace(place);
-                    let Some(previous) = of.previous.replace(counts) else {
-                        continue;
-                    };
-                    let since: GroupCounts =
-                        std::array::from_fn(|at| counts[at].saturating_sub(previous[at]));
-                    self.found.add(place, after, &since);
-                    self.outcome.add_hit(shape, &since);
-                }
-                Record::Lost(hits) => {
-                    let lost = &mut self.outcome.sampled.lost;
-                    *lost = lost.saturating_add(hits);
-                    of.previous = None;
-                    too_many = true;
-                }
-                Record::Throttled => {
-                    self.outcome.sampled.throttled += 1;
-                    of.previous = None;
-                    too_many = true;
-                }
-                Record::Unthrottled | Record::Unreadable => of.previous = None,
-                Record::Other => {}
-            }
-        }
-        if too_many {
+        let records = Records::new(records, &of.group.ids, self.periods.reading());
+        let how = (shape, &self.periods);
+        if self
+            .found
+            .add_records(records, &mut of.reached, how, is_mapped)
+        {
             self.interrupt_less();
         }
     }
 
-    /// Doubles the period of all threads, about.
+    /// Doubles the periods of all threads, about.
     fn interrupt_less(&mut self) {
-        self.period_cycles = self.period_cycles.saturating_mul(2).saturating_add(1);
+        self.periods = self.periods.doubled();
         for of in self.threads.values() {
-            // A thread that keeps the shorter one has more hits.
-            let _ = of.group.interrupting().set_period(self.period_cycles);
+            // A thread that keeps a shorter one has more hits.
+            let _ = of.group.set_periods(&self.periods);
         }
     }
 
@@ -341,39 +262,13 @@ impl Sampler {
         let (_, _, shape) = self.counters.parts();
         let found = std::mem::take(&mut self.found);
         let outcome = std::mem::take(&mut self.outcome);
-        let places = found.counts.into_iter();
         CommandHits {
-            hits: CodeHits {
-                modules: found.modules,
-                places: places
-                    .map(|((at, after), (hits, counts))| HitPlace {
-                        after,
-                        hits,
-                        ..place(shape, at, &counts)
-                    })
-                    .collect(),
-                sampled: Sampled {
-                    period_cycles: self.period_cycles,
-                    // Without any, 0 / 0 becomes 0.
-                    effective_hits: (outcome.slots * outcome.slots / outcome.squared_slots).round()
-                        as u64,
-                    ..outcome.sampled
-                },
-            },
+            hits: found.into_hits(shape, &self.periods),
             executable: outcome.executable,
             counted_slots: outcome.counted_slots,
             threads: outcome.threads,
             unsampled: outcome.unsampled,
         }
-    }
-}
-
-impl Outcome {
-    fn add_hit(&mut self, shape: Shape, since: &GroupCounts) {
-        let slots = shape.sample(since, 0).slots.unwrap_or(0) as f64;
-        self.slots += slots;
-        self.squared_slots += slots * slots;
-        self.sampled.hits += 1;
     }
 }
 
@@ -402,7 +297,7 @@ impl Threads for Shared<'_> {
             sampler.outcome.executable = std::fs::read_link(link).ok();
         }
         if let Some(mut of) = sampler.threads.remove(&former) {
-            of.modules = ModuleMap::of_process(thread);
+            of.reached.executes(thread);
             sampler.threads.insert(thread, of);
         }
     }

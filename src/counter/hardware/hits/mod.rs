@@ -6,18 +6,26 @@
 //! launch that takes hits gives no slots to the statistics. The group runs in windows only: what is
 //! between them has no hits.
 //!
+//! Where every event can interrupt, each that decides categories has a period of its own as well,
+//! and all write into one buffer: `periods`, `own`. This tells the categories of functions that run
+//! for less than a period at a time.
+//!
 //! The kernel limits the number of interrupts per second, and the buffer holds some thousands. If
 //! there are too many, the period is doubled, and the sample in which that happened is left out.
 //! Windows grow in criterion's warm-up, which is where this mostly happens.
 //!
 //! `ring` is the kernel's buffer, `records` reads it, and `account` adds up. For whole commands,
-//! `follow` finds their threads and processes, and `command` samples each.
+//! `follow` finds their threads and processes, `command` samples each, and `found` adds up.
 
 mod account;
 #[cfg(feature = "commands")]
 mod command;
 #[cfg(feature = "commands")]
 mod follow;
+#[cfg(feature = "commands")]
+mod found;
+mod own;
+mod periods;
 pub(super) mod records;
 pub(super) mod ring;
 
@@ -31,16 +39,17 @@ use super::metrics_shape::MetricsShape;
 use super::opener::Opener;
 use super::syscalls::{Counted, Event, Recorded};
 use super::system::{CorePmu, CpuIdentity, core_pmu};
-use super::{SystemPaths, cores, self_check};
+use super::{SystemPaths, cores, exact_group, self_check};
 use crate::counter::{Reading, Source, empty_window_of};
 use crate::error::OpenError;
-use crate::hits::CodeHits;
+use crate::hits::{CodeHits, HitEngine};
 use crate::provenance::{Provenance, SourceKind};
 use crate::sample::{Flags, Sample};
 use crate::setting::{Counters, Setting};
 use account::Account;
 #[cfg(feature = "commands")]
-pub use command::{CommandHits, Following};
+pub use command::Following;
+use periods::Periods;
 use records::GroupCounts;
 use ring::Ring;
 
@@ -53,7 +62,7 @@ pub struct HittingHardware {
     group: HitGroup,
     shape: Shape,
     state: RefCell<State>,
-    period_cycles: Cell<u64>,
+    periods: Cell<Periods>,
     provenance: Provenance,
 }
 
@@ -70,8 +79,10 @@ struct State {
 struct HitGroup {
     /// The leader's first.
     events: Vec<Event>,
-    /// The one that interrupts.
-    interrupting: usize,
+    /// The numbers by which they go in records.
+    ids: Vec<u64>,
+    /// The one whose hits tell the counts of all, and which has the buffer.
+    reading: usize,
 }
 
 /// What the group has counted so far.
@@ -125,9 +136,23 @@ impl HittingHardware {
             pmu_type: pmu.type_number,
             counted: Counted::ThisThread,
         };
+        let of_cycles = super::shapes(&cpu, &pmu, counters)?;
+        // Whoever asks for PERF_METRICS gets them.
+        let own = match counters {
+            Counters::Auto | Counters::Exact => super::shapes(&cpu, &pmu, Counters::Exact)?,
+            Counters::Metrics | Counters::Tma => Vec::new(),
+        };
+        let own = own.into_iter().filter_map(|(shape, formula)| {
+            let periods = Periods::own(shape, period_cycles)?;
+            Some((shape, formula, periods))
+        });
+        let of_cycles = of_cycles.into_iter().map(|(shape, formula)| {
+            let periods = Periods::of_cycles(shape, period_cycles);
+            (shape, formula, periods)
+        });
         let mut refusal = None;
-        for (shape, formula) in shapes(&cpu, &pmu, counters)? {
-            match HittingHardware::open_shape(&opener, &pmu, shape, formula, period_cycles) {
+        for (shape, formula, periods) in own.chain(of_cycles) {
+            match HittingHardware::open_shape(&opener, &pmu, shape, formula, periods) {
                 Ok(opened) => return Ok(opened),
                 Err(error) => refusal = Some(error),
             }
@@ -140,10 +165,10 @@ impl HittingHardware {
         pmu: &CorePmu,
         shape: Shape,
         formula: &str,
-        period_cycles: u64,
+        periods: Periods,
     ) -> Result<HittingHardware, OpenError> {
-        let group = HitGroup::open(opener, shape, period_cycles)?;
-        let ring = group.map(opener, shape, &ring::PAGES)?;
+        let group = HitGroup::open(opener, shape, &periods)?;
+        let ring = group.map(opener, shape, &periods, &ring::PAGES)?;
         let control = opener.control(shape.leader(), "enable");
         group.leader().enable().map_err(control)?;
         self_check::spin();
@@ -156,12 +181,18 @@ impl HittingHardware {
             .ok_or_else(|| opener.never_scheduled(shape.leader()))?;
         let mut state = State {
             ring,
-            account: Account::new(shape, last.counts),
+            account: Account::new(shape, group.ids.clone(), last.counts),
             last,
         };
-        // The launches before have proven that the categories are counted.
-        let slots = shape.sample(&last.counts, 0).slots.unwrap_or(0);
-        self_check::counted(opener, shape.leader(), 0, slots)?;
+        let sample = shape.sample(&last.counts, 0);
+        match shape {
+            Shape::Exact { .. } => exact_group::check_categories(opener, shape.leader(), &sample)?,
+            // The launches before have proven that it counts the categories.
+            Shape::Metrics(_) => {
+                let slots = sample.slots.unwrap_or(0);
+                self_check::counted(opener, shape.leader(), 0, slots)?;
+            }
+        }
         // The hits of the check.
         state.ring.take();
         let mut hardware = HittingHardware {
@@ -171,9 +202,14 @@ impl HittingHardware {
                 core_type: pmu.is_one_of_several.then(|| pmu.name.clone()),
                 slots_per_cycle: shape.slots_per_cycle(),
                 reason: format!(
-                    "{} of PMU `{}`, recorded with the address about every {period_cycles} cycles",
+                    "{} of PMU `{}`, recorded with the address about every {} cycles{}",
                     shape.name(),
-                    pmu.name
+                    pmu.name,
+                    periods.cycles(),
+                    match periods.engine() {
+                        HitEngine::OwnPeriods => "; its events interrupt by periods of their own",
+                        HitEngine::Counters | HitEngine::Metrics => "",
+                    }
                 ),
                 empty_window: None,
                 threads: Default::default(),
@@ -182,53 +218,80 @@ impl HittingHardware {
             group,
             shape,
             state: RefCell::new(state),
-            period_cycles: Cell::new(period_cycles),
+            periods: Cell::new(periods),
         };
         hardware.provenance.empty_window = Some(empty_window_of(&hardware));
         hardware.take_hits();
         Ok(hardware)
     }
 
-    /// Doubles the period, about.
+    /// Doubles the periods, about.
     fn interrupt_less(&self) {
-        let period_cycles = self.period_cycles.get().saturating_mul(2).saturating_add(1);
-        if self.group.interrupting().set_period(period_cycles).is_ok() {
-            self.period_cycles.set(period_cycles);
+        let periods = self.periods.get().doubled();
+        if self.group.set_periods(&periods).is_ok() {
+            self.periods.set(periods);
         }
     }
 }
 
 impl HitGroup {
-    fn open(opener: &Opener<'_>, shape: Shape, period_cycles: u64) -> Result<HitGroup, OpenError> {
-        let interrupting = shape.cycles_at();
+    fn open(opener: &Opener<'_>, shape: Shape, periods: &Periods) -> Result<HitGroup, OpenError> {
+        let reading = periods.reading();
         let mut events: Vec<Event> = Vec::new();
+        let mut ids = Vec::new();
         for (index, (name, config)) in shape.events().into_iter().enumerate() {
-            let period = if index == interrupting {
-                period_cycles
-            } else {
-                0
+            let recorded = match index == reading {
+                true => Recorded::Counts,
+                false => Recorded::Period,
             };
             let leader = events.first();
-            events.push(opener.hitting(name, config, period, Recorded::Place, leader)?);
+            let event = opener.hitting(name, config, periods.each()[index], recorded, leader)?;
+            ids.push(event.id().map_err(opener.control(name, "identify"))?);
+            events.push(event);
         }
         Ok(HitGroup {
             events,
-            interrupting,
+            ids,
+            reading,
         })
     }
 
-    fn map(&self, opener: &Opener<'_>, shape: Shape, sizes: &[usize]) -> Result<Ring, OpenError> {
-        let (name, _) = shape.events()[self.interrupting];
-        Ring::map(self.interrupting().descriptor(), sizes)
-            .map_err(|error| opener.unmappable(name, error))
+    /// The buffer is of the event that reads, and all others write into it.
+    fn map(
+        &self,
+        opener: &Opener<'_>,
+        shape: Shape,
+        periods: &Periods,
+        sizes: &[usize],
+    ) -> Result<Ring, OpenError> {
+        let names = shape.events();
+        let (name, _) = names[self.reading];
+        let ring = Ring::map(self.reading().descriptor(), sizes)
+            .map_err(|error| opener.unmappable(name, error))?;
+        for (index, event) in self.events.iter().enumerate() {
+            if periods.own_of(index).is_some() {
+                let control = opener.control(names[index].0, "redirect");
+                event.write_into(self.reading()).map_err(control)?;
+            }
+        }
+        Ok(ring)
+    }
+
+    fn set_periods(&self, periods: &Periods) -> std::io::Result<()> {
+        for (event, period) in self.events.iter().zip(periods.each()) {
+            if *period > 0 {
+                event.set_period(*period)?;
+            }
+        }
+        Ok(())
     }
 
     fn leader(&self) -> &Event {
         &self.events[0]
     }
 
-    fn interrupting(&self) -> &Event {
-        &self.events[self.interrupting]
+    fn reading(&self) -> &Event {
+        &self.events[self.reading]
     }
 
     /// Returns `None` if the group is not on the PMU.
@@ -247,7 +310,7 @@ impl HitGroup {
 impl State {
     /// Adds a window that has ended. Returns its counts, its doubts, and whether there are too many
     /// hits.
-    fn end_window(&mut self, group: &HitGroup) -> (GroupCounts, Flags, bool) {
+    fn end_window(&mut self, group: &HitGroup, periods: &Periods) -> (GroupCounts, Flags, bool) {
         let before = self.last;
         let totals = group.totals();
         let now = totals.unwrap_or(before);
@@ -260,9 +323,9 @@ impl State {
         let was_running = totals.is_some()
             && now.enabled_ns - before.enabled_ns == now.running_ns - before.running_ns;
         let records = records.unwrap_or_default();
-        let disturbed = self
-            .account
-            .add_window(records, is_full || !was_running, &now.counts);
+        let disturbed =
+            self.account
+                .add_window(periods, records, is_full || !was_running, &now.counts);
         let flags = match disturbed.has_gap {
             true => Flags::NOT_COUNTING,
             false => Flags::NONE,
@@ -333,12 +396,13 @@ impl Source for HittingHardware {
     }
 
     fn sample_kept(&self) {
-        self.state.borrow_mut().account.keep_sample();
+        let mut state = self.state.borrow_mut();
+        state.account.keep_sample(&self.periods.get());
     }
 
     fn take_hits(&self) -> Option<CodeHits> {
-        let period_cycles = self.period_cycles.get();
-        Some(self.state.borrow_mut().account.take(period_cycles))
+        let mut state = self.state.borrow_mut();
+        Some(state.account.take(&self.periods.get()))
     }
 
     #[inline(never)]
@@ -353,7 +417,8 @@ impl Source for HittingHardware {
     fn end(&self, start: &Reading) -> Sample {
         let _ = self.group.leader().disable();
         let wall_ns = Instant::now().duration_since(start.at).as_nanos() as u64;
-        let (counts, flags, too_many) = self.state.borrow_mut().end_window(&self.group);
+        let mut state = self.state.borrow_mut();
+        let (counts, flags, too_many) = state.end_window(&self.group, &self.periods.get());
         if too_many {
             self.interrupt_less();
         }

@@ -17,9 +17,13 @@ pub(super) type GroupCounts = [u64; MOST_EVENTS];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Record {
-    Hit {
+    /// A hit of the event that tells the counts of its group.
+    Hit { address: u64, counts: GroupCounts },
+    /// A hit of another event of the group, which has counted this since its hit before.
+    Own {
         address: u64,
-        counts: GroupCounts,
+        event: usize,
+        count: u64,
     },
     /// There was no room for this many hits.
     Lost(u64),
@@ -36,19 +40,26 @@ pub(super) enum Record {
 /// The records of a buffer.
 pub(super) struct Records<'a> {
     bytes: &'a [u8],
-    /// The number of events in the group.
-    events: usize,
+    /// The numbers by which the events of the group go in records.
+    ids: &'a [u64],
+    /// Which event tells the counts of the group.
+    reading: usize,
 }
 
-/// Returns the size of a hit's record.
+/// Returns the size of the largest hit's record.
 pub(super) const fn hit_bytes(events: usize) -> usize {
-    // The address, then the number of events and the two times before the counts.
-    HEADER_BYTES + 8 * (1 + 3 + events)
+    // The event's number, the address, then the number of events and the two times before the
+    // counts.
+    HEADER_BYTES + 8 * (2 + 3 + events)
 }
 
 impl<'a> Records<'a> {
-    pub fn new(bytes: &'a [u8], events: usize) -> Records<'a> {
-        Records { bytes, events }
+    pub fn new(bytes: &'a [u8], ids: &'a [u64], reading: usize) -> Records<'a> {
+        Records {
+            bytes,
+            ids,
+            reading,
+        }
     }
 
     fn parse(&self, kind: u32, body: &[u8]) -> Record {
@@ -57,12 +68,21 @@ impl<'a> Records<'a> {
             Some(u64::from_ne_bytes(*bytes))
         };
         let hit = || {
-            let mut counts = [0; MOST_EVENTS];
-            for (index, count) in counts.iter_mut().take(self.events).enumerate() {
-                *count = word(4 + index)?;
+            let (id, address) = (word(0)?, word(1)?);
+            let event = self.ids.iter().position(|known| *known == id)?;
+            if event != self.reading {
+                let count = word(2)?;
+                return Some(Record::Own {
+                    address,
+                    event,
+                    count,
+                });
             }
-            let is_of_the_group = word(1)? == self.events as u64 && self.events <= MOST_EVENTS;
-            let address = word(0)?;
+            let mut counts = [0; MOST_EVENTS];
+            for (index, count) in counts.iter_mut().take(self.ids.len()).enumerate() {
+                *count = word(5 + index)?;
+            }
+            let is_of_the_group = word(2)? == self.ids.len() as u64;
             is_of_the_group.then_some(Record::Hit { address, counts })
         };
         match kind {
@@ -113,11 +133,11 @@ mod tests {
     }
 
     fn all(bytes: &[u8]) -> Vec<Record> {
-        Records::new(bytes, 2).collect()
+        Records::new(bytes, &[71, 72], 1).collect()
     }
 
     fn hit() -> Vec<u8> {
-        record(PERF_RECORD_SAMPLE, &[0xabc, 2, 10, 10, 600, 100])
+        record(PERF_RECORD_SAMPLE, &[72, 0xabc, 2, 10, 10, 600, 100])
     }
 
     #[test]
@@ -125,6 +145,7 @@ mod tests {
         const FORK: u32 = 7;
         let bytes = [
             hit(),
+            record(PERF_RECORD_SAMPLE, &[71, 0xdef, 120_067]),
             record(PERF_RECORD_LOST, &[77, 5]),
             record(PERF_RECORD_THROTTLE, &[1, 2, 3]),
             record(PERF_RECORD_UNTHROTTLE, &[1, 2, 3]),
@@ -139,6 +160,11 @@ mod tests {
             all(&bytes),
             [
                 Record::Hit { address, counts },
+                Record::Own {
+                    address: 0xdef,
+                    event: 0,
+                    count: 120_067
+                },
                 Record::Lost(5),
                 Record::Throttled,
                 Record::Unthrottled,
@@ -149,10 +175,18 @@ mod tests {
 
     #[test]
     fn other_shapes_are_unreadable_and_what_follows_is_read() {
-        let of_another_group = record(PERF_RECORD_SAMPLE, &[0xabc, 3, 10, 10, 1, 2, 3]);
-        let too_short = record(PERF_RECORD_SAMPLE, &[0xabc, 2, 10, 10, 600]);
+        let of_another_group = record(PERF_RECORD_SAMPLE, &[72, 0xabc, 3, 10, 10, 1, 2, 3]);
+        let of_no_event = record(PERF_RECORD_SAMPLE, &[73, 0xabc, 2, 10, 10, 1, 2]);
+        let without_period = record(PERF_RECORD_SAMPLE, &[71, 0xabc]);
+        let too_short = record(PERF_RECORD_SAMPLE, &[72, 0xabc, 2, 10, 10, 600]);
         let lost_without_number = record(PERF_RECORD_LOST, &[77]);
-        for wrong in [of_another_group, too_short, lost_without_number] {
+        for wrong in [
+            of_another_group,
+            of_no_event,
+            without_period,
+            too_short,
+            lost_without_number,
+        ] {
             let found = all(&[wrong, hit()].concat());
             assert_eq!(found[0], Record::Unreadable);
             assert!(matches!(found[1], Record::Hit { .. }));
@@ -184,8 +218,9 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_can_be_read(bytes: Vec<u8>, events in 0..100_usize) {
-            let records = Records::new(&bytes, events).count();
+        fn any_bytes_can_be_read(bytes: Vec<u8>, ids: Vec<u64>, reading in 0..9_usize) {
+            let ids = &ids[..ids.len().min(MOST_EVENTS)];
+            let records = Records::new(&bytes, ids, reading).count();
             assert!(records <= bytes.len());
         }
 
