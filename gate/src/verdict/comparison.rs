@@ -216,6 +216,12 @@ pub enum Warning {
         /// The benchmarks.
         benchmarks: Vec<BenchmarkId>,
     },
+    /// Benchmarks whose functions were sampled in another way than in the baseline. Their slots are
+    /// compared; their categories are not known equally well.
+    SampledOtherwise {
+        /// The benchmarks.
+        benchmarks: Vec<BenchmarkId>,
+    },
     /// Benchmarks whose measured thread hardly executes user code, or whose other threads were not
     /// watched.
     MostlyWaiting {
@@ -279,6 +285,15 @@ impl fmt::Display for Warning {
                     0 => Ok(()),
                     more => write!(f, " and {more} more"),
                 }
+            }
+            Warning::SampledOtherwise { benchmarks } => {
+                let names: Vec<&str> = benchmarks.iter().map(|id| id.name.as_str()).collect();
+                write!(
+                    f,
+                    "functions of {} were sampled by other interrupts than in the baseline; only \
+                     their slots are compared",
+                    names.join(", ")
+                )
             }
             Warning::MostlyWaiting { benchmarks } => {
                 match benchmarks {

@@ -162,6 +162,7 @@ fn look(
     warnings.extend(few_launches(&benchmarks));
     warnings.extend(launches_left_out(base, new));
     warnings.extend(judged_by_time(&benchmarks));
+    warnings.extend(sampled_otherwise(&pairs));
     warnings.extend(mostly_waiting(&pairs));
     warnings.extend(not_in_baseline(base, &pairs));
     let counts = Counts {
@@ -293,6 +294,18 @@ fn judged_by_time(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
         .map(|b| b.id.clone())
         .collect();
     (!benchmarks.is_empty()).then_some(Warning::JudgedByTime { benchmarks })
+}
+
+fn sampled_otherwise(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
+    let engine = |of: &Benchmark| Some(of.functions.as_ref()?.sampled?.engine);
+    let differs = |(old, new): &&(&Benchmark, &Benchmark)| {
+        let engines = engine(old).zip(engine(new));
+        engines.is_some_and(|(old, new)| old != new)
+    };
+    let benchmarks: Vec<BenchmarkId> = (pairs.both.iter().filter(differs))
+        .map(|(_, new)| new.id.clone())
+        .collect();
+    (!benchmarks.is_empty()).then_some(Warning::SampledOtherwise { benchmarks })
 }
 
 fn mostly_waiting(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {

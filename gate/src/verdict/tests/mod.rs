@@ -12,7 +12,8 @@ mod time_beside_slots;
 use super::*;
 use crate::metric::Metric;
 use crate::policy::{AcceptedChange, FailOnClass, Overrides, Subject};
-use crate::scenario::{self, Planted, benchmark, modelled, timed};
+use crate::scenario::{self, Planted, benchmark, modelled, timed, with_functions};
+use criterion_topdown::hits::{HitEngine, Sampled};
 use criterion_topdown::provenance::{CountedThreads, SourceKind};
 use criterion_topdown::run_file::SlotsValue;
 
@@ -260,6 +261,31 @@ fn one_launch_never_fails() {
             .warnings
             .contains(&Warning::FewLaunches { launches: 1 })
     );
+}
+
+#[test]
+fn functions_that_were_sampled_otherwise_are_a_warning() {
+    let sampled = |engine| {
+        let mut run = suite(3, 1, unchanged);
+        let b = run.benchmarks[0].clone();
+        run.benchmarks[0] = with_functions(b, &[(Some("f"), None, [400, 100, 150, 344])]);
+        let functions = run.benchmarks[0].functions.as_mut().unwrap();
+        functions.sampled = Some(Sampled {
+            engine,
+            ..Sampled::default()
+        });
+        run
+    };
+    let [own, register] = [HitEngine::OwnPeriods, HitEngine::Metrics].map(sampled);
+    let warned = |baseline, candidate| {
+        let warnings = judged(baseline, candidate).warnings;
+        warnings
+            .into_iter()
+            .any(|of| matches!(of, Warning::SampledOtherwise { .. }))
+    };
+    assert!(warned(&own, &register));
+    assert!(!warned(&own, &own));
+    assert!(!warned(&suite(3, 1, unchanged), &own));
 }
 
 #[test]
