@@ -3,7 +3,7 @@
 use criterion_topdown::run_file::Functions;
 
 use super::Bar;
-use crate::report::function_rows::rows_of;
+use crate::report::function_rows::{Known, rows_of};
 use crate::report::number::slots;
 use topdown_gate::metric::Metric;
 
@@ -13,6 +13,8 @@ pub struct FunctionItem {
     /// Proportional to its slots, and divided into their categories.
     pub bar: Bar,
     pub share: String,
+    /// How well the categories are known; empty if they are exact.
+    pub known: String,
     pub slots: String,
     pub instructions: String,
 }
@@ -30,6 +32,10 @@ pub fn items_of(functions: &Functions) -> Vec<FunctionItem> {
             FunctionItem {
                 bar: Bar::new("slots", &parts, longest),
                 share: row.share_in_words(true),
+                known: match row.known {
+                    Some(Known::Within(_)) => format!("{} points", row.known_in_words(true)),
+                    Some(Known::Mixed) | None => row.known_in_words(true),
+                },
                 slots: slots(row.slots),
                 instructions: row.instructions_in_words(),
                 label: row.label,
@@ -41,7 +47,25 @@ pub fn items_of(functions: &Functions) -> Vec<FunctionItem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use criterion_topdown::hits::Sampled;
     use topdown_gate::scenario::with_some_functions;
+
+    #[test]
+    fn sampled_functions_have_margins_or_are_mixed() {
+        let mut functions = with_some_functions("parse").functions.unwrap();
+        functions.sampled = Some(Sampled {
+            hits: 5000,
+            effective_hits: 5000,
+            ..Sampled::default()
+        });
+        functions.largest[0].category_hits = Some(700);
+        functions.largest[0].category_margin = Some(0.021);
+        functions.largest[1].category_hits = Some(0);
+        let items = items_of(&functions);
+        assert_eq!(items[0].share, "35.0 ± 1.3 %");
+        let known: Vec<&str> = items.iter().map(|item| &*item.known).collect();
+        assert_eq!(known[..3], ["± 2.1 points", "mixed", ""]);
+    }
 
     #[test]
     fn the_largest_function_fills_the_room_and_bars_are_told_in_words() {
