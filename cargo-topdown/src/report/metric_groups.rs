@@ -47,6 +47,9 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
     let launches = match provenance.source {
         SourceKind::Model => "one launch for all",
         SourceKind::Time => "one launch for each group",
+        _ if explained.functions.is_some() => {
+            "one launch for the categories, one for each group, and further ones for the functions"
+        }
         _ => "one launch for the categories and one for each group",
     };
     let source = format!(
