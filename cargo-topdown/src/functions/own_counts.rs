@@ -113,3 +113,54 @@ impl OwnFormula {
         (Z_95 * widest.sqrt()).min(1.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use criterion_topdown::cpu::TABLES;
+
+    /// Cycles, instructions, slots that were not delivered, issued and retired, and recovery.
+    fn skylake() -> OwnFormula {
+        let table = TABLES.iter().find(|of| of.name.starts_with("Skylake"));
+        OwnFormula {
+            form: &table.unwrap().forms()[0],
+            slots_per_cycle: 4,
+            periods: vec![0, 80_000, 80_000, 80_000, 80_000, 20_000],
+        }
+    }
+
+    fn counts(thousands_of_hits: u64) -> OwnCounts {
+        let counts = [20, 10, 16, 44, 40, 1].map(|of| of * 1_000_000 * thousands_of_hits);
+        let mut own = OwnCounts::default();
+        own.add(&OwnPlace {
+            hits: 1000 * thousands_of_hits,
+            counts: counts.to_vec(),
+            ..OwnPlace::default()
+        });
+        own
+    }
+
+    #[test]
+    fn the_formula_is_that_of_the_group() {
+        let own = counts(1);
+        let slots = skylake().split(&own).level1.slots;
+        assert_eq!(slots.into_array(), [40e6, 8e6, 16e6, 16e6]);
+        assert_eq!(skylake().instructions(&own), Some(10_000_000));
+        let mut twice = counts(1);
+        twice.add_all(&own);
+        assert_eq!(twice, counts(2));
+    }
+
+    /// Of 80 million slots, backend bound is what the others leave. Its standard deviation comes
+    /// from the slots (1000 hits of 80 000, of which four fifths are of others), and from those not
+    /// delivered (200), issued (550) and lost to recovery (50).
+    #[test]
+    fn the_margin_is_that_of_the_widest_category_and_shrinks_with_hits() {
+        let margin = |thousands| skylake().margin(&counts(thousands), 1000 * thousands);
+        let hits: f64 = 0.8 * 0.8 * 1000.0 + 200.0 + 550.0 + 50.0;
+        let expected = Z_95 * hits.sqrt() * 80e3 / 80e6;
+        assert!((margin(1) - expected).abs() < 0.002, "{}", margin(1));
+        assert!((margin(100) - margin(1) / 10.0).abs() < 0.0005);
+        assert!((0.0..=1.0).contains(&skylake().margin(&counts(0), 0)));
+    }
+}
