@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use criterion_topdown::category::{Category, PerCategory};
-use criterion_topdown::run_file::Benchmark;
+use criterion_topdown::run_file::{Benchmark, CallPath, CallPaths, CalledFunction};
 use topdown_gate::function_name::FunctionKind;
 use topdown_gate::path_changes::{PathChange, path_changes};
 
@@ -66,27 +66,26 @@ pub struct FlameBox {
 impl FlameGraph {
     /// Returns the graph of one run.
     pub fn of_run(benchmark: &Benchmark) -> Option<FlameGraph> {
-        let paths = benchmark.call_paths.as_ref()?;
+        let paths = windows_as_one(benchmark.call_paths.as_ref()?);
         let caption = "Flame graph: slots per iteration of each call path; a box is a function, \
                        below its caller, as wide as its slots with those of what it called"
             .to_owned();
-        FlameGraph::new(caption, path_changes(paths, paths), None)
+        FlameGraph::new(caption, path_changes(&paths, &paths), None)
     }
 
     /// Returns the graph of the candidate's paths, coloured by the difference to the baseline.
     pub fn of_difference(runs: [Option<&Benchmark>; 2]) -> Option<FlameGraph> {
-        let before = runs[0]?.call_paths.as_ref()?;
-        let after = runs[1]?.call_paths.as_ref()?;
+        let before = windows_as_one(runs[0]?.call_paths.as_ref()?);
+        let after = windows_as_one(runs[1]?.call_paths.as_ref()?);
         let was = before.total().slots() as f64 / before.iterations as f64;
         let caption = "Differential flame graph: as wide as the candidate's slots, coloured where \
                        a call path has more slots than in the baseline or fewer"
             .to_owned();
-        FlameGraph::new(caption, path_changes(before, after), Some(was))
+        FlameGraph::new(caption, path_changes(&before, &after), Some(was))
     }
 
     /// Lays out `paths`; `was` is the baseline's slots per iteration.
     fn new(caption: String, paths: Vec<PathChange>, was: Option<f64>) -> Option<FlameGraph> {
-        let paths = windows_as_one(paths);
         let first = paths.iter().filter(|path| path.caller.is_none());
         let total: f64 = first.map(|path| path.slots.sum()).sum();
         if total <= 0.0 || was.is_some_and(|was| was <= 0.0) {
@@ -140,37 +139,49 @@ impl FlameGraph {
 }
 
 /// Makes one path of those with the same caller that begin and end windows, and of those that they
-/// call: all are called the same.
-fn windows_as_one(paths: Vec<PathChange>) -> Vec<PathChange> {
-    let kind = |path: &PathChange| path.function.name.as_deref().map(FunctionKind::new);
-    let mut merged: Vec<PathChange> = Vec::with_capacity(paths.len());
-    let mut place_of: Vec<usize> = Vec::with_capacity(paths.len());
-    let mut window_of: HashMap<Option<usize>, usize> = HashMap::new();
-    for path in paths {
-        let path = PathChange {
-            caller: path.caller.map(|caller| place_of[caller]),
-            ..path
+/// call: all are called the same. What these call is one path for each function.
+///
+/// Each run's paths are merged before they are compared, so that those of one run alone count.
+fn windows_as_one(paths: &CallPaths) -> CallPaths {
+    let mut merged = CallPaths {
+        iterations: paths.iterations,
+        functions: paths.functions.clone(),
+        paths: Vec::with_capacity(paths.paths.len()),
+    };
+    // The same in both runs, whichever functions they have.
+    let window = merged.functions.len() as u32;
+    merged.functions.push(CalledFunction {
+        name: Some("topdown_tracer::window".to_owned()),
+        module: None,
+    });
+    let mut place_of: Vec<u32> = Vec::with_capacity(paths.paths.len());
+    let mut known: HashMap<(Option<u32>, u32), u32> = HashMap::new();
+    for path in &paths.paths {
+        let caller = path.caller.map(|caller| place_of[caller as usize]);
+        let name = paths.function_of(path).name.as_deref();
+        let function = match name.map(FunctionKind::new) {
+            Some(FunctionKind::Window) => window,
+            _ => path.function,
         };
-        if kind(&path) != Some(FunctionKind::Window) {
-            place_of.push(merged.len());
-            merged.push(path);
-            continue;
-        }
-        let is_window = |caller: &usize| kind(&merged[*caller]) == Some(FunctionKind::Window);
-        if let Some(caller) = path.caller.filter(is_window) {
-            // Its slots are among its caller's.
+        let is_window = |caller: &u32| merged.paths[*caller as usize].function == window;
+        if let Some(caller) = caller.filter(is_window).filter(|_| function == window) {
+            merged.paths[caller as usize].counts += path.counts;
             place_of.push(caller);
             continue;
         }
-        let window = *window_of.entry(path.caller).or_insert(merged.len());
-        place_of.push(window);
-        match merged.get_mut(window) {
-            None => merged.push(path),
-            Some(known) => {
-                known.slots = known.slots + path.slots;
-                known.difference = known.difference + path.difference;
-                if known.called_at != path.called_at {
-                    known.called_at = None;
+        let next = merged.paths.len() as u32;
+        let place = *known.entry((caller, function)).or_insert(next);
+        place_of.push(place);
+        match merged.paths.get_mut(place as usize) {
+            None => merged.paths.push(CallPath {
+                caller,
+                function,
+                ..path.clone()
+            }),
+            Some(same) => {
+                same.counts += path.counts;
+                if same.called_at != path.called_at {
+                    same.called_at = None;
                 }
             }
         }
@@ -241,7 +252,7 @@ fn numbers(values: PerCategory<f64>) -> String {
 mod tests {
     use super::*;
     use criterion_topdown::code::CodeCounts;
-    use criterion_topdown::run_file::{CallPath, CalledFunction, SourceLine};
+    use criterion_topdown::run_file::SourceLine;
     use topdown_gate::scenario::with_call_paths;
 
     #[test]
@@ -342,6 +353,38 @@ mod tests {
             graph.boxes[called.caller.parse::<usize>().unwrap()].level,
             1
         );
+    }
+
+    #[test]
+    fn windows_that_only_the_baseline_has_are_in_the_difference() {
+        let with_windows = |names: &[&str]| {
+            let mut benchmark = with_call_paths("parse", 0);
+            let paths = benchmark.call_paths.as_mut().unwrap();
+            for name in names {
+                let function = paths.functions.len() as u32;
+                paths.functions.push(CalledFunction {
+                    name: Some((*name).to_owned()),
+                    module: None,
+                });
+                paths.paths.push(CallPath {
+                    caller: Some(0),
+                    function,
+                    called_at: None,
+                    counts: CodeCounts {
+                        level1_slots: PerCategory::in_order([500, 0, 0, 0]),
+                        ..CodeCounts::default()
+                    },
+                });
+            }
+            benchmark
+        };
+        let before = with_windows(&["topdown_tracer::attach", "topdown_tracer::detach"]);
+        let after = with_windows(&["topdown_tracer::attach"]);
+        let graph = FlameGraph::of_difference([Some(&before), Some(&after)]).unwrap();
+        let window = graph.boxes.last().unwrap();
+        assert_eq!(window.name, "cost of the window");
+        // 50 of the baseline's 1100 slots.
+        assert_eq!(window.differences, "-4.55 0.00 0.00 0.00");
     }
 
     #[test]
