@@ -22,7 +22,7 @@ use super::super::syscalls::Counted;
 use super::HitGroup;
 use super::follow::{self, Threads};
 use super::found::{Found, Reached};
-use super::periods::{MAY_BE_OWN, Periods};
+use super::periods::Periods;
 use super::records::Records;
 use super::ring::Ring;
 use crate::counter::command_hits::CommandHits;
@@ -54,9 +54,7 @@ impl TreeCounters {
         let of_cycles = Periods::of_cycles(shape, period_cycles);
         let mut sampler = Sampler {
             counters: self.clone(),
-            periods: Periods::own(shape, period_cycles)
-                .filter(|_| MAY_BE_OWN)
-                .unwrap_or(of_cycles),
+            periods: Periods::own(shape, period_cycles).unwrap_or(of_cycles),
             threads: HashMap::new(),
             found: Found::default(),
             outcome: Outcome::default(),

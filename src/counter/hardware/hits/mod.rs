@@ -49,7 +49,7 @@ use crate::setting::{Counters, Setting};
 use account::Account;
 #[cfg(feature = "commands")]
 pub use command::Following;
-use periods::{MAY_BE_OWN, Periods};
+use periods::Periods;
 use records::GroupCounts;
 use ring::Ring;
 
@@ -139,10 +139,8 @@ impl HittingHardware {
         let of_cycles = super::shapes(&cpu, &pmu, counters)?;
         // Whoever asks for PERF_METRICS gets them.
         let own = match counters {
-            Counters::Auto | Counters::Exact if MAY_BE_OWN => {
-                super::shapes(&cpu, &pmu, Counters::Exact)?
-            }
-            _ => Vec::new(),
+            Counters::Auto | Counters::Exact => super::shapes(&cpu, &pmu, Counters::Exact)?,
+            Counters::Metrics | Counters::Tma => Vec::new(),
         };
         let own = own.into_iter().filter_map(|(shape, formula)| {
             let periods = Periods::own(shape, period_cycles)?;

@@ -4,10 +4,6 @@ use super::super::inherited_group::{MOST_EVENTS, Shape};
 use crate::cpu::{Counts, Split};
 use crate::hits::HitEngine;
 
-/// Whether events may have periods of their own on this architecture. On Arm only the hits of
-/// cycles are tried.
-pub(super) const MAY_BE_OWN: bool = cfg!(not(target_arch = "aarch64"));
-
 /// After how many counts each event of a group interrupts; 0 if it only counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Periods {
