@@ -1,16 +1,20 @@
 //! The hardware source on systems without `perf_event_open`: the same names, and an error at open.
 
 use std::convert::Infallible;
+#[cfg(feature = "commands")]
 use std::time::Duration;
 
 #[cfg(feature = "proof")]
 use super::Wanted;
+#[cfg(feature = "commands")]
 use super::command_hits::CommandHits;
 use super::survey::Survey;
-use super::{Counters, Provenance, Reading, Source};
+use super::{Provenance, Reading, Source};
 use crate::cpu::{CpuTable, LatencyTable};
 use crate::error::OpenError;
 use crate::sample::Sample;
+#[cfg(feature = "commands")]
+use crate::setting::Counters;
 
 /// The CPU's counters, which cannot be reached on this operating system.
 #[derive(Debug)]
@@ -43,14 +47,17 @@ pub fn open() -> Result<Box<dyn Source>, OpenError> {
     Err(unsupported())
 }
 
+#[cfg(feature = "commands")]
 /// The counters of a command, which cannot be reached on this operating system.
 #[derive(Debug)]
 pub struct TreeCounters(Infallible);
 
+#[cfg(feature = "commands")]
 /// A command that is counted.
 #[derive(Debug)]
 pub struct CountedTree(Infallible);
 
+#[cfg(feature = "commands")]
 impl TreeCounters {
     /// # Errors
     /// Always returns [`OpenError::OperatingSystem`].
@@ -83,10 +90,12 @@ impl TreeCounters {
     }
 }
 
+#[cfg(feature = "commands")]
 /// A command that is sampled.
 #[derive(Debug)]
 pub struct Following(Infallible);
 
+#[cfg(feature = "commands")]
 impl Following {
     /// # Errors
     /// Never called.
@@ -95,6 +104,7 @@ impl Following {
     }
 }
 
+#[cfg(feature = "commands")]
 impl CountedTree {
     /// # Errors
     /// Never called.

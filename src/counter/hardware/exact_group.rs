@@ -44,6 +44,7 @@ pub(super) struct Plan {
     /// The formula of the categories. A metric group has none: its counts are passed on.
     pub split: Option<&'static Formula>,
     /// Counts of which the formula makes plausible categories.
+    #[cfg(feature = "hits")]
     pub example_counts: &'static [u64],
 }
 
@@ -55,6 +56,7 @@ impl Plan {
             cycles_at: at(form.cycles),
             instructions_at: at(form.instructions),
             split: Some(form.split),
+            #[cfg(feature = "hits")]
             example_counts: form.example.counts,
         }
     }
@@ -71,6 +73,7 @@ impl Plan {
             cycles_at: None,
             instructions_at: None,
             split: None,
+            #[cfg(feature = "hits")]
             example_counts: &[],
         }
     }

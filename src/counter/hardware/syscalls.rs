@@ -181,6 +181,7 @@ impl Event {
         done(unsafe { sys::ioctls::PERIOD(self.descriptor.as_raw_fd(), place) })
     }
 
+    #[cfg(feature = "hits")]
     /// Returns the number by which the event's records tell which event they are of.
     pub fn id(&self) -> io::Result<u64> {
         let mut id = 0;
@@ -189,6 +190,7 @@ impl Event {
         Ok(id)
     }
 
+    #[cfg(feature = "hits")]
     /// Lets the event write its records into the buffer of another one, which is mapped.
     pub fn write_into(&self, other: &Event) -> io::Result<()> {
         let (of, into) = (self.descriptor.as_raw_fd(), other.descriptor.as_raw_fd());

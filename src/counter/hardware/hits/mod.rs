@@ -136,10 +136,10 @@ impl HittingHardware {
             pmu_type: pmu.type_number,
             counted: Counted::ThisThread,
         };
-        let of_cycles = super::shapes(&cpu, &pmu, counters)?;
+        let of_cycles = shapes(&cpu, &pmu, counters)?;
         // Whoever asks for PERF_METRICS gets them.
         let own = match counters {
-            Counters::Auto | Counters::Exact => super::shapes(&cpu, &pmu, Counters::Exact)?,
+            Counters::Auto | Counters::Exact => shapes(&cpu, &pmu, Counters::Exact)?,
             Counters::Metrics | Counters::Tma => Vec::new(),
         };
         let own = own.into_iter().filter_map(|(shape, formula)| {
