@@ -127,7 +127,10 @@ fn a_base_before_adoption_is_measured_and_a_change_is_found() {
 fn both_cores_are_judged(project: &Project) {
     let bench = || {
         let cores = ["--source", "model", "--model-core", "golden-cove,zen-5"];
-        project.bench(&[&["--against", "HEAD"][..], &cores].concat())
+        // The path of the base's directory is in its executable and moves the code behind it:
+        // alone, that has changed this unoptimized loop by 23 % on Golden Cove.
+        let margin = ["--margin", "model=50"];
+        project.bench(&[&["--against", "HEAD"][..], &cores, &margin].concat())
     };
     let slower = bench();
     assert_eq!(slower.code, Some(100), "{}", slower.stdout);
