@@ -44,8 +44,9 @@
 
 // Every bench pays for the compile time of this library. Functions called only by the program are
 // `#[inline]`, so that benches need not compile them. Steps that are taken once, such as opening
-// counters, are `#[inline(never)]`: merged into their callers, they would be optimized again at each
-// level. Lists are filled by loops there, because each chain of iterators is compiled by itself.
+// counters, are `#[inline(never)]`: merged into their callers, they would be optimized again at
+// each level. Lists are filled by loops there, because each chain of iterators is compiled by
+// itself.
 
 pub mod activity;
 pub mod category;

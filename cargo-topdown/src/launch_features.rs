@@ -14,8 +14,8 @@ use crate::bench_targets::Cargo;
 const FEATURE: &str = "launches";
 
 impl Cargo {
-    /// Returns the flags that add the feature to the selected packages' dependencies on the library;
-    /// none where manifests have it.
+    /// Returns the flags that add the feature to the selected packages' dependencies on the
+    /// library; none where manifests have it.
     pub fn launch_features(&self, metadata: &Metadata) -> Vec<String> {
         let wanted = features(metadata).into_iter();
         wanted
