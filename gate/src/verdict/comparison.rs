@@ -230,6 +230,18 @@ pub enum Warning {
     },
 }
 
+/// Returns the names of the first benchmarks, and how many more there are.
+fn first_names(benchmarks: &[BenchmarkId]) -> String {
+    const MOST_NAMES: usize = 5;
+    let shown = benchmarks.iter().take(MOST_NAMES);
+    let names: Vec<&str> = shown.map(|id| id.name.as_str()).collect();
+    let names = names.join(", ");
+    match benchmarks.len().saturating_sub(MOST_NAMES) {
+        0 => names,
+        more => format!("{names} and {more} more"),
+    }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -272,29 +284,17 @@ impl fmt::Display for Warning {
             Warning::LaunchesOfCandidateLeftOut { launches } => {
                 write!(f, "the candidate is judged without {}", named(launches))
             }
-            Warning::JudgedByTime { benchmarks } => {
-                const MOST_NAMES: usize = 5;
-                let shown = benchmarks.iter().take(MOST_NAMES);
-                let names: Vec<&str> = shown.map(|id| id.name.as_str()).collect();
-                write!(
-                    f,
-                    "judged by time alone, since other threads do the work: {}",
-                    names.join(", ")
-                )?;
-                match benchmarks.len().saturating_sub(MOST_NAMES) {
-                    0 => Ok(()),
-                    more => write!(f, " and {more} more"),
-                }
-            }
-            Warning::SampledOtherwise { benchmarks } => {
-                let names: Vec<&str> = benchmarks.iter().map(|id| id.name.as_str()).collect();
-                write!(
-                    f,
-                    "functions of {} were sampled by other interrupts than in the baseline; only \
-                     their slots are compared",
-                    names.join(", ")
-                )
-            }
+            Warning::JudgedByTime { benchmarks } => write!(
+                f,
+                "judged by time alone, since other threads do the work: {}",
+                first_names(benchmarks)
+            ),
+            Warning::SampledOtherwise { benchmarks } => write!(
+                f,
+                "functions of {} were sampled by other interrupts than in the baseline; only \
+                 their slots are compared",
+                first_names(benchmarks)
+            ),
             Warning::MostlyWaiting { benchmarks } => {
                 match benchmarks {
                     1 => f.write_str("one benchmark mostly waits")?,

@@ -289,6 +289,19 @@ fn functions_that_were_sampled_otherwise_are_a_warning() {
 }
 
 #[test]
+fn a_warning_names_the_first_benchmarks_and_counts_the_others() {
+    let benchmarks: Vec<BenchmarkId> = (suite(7, 1, unchanged).benchmarks.into_iter())
+        .map(|benchmark| benchmark.id)
+        .collect();
+    let names: Vec<&str> = benchmarks.iter().map(|id| id.name.as_str()).collect();
+    let text = format!("functions of {} and 2 more were", names[..5].join(", "));
+    let warning = Warning::SampledOtherwise {
+        benchmarks: benchmarks.clone(),
+    };
+    assert!(warning.to_string().starts_with(&text), "{warning}");
+}
+
+#[test]
 fn a_thread_that_waits_is_a_warning_since_its_slots_are_not_about_the_work() {
     let waiting = || {
         let mut run = suite(3, 1, unchanged);
