@@ -509,6 +509,8 @@ impl Source for Model {
             }
             (Fate::Open, counts) => {
                 let counts = counts.as_ref().map(|(counts, _)| counts);
+                // Its first instructions alone are no fingerprint of it.
+                benchmark.has_gap = true;
                 benchmark.fate = Fate::Timed(self.timed(end, counts));
                 Sample::EMPTY
             }

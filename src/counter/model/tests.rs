@@ -124,6 +124,26 @@ fn a_benchmark_with_a_long_first_window_has_time_alone() {
     assert!(window(&model, || divisions(10)).slots.is_some());
 }
 
+#[test]
+fn an_iteration_that_is_traced_in_part_is_not_fingerprinted() {
+    let Ok(model) = Model::of_core(&cores::GOLDEN_COVE, 0.1) else {
+        skip(Need::Model, "code cannot be traced on this machine");
+        return;
+    };
+    let first_samples = |rounds| {
+        for _ in 0..FINGERPRINT_SAMPLES {
+            model.sample_boundary();
+            window(&model, || divisions(rounds));
+            model.sample_kept();
+        }
+        let code = model.take_code().unwrap();
+        model.benchmark_boundary();
+        code.first_samples
+    };
+    assert_eq!(first_samples(100_000), []);
+    assert_ne!(first_samples(10), []);
+}
+
 /// Fills `bytes` with one instruction.
 fn fill(bytes: &mut [u8]) {
     // SAFETY: it writes the bytes of the slice, upwards, and changes no other register.
