@@ -42,8 +42,8 @@ pub use instruction::{Class, Timing};
 pub use ledger::BlockCounts;
 pub use model::{BlockOnPath, Capacity, Model};
 pub use parameters::{
-    Cache, CoreParameters, Frontend, Memory, MemoryPorts, MemoryRenaming, Prediction, Rename,
-    SCHEDULERS, TAGGED_TABLES, TaggedTable, TargetBuffer, Tlb, Window,
+    Cache, CoreParameters, Frontend, LearntOrder, Memory, MemoryPorts, MemoryRenaming, Prediction,
+    Rename, SCHEDULERS, TAGGED_TABLES, TaggedTable, TargetBuffer, Tlb, Window,
 };
 pub use paths::{CallPath, ROOT};
 pub use slots::{Counts, Events, Slots};

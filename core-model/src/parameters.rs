@@ -160,8 +160,27 @@ pub enum MemoryRenaming {
     /// Integer loads of a store's first bytes, if neither has an index register and the store does
     /// nothing but store.
     SimpleAddress,
-    /// Any integer load that finds all its bytes in one store of the same width.
-    Predicted,
+    /// Integer loads of at least four bytes that have read the same store before, counted from the
+    /// load back, from its first byte on.
+    Learnt(LearntOrder),
+}
+
+/// How a core learns which loads read earlier stores. Numbers of executions of a load, at most 255.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LearntOrder {
+    /// In how many executions a load waits for the addresses of all earlier stores after it ran
+    /// ahead of one that it depended on; as many more if it reads such a store meanwhile...
+    pub cautious_executions: u8,
+    /// ... up to this many.
+    pub cautious_limit: u8,
+    /// How often a load must read the same store in a row before it takes its register...
+    pub doubt_at_first: u8,
+    /// ... how much oftener for each time that it does not meanwhile...
+    pub doubt_more: u8,
+    /// ... and how often at most.
+    pub doubt_limit: u8,
+    /// Cycles from the last address that a load waits for to its execution.
+    pub wait_cycles: u8,
 }
 
 /// Buffers for operations in flight.

@@ -6,7 +6,10 @@ use super::{CAUTIOUS_LOADS, Core, Executed, Origin, Value};
 use crate::instruction::{MemoryOperand, Operation};
 use crate::memory::LINE_BYTES;
 use crate::parameters::MemoryRenaming;
-use crate::pipeline::{Forward, Store};
+use crate::pipeline::{Effect, Forward, Found, Store};
+
+/// The narrowest load that takes the register of a store, where that is learnt.
+const LEAST_RENAMED_BYTES: u32 = 4;
 
 impl Core {
     /// Executes the loads of an instruction and returns the value that arrives last.
@@ -78,17 +81,26 @@ impl Core {
         let address = self.addresses.place(address);
         let bytes = operand.bytes.min(LINE_BYTES as u32);
         let ports = operand.load_ports;
-        let at = self.ports.reserve(ports, known.max(self.load_from));
+        let known = known
+            .max(self.load_from)
+            .max(self.caution(operation.ip, known));
+        let at = self.ports.reserve(ports, known);
         if address % LINE_BYTES + u64::from(bytes) > LINE_BYTES {
             for _ in 0..self.parameters.memory.split_load_extra_operations {
                 self.ports.reserve(ports, at);
             }
         }
         self.schedulers.enter(operation.pools[1], at);
-        let (from, ready) = match self.stores.find(address, bytes, at) {
+        let found = self.stores.find(address, bytes, at);
+        let effect = self.learn_order(operation, operand, address, &found, at, block);
+        let (from, ready) = match found {
             Forward::Whole(store) => {
-                let at = self.order(operation, &store, at, block);
-                if self.is_renamed(operand, address, &store) {
+                let at = if effect == Effect::Renamed {
+                    at
+                } else {
+                    self.order(operation, &store, at, block)
+                };
+                if self.is_renamed(operand, address, &store, effect) {
                     (store.data_ready, store.data_ready)
                 } else {
                     // Until its data arrives, the load waits for whatever the store waits for.
@@ -102,7 +114,7 @@ impl Core {
                 let blocked = u64::from(self.parameters.memory.blocked_forward_cycles);
                 (at, at.max(store.written) + blocked)
             }
-            Forward::None => {
+            Forward::None | Forward::Written => {
                 let ready = self
                     .memory
                     .load(operation.ip, address, bytes, at, &mut self.ledger);
@@ -124,13 +136,70 @@ impl Core {
         }
     }
 
+    /// Returns until when the load at `ip`, whose address is known at `known`, waits for the
+    /// addresses of earlier stores.
+    #[inline]
+    fn caution(&mut self, ip: u64, known: u64) -> u64 {
+        let Some(dependences) = &mut self.dependences else {
+            return 0;
+        };
+        let (pair, with_pair, without) = dependences.look_up(ip);
+        let waits = without && (with_pair || !self.stores.is_in_flight(pair, known));
+        if waits {
+            self.stores.addresses_known() + dependences.wait_cycles()
+        } else {
+            0
+        }
+    }
+
+    /// Learns what a load found among the stores, and discards what follows it if that is not what
+    /// was predicted.
+    #[inline]
+    fn learn_order(
+        &mut self,
+        operation: &Operation,
+        operand: &MemoryOperand,
+        address: u64,
+        found: &Forward,
+        at: u64,
+        block: u32,
+    ) -> Effect {
+        let Some(dependences) = &mut self.dependences else {
+            return Effect::Usual;
+        };
+        let (seen, discovered) = match found {
+            Forward::None => (Found::Nothing, at),
+            Forward::Written => return Effect::Usual,
+            Forward::Whole(store) | Forward::Part(store) => {
+                let is_whole = matches!(found, Forward::Whole(_));
+                let can_rename = is_whole
+                    && !operand.is_vector
+                    && address == store.address
+                    && operand.bytes >= LEAST_RENAMED_BYTES;
+                let seen = Found::Store {
+                    pair: can_rename.then(|| self.stores.pair(store)),
+                    in_time: store.address_known <= at,
+                };
+                (seen, at.max(store.address_known))
+            }
+        };
+        let (pair, ..) = dependences.look_up(operation.ip);
+        let pair_in_flight = self.stores.is_in_flight(pair, at);
+        let effect = dependences.learn(operation.ip, seen, pair_in_flight);
+        if effect == Effect::Discarded {
+            self.ledger.count(|events| &mut events.machine_clears, 1);
+            self.restart(discovered, block, true);
+        }
+        effect
+    }
+
     /// Returns when a load that overlaps `store` may take its data: at `at`, or when the store's
     /// address is known. The first time a load runs ahead, it takes old data and everything after
     /// it is discarded; from then on it waits.
     #[inline]
     fn order(&mut self, operation: &Operation, store: &Store, at: u64, block: u32) -> u64 {
-        if store.address_known <= at {
-            return at;
+        if store.address_known <= at || self.dependences.is_some() {
+            return at.max(store.address_known);
         }
         let place = (operation.ip ^ operation.ip >> 10) as usize % CAUTIOUS_LOADS;
         if self.cautious[place] != operation.ip {
@@ -154,12 +223,18 @@ impl Core {
 
     /// Returns whether rename knows that a load reads what this store wrote.
     #[inline]
-    fn is_renamed(&self, operand: &MemoryOperand, address: u64, store: &Store) -> bool {
+    fn is_renamed(
+        &self,
+        operand: &MemoryOperand,
+        address: u64,
+        store: &Store,
+        effect: Effect,
+    ) -> bool {
         if operand.is_vector {
             return false;
         }
         match self.parameters.rename.memory_renaming {
-            MemoryRenaming::Predicted => operand.bytes == store.bytes,
+            MemoryRenaming::Learnt(_) => effect == Effect::Renamed,
             MemoryRenaming::SimpleAddress => {
                 store.is_simple
                     && address == store.address
@@ -293,6 +368,8 @@ impl Core {
             address_known: self.address_ready(operand).min(stored),
             data_ready: result.ready,
             written: 0,
+            number: 0,
+            ip: operation.ip as u16,
             is_simple: operand.kind == AccessKind::Write
                 && !operand.is_vector
                 && !operand.is_indexed(),

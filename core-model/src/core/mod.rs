@@ -16,8 +16,10 @@ use crate::instruction::{
 };
 use crate::ledger::Ledger;
 use crate::memory::{Hierarchy, LINE_BYTES};
-use crate::parameters::CoreParameters;
-use crate::pipeline::{Frontend, Issued, LoadNumber, NO_LOAD, Schedulers, StoreQueue, Window};
+use crate::parameters::{CoreParameters, MemoryRenaming};
+use crate::pipeline::{
+    Dependences, Frontend, Issued, LoadNumber, NO_LOAD, Schedulers, StoreQueue, Window,
+};
 
 /// Loads that once ran before a store they depended on, and wait from then on.
 const CAUTIOUS_LOADS: usize = 1024;
@@ -128,6 +130,8 @@ pub(crate) struct Core {
     /// The latest stretch of cycles in which some load waited for more than the L2.
     outstanding: (u64, u64),
     cautious: Box<[u64; CAUTIOUS_LOADS]>,
+    /// Instead of these, on cores that learn more.
+    dependences: Option<Dependences>,
 }
 
 impl Core {
@@ -154,6 +158,10 @@ impl Core {
             load_from: 0,
             outstanding: (0, 0),
             cautious: crate::calendar::boxed(0),
+            dependences: match parameters.rename.memory_renaming {
+                MemoryRenaming::Learnt(order) => Some(Dependences::new(order)),
+                MemoryRenaming::SimpleAddress => None,
+            },
             parameters: parameters.clone(),
         }
     }

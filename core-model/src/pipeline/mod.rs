@@ -1,6 +1,7 @@
 //! The parts of the core between the frontend and retirement, each represented by the times it
 //! imposes.
 
+mod dependences;
 mod frontend;
 mod loads;
 mod queue;
@@ -8,6 +9,7 @@ mod schedulers;
 mod stores;
 mod window;
 
+pub(crate) use dependences::{Dependences, Effect, Found};
 pub(crate) use frontend::Frontend;
 pub(crate) use loads::{LoadNumber, NO_LOAD};
 pub(crate) use schedulers::{NO_POOL, Schedulers};

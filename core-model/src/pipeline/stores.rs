@@ -1,5 +1,6 @@
 //! The store queue: forwarding to loads, and writing to the L1 in order.
 
+use super::dependences::Pair;
 use crate::calendar::boxed;
 use crate::memory::LINE_BYTES;
 use crate::parameters::Window as Parameters;
@@ -25,6 +26,10 @@ pub(crate) struct Store {
     pub data_ready: u64,
     /// When it has been written to the L1; set by [`StoreQueue::write`].
     pub written: u64,
+    /// Its number, in program order; set by [`StoreQueue::write`].
+    pub number: u64,
+    /// The low bits of its instruction's address.
+    pub ip: u16,
     /// Whether it stores a general register at an address without an index.
     pub is_simple: bool,
 }
@@ -34,6 +39,8 @@ pub(crate) struct Store {
 pub(crate) enum Forward {
     /// No overlapping store: the data is in the caches.
     None,
+    /// One that was written before: the same.
+    Written,
     /// A store that contains all of its bytes.
     Whole(Store),
     /// A store that contains some of them.
@@ -60,6 +67,7 @@ pub(crate) struct StoreQueue {
     write_cycle: u64,
     written_in_cycle: u32,
     lines_in_cycle: u32,
+    addresses_known: u64,
 }
 
 impl StoreQueue {
@@ -79,7 +87,31 @@ impl StoreQueue {
             write_cycle: 0,
             written_in_cycle: 0,
             lines_in_cycle: 0,
+            addresses_known: 0,
         }
+    }
+
+    /// Returns when the addresses of all stores are known.
+    #[inline]
+    pub(crate) fn addresses_known(&self) -> u64 {
+        self.addresses_known
+    }
+
+    /// Returns this store as the next load sees it.
+    #[inline]
+    pub(crate) fn pair(&self, store: &Store) -> Pair {
+        Pair {
+            distance: (self.next - store.number) as u8,
+            store: store.ip,
+        }
+    }
+
+    /// Returns whether the next load sees such a store that is not written at `at`.
+    #[inline]
+    pub(crate) fn is_in_flight(&self, pair: Pair, at: u64) -> bool {
+        let number = self.next.wrapping_sub(pair.distance.into());
+        let store = &self.ring[number as usize % RING];
+        pair.distance > 0 && store.ip == pair.store && store.written > at
     }
 
     /// Returns the first cycle in which the queue has room for this many more stores.
@@ -124,7 +156,7 @@ impl StoreQueue {
         };
         let store = &self.ring[number as usize % RING];
         if store.written <= at {
-            return Forward::None;
+            return Forward::Written;
         }
         let whole =
             store.address <= address && end <= store.address.wrapping_add(u64::from(store.bytes));
@@ -153,6 +185,7 @@ impl StoreQueue {
     #[inline]
     pub(crate) fn write(&mut self, mut store: Store, retires: u64, line_ready: u64) -> u64 {
         let at = retires.max(line_ready);
+        self.addresses_known = self.addresses_known.max(store.address_known);
         let line = store.address / LINE_BYTES;
         let last_line = store.address.wrapping_add(u64::from(store.bytes) - 1) / LINE_BYTES;
         let new_line = line != self.line;
@@ -177,6 +210,7 @@ impl StoreQueue {
         self.line = last_line;
         self.runs[self.run as usize % RUNS] = self.write_cycle;
         store.written = self.write_cycle;
+        store.number = self.next;
         let first = store.address / GRANULE_BYTES;
         let last = store.address.wrapping_add(u64::from(store.bytes) - 1) / GRANULE_BYTES;
         for granule in first..=last.min(first.saturating_add(8)) {

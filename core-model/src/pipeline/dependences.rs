@@ -1,0 +1,236 @@
+//! What is learnt about the order of loads and earlier stores.
+//!
+//! A load may execute before the addresses of earlier stores are known. If one of these turns out
+//! to write what the load read, everything from the load on is discarded. A load to which this
+//! happened waits for a while; one that always reads what the same store wrote takes its register
+//! and waits for no address.
+//!
+//! After AMD, "Security analysis of AMD predictive store forwarding" (2021), which describes the
+//! second predictor: a load and a store a fixed number of stores before it.
+
+use crate::calendar::boxed;
+use crate::parameters::LearntOrder;
+
+const ENTRIES: usize = 1024;
+
+/// What is known of a load.
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    /// The low bits of its address.
+    tag: u32,
+    /// The pair that it last was half of.
+    pair: Pair,
+    /// Number of executions in which it waits for the addresses of all earlier stores.
+    cautious: u8,
+    /// Number of times it must read the same store again before it takes its register.
+    doubt: u8,
+}
+
+/// A store as a load sees it: how many stores before, counting itself, and the low bits of its
+/// address. No store has a distance of 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub distance: u8,
+    pub store: u16,
+}
+
+/// What a load did, as it turns out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// It read no store in flight.
+    Nothing,
+    /// It read a store whose address was known in time or not, and whose register it could have
+    /// taken if there is a pair.
+    Store { pair: Option<Pair>, in_time: bool },
+}
+
+/// What that means for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// It executed as usual.
+    Usual,
+    /// It took the register of the store that it reads.
+    Renamed,
+    /// It had old or wrong data, which is discarded.
+    Discarded,
+}
+
+/// The predictor of loads that read earlier stores.
+pub(crate) struct Dependences {
+    entries: Box<[Entry; ENTRIES]>,
+    rules: LearntOrder,
+}
+
+impl Dependences {
+    pub(crate) fn new(rules: LearntOrder) -> Self {
+        Dependences {
+            entries: boxed(Entry::default()),
+            rules,
+        }
+    }
+
+    #[inline]
+    fn entry(&mut self, ip: u64) -> &mut Entry {
+        let entry = &mut self.entries[(ip ^ ip >> 10) as usize % ENTRIES];
+        if entry.tag != ip as u32 {
+            *entry = Entry {
+                tag: ip as u32,
+                doubt: self.rules.doubt_at_first,
+                ..Entry::default()
+            };
+        }
+        entry
+    }
+
+    /// Returns the pair that the load at `ip` was half of, and whether it waits for the addresses
+    /// of all earlier stores if that store is in flight, or if it is not.
+    #[inline]
+    pub(crate) fn look_up(&mut self, ip: u64) -> (Pair, bool, bool) {
+        let entry = self.entry(ip);
+        let is_cautious = entry.cautious > 0;
+        (entry.pair, is_cautious && entry.doubt > 0, is_cautious)
+    }
+
+    /// Returns the cycles from the last address that a load waits for to its execution.
+    #[inline]
+    pub(crate) fn wait_cycles(&self) -> u64 {
+        self.rules.wait_cycles.into()
+    }
+
+    /// Learns what the load at `ip` found. The store of its pair was in flight if
+    /// `pair_in_flight`.
+    #[inline]
+    pub(crate) fn learn(&mut self, ip: u64, found: Found, pair_in_flight: bool) -> Effect {
+        let rules = self.rules;
+        let entry = self.entry(ip);
+        let is_predicted = pair_in_flight && entry.doubt == 0;
+        let was_cautious = entry.cautious > 0;
+        let (pair, in_time) = match found {
+            Found::Store { pair, in_time } => (pair, in_time),
+            Found::Nothing => (None, true),
+        };
+        if pair == Some(entry.pair) {
+            if is_predicted {
+                return Effect::Renamed;
+            }
+            entry.doubt = entry.doubt.saturating_sub(1);
+        } else if is_predicted {
+            entry.doubt = rules.doubt_at_first;
+        } else if pair_in_flight {
+            let doubt = entry.doubt.saturating_add(rules.doubt_more);
+            entry.doubt = doubt.min(rules.doubt_limit);
+        }
+        if let Some(pair) = pair {
+            entry.pair = pair;
+        }
+        if found == Found::Nothing {
+            entry.cautious = entry.cautious.saturating_sub(1);
+        } else if was_cautious || !in_time {
+            let cautious = entry.cautious.saturating_add(rules.cautious_executions);
+            entry.cautious = cautious.min(rules.cautious_limit);
+        }
+        if is_predicted || !was_cautious && !in_time {
+            Effect::Discarded
+        } else {
+            Effect::Usual
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cores::ZEN_5;
+    use crate::parameters::MemoryRenaming;
+
+    const LOAD: u64 = 0x40_1000;
+    const STORE: Pair = Pair {
+        distance: 3,
+        store: 7,
+    };
+    const IN_TIME: Found = Found::Store {
+        pair: Some(STORE),
+        in_time: true,
+    };
+    const TOO_EARLY: Found = Found::Store {
+        pair: None,
+        in_time: false,
+    };
+
+    fn learner() -> (Dependences, LearntOrder) {
+        let MemoryRenaming::Learnt(rules) = ZEN_5.rename.memory_renaming else {
+            panic!("this core learns");
+        };
+        (Dependences::new(rules), rules)
+    }
+
+    /// Returns whether the load waits while no store of its pair is in flight.
+    fn waits(learner: &mut Dependences) -> bool {
+        let (_, _, without_pair) = learner.look_up(LOAD);
+        without_pair
+    }
+
+    #[test]
+    fn a_load_that_ran_ahead_waits_for_a_while() {
+        let (mut learner, rules) = learner();
+        assert!(!waits(&mut learner));
+        assert_eq!(learner.learn(LOAD, TOO_EARLY, false), Effect::Discarded);
+        for _ in 0..rules.cautious_executions {
+            assert!(waits(&mut learner));
+            assert_eq!(learner.learn(LOAD, Found::Nothing, false), Effect::Usual);
+        }
+        assert!(!waits(&mut learner));
+    }
+
+    #[test]
+    fn a_load_that_waits_is_not_discarded_and_waits_longer() {
+        let (mut learner, rules) = learner();
+        for _ in 0..10 {
+            learner.learn(LOAD, TOO_EARLY, false);
+        }
+        assert_eq!(learner.learn(LOAD, TOO_EARLY, false), Effect::Usual);
+        let waited = (0..1000).take_while(|_| {
+            learner.learn(LOAD, Found::Nothing, false);
+            waits(&mut learner)
+        });
+        assert_eq!(waited.count() + 1, usize::from(rules.cautious_limit));
+    }
+
+    #[test]
+    fn a_load_of_the_same_store_takes_its_register_after_a_few_times() {
+        let (mut learner, rules) = learner();
+        learner.learn(LOAD, IN_TIME, false);
+        for _ in 0..rules.doubt_at_first {
+            assert_eq!(learner.learn(LOAD, IN_TIME, true), Effect::Usual);
+        }
+        assert_eq!(learner.learn(LOAD, IN_TIME, true), Effect::Renamed);
+        let gone = learner.learn(LOAD, Found::Nothing, false);
+        assert_eq!(gone, Effect::Usual, "that store was not in flight");
+        let wrong = learner.learn(LOAD, Found::Nothing, true);
+        assert_eq!(wrong, Effect::Discarded);
+        assert_eq!(learner.learn(LOAD, IN_TIME, true), Effect::Usual);
+    }
+
+    #[test]
+    fn a_store_elsewhere_every_thirteenth_time_keeps_a_load_from_being_learnt() {
+        let renamed = |period: u32| {
+            let (mut learner, _) = learner();
+            for _ in 0..200 {
+                learner.learn(LOAD, IN_TIME, true);
+                learner.learn(LOAD, Found::Nothing, true);
+            }
+            let last = (0..period * 200).map(|step| {
+                let found = if step % period == 0 {
+                    Found::Nothing
+                } else {
+                    IN_TIME
+                };
+                learner.learn(LOAD, found, true)
+            });
+            let last: Vec<Effect> = last.collect();
+            last[last.len() - 500..].contains(&Effect::Renamed)
+        };
+        assert!(!renamed(13));
+        assert!(renamed(17));
+    }
+}
