@@ -83,7 +83,8 @@ impl Known {
     /// most as much as if a hit were of one category alone.
     ///
     /// Returns `None` if the function is not sampled.
-    fn new(categories: &PerCategory<f64>, function: &Function) -> Option<Known> {
+    fn new(function: &Function) -> Option<Known> {
+        let categories = fractions(&function.counts);
         Some(match (function.category_hits?, function.category_margin) {
             (0, _) => Known::Mixed,
             (_, Some(margin)) => Known::Within(margin),
@@ -92,6 +93,23 @@ impl Known {
                 Known::Within(margins.into_iter().fold(0.0, f64::max))
             }
         })
+    }
+
+    /// Returns how well the categories of several functions together are known.
+    ///
+    /// Each function adds its own share of what is unknown: margins of sums are at most the sums
+    /// of margins. Returns `None` if there is no function, or one is not sampled.
+    fn of_all(functions: &[&Function]) -> Option<Known> {
+        let slots = |function: &Function| function.counts.slots() as f64;
+        let total: f64 = functions.iter().map(|function| slots(function)).sum();
+        let mut margin = 0.0;
+        for function in functions {
+            match Known::new(function)? {
+                Known::Mixed => return Some(Known::Mixed),
+                Known::Within(own) => margin += own * ratio(slots(function), total),
+            }
+        }
+        (!functions.is_empty()).then_some(Known::Within(margin))
     }
 }
 
@@ -125,6 +143,16 @@ impl FunctionRow {
     }
 }
 
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+/// Returns the fraction of the slots that each category has.
+fn fractions(counts: &CodeCounts) -> PerCategory<f64> {
+    let slots = counts.slots() as f64;
+    counts.level1_slots.map(|part| ratio(part as f64, slots))
+}
+
 /// Returns the largest function first, and the others last.
 pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
     let total = functions.total();
@@ -132,10 +160,8 @@ pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
     let hits = functions.sampled.map(|sampled| sampled.effective_hits);
     // No code executes none.
     let has_instructions = total.instructions > 0;
-    let row = |label: String, counts: &CodeCounts, function: Option<&Function>| {
+    let row = |label: String, counts: &CodeCounts, known_of: &[&Function]| {
         let slots = counts.slots() as f64;
-        let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-        let categories = counts.level1_slots.map(|part| ratio(part as f64, slots));
         FunctionRow {
             label,
             slots: slots / functions.iterations as f64,
@@ -143,8 +169,8 @@ pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
                 .then_some(counts.instructions as f64 / functions.iterations as f64),
             share: ratio(slots, total_slots),
             share_margin: hits.map(|hits| share_margin(ratio(slots, total_slots), hits)),
-            known: function.and_then(|function| Known::new(&categories, function)),
-            categories,
+            known: Known::of_all(known_of),
+            categories: fractions(counts),
         }
     };
     // Several functions begin and end a window, which is one cost to a reader.
@@ -152,16 +178,16 @@ pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
     let (windows, own): (Vec<&Function>, Vec<_>) = functions.largest.iter().partition(is_window);
     let own = own.iter();
     let mut rows: Vec<FunctionRow> = own
-        .map(|f| row(label_of(&f.name, &f.module), &f.counts, Some(f)))
+        .map(|f| row(label_of(&f.name, &f.module), &f.counts, &[f]))
         .collect();
     if !windows.is_empty() {
         let mut counts = CodeCounts::default();
         windows.iter().for_each(|window| counts += window.counts);
-        rows.push(row(WINDOW.to_owned(), &counts, None));
+        rows.push(row(WINDOW.to_owned(), &counts, &windows));
         rows.sort_by(|a, b| b.slots.total_cmp(&a.slots));
     }
     let others = functions.others.iter();
-    rows.extend(others.map(|others| row(label_of_others(others), &others.counts, None)));
+    rows.extend(others.map(|others| row(label_of_others(others), &others.counts, &[])));
     rows
 }
 
@@ -214,6 +240,28 @@ mod tests {
         let sum: f64 = rows.iter().map(|row| row.slots * iterations).sum();
         assert!((sum - (before + 7) as f64).abs() < 1e-6, "{sum}");
         assert!(rows.iter().all(|row| !row.label.contains("topdown")));
+    }
+
+    /// A window has 1000 slots, and the one before it three times as many.
+    #[test]
+    fn the_cost_of_the_window_is_known_as_well_as_its_functions() {
+        let known = |first: (u64, f64), second: (u64, f64)| {
+            let mut functions = with_some_functions("parse").functions.unwrap();
+            functions.sampled = Some(Default::default());
+            for (slots, (hits, margin)) in [(3000, first), (1000, second)] {
+                functions.largest.push(Function {
+                    name: Some("topdown_tracer::end".to_owned()),
+                    module: None,
+                    counts: CodeCounts::from([1, slots, 0, 0, 0, 0, 0, 0, 0]),
+                    category_hits: Some(hits),
+                    category_margin: Some(margin),
+                });
+            }
+            let rows = rows_of(&functions);
+            rows.iter().find(|row| row.label == WINDOW).unwrap().known
+        };
+        assert_eq!(known((50, 0.5), (50, 0.25)), Some(Known::Within(0.4375)));
+        assert_eq!(known((50, 0.5), (0, 0.25)), Some(Known::Mixed));
     }
 
     #[test]

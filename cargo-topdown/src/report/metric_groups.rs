@@ -44,14 +44,7 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
         writeln!(out, "{HEADING}{line}{HEADING:#}")?;
     }
     let provenance = &explained.provenance;
-    let launches = match provenance.source {
-        SourceKind::Model => "one launch for all",
-        SourceKind::Time => "one launch for each group",
-        _ if explained.functions.is_some() => {
-            "one launch for the categories, one for each group, and further ones for the functions"
-        }
-        _ => "one launch for the categories and one for each group",
-    };
+    let launches = launches(explained);
     let source = format!(
         "{}: source {} ({}), {launches}",
         explained.machine, provenance.source, provenance.formula
@@ -88,6 +81,32 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
         paragraph(out, &text, 2, look)?;
     }
     write_functions(out, explained, look)
+}
+
+/// Returns which launches the explanation comes from.
+fn launches(explained: &Explained) -> String {
+    let mut launches = match explained.provenance.source {
+        SourceKind::Model => return "one launch for all".to_owned(),
+        SourceKind::Time => return "one launch for each group".to_owned(),
+        SourceKind::Hardware => vec!["one launch for the categories", "one for each group"],
+    };
+    let of_groups = explained
+        .groups
+        .iter()
+        .filter_map(|of| of.latencies.as_ref());
+    let was_launched =
+        |of: &Latencies| of.not_sampled.is_some() || of.used.iter().any(|used| used.hits.is_some());
+    if of_groups.into_iter().any(was_launched) {
+        launches.push("one for the retire latencies of each group that uses them");
+    }
+    if explained.functions.is_some() {
+        launches.push("further ones for the functions");
+    }
+    match &launches[..] {
+        [first, second] => format!("{first} and {second}"),
+        [first @ .., last] => format!("{}, and {last}", first.join(", ")),
+        [] => String::new(),
+    }
 }
 
 fn write_functions(out: &mut impl Write, explained: &Explained, look: Look) -> io::Result<()> {
