@@ -19,8 +19,11 @@ use crate::config::measuring::Settings;
 use criterion_topdown::setting::Sampling;
 use criterion_topdown::setting::SourceChoice;
 
-/// Limits benchmarks with criterion's own measurement, which have no fingerprint.
-const TIME_LIMIT: Duration = Duration::from_millis(250);
+/// criterion ends a benchmark whose first sample took longer, its set-up included. How many samples
+/// it takes decides where the next benchmark's data lies, so the limit is far from what set-ups
+/// usually take, on a busy machine too. Most benchmarks with criterion's own measurement, which
+/// have no fingerprint, end after a tenth of a second.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// What the benchmarks of a suite execute.
 #[derive(Debug, Default)]

@@ -259,10 +259,9 @@ fn doubled(reported: &Reported, samples: Vec<Sample>) -> Result<Vec<IterationSam
     let count = samples.len();
     let last_two = [count.wrapping_sub(2), count.wrapping_sub(1)]
         .map(|index| doubling::iterations(index) as f64);
-    // criterion reports the first sample twice if it took all of the time. A launch for
-    // fingerprints allows little time, and such a benchmark gets no fingerprint.
-    let is_too_long =
-        reported.sampling == Sampling::FirstTwo && count == 1 && reported.iterations == [1.0, 1.0];
+    // criterion reports the first sample twice if it took all of the time. One sample is too few
+    // for a fingerprint or for a launch value, which concerns only this benchmark.
+    let is_too_long = count == 1 && reported.iterations == [1.0, 1.0];
     if !is_too_long && (count < 2 || reported.iterations != last_two) {
         return Err(JoinError::Doubling {
             benchmark: reported.name.to_owned(),
@@ -459,17 +458,19 @@ mod tests {
     }
 
     #[test]
-    fn a_first_sample_that_takes_all_of_the_time_fails_no_launch_for_fingerprints() {
-        let reported = Reported {
-            iterations: &[1.0, 1.0],
-            scalars: &[1.0, 1.0_f64.next_up()],
-            sampling: Sampling::FirstTwo,
-            ..REPORTED
-        };
-        let joined = join(&reported, &line(&[100])).unwrap().unwrap();
-        assert_eq!(joined.samples.len(), 1);
-        let message = refusal(&reported, &line(&[100, 200]));
-        assert!(message.contains("do not match the last of"), "{message}");
+    fn a_first_sample_that_takes_all_of_the_time_fails_no_launch() {
+        for sampling in [Sampling::FirstTwo, Sampling::Doubling] {
+            let reported = Reported {
+                iterations: &[1.0, 1.0],
+                scalars: &[1.0, 1.0_f64.next_up()],
+                sampling,
+                ..REPORTED
+            };
+            let joined = join(&reported, &line(&[100])).unwrap().unwrap();
+            assert_eq!(joined.samples.len(), 1);
+            let message = refusal(&reported, &line(&[100, 200]));
+            assert!(message.contains("do not match the last of"), "{message}");
+        }
     }
 
     #[test]

@@ -38,10 +38,6 @@ pub const LAUNCHES_THAT_AGREE: u32 = 2;
 /// set-ups usually take, on a busy machine too: two runs on different sides of it would differ.
 pub const LONGEST_SET_UP: Duration = Duration::from_secs(5);
 
-/// criterion ends a modelled benchmark after ten times the budget, but not before this. The limit
-/// also applies to benchmarks with a measurement of their own.
-const LEAST_TIME_LIMIT: Duration = Duration::from_secs(20);
-
 /// Returns the targets to model: those whose settings request it, and those of `auto` that found no
 /// counters. Each lists its benchmarks, those that `timed` shows to be able to have slots.
 pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
@@ -97,7 +93,8 @@ pub fn on_the_model(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> 
     with_settings(targets, |settings| Settings {
         launches: launches.min(settings.launches),
         sampling: Sampling::Doubling,
-        measurement_time: LEAST_TIME_LIMIT.max(settings.model_budget.saturating_mul(10)),
+        // criterion ends a benchmark after this.
+        measurement_time: settings.model_budget.saturating_mul(10),
         ..settings
     })
 }

@@ -142,6 +142,19 @@ fn settings_of_criterions_own_groups_decide_nothing() {
 }
 
 #[test]
+fn an_iteration_longer_than_the_measurement_time_is_measured_in_criterions_own_group() {
+    let fixture = Fixture::new();
+    let more = ["--source", "time", "long/iteration"];
+    fixture
+        .bench(&[&NANOSECONDS[..], &more].concat())
+        .succeeds();
+    for launch in read_samples(&fixture.newest()).unwrap() {
+        let samples = &launch.samples;
+        assert!(samples.len() == 5 && double(samples), "{samples:?}");
+    }
+}
+
+#[test]
 fn settings_of_authors_hold_where_that_is_wanted() {
     let fixture = Fixture::new();
     let more = ["--source", "time", "--author-settings", "same bytes"];
