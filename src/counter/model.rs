@@ -509,7 +509,7 @@ impl Source for Model {
             }
             (Fate::Open, counts) => {
                 let counts = counts.as_ref().map(|(counts, _)| counts);
-                // Its first instructions alone are no fingerprint of it.
+                // Its first instructions alone do not identify it.
                 benchmark.has_gap = true;
                 benchmark.fate = Fate::Timed(self.timed(end, counts));
                 Sample::EMPTY

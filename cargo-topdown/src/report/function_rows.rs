@@ -98,7 +98,7 @@ impl Known {
     /// Returns how well the categories of several functions together are known.
     ///
     /// Each function adds its own share of what is unknown: margins of sums are at most the sums
-    /// of margins. Returns `None` if there is no function, or one is not sampled.
+    /// of margins. Returns `None` without functions, or if one is not sampled.
     fn of_all(functions: &[&Function]) -> Option<Known> {
         let slots = |function: &Function| function.counts.slots() as f64;
         let total: f64 = functions.iter().map(|function| slots(function)).sum();
