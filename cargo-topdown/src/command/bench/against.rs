@@ -4,9 +4,11 @@
 //! This is the strongest comparison: same machine, same minutes, no stored baseline. Suspected
 //! regressions are launched again, once, and judged by all their launches.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use cargo_metadata::Metadata;
+use cargo_metadata::camino::Utf8PathBuf;
 use criterion_topdown::run_file::{BenchmarkId, LaunchSamples, Run, Selection, write_run};
 
 use crate::adoption::{self, PACKAGE};
@@ -240,6 +242,16 @@ fn build_base(
         cargo.flags.unlock();
         metadata = cargo.metadata().map_err(of_base)?;
     }
+    let moved = moved_packages(&session.workspace.metadata, &metadata);
+    if !moved.is_empty() {
+        tell!(
+            "warning: path dependencies outside the workspace are built in another directory for \
+             {}, which alone can change the order of their code: {}; make them members of the \
+             workspace",
+            tree.label,
+            moved.join(", ")
+        );
+    }
     let workspace = Workspace::of_metadata(metadata)?;
     let settings = workspace.config.measuring(&session.request.settings)?;
     let built = cargo.bench_targets(&workspace.metadata, &settings);
@@ -254,6 +266,26 @@ fn build_base(
     }
     let selection = session.selection(&workspace, &targets);
     Ok((targets, selection))
+}
+
+/// Returns the packages outside the workspace that lie in another directory for the base. Cargo
+/// hashes their paths into the names of their symbols, by which rustc orders code; of the
+/// workspace's own packages it hashes the path within the workspace.
+fn moved_packages(candidate: &Metadata, base: &Metadata) -> Vec<String> {
+    let outside = |metadata: &Metadata| -> BTreeSet<(String, Utf8PathBuf)> {
+        let packages = metadata.packages.iter();
+        packages
+            .filter(|package| package.source.is_none())
+            .filter(|package| !package.manifest_path.starts_with(&metadata.workspace_root))
+            .map(|package| (package.name.to_string(), package.manifest_path.clone()))
+            .collect()
+    };
+    let of_candidate = outside(candidate);
+    let moved = outside(base).into_iter();
+    moved
+        .filter(|package| !of_candidate.contains(package))
+        .map(|(name, _)| name)
+        .collect()
 }
 
 /// Changes the manifests of a base that lacks the library as `init` would, in our own worktree.
@@ -314,5 +346,52 @@ impl StoredSide<'_> {
 
     fn write(&self) -> Result<(), Error> {
         write_run(self.directory, &self.run, &self.samples).map_err(Error::NotStored)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A workspace in `root/benches` whose package depends on the one in `root/outside`.
+    fn metadata(root: &Path, outside: &Path) -> Metadata {
+        let package = |directory: &Path, name: &str, more: &str| {
+            fs::create_dir_all(directory.join("src")).unwrap();
+            fs::write(directory.join("src/lib.rs"), "").unwrap();
+            let text = format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n{more}");
+            fs::write(directory.join("Cargo.toml"), text).unwrap();
+        };
+        package(outside, "outside", "");
+        let benches = root.join("benches");
+        package(&benches.join("member"), "member", "");
+        let dependencies = format!(
+            "[dependencies]\noutside = {{ path = {outside:?} }}\nmember = {{ path = \"member\" \
+             }}\n[workspace]\nmembers = [\"member\"]\n"
+        );
+        package(&benches, "benches", &dependencies);
+        let mut command = cargo_metadata::MetadataCommand::new();
+        command
+            .current_dir(&benches)
+            .other_options(["--offline".to_owned()]);
+        command.exec().unwrap()
+    }
+
+    #[test]
+    fn a_path_dependency_outside_the_workspace_that_lies_elsewhere_for_the_base_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let [base, candidate] = ["base", "candidate"].map(|name| directory.path().join(name));
+        let with_it = |root: &Path| metadata(root, &root.join("outside"));
+        let moved = moved_packages(&with_it(&candidate), &with_it(&base));
+        assert_eq!(moved, ["outside"]);
+
+        let elsewhere = directory.path().join("outside");
+        let beside_it = |root: &Path| metadata(root, &elsewhere);
+        let none: [&str; 0] = [];
+        assert_eq!(
+            moved_packages(&beside_it(&candidate), &beside_it(&base)),
+            none
+        );
     }
 }
