@@ -64,7 +64,7 @@ fn record(ns: u64) -> Record {
     Record {
         provenance: Provenance {
             source: SourceKind::Model,
-            formula: "model-zen-5/7".to_owned(),
+            formula: "model-zen-5/8".to_owned(),
             core_type: None,
             slots_per_cycle: Some(8),
             reason: "a model".to_owned(),

@@ -13,8 +13,9 @@
 //!
 //! # What it leaves out
 //!
-//! The kernel, other threads, other cores and the other hardware thread. Work on the wrong path:
-//! its slots are charged, but its effect on caches is not modelled. Physical addresses: caches are
+//! The kernel, other threads, other cores and the other hardware thread. Most work on the wrong
+//! path: its slots are charged, but only its loads that the right path repeats have an effect on
+//! caches, and only on cores where `wrong_path_skip_bytes` is not 0. Physical addresses: caches are
 //! indexed by virtual ones, where each mapping has a fixed place ([`Model::with_mappings`]).
 //! Store-side coherence, page faults, frequency changes.
 

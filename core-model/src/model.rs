@@ -318,9 +318,10 @@ impl Consumer for Model {
             recorded: addresses,
         };
         let operations = &self.operations[first..first + lowered.count as usize];
+        let is_plain = !self.core.may_be_on_wrong_path();
         let mut done = 0;
         for operation in operations {
-            done = if !operation.is_rare {
+            done = if is_plain && !operation.is_rare {
                 self.core.execute(operation, &executed)
             } else if let Some(how_often) = operation.repeat {
                 repeat(&mut self.core, operation, how_often, &executed)

@@ -101,6 +101,9 @@ pub struct Prediction {
     /// The part of these in which the allocator recovers. They count as bad speculation, the rest
     /// as frontend bound.
     pub recovery_cycles: u32,
+    /// The furthest forward target of a conditional branch whose ways join so soon that the wrong
+    /// path loads what the right one needs: bytes from the branch; 0 if it loads nothing.
+    pub wrong_path_skip_bytes: u32,
 }
 
 /// The number of tagged tables in the direction predictor.

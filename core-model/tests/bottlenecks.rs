@@ -234,6 +234,47 @@ fn random_branches_are_bad_speculation() {
     }
 }
 
+/// Cycles for each of many random loads of 4 MiB, each followed by a branch that nothing predicts,
+/// over additions to `rcx`. The loads' addresses depend on them or not.
+fn cycles_per_guess(core: &CoreParameters, depends: bool) -> f64 {
+    const LOADS: usize = 60_000;
+    let program = Program::new(|a| {
+        let mut top = a.create_label();
+        let mut skip = a.create_label();
+        a.set_label(&mut top).unwrap();
+        let address = if depends { rcx } else { rdi };
+        a.test(byte_ptr(address), 1).unwrap();
+        a.je(skip).unwrap();
+        a.add(rcx, r8).unwrap();
+        a.set_label(&mut skip).unwrap();
+        a.add(rsi, r8).unwrap();
+        a.jmp(top).unwrap();
+    });
+    let mut random = Random(1234);
+    let path: Vec<(usize, u64)> = (0..LOADS)
+        .flat_map(|_| {
+            let load = (0, 0x1000_0000 + random.next() % (4 << 20));
+            let is_added = random.next() & 1 == 0;
+            let ways = [Some(load), is_added.then_some((1, 0)), Some((2, 0))];
+            ways.into_iter().flatten()
+        })
+        .collect();
+    program.run(core, &path).cycles as f64 / (LOADS / 2) as f64
+}
+
+#[test]
+fn issue_19_3_loads_behind_a_guess_begin_before_it_is_known() {
+    let mut without = ZEN_5.clone();
+    without.prediction.wrong_path_skip_bytes = 0;
+    let [with, without] = [&ZEN_5, &without].map(|core| {
+        let independent = cycles_per_guess(core, false);
+        let dependent = cycles_per_guess(core, true);
+        (independent, dependent)
+    });
+    assert!(with.0 * 3.0 < without.0, "{with:?} {without:?}");
+    assert_eq!(with.1, without.1);
+}
+
 #[test]
 fn indirect_jumps_to_random_places_are_bad_speculation() {
     let program = Program::new(|a| {

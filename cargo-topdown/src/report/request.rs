@@ -184,7 +184,7 @@ mod tests {
         use topdown_gate::scenario::{run, with_launches};
 
         let mut modelled = with_launches("b", SourceKind::Model, Vec::new());
-        modelled.provenance_mut().formula = "model-zen-5/7".to_owned();
+        modelled.provenance_mut().formula = "model-zen-5/8".to_owned();
         let run = run(vec![modelled]);
         let asked = ["github", "html=a/page.html", "json=out"].map(|text| text.parse().unwrap());
         let named = of_second_core(&asked, &run);

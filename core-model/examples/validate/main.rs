@@ -14,6 +14,8 @@
 //! With `--counters`, on a machine with a PMU, it also counts the slots of each kernel, and prints
 //! the counted split beside the modelled one.
 //!
+//! With a FILTER that begins with `ask-`, it runs loops that each ask one question about the core.
+//!
 //! `--without-fresh` leaves out the kernels that should run on the model last.
 //!
 //! With `--expect DOCUMENT`, it fails unless the document has each row of the summary. The modelled
@@ -59,7 +61,12 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     let mut splits = Vec::new();
     native::keep_pages();
     let mut rows = Vec::new();
-    for kernel in kernels::all() {
+    let kernels = if arguments.filter.starts_with("ask-") {
+        kernels::questions()
+    } else {
+        kernels::all()
+    };
+    for kernel in kernels {
         let is_left_out = kernel.group == kernels::Group::Fresh && !arguments.fresh;
         if !kernel.name.contains(&arguments.filter) || is_left_out {
             continue;

@@ -36,7 +36,8 @@ impl Core {
             match operand.address {
                 Address::Elements(elements) => {
                     for address in elements.addresses(executed.recorded) {
-                        let value = self.load(operation, operand, address, known, executed.block);
+                        let value =
+                            self.load::<true>(operation, operand, address, known, executed.block);
                         if value.ready >= last.ready {
                             last = value;
                         }
@@ -44,7 +45,8 @@ impl Core {
                 }
                 Address::Fixed(_) | Address::Recorded { .. } => {
                     let address = operand.address.first(executed.recorded).unwrap_or(0);
-                    let value = self.load(operation, operand, address, known, executed.block);
+                    let value =
+                        self.load::<true>(operation, operand, address, known, executed.block);
                     if value.ready >= last.ready {
                         last = value;
                     }
@@ -65,12 +67,12 @@ impl Core {
         let operand = operation.operand(executed.operands);
         let known = self.load_address_ready(operand).max(earliest);
         let address = operand.address.first(executed.recorded).unwrap_or(0);
-        self.load(operation, operand, address, known, executed.block)
+        self.load::<false>(operation, operand, address, known, executed.block)
     }
 
     /// Executes one load of at most 64 bytes whose address is known at `known`.
     #[inline]
-    fn load(
+    fn load<const RARE: bool>(
         &mut self,
         operation: &Operation,
         operand: &MemoryOperand,
@@ -92,6 +94,9 @@ impl Core {
         }
         self.schedulers.enter(operation.pools[1], at);
         let found = self.stores.find(address, bytes, at);
+        if RARE && self.shared_path.is_here() {
+            self.load_on_wrong_path(operand, address, bytes, &found);
+        }
         let effect = self.learn_order(operation, operand, address, &found, at, block);
         let (from, ready) = match found {
             Forward::Whole(store) => {
@@ -134,6 +139,23 @@ impl Core {
             ready,
             origin: Origin::of_load(self.window.note_load(from, ready)),
         }
+    }
+
+    /// Begins a load where the wrong path executes it, if that is before its branch is known.
+    #[inline(never)]
+    fn load_on_wrong_path(
+        &mut self,
+        operand: &MemoryOperand,
+        address: u64,
+        bytes: u32,
+        found: &Forward,
+    ) {
+        let is_cached = matches!(found, Forward::None | Forward::Written);
+        let at = self.shared_path.load_at(operand.registers);
+        let ready = at
+            .filter(|_| is_cached)
+            .map(|at| self.memory.load_ahead(address, bytes, at, &mut self.ledger));
+        self.shared_path.loaded(ready);
     }
 
     /// Returns until when the load at `ip`, whose address is known at `known`, waits for the

@@ -18,7 +18,8 @@ use crate::ledger::Ledger;
 use crate::memory::{Hierarchy, LINE_BYTES};
 use crate::parameters::{CoreParameters, MemoryRenaming};
 use crate::pipeline::{
-    Dependences, Frontend, Issued, LoadNumber, NO_LOAD, Schedulers, StoreQueue, Window,
+    Dependences, Frontend, Issued, LoadNumber, Mispredicted, NO_LOAD, Schedulers, SharedPath,
+    StoreQueue, Window,
 };
 
 /// Loads that once ran before a store they depended on, and wait from then on.
@@ -123,6 +124,7 @@ pub(crate) struct Core {
     x87_top: u8,
     pending: Option<PendingBranch>,
     wrong_path: Option<WrongPath>,
+    shared_path: SharedPath,
     /// The first cycle in which anything may issue, after a serialising instruction.
     issue_from: u64,
     /// The first cycle in which a load may execute, after an atomic operation.
@@ -154,6 +156,7 @@ impl Core {
             x87_top: 0,
             pending: None,
             wrong_path: None,
+            shared_path: SharedPath::new(parameters),
             issue_from: 0,
             load_from: 0,
             outstanding: (0, 0),
@@ -197,8 +200,29 @@ impl Core {
         if outcome.mispredicted {
             self.ledger
                 .count(|events| &mut events.mispredicted_branches, 1);
+            self.take_wrong_path(&branch, outcome.taken, ip);
             self.restart(branch.resolved, branch.block, false);
         }
+    }
+
+    /// Takes the wrong path at a branch after which the right one goes on at `next`.
+    #[inline(never)]
+    fn take_wrong_path(&mut self, branch: &PendingBranch, is_taken: bool, next: u64) {
+        if branch.flow != Flow::Conditional {
+            self.shared_path.end();
+            return;
+        }
+        let mispredicted = Mispredicted {
+            ip: branch.ip,
+            is_taken,
+            next,
+            issued: self.ledger.cycle(),
+            resolved: branch.resolved,
+        };
+        let registers = &self.registers;
+        self.shared_path.begin(&mispredicted, |register| {
+            registers[usize::from(register)].ready
+        });
     }
 
     /// Discards everything fetched after an instruction when it is done, at `at`.
@@ -211,6 +235,13 @@ impl Core {
             block,
             is_clear,
         });
+    }
+
+    /// Returns whether a wrong path may come to the instructions up to the next branch. Then all of
+    /// them are executed as if they were rare.
+    #[inline]
+    pub(crate) fn may_be_on_wrong_path(&self) -> bool {
+        self.shared_path.is_followed()
     }
 
     /// Executes one instruction that is not rare (see [`Operation::is_rare`]), and returns when it
@@ -234,6 +265,9 @@ impl Core {
         operation: &Operation,
         executed: &Executed<'_>,
     ) -> u64 {
+        if RARE && self.shared_path.is_followed() {
+            self.shared_path.arrive(operation);
+        }
         let issued = self.issue::<RARE>(operation, executed.block);
         let earliest = issued + u64::from(self.parameters.issue_delay);
         let loaded = if RARE {
@@ -256,6 +290,9 @@ impl Core {
             done = done.max(stored);
         }
         self.write_registers::<RARE>(operation, result);
+        if RARE && self.shared_path.is_here() {
+            self.shared_path.execute(operation);
+        }
         let retires = self.window.push::<RARE>(&Issued {
             slots: operation.slots,
             needs: operation.needs,

@@ -116,6 +116,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         // icl_client_ratios.py; for Golden Cove it counts them with an event and has no figure).
         // The rest passes before that, while the wrong path still issues.
         recovery_cycles: 5,
+        wrong_path_skip_bytes: 0,
     },
     rename: Rename {
         eliminates_integer_moves: true, // M: 0.35 per pair

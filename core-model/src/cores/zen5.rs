@@ -55,7 +55,7 @@ const FP_STORE: Ports = STORE0.or(STORE1);
 /// AMD Zen 5.
 pub const ZEN_5: CoreParameters = CoreParameters {
     name: "zen-5",
-    version: 7,
+    version: 8,
     width: 8,        // O
     retire_width: 8, // O
     issue_delay: 4,  // A
@@ -113,6 +113,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         // passes while the branch reads its registers and the window is cleaned: the wrong path
         // still issues.
         recovery_cycles: 7,
+        wrong_path_skip_bytes: 128, // A
     },
     rename: Rename {
         eliminates_integer_moves: true,    // O

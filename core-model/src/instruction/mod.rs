@@ -15,7 +15,9 @@ pub(crate) use needs::{Needs, Room};
 pub(crate) use operation::{
     COMMON_DESTINATIONS, COMMON_SLOTS, COMMON_SOURCES, Flow, MemoryOperand, Operation, Rename,
 };
-pub(crate) use registers::{CARRY_FLAG, FIRST_X87, NONE, NOWHERE, REGISTERS, Register};
+pub(crate) use registers::{
+    CARRY_FLAG, FIRST_X87, NONE, NOWHERE, OTHER_FLAGS, REGISTERS, Register,
+};
 
 use crate::calendar::Ports;
 

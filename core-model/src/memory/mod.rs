@@ -135,17 +135,30 @@ impl Hierarchy {
         at: u64,
         ledger: &mut Ledger,
     ) -> u64 {
-        let first = address / LINE_BYTES;
-        let last = address.wrapping_add(u64::from(bytes) - 1) / LINE_BYTES;
-        let mut ready = self.load_line(first, at, ledger);
-        if last != first {
-            // The second half takes the next cycle of the same port.
-            ready = ready.max(self.load_line(last, at + 1, ledger));
-        }
+        let ready = self.load_ahead(address, bytes, at, ledger);
         if let Some(target) = self.strider.access(ip, address) {
             self.prefetch_l1(target / LINE_BYTES, at, ledger);
         }
         ready
+    }
+
+    /// Executes a load of which the prefetcher learns nothing.
+    #[inline]
+    pub(crate) fn load_ahead(
+        &mut self,
+        address: u64,
+        bytes: u32,
+        at: u64,
+        ledger: &mut Ledger,
+    ) -> u64 {
+        let first = address / LINE_BYTES;
+        let last = address.wrapping_add(u64::from(bytes) - 1) / LINE_BYTES;
+        let ready = self.load_line(first, at, ledger);
+        if last == first {
+            return ready;
+        }
+        // The second half takes the next cycle of the same port.
+        ready.max(self.load_line(last, at + 1, ledger))
     }
 
     #[inline(always)]

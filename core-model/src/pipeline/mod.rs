@@ -6,6 +6,7 @@ mod frontend;
 mod loads;
 mod queue;
 mod schedulers;
+mod shared_path;
 mod stores;
 mod window;
 
@@ -13,5 +14,6 @@ pub(crate) use dependences::{Dependences, Effect, Found};
 pub(crate) use frontend::Frontend;
 pub(crate) use loads::{LoadNumber, NO_LOAD};
 pub(crate) use schedulers::{NO_POOL, Schedulers};
+pub(crate) use shared_path::{Mispredicted, SharedPath};
 pub(crate) use stores::{Forward, Store, StoreQueue};
 pub(crate) use window::{Issued, Window};

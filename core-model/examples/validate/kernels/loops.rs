@@ -8,14 +8,16 @@ use std::arch::asm;
 
 use super::{Group, Kernel};
 
-const ITERATIONS: u64 = 10_000;
-
 macro_rules! loops {
-    ($($name:literal: $($line:literal),+;)+) => {
-        pub fn kernels() -> Vec<Kernel> {
+    ($function:ident, $group:expr; $($name:literal: $($line:literal),+;)+) => {
+        pub fn $function() -> Vec<Kernel> {
+            const ITERATIONS: u64 = 10_000;
+            #[repr(align(64))]
+            struct Memory([u64; 64]);
+
             vec![$(Kernel {
                 name: $name,
-                group: Group::Loop,
+                group: $group,
                 prepare: || {
                     // The first line contains its own address; loads read the others.
                     let mut memory = Memory([0; 64]);
@@ -50,10 +52,9 @@ macro_rules! loops {
     };
 }
 
-#[repr(align(64))]
-struct Memory([u64; 64]);
+pub(super) use loops;
 
-loops! {
+loops! { kernels, Group::Loop;
     "loop-nop-1": "nop";
     "loop-add-1": "add rax, rax";
     "loop-add-4": "add rax, r8", "add rsi, r9", "add rdi, r10", "add rcx, r11";

@@ -3,8 +3,10 @@
 mod algorithms;
 mod application;
 mod fresh;
+mod guesses;
 mod loops;
 pub mod microscopic;
+mod questions;
 
 /// How a kernel relates to a core's calibration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub enum Group {
     Fresh,
     /// A loop of a few instructions, for nanosecond benchmarks.
     Loop,
+    /// A loop that asks one question about a core.
+    Question,
 }
 
 /// A program to run repeatedly.
@@ -49,8 +53,14 @@ pub fn all() -> Vec<Kernel> {
     kernels.extend(application::kernels());
     kernels.extend(algorithms::kernels());
     kernels.extend(fresh::kernels());
+    kernels.extend(guesses::kernels());
     kernels.extend(loops::kernels());
     kernels
+}
+
+/// Loops that each ask one question about a core.
+pub fn questions() -> Vec<Kernel> {
+    questions::kernels()
 }
 
 /// A fixed sequence of pseudo-random numbers.
