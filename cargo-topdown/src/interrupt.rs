@@ -19,6 +19,8 @@ const EXIT_CODE: i32 = 130;
 
 #[derive(Debug, Default)]
 struct State {
+    /// Whether the handler is registered.
+    handled: bool,
     /// Whether there is anything to clean up.
     guarded: bool,
     requested: bool,
@@ -27,6 +29,7 @@ struct State {
 }
 
 static STATE: Mutex<State> = Mutex::new(State {
+    handled: false,
     guarded: false,
     requested: false,
     processes: Vec::new(),
@@ -49,23 +52,29 @@ impl Drop for Guard {
     }
 }
 
-/// Begins to handle Ctrl-C.
+/// Begins to handle Ctrl-C. Guards follow one another: at most one lives at a time.
 ///
 /// # Errors
 /// Returns an error if the system refuses the handler.
 pub fn guard() -> Result<Guard, ctrlc::Error> {
-    ctrlc::set_handler(|| {
-        let mut state = state();
-        if !state.guarded || state.requested {
-            std::process::exit(EXIT_CODE);
-        }
-        state.requested = true;
-        for process in &state.processes {
-            processes::end_tree(*process);
-        }
-    })?;
-    state().guarded = true;
+    let mut state = state();
+    if !state.handled {
+        ctrlc::set_handler(handle)?;
+        state.handled = true;
+    }
+    state.guarded = true;
     Ok(Guard(()))
+}
+
+fn handle() {
+    let mut state = state();
+    if !state.guarded || state.requested {
+        std::process::exit(EXIT_CODE);
+    }
+    state.requested = true;
+    for process in &state.processes {
+        processes::end_tree(*process);
+    }
 }
 
 /// Returns whether Ctrl-C was pressed.
@@ -112,9 +121,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_handler_is_refused_as_an_error() {
-        let _first = guard();
-        assert!(guard().is_err());
+    fn guards_follow_one_another() {
+        for _ in 0..2 {
+            let guard = guard().unwrap();
+            assert!(state().guarded);
+            drop(guard);
+            assert!(!state().guarded);
+        }
     }
 
     #[cfg(unix)]

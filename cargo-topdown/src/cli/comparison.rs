@@ -41,6 +41,21 @@ pub struct CompareArgs {
     )]
     pub relaunch: Option<bool>,
 
+    /// Sample the functions of all benchmarks that the hardware counted [default: of up to five
+    /// that regressed]
+    ///
+    /// Three further launches each record where the code is, after the judgement. The run's
+    /// executables must still exist, on this machine. `--functions=false` launches nothing.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = BoolishValueParser::new()
+    )]
+    pub functions: Option<bool>,
+
     #[command(flatten)]
     pub selection: SelectionArgs,
 

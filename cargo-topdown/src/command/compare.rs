@@ -9,12 +9,14 @@ use crate::cli::CompareArgs;
 use crate::comparing::functions_hint::functions_hint;
 use crate::comparing::judged::{Asked, Judged, JudgedCore, judged};
 use crate::comparing::output::{Output, Sides};
+use crate::comparing::sampled_functions::Sampled;
 use crate::comparing::second_look::{self, Relaunch};
 use crate::comparing::{history, wanted_verdict};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::report::cores::OnCore;
 use crate::report::explanation::{self, Explanation};
+use crate::report::function_table;
 use crate::report::request::of_second_core;
 use crate::report::style::{self, Look};
 use crate::terminal::tell;
@@ -76,6 +78,11 @@ fn asked(args: &CompareArgs, core: JudgedCore) -> Asked<'_> {
             JudgedCore::Only | JudgedCore::First => args.relaunch,
         },
         launches: Relaunch::Allowed,
+        sampled: match args.functions {
+            None => Sampled::MostRegressed,
+            Some(true) => Sampled::All,
+            Some(false) => Sampled::None,
+        },
         store: args.store.place(),
     }
 }
@@ -128,8 +135,15 @@ fn report(
     if args.relaunch.is_none() && !relaunched && !is_second {
         second_look::hint(&baseline, &candidate, &comparison);
     }
+    if !args.comparison.json {
+        let mut text = Vec::new();
+        let runs = (&baseline.run, &candidate.run);
+        let look = Look::of_environment();
+        function_table::write_where_only_candidate_has(&mut text, &comparison, runs, look)?;
+        style::stdout(args.output.color).write_all(&text)?;
+    }
     if !args.comparison.json
-        && let Some(hint) = functions_hint(&baseline.run, &candidate.run, &comparison)
+        && let Some(hint) = functions_hint(&baseline, &candidate, &comparison)
     {
         tell!("note: {hint}");
     }

@@ -5,17 +5,27 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run};
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
 
+use super::second_look::ComparedRun;
 use crate::baseline_store::COMMANDS;
 
 /// How many digits of a commit's hash git needs to know it.
 const COMMIT_DIGITS: usize = 12;
 
-/// Returns the sentence for the first regression whose functions are unknown; `None` if there is
-/// none.
-pub fn functions_hint(baseline: &Run, candidate: &Run, comparison: &Comparison) -> Option<String> {
+/// Returns the sentence for the first regression whose functions are unknown, although nobody has
+/// tried in vain to sample them; `None` if there is none.
+pub fn functions_hint(
+    baseline: &ComparedRun<'_>,
+    candidate: &ComparedRun<'_>,
+    comparison: &Comparison,
+) -> Option<String> {
+    let tried = |id| {
+        let mut sides = [baseline, candidate].into_iter();
+        sides.any(|side| side.without_functions.contains(id))
+    };
+    let (baseline, candidate) = (&baseline.run, &candidate.run);
     let benchmarks = comparison.benchmarks.iter();
     benchmarks
-        .filter(|verdict| verdict.verdict == Verdict::Regressed)
+        .filter(|verdict| verdict.verdict == Verdict::Regressed && !tried(&verdict.id))
         .find_map(|verdict| {
             let before = counted(baseline, verdict)?;
             let after = counted(candidate, verdict)?;
@@ -75,6 +85,8 @@ fn sentence(verdict: &BenchmarkVerdict, baseline: &Run, missing: Missing) -> Str
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use criterion_topdown::category::PerCategory;
     use topdown_gate::policy::Policy;
@@ -88,7 +100,8 @@ mod tests {
         let new = scenario::run(vec![after]);
         let labelled = |run| LabelledRun { label: "main", run };
         let comparison = compare(labelled(&base), labelled(&new), &Policy::default());
-        functions_hint(&base, &new, &comparison)
+        let compared = |run| ComparedRun::new("main", Path::new("."), run);
+        functions_hint(&compared(base), &compared(new), &comparison)
     }
 
     fn slower() -> Planted {

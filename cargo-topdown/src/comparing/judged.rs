@@ -5,6 +5,7 @@ use std::thread;
 
 use criterion_topdown::run_file::{self, Run};
 
+use super::sampled_functions::{self, Sampled};
 use super::second_look::{self, ComparedRun, Relaunch};
 use super::{history, selection};
 use crate::accepted_file::{self, Found};
@@ -32,6 +33,8 @@ pub struct Asked<'a> {
     pub relaunch: Option<bool>,
     /// Whether that look may launch them, or only count launches that exist.
     pub launches: Relaunch,
+    /// Whose functions to sample, where the hardware counted and the runs do not know them.
+    pub sampled: Sampled,
     /// Where baselines are kept.
     pub store: StorePlace,
 }
@@ -133,6 +136,12 @@ pub fn judged(
         runs.push(candidate.run.clone());
         comparison = verdict::with_history(comparison, &runs, &policy);
     }
+    let comparison = sampled_functions::add(
+        &mut baseline,
+        &mut candidate,
+        comparison,
+        (asked.sampled, asked.launches),
+    )?;
     finish(Judged {
         baseline,
         candidate,

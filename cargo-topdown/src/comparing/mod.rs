@@ -5,6 +5,7 @@ pub mod functions_hint;
 pub mod history;
 pub mod judged;
 pub mod output;
+pub mod sampled_functions;
 pub mod second_look;
 pub mod selection;
 

@@ -32,7 +32,10 @@ pub struct ComparedRun<'a> {
     pub label: &'a str,
     /// The run as stored, to which a second look adds further launches, but only in memory.
     pub run: Run,
-    directory: PathBuf,
+    /// The directory that holds it.
+    pub directory: PathBuf,
+    /// The benchmarks whose functions launches have failed to sample.
+    pub without_functions: Vec<BenchmarkId>,
 }
 
 impl<'a> ComparedRun<'a> {
@@ -44,6 +47,7 @@ impl<'a> ComparedRun<'a> {
             label,
             run,
             directory,
+            without_functions: Vec::new(),
         }
     }
 
@@ -128,8 +132,9 @@ pub fn judge(
 
 /// Suggests `--relaunch` to users who may not know it, if it could decide anything.
 pub fn hint(baseline: &ComparedRun<'_>, candidate: &ComparedRun<'_>, comparison: &Comparison) {
-    let can_launch =
-        |side: &ComparedRun<'_>| LaunchRecord::read(&side.directory, &side.run).is_ok();
+    let can_launch = |side: &ComparedRun<'_>| {
+        LaunchRecord::read_for_second_look(&side.directory, &side.run).is_ok()
+    };
     let suspects = verdict::suspects(comparison, false);
     if suspects.is_empty() || !can_launch(candidate) {
         return;
@@ -162,7 +167,9 @@ impl Again {
             None
         };
         let record = match relaunch {
-            Relaunch::Allowed => LaunchRecord::read(&side.directory, &side.run).map(Some),
+            Relaunch::Allowed => {
+                LaunchRecord::read_for_second_look(&side.directory, &side.run).map(Some)
+            }
             Relaunch::Forbidden => Ok(None),
         };
         Ok(Again {

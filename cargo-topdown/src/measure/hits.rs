@@ -1,6 +1,7 @@
 //! Launches that record where the code is, and the functions of counted benchmarks.
 
 use criterion_topdown::hits::DEFAULT_PERIOD_CYCLES;
+use criterion_topdown::run_file::Benchmark;
 
 use super::{MeasureError, Session};
 use crate::bench_targets::BenchTarget;
@@ -22,19 +23,46 @@ impl Session {
         if self.has_to_stop(counted) {
             return Ok(());
         }
-        let benchmarks = &mut counted.collected.benchmarks;
-        let wanted = hits::wanted(targets, benchmarks);
-        let launcher = Launcher {
-            hit_period_cycles: Some(DEFAULT_PERIOD_CYCLES),
-            ..self.launcher().clone()
-        };
-        let mut hit = match wanted.is_empty() {
-            true => Outcome::default(),
-            false => self.launch(&wanted, &launcher)?,
-        };
-        for note in hits::join(benchmarks, &mut hit) {
-            tell!("note: {note}");
-        }
-        Ok(())
+        self.sample_functions(targets, &mut counted.collected.benchmarks)
     }
+
+    /// As [`add_hits`](Session::add_hits), for benchmarks that have been collected.
+    ///
+    /// # Errors
+    /// As [`add_hits`](Session::add_hits).
+    pub fn sample_functions(
+        &self,
+        targets: &[BenchTarget],
+        counted: &mut [Benchmark],
+    ) -> Result<(), MeasureError> {
+        sample_functions(targets, counted, self.launcher(), |wanted, launcher| {
+            self.launch(wanted, launcher)
+        })
+    }
+}
+
+/// Adds the functions of those benchmarks that the hardware has counted, in launches as `launcher`
+/// makes them, but which record where the code is. Reports benchmarks that have none.
+///
+/// # Errors
+/// Returns those of `launch`.
+pub fn sample_functions(
+    targets: &[BenchTarget],
+    counted: &mut [Benchmark],
+    launcher: &Launcher,
+    launch: impl FnOnce(&[BenchTarget], &Launcher) -> Result<Outcome, MeasureError>,
+) -> Result<(), MeasureError> {
+    let wanted = hits::wanted(targets, counted);
+    let launcher = Launcher {
+        hit_period_cycles: Some(DEFAULT_PERIOD_CYCLES),
+        ..launcher.clone()
+    };
+    let mut hit = match wanted.is_empty() {
+        true => Outcome::default(),
+        false => launch(&wanted, &launcher)?,
+    };
+    for note in hits::join(counted, &mut hit) {
+        tell!("note: {note}");
+    }
+    Ok(())
 }

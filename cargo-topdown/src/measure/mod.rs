@@ -9,7 +9,7 @@
 pub mod build_identity;
 pub mod changed;
 mod error;
-mod hits;
+pub mod hits;
 mod jobs;
 pub mod listing;
 mod missed_variables;

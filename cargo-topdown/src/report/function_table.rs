@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use criterion_topdown::hits::Sampled;
 use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, Functions, Run};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, Functions, Run};
+use criterion_topdown::visible::visible;
 
 use super::bar::{CATEGORIES, bar};
 use super::function_rows::{FunctionRow, advice_for_names, rows_of};
@@ -15,6 +16,7 @@ use super::text::wrapped;
 use crate::baseline_store::COMMANDS;
 use crate::count::count_of;
 use topdown_gate::summary::Summary;
+use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
 
 /// For a function that has all slots; other bars are proportionally shorter.
 const BAR_WIDTH: usize = 24;
@@ -109,6 +111,41 @@ pub fn write_largest(out: &mut impl Write, functions: &Functions, look: Look) ->
         table.row(cells(row, look));
     }
     table.write(out, look)
+}
+
+/// Writes the largest functions of regressed benchmarks, of which the baseline does not know them:
+/// where the slots are now, without what has changed.
+///
+/// # Errors
+/// Returns an error if writing to `out` fails.
+pub fn write_where_only_candidate_has(
+    out: &mut impl Write,
+    comparison: &Comparison,
+    (baseline, candidate): (&Run, &Run),
+    look: Look,
+) -> io::Result<()> {
+    let functions_in = |run: &'_ Run, id: &BenchmarkId| -> Option<Functions> {
+        let benchmark = run.benchmarks.iter().find(|b| b.id == *id)?;
+        benchmark.functions.clone()
+    };
+    let regressed = |of: &&BenchmarkVerdict| of.verdict == Verdict::Regressed;
+    for id in comparison
+        .benchmarks
+        .iter()
+        .filter(regressed)
+        .map(|of| &of.id)
+    {
+        if let (None, Some(functions)) = (functions_in(baseline, id), functions_in(candidate, id)) {
+            writeln!(out)?;
+            writeln!(
+                out,
+                "{HEADING}functions of {} in the candidate{HEADING:#}",
+                visible(&id.name)
+            )?;
+            write_largest(out, &functions, look)?;
+        }
+    }
+    Ok(())
 }
 
 /// Says what the kernel could not record.

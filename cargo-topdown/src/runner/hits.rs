@@ -58,7 +58,8 @@ fn is_wanted(benchmark: &&Benchmark) -> bool {
     is_counted(benchmark) && !works_on_other_threads(benchmark)
 }
 
-fn is_counted(benchmark: &Benchmark) -> bool {
+/// Returns whether the hardware has counted a benchmark.
+pub fn is_counted(benchmark: &Benchmark) -> bool {
     benchmark.slots.is_some() && benchmark.provenance().source == SourceKind::Hardware
 }
 

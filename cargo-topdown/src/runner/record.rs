@@ -154,10 +154,22 @@ impl LaunchRecord {
                 return Err(CannotLaunchAgain::OtherExecutable(path));
             }
         }
-        if !again::would_help(&record.targets(), run) {
-            return Err(CannotLaunchAgain::WouldNotHelp);
-        }
         Ok(record)
+    }
+
+    /// Reads how `run` was launched, for launches that could decide something about it.
+    ///
+    /// # Errors
+    /// As [`read`](LaunchRecord::read), and if further launches would say nothing new.
+    pub fn read_for_second_look(
+        directory: &Path,
+        run: &Run,
+    ) -> Result<LaunchRecord, CannotLaunchAgain> {
+        let record = LaunchRecord::read(directory, run)?;
+        match again::would_help(&record.targets(), run) {
+            true => Ok(record),
+            false => Err(CannotLaunchAgain::WouldNotHelp),
+        }
     }
 
     /// Returns the bench targets as they were launched.

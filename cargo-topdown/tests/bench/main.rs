@@ -19,6 +19,8 @@ mod noise;
 mod published_schema;
 mod relaunch;
 mod run;
+#[cfg(target_os = "linux")]
+mod sampled;
 mod selection;
 mod shard;
 mod short_windows;

@@ -122,6 +122,32 @@ pub fn with_history(comparison: Comparison, runs: &[Run], policy: &Policy) -> Co
     }
 }
 
+/// Puts the functions into `comparison` that both runs know by now. Launches that sample them come
+/// after the judgement, which does not depend on functions.
+pub fn with_functions(comparison: Comparison, baseline: &Run, candidate: &Run) -> Comparison {
+    let pairs = PairedBenchmarks::new(baseline, candidate);
+    let functions_of = |verdict: BenchmarkVerdict| {
+        let mut pairs = pairs.both.iter();
+        let pair = pairs.find(|(old, _)| old.id == verdict.id);
+        match pair {
+            Some((old, new)) if verdict.verdict != Verdict::NotComparable => BenchmarkVerdict {
+                functions: functions::changes(old, new),
+                ..verdict
+            },
+            _ => verdict,
+        }
+    };
+    let is_of_functions = |of: &Warning| matches!(of, Warning::SampledOtherwise { .. });
+    let mut warnings = comparison.warnings;
+    warnings.retain(|warning| !is_of_functions(warning));
+    warnings.extend(sampled_otherwise(&pairs));
+    Comparison {
+        warnings,
+        benchmarks: (comparison.benchmarks.into_iter().map(functions_of)).collect(),
+        ..comparison
+    }
+}
+
 fn look(
     baseline: LabelledRun<'_>,
     candidate: LabelledRun<'_>,

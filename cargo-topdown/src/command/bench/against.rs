@@ -20,6 +20,7 @@ use crate::command::{comparison_output, second_core};
 use crate::comparing::history;
 use crate::comparing::judged::for_each_of_two;
 use crate::comparing::output::{Output, Sides};
+use crate::comparing::sampled_functions::{self, Sampled};
 use crate::config::Workspace;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -148,6 +149,14 @@ pub fn run(
             new.labelled("the work tree"),
             &policy,
         )
+    };
+    let comparison = if args.functions {
+        comparison
+    } else {
+        let most_regressed = Sampled::MostRegressed.of(&comparison);
+        base.sample_functions(&session, &base_targets, &most_regressed)?;
+        new.sample_functions(&session, &targets, &most_regressed)?;
+        verdict::with_functions(comparison, &base.run, &new.run)
     };
     drop(session);
     let history = args
@@ -342,6 +351,24 @@ impl StoredSide<'_> {
         let more = again::numbered_behind(&self.run, suspects, more);
         again::append(&mut self.run, &more.benchmarks);
         self.samples.extend(more.samples);
+    }
+
+    /// Adds the functions of the benchmarks `ids`, where the hardware has counted them.
+    fn sample_functions(
+        &mut self,
+        session: &Session,
+        targets: &[BenchTarget],
+        ids: &[BenchmarkId],
+    ) -> Result<(), Error> {
+        let mut lacking = sampled_functions::lacking(&self.run, ids);
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        session.sample_functions(targets, &mut lacking)?;
+        for sampled in lacking {
+            sampled_functions::put(&mut self.run, sampled);
+        }
+        self.write()
     }
 
     fn write(&self) -> Result<(), Error> {

@@ -7,6 +7,7 @@ use regex::Regex;
 
 use crate::cli::ExplainArgs;
 use crate::comparing::judged::{Asked, Judged, JudgedCore, judged};
+use crate::comparing::sampled_functions::Sampled;
 use crate::comparing::second_look::Relaunch;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -30,6 +31,7 @@ pub fn run(args: &ExplainArgs, base: &str) -> Result<Exit, Error> {
         relaunch: None,
         // Launches that `compare --relaunch` made count, for the same verdict.
         launches: Relaunch::Forbidden,
+        sampled: Sampled::None,
         store: args.store.place(),
     };
     judged(asked, |judged| explain(args, judged))

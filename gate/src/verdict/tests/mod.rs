@@ -285,6 +285,18 @@ fn functions_that_were_sampled_otherwise_are_a_warning() {
     };
     assert!(warned(&own, &register));
     assert!(!warned(&own, &own));
+    let functions_after = |before: &Run, candidate: &Run| {
+        let comparison = judged(before, &suite(3, 1, unchanged));
+        assert_eq!(comparison.benchmarks[0].functions, []);
+        super::with_functions(comparison, before, candidate)
+    };
+    let later = functions_after(&own, &own);
+    assert_eq!(later, judged(&own, &own));
+    let later = functions_after(&own, &register);
+    assert!(matches!(
+        later.warnings[..],
+        [.., Warning::SampledOtherwise { .. }]
+    ));
     assert!(!warned(&suite(3, 1, unchanged), &own));
 }
 

@@ -1,0 +1,228 @@
+//! The functions of counted benchmarks, sampled after the judgement: by launches of the executables
+//! that a run came from, where they still exist.
+//!
+//! They are stored next to the run and never become part of it, as further launches are. So
+//! repeating a comparison finds them and launches nothing.
+
+use criterion_topdown::run_file::{self, Benchmark, BenchmarkId, Run};
+
+use super::second_look::{ComparedRun, Relaunch};
+use crate::count::count_of;
+use crate::error::Error;
+use crate::interrupt;
+use crate::measure::MeasureError;
+use crate::measure::hits::sample_functions;
+use crate::runner;
+use crate::runner::hits::is_counted;
+use crate::runner::launch_error::LaunchError;
+use crate::runner::launcher::Launcher;
+use crate::runner::progress::{Progress, Style};
+use crate::runner::record::LaunchRecord;
+use crate::runner::scratch::Scratch;
+use crate::terminal::tell;
+use topdown_gate::metric::Metric;
+use topdown_gate::verdict::{self, BenchmarkVerdict, Comparison, Verdict};
+
+/// The directory of the functions, inside that of their run.
+const FUNCTIONS: &str = "functions";
+
+/// At most this many benchmarks are sampled unasked.
+const MOST_UNASKED: usize = 5;
+
+/// Whose functions a comparison should know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampled {
+    /// Those of no benchmark, unless the runs know them.
+    None,
+    /// Those of the benchmarks whose slots grew most and which regressed: what nobody has asked for
+    /// must not take minutes.
+    MostRegressed,
+    /// Those of all benchmarks.
+    All,
+}
+
+impl Sampled {
+    /// Returns the benchmarks of `comparison` whose functions are wanted.
+    pub fn of(self, comparison: &Comparison) -> Vec<BenchmarkId> {
+        let all = comparison.benchmarks.iter();
+        let wanted: Vec<&BenchmarkVerdict> = match self {
+            Sampled::None => Vec::new(),
+            Sampled::All => all.collect(),
+            Sampled::MostRegressed => {
+                let difference = |of: &BenchmarkVerdict| {
+                    of.effect(Metric::Slots)
+                        .map_or(0.0, |slots| slots.difference)
+                };
+                let mut regressed: Vec<&BenchmarkVerdict> =
+                    all.filter(|of| of.verdict == Verdict::Regressed).collect();
+                regressed.sort_by(|a, b| difference(b).total_cmp(&difference(a)));
+                regressed.truncate(MOST_UNASKED);
+                regressed
+            }
+        };
+        wanted.into_iter().map(|of| of.id.clone()).collect()
+    }
+}
+
+/// Adds the functions of the wanted benchmarks to both runs, and to the comparison of them.
+/// Launches of an earlier comparison count, and others are made if that is allowed.
+///
+/// # Errors
+/// Returns an error if launches could not be made or stored, or the user interrupts.
+pub fn add<'a>(
+    baseline: &mut ComparedRun<'a>,
+    candidate: &mut ComparedRun<'a>,
+    comparison: Comparison,
+    (wanted, launches): (Sampled, Relaunch),
+) -> Result<Comparison, Error> {
+    let ids = wanted.of(&comparison);
+    for side in [&mut *baseline, &mut *candidate] {
+        side.add_stored()?;
+        if launches == Relaunch::Allowed {
+            side.sample(&ids, wanted)?;
+        }
+    }
+    let runs = (&baseline.run, &candidate.run);
+    Ok(verdict::with_functions(comparison, runs.0, runs.1))
+}
+
+impl ComparedRun<'_> {
+    /// Adds the functions that an earlier comparison has sampled.
+    fn add_stored(&mut self) -> Result<(), Error> {
+        for stored in self.stored()?.benchmarks {
+            put(&mut self.run, stored);
+        }
+        Ok(())
+    }
+
+    /// Returns the stored functions, as a run whose benchmarks know them.
+    fn stored(&self) -> Result<Run, Error> {
+        let directory = self.directory.join(FUNCTIONS);
+        let id = format!("{}-functions", self.run.id);
+        if run_file::run_file_of(&directory).is_file() {
+            let stored = run_file::read_run(&directory)?;
+            // Otherwise it belongs to a previous run in this directory.
+            if stored.id == id {
+                return Ok(stored);
+            }
+        }
+        Ok(Run {
+            id,
+            benchmarks: Vec::new(),
+            ..self.run.clone()
+        })
+    }
+
+    /// Launches those of the benchmarks `ids` that were counted and whose functions are unknown.
+    fn sample(&mut self, ids: &[BenchmarkId], wanted: Sampled) -> Result<(), Error> {
+        let mut lacking = lacking(&self.run, ids);
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        let record = match LaunchRecord::read(&self.directory, &self.run) {
+            Ok(record) => record,
+            Err(reason) => {
+                if wanted == Sampled::All {
+                    tell!(
+                        "note: {} cannot be launched to sample functions: {reason}",
+                        self.label
+                    );
+                }
+                return Ok(());
+            }
+        };
+        tell!(
+            "launching {} of {} to sample functions",
+            count_of(lacking.len(), "benchmark"),
+            self.label
+        );
+        let guard = interrupt::guard().map_err(MeasureError::Interrupt)?;
+        let scratch = Scratch::new().map_err(MeasureError::Scratch)?;
+        let launcher = Launcher::new(&scratch, record.criterion.clone());
+        let style = Style::of_process(false, false);
+        sample_functions(
+            &record.targets(),
+            &mut lacking,
+            &launcher,
+            |of, launcher| {
+                let mut progress = Progress::new(style, of, 1);
+                let outcome = runner::run(of, launcher, false, &mut progress);
+                progress.finish();
+                outcome.map_err(|error| match error {
+                    LaunchError::Interrupted => MeasureError::Interrupted,
+                    other => MeasureError::Launch(other),
+                })
+            },
+        )?;
+        drop(guard);
+        let mut stored = self.stored()?;
+        for sampled in lacking {
+            match sampled.functions {
+                Some(_) => {
+                    put(&mut self.run, sampled.clone());
+                    stored.benchmarks.push(sampled);
+                }
+                None => self.without_functions.push(sampled.id),
+            }
+        }
+        let directory = self.directory.join(FUNCTIONS);
+        run_file::write_run(&directory, &stored, &[]).map_err(Error::NotStored)
+    }
+}
+
+/// Returns those of the benchmarks `ids` that the hardware counted and whose functions are unknown.
+pub fn lacking(run: &Run, ids: &[BenchmarkId]) -> Vec<Benchmark> {
+    let lacks = |b: &&Benchmark| ids.contains(&b.id) && is_counted(b) && b.functions.is_none();
+    run.benchmarks.iter().filter(lacks).cloned().collect()
+}
+
+/// Puts sampled functions beside the benchmark of `run` that they belong to.
+pub fn put(run: &mut Run, sampled: Benchmark) {
+    let mut benchmarks = run.benchmarks.iter_mut();
+    let benchmark = benchmarks.find(|b| b.id == sampled.id && b.functions.is_none());
+    if let Some(benchmark) = benchmark {
+        benchmark.functions = sampled.functions;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use criterion_topdown::category::PerCategory;
+    use topdown_gate::policy::Policy;
+    use topdown_gate::scenario::{self, Planted, benchmark};
+    use topdown_gate::verdict::{LabelledRun, compare};
+
+    #[test]
+    fn of_many_regressions_those_are_sampled_unasked_that_grew_most() {
+        let suite = |slower: f64| {
+            let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+            let planted = |index: usize| Planted {
+                categories: PerCategory {
+                    backend_bound: slower * index as f64,
+                    ..PerCategory::default()
+                },
+                ..Planted::default()
+            };
+            let named = names.iter().enumerate();
+            scenario::run(
+                named
+                    .map(|(index, name)| benchmark(name, planted(index)))
+                    .collect(),
+            )
+        };
+        let (base, new) = (suite(0.0), suite(0.2));
+        let labelled = |run| LabelledRun { label: "main", run };
+        let comparison = compare(labelled(&base), labelled(&new), &Policy::default());
+        let names = |sampled: Sampled| -> Vec<String> {
+            sampled
+                .of(&comparison)
+                .into_iter()
+                .map(|id| id.name)
+                .collect()
+        };
+        assert_eq!(names(Sampled::MostRegressed), ["h", "g", "f", "e", "d"]);
+        assert_eq!(names(Sampled::All).len(), 8);
+        assert_eq!(names(Sampled::None), [""; 0]);
+    }
+}
