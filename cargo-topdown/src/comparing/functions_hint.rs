@@ -20,7 +20,7 @@ pub fn functions_hint(
 ) -> Option<String> {
     let tried = |id| {
         let mut sides = [baseline, candidate].into_iter();
-        sides.any(|side| side.without_functions.contains(id))
+        sides.any(|side| side.without_functions.iter().any(|(of, _)| of == id))
     };
     let (baseline, candidate) = (&baseline.run, &candidate.run);
     let benchmarks = comparison.benchmarks.iter();

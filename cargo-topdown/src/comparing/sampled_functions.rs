@@ -7,6 +7,7 @@
 use criterion_topdown::run_file::{self, Benchmark, BenchmarkId, Run};
 
 use super::second_look::{ComparedRun, Relaunch};
+use crate::bench_targets::BenchTarget;
 use crate::count::count_of;
 use crate::error::Error;
 use crate::interrupt;
@@ -82,8 +83,12 @@ pub fn add<'a>(
             side.sample(&ids, wanted)?;
         }
     }
-    let runs = (&baseline.run, &candidate.run);
-    Ok(verdict::with_functions(comparison, runs.0, runs.1))
+    let sides = [baseline, candidate];
+    Ok(verdict::with_functions(
+        comparison,
+        sides.each_ref().map(|side| &side.run),
+        sides.each_ref().map(|side| &side.without_functions[..]),
+    ))
 }
 
 impl ComparedRun<'_> {
@@ -140,30 +145,22 @@ impl ComparedRun<'_> {
         let scratch = Scratch::new().map_err(MeasureError::Scratch)?;
         let launcher = Launcher::new(&scratch, record.criterion.clone());
         let style = Style::of_process(false, false);
-        sample_functions(
-            &record.targets(),
-            &mut lacking,
-            &launcher,
-            |of, launcher| {
-                let mut progress = Progress::new(style, of, 1);
-                let outcome = runner::run(of, launcher, false, &mut progress);
-                progress.finish();
-                outcome.map_err(|error| match error {
-                    LaunchError::Interrupted => MeasureError::Interrupted,
-                    other => MeasureError::Launch(other),
-                })
-            },
-        )?;
+        let launch = |of: &[BenchTarget], launcher: &Launcher| {
+            let mut progress = Progress::new(style, of, 1);
+            let outcome = runner::run(of, launcher, false, &mut progress);
+            progress.finish();
+            outcome.map_err(|error| match error {
+                LaunchError::Interrupted => MeasureError::Interrupted,
+                other => MeasureError::Launch(other),
+            })
+        };
+        self.without_functions =
+            sample_functions(&record.targets(), &mut lacking, &launcher, launch)?;
         drop(guard);
         let mut stored = self.stored()?;
-        for sampled in lacking {
-            match sampled.functions {
-                Some(_) => {
-                    put(&mut self.run, sampled.clone());
-                    stored.benchmarks.push(sampled);
-                }
-                None => self.without_functions.push(sampled.id),
-            }
+        for sampled in lacking.into_iter().filter(|b| b.functions.is_some()) {
+            put(&mut self.run, sampled.clone());
+            stored.benchmarks.push(sampled);
         }
         let directory = self.directory.join(FUNCTIONS);
         run_file::write_run(&directory, &stored, &[]).map_err(Error::NotStored)

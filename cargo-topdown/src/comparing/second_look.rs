@@ -34,8 +34,8 @@ pub struct ComparedRun<'a> {
     pub run: Run,
     /// The directory that holds it.
     pub directory: PathBuf,
-    /// The benchmarks whose functions launches have failed to sample.
-    pub without_functions: Vec<BenchmarkId>,
+    /// The benchmarks whose functions launches have failed to sample, and why.
+    pub without_functions: Vec<(BenchmarkId, String)>,
 }
 
 impl<'a> ComparedRun<'a> {

@@ -1,7 +1,7 @@
 //! Launches that record where the code is, and the functions of counted benchmarks.
 
 use criterion_topdown::hits::DEFAULT_PERIOD_CYCLES;
-use criterion_topdown::run_file::Benchmark;
+use criterion_topdown::run_file::{Benchmark, BenchmarkId};
 
 use super::{MeasureError, Session};
 use crate::bench_targets::BenchTarget;
@@ -23,10 +23,15 @@ impl Session {
         if self.has_to_stop(counted) {
             return Ok(());
         }
-        self.sample_functions(targets, &mut counted.collected.benchmarks)
+        let benchmarks = &mut counted.collected.benchmarks;
+        for (id, why) in self.sample_functions(targets, benchmarks)? {
+            tell!("note: the functions of `{}` are unknown: {why}", id.name);
+        }
+        Ok(())
     }
 
-    /// As [`add_hits`](Session::add_hits), for benchmarks that have been collected.
+    /// Adds the functions of those benchmarks that the hardware has counted. Returns each that has
+    /// none, and why.
     ///
     /// # Errors
     /// As [`add_hits`](Session::add_hits).
@@ -34,7 +39,7 @@ impl Session {
         &self,
         targets: &[BenchTarget],
         counted: &mut [Benchmark],
-    ) -> Result<(), MeasureError> {
+    ) -> Result<Vec<(BenchmarkId, String)>, MeasureError> {
         sample_functions(targets, counted, self.launcher(), |wanted, launcher| {
             self.launch(wanted, launcher)
         })
@@ -42,7 +47,7 @@ impl Session {
 }
 
 /// Adds the functions of those benchmarks that the hardware has counted, in launches as `launcher`
-/// makes them, but which record where the code is. Reports benchmarks that have none.
+/// makes them, but which record where the code is. Returns each that has none, and why.
 ///
 /// # Errors
 /// Returns those of `launch`.
@@ -51,7 +56,7 @@ pub fn sample_functions(
     counted: &mut [Benchmark],
     launcher: &Launcher,
     launch: impl FnOnce(&[BenchTarget], &Launcher) -> Result<Outcome, MeasureError>,
-) -> Result<(), MeasureError> {
+) -> Result<Vec<(BenchmarkId, String)>, MeasureError> {
     let wanted = hits::wanted(targets, counted);
     let launcher = Launcher {
         hit_period_cycles: Some(DEFAULT_PERIOD_CYCLES),
@@ -61,8 +66,5 @@ pub fn sample_functions(
         true => Outcome::default(),
         false => launch(&wanted, &launcher)?,
     };
-    for note in hits::join(counted, &mut hit) {
-        tell!("note: {note}");
-    }
-    Ok(())
+    Ok(hits::join(counted, &mut hit))
 }

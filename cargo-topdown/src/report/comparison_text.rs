@@ -133,7 +133,7 @@ impl Text<'_> {
                 self.lines
                     .write_after(out, &lead, 4, &predicate(benchmark))?;
                 if self.detail == Detail::All {
-                    for fact in facts(benchmark) {
+                    for fact in facts(benchmark, self.look.unicode) {
                         let lead = format!("    {DIM}-{DIM:#} ");
                         self.lines.write(out, &lead, 6, &fact)?;
                     }

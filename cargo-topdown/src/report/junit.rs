@@ -134,7 +134,7 @@ impl Case {
 
 fn case(comparison: &Comparison, benchmark: &BenchmarkVerdict) -> Case {
     let message = sentence(benchmark, &benchmark.id.name);
-    let text = facts(benchmark).join("\n");
+    let text = facts(benchmark, true).join("\n");
     let kind = match benchmark.verdict {
         Verdict::NotComparable => Some("error"),
         _ if comparison.fails(benchmark) => Some("failure"),

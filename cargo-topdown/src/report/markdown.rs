@@ -163,7 +163,7 @@ fn details(benchmarks: &[&BenchmarkVerdict], names: Names, text: &mut Bounded) {
     text.items(benchmarks.iter().map(|benchmark| {
         let name = names.name(&benchmark.id);
         let mut item = format!("- {} {}\n", code(&name), inline(&predicate(benchmark)));
-        for fact in facts(benchmark) {
+        for fact in facts(benchmark, true) {
             item.push_str(&format!("  - {}\n", inline(&fact)));
         }
         item

@@ -2,8 +2,8 @@
 
 use criterion_topdown::provenance::SourceKind;
 
-use super::function_rows::label_of;
-use super::number::{percent_change, points};
+use super::function_rows::{label_of, plus_minus};
+use super::number::{percent, percent_change, points};
 use super::text::shortened;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{BenchmarkVerdict, Cause, CauseKind, CodeChange, FunctionChange};
@@ -19,15 +19,22 @@ pub const MOST_FUNCTIONS: usize = 3;
 /// Columns of a function's name.
 const LONGEST_FUNCTION: usize = 60;
 
-/// Returns the facts about `benchmark`, each a phrase.
-pub fn facts(benchmark: &BenchmarkVerdict) -> Vec<String> {
+/// Returns the facts about `benchmark`, each a phrase, for terminals that have `unicode` or not.
+pub fn facts(benchmark: &BenchmarkVerdict, unicode: bool) -> Vec<String> {
     let mut facts = Vec::new();
     if let Some(cause) = &benchmark.cause {
         facts.extend(parts(cause));
         let functions: Vec<String> = told_functions(benchmark)
             .map(|change| {
-                let label = label_of(&change.name, &change.module);
-                format!("{} {}", shortened_name(&label), points(change.difference))
+                let label = shortened_name(&label_of(&change.name, &change.module));
+                let difference = points(change.difference);
+                match change.margin {
+                    Some(margin) => {
+                        let half = plus_minus(unicode);
+                        format!("{label} {difference} {half}{}", percent(margin))
+                    }
+                    None => format!("{label} {difference}"),
+                }
             })
             .collect();
         if !functions.is_empty() {
@@ -143,9 +150,47 @@ fn shortened_name(label: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use topdown_gate::verdict::{CauseDetail, CausePart};
+    use topdown_gate::policy::Policy;
+    use topdown_gate::scenario::{self, Planted, benchmark, with_functions};
+    use topdown_gate::verdict::{CauseDetail, CausePart, LabelledRun, compare};
 
     use super::*;
+    use criterion_topdown::category::PerCategory;
+    use criterion_topdown::hits::Sampled;
+
+    #[test]
+    fn changes_of_sampled_functions_have_half_of_their_interval() {
+        let side = |backend_bound: f64, slots: u64| {
+            let categories = PerCategory {
+                backend_bound,
+                ..PerCategory::default()
+            };
+            let planted = Planted {
+                categories,
+                ..Planted::default()
+            };
+            let known = [(Some("f"), None, [400, 100, 150, slots])];
+            let mut benchmark = with_functions(benchmark("b", planted), &known);
+            benchmark.functions.as_mut().unwrap().sampled = Some(Sampled {
+                hits: 1000,
+                effective_hits: 1000,
+                ..Sampled::default()
+            });
+            scenario::run(vec![benchmark])
+        };
+        let (base, new) = (side(0.0, 350), side(0.3, 650));
+        let labelled = |run| LabelledRun { label: "main", run };
+        let comparison = compare(labelled(&base), labelled(&new), &Policy::default());
+        let in_functions = |unicode: bool| {
+            let facts = facts(&comparison.benchmarks[0], unicode);
+            facts
+                .into_iter()
+                .find(|fact| fact.starts_with("in "))
+                .unwrap()
+        };
+        assert_eq!(in_functions(true), "in f +29.8 ±0.8");
+        assert_eq!(in_functions(false), "in f +29.8 +-0.8");
+    }
 
     #[test]
     fn parts_that_the_counts_cannot_tell_from_none_are_not_named() {

@@ -68,19 +68,16 @@ fn works_on_other_threads(benchmark: &Benchmark) -> bool {
 }
 
 /// Puts the functions that the launches in `hit` have found beside the benchmarks in `counted`.
-/// Returns a sentence for each benchmark that has none.
-pub fn join(counted: &mut [Benchmark], hit: &mut Outcome) -> Vec<String> {
-    let mut notes = Vec::new();
+/// Returns each benchmark that has none, and why.
+pub fn join(counted: &mut [Benchmark], hit: &mut Outcome) -> Vec<(BenchmarkId, String)> {
+    let mut unknown = Vec::new();
     for benchmark in counted.iter_mut().filter(|b| is_counted(b)) {
         match functions_of(benchmark, hit) {
             Ok(functions) => benchmark.functions = Some(functions),
-            Err(why) => notes.push(format!(
-                "the functions of `{}` are unknown: {why}",
-                benchmark.id.name
-            )),
+            Err(why) => unknown.push((benchmark.id.clone(), why)),
         }
     }
-    notes
+    unknown
 }
 
 fn functions_of(benchmark: &Benchmark, hit: &mut Outcome) -> Result<Functions, String> {
@@ -201,7 +198,7 @@ mod tests {
     fn functions_go_to_their_benchmark_and_time_has_none() {
         let mut both = [counted("b", FORMULA_LEVEL2), timed("t", Planted::default())];
         let notes = join(&mut both, &mut outcome(vec![hit(LEAST_HITS)]));
-        assert_eq!(notes, [""; 0]);
+        assert_eq!(notes, []);
         assert_eq!(both[0].functions.as_ref().unwrap().largest.len(), 1);
         assert_eq!(both[1].functions, None);
     }
@@ -228,7 +225,7 @@ mod tests {
             let mut benchmarks = [benchmark];
             let notes = join(&mut benchmarks, &mut hit);
             assert_eq!(benchmarks[0].functions, None);
-            notes.concat()
+            notes.into_iter().map(|(_, why)| why).collect::<String>()
         };
         let few = note(counted("b", FORMULA_LEVEL2), outcome(vec![hit(99)]));
         assert!(few.contains("99 hits are too few, it needs 100"), "{few}");
@@ -249,10 +246,7 @@ mod tests {
             output: "a line\nerror: the page budget is used up\n".to_owned(),
         });
         let failed = note(counted("b", FORMULA_LEVEL2), failed);
-        assert!(
-            failed.ends_with("unknown: the page budget is used up"),
-            "{failed}"
-        );
+        assert!(failed.ends_with("the page budget is used up"), "{failed}");
         let mut lost = Outcome::default();
         lost.collected.errors.push(BenchmarkError::NothingUsable {
             id: counted("b", "").id,

@@ -52,13 +52,7 @@ fn a_suspicion_that_holds_fails_however_often_it_is_asked() {
     let again = compare(&fixture, &["main"], &[("CARGO_TOPDOWN_RELAUNCH", "true")]);
     assert_eq!(again.code, Some(100));
     // A second look is not advised again.
-    let notes = again
-        .stderr
-        .lines()
-        .filter(|line| line.starts_with("note: "));
-    let notes: Vec<&str> = notes.collect();
-    let of_functions = "note: the functions of `chase` are unknown: the bench recorded no hits";
-    assert_eq!(notes, [of_functions]);
+    assert!(!again.stderr.contains("note: "), "{}", again.stderr);
     assert_eq!(again.stdout, twice.stdout);
     compare(&fixture, &["main", "--relaunch=false"], &[]).succeeds();
 

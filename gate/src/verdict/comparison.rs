@@ -222,6 +222,15 @@ pub enum Warning {
         /// The benchmarks.
         benchmarks: Vec<BenchmarkId>,
     },
+    /// Benchmarks whose functions launches have failed to sample, for one of many reasons.
+    FunctionsUnknown {
+        /// The benchmarks.
+        benchmarks: Vec<BenchmarkId>,
+        /// Whether it was those of the baseline; otherwise those of the candidate.
+        of_baseline: bool,
+        /// Why, such as too few hits.
+        reason: String,
+    },
     /// Benchmarks whose measured thread hardly executes user code, or whose other threads were not
     /// watched.
     MostlyWaiting {
@@ -295,6 +304,22 @@ impl fmt::Display for Warning {
                  their slots are compared",
                 first_names(benchmarks)
             ),
+            Warning::FunctionsUnknown {
+                benchmarks,
+                of_baseline,
+                reason,
+            } => {
+                let side = if *of_baseline {
+                    "baseline"
+                } else {
+                    "candidate"
+                };
+                let names = first_names(benchmarks);
+                write!(
+                    f,
+                    "functions of {names} are unknown in the {side}: {reason}"
+                )
+            }
             Warning::MostlyWaiting { benchmarks } => {
                 match benchmarks {
                     1 => f.write_str("one benchmark mostly waits")?,

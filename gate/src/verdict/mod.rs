@@ -30,7 +30,7 @@ mod two_looks;
 mod undecided;
 mod windows;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 pub use allocations::AllocationChange;
 pub use benchmark_verdict::*;
@@ -122,9 +122,14 @@ pub fn with_history(comparison: Comparison, runs: &[Run], policy: &Policy) -> Co
     }
 }
 
-/// Puts the functions into `comparison` that both runs know by now. Launches that sample them come
-/// after the judgement, which does not depend on functions.
-pub fn with_functions(comparison: Comparison, baseline: &Run, candidate: &Run) -> Comparison {
+/// Puts the functions into `comparison` that both runs know by now, and why others are unknown of
+/// the baseline and of the candidate. Launches that sample them come after the judgement, which
+/// does not depend on functions.
+pub fn with_functions(
+    comparison: Comparison,
+    [baseline, candidate]: [&Run; 2],
+    unknown: [&[(BenchmarkId, String)]; 2],
+) -> Comparison {
     let pairs = PairedBenchmarks::new(baseline, candidate);
     let functions_of = |verdict: BenchmarkVerdict| {
         let mut pairs = pairs.both.iter();
@@ -141,6 +146,9 @@ pub fn with_functions(comparison: Comparison, baseline: &Run, candidate: &Run) -
     let mut warnings = comparison.warnings;
     warnings.retain(|warning| !is_of_functions(warning));
     warnings.extend(sampled_otherwise(&pairs));
+    let [of_baseline, of_candidate] = unknown;
+    warnings.extend(functions_unknown(of_baseline, true));
+    warnings.extend(functions_unknown(of_candidate, false));
     Comparison {
         warnings,
         benchmarks: (comparison.benchmarks.into_iter().map(functions_of)).collect(),
@@ -332,6 +340,20 @@ fn sampled_otherwise(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
         .map(|(_, new)| new.id.clone())
         .collect();
     (!benchmarks.is_empty()).then_some(Warning::SampledOtherwise { benchmarks })
+}
+
+/// Returns a warning for each reason why functions are unknown, with all that it applies to.
+fn functions_unknown(unknown: &[(BenchmarkId, String)], of_baseline: bool) -> Vec<Warning> {
+    let mut by_reason: BTreeMap<&String, Vec<BenchmarkId>> = BTreeMap::new();
+    for (id, reason) in unknown {
+        by_reason.entry(reason).or_default().push(id.clone());
+    }
+    let warning = |(reason, benchmarks): (&String, Vec<BenchmarkId>)| Warning::FunctionsUnknown {
+        benchmarks,
+        of_baseline,
+        reason: reason.clone(),
+    };
+    by_reason.into_iter().map(warning).collect()
 }
 
 fn mostly_waiting(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {

@@ -73,10 +73,6 @@ pub fn run(
     }
     pairs::check("base", &base)?;
     pairs::check("candidate", &new)?;
-    if args.functions {
-        session.add_hits(&base_targets, &mut base)?;
-        session.add_hits(&targets, &mut new)?;
-    }
     if new.collected.benchmarks.is_empty() {
         return Err(session.nothing_to_keep(&targets, &new).into());
     }
@@ -150,14 +146,17 @@ pub fn run(
             &policy,
         )
     };
-    let comparison = if args.functions {
-        comparison
-    } else {
-        let most_regressed = Sampled::MostRegressed.of(&comparison);
-        base.sample_functions(&session, &base_targets, &most_regressed)?;
-        new.sample_functions(&session, &targets, &most_regressed)?;
-        verdict::with_functions(comparison, &base.run, &new.run)
+    let sampled = match args.functions {
+        true => Sampled::All.of(&comparison),
+        false => Sampled::MostRegressed.of(&comparison),
     };
+    let unknown_of_base = base.sample_functions(&session, &base_targets, &sampled)?;
+    let unknown_of_new = new.sample_functions(&session, &targets, &sampled)?;
+    let comparison = verdict::with_functions(
+        comparison,
+        [&base.run, &new.run],
+        [&unknown_of_base, &unknown_of_new],
+    );
     drop(session);
     let history = args
         .comparison
@@ -353,22 +352,24 @@ impl StoredSide<'_> {
         self.samples.extend(more.samples);
     }
 
-    /// Adds the functions of the benchmarks `ids`, where the hardware has counted them.
+    /// Adds the functions of the benchmarks `ids`, where the hardware has counted them. Returns
+    /// each that has none, and why.
     fn sample_functions(
         &mut self,
         session: &Session,
         targets: &[BenchTarget],
         ids: &[BenchmarkId],
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<(BenchmarkId, String)>, Error> {
         let mut lacking = sampled_functions::lacking(&self.run, ids);
         if lacking.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        session.sample_functions(targets, &mut lacking)?;
+        let unknown = session.sample_functions(targets, &mut lacking)?;
         for sampled in lacking {
             sampled_functions::put(&mut self.run, sampled);
         }
-        self.write()
+        self.write()?;
+        Ok(unknown)
     }
 
     fn write(&self) -> Result<(), Error> {

@@ -45,7 +45,7 @@ pub fn write(explanation: &Explanation<'_>, look: Look, out: &mut impl Write) ->
         verdict.id
     ))?;
     page.paragraph(&sentence(verdict, &verdict.id.name))?;
-    for fact in facts(verdict) {
+    for fact in facts(verdict, look.unicode) {
         Hanging { width: look.width }.write(page.out, "- ", 2, &fact)?;
     }
     page.heading("1. Launch values, per iteration")?;

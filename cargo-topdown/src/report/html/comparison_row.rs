@@ -346,6 +346,6 @@ pub(super) fn class_style(class: Verdict) -> &'static str {
 /// Returns the sentence about a benchmark, and the facts behind it.
 fn words(verdict: &BenchmarkVerdict) -> String {
     let mut words = vec![sentence(verdict, &verdict.id.name)];
-    words.extend(verdict_facts::facts(verdict));
+    words.extend(verdict_facts::facts(verdict, true));
     words.join("; ")
 }

@@ -288,7 +288,7 @@ fn functions_that_were_sampled_otherwise_are_a_warning() {
     let functions_after = |before: &Run, candidate: &Run| {
         let comparison = judged(before, &suite(3, 1, unchanged));
         assert_eq!(comparison.benchmarks[0].functions, []);
-        super::with_functions(comparison, before, candidate)
+        super::with_functions(comparison, [before, candidate], [&[], &[]])
     };
     let later = functions_after(&own, &own);
     assert_eq!(later, judged(&own, &own));
@@ -298,6 +298,38 @@ fn functions_that_were_sampled_otherwise_are_a_warning() {
         [.., Warning::SampledOtherwise { .. }]
     ));
     assert!(!warned(&suite(3, 1, unchanged), &own));
+}
+
+#[test]
+fn functions_that_stay_unknown_are_a_warning_for_each_reason() {
+    let run = suite(3, 1, unchanged);
+    let few = "99 hits are too few, it needs 100".to_owned();
+    let unknown = |index: usize, why: &str| (run.benchmarks[index].id.clone(), why.to_owned());
+    let of_candidate = [unknown(0, &few), unknown(1, "it failed"), unknown(2, &few)];
+    let of_baseline = [unknown(1, &few)];
+    let before = judged(&run, &run);
+    let known = before.warnings.len();
+    let after = super::with_functions(before, [&run, &run], [&of_baseline, &of_candidate]);
+    let texts: Vec<String> = (after.warnings[known..].iter())
+        .map(|warning| warning.to_string())
+        .collect();
+    let name = |index: usize| &run.benchmarks[index].id.name;
+    let expected = [
+        format!(
+            "functions of {} are unknown in the baseline: {few}",
+            name(1)
+        ),
+        format!(
+            "functions of {}, {} are unknown in the candidate: {few}",
+            name(0),
+            name(2)
+        ),
+        format!(
+            "functions of {} are unknown in the candidate: it failed",
+            name(1)
+        ),
+    ];
+    assert_eq!(texts, expected);
 }
 
 #[test]
