@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{c_int, c_long, c_void};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, Once};
 
 use crate::machine::Machine;
@@ -66,10 +67,23 @@ pub fn with<T>(use_it: impl FnOnce(&mut Machine) -> T) -> T {
     }
 }
 
-/// Returns the thread that started this one to open events: its name says so.
+/// The thread whose machine is that of the threads which follow a command.
+static LENDER: AtomicI32 = AtomicI32::new(0);
+
+/// Lets the threads that the code under test starts to follow a command use this thread's machine.
+/// One thread at a time can lend it, and must not use it while they may.
+pub fn lend_to_followers() {
+    LENDER.store(own_thread(), Ordering::SeqCst);
+}
+
+/// Returns the thread that started this one to open events: its name says so, or that it follows a
+/// command.
 fn parent() -> Option<c_int> {
     let thread = std::thread::current();
-    thread.name()?.strip_prefix("perf-")?.parse().ok()
+    match thread.name()? {
+        "follow" | "hits" => Some(LENDER.load(Ordering::SeqCst)),
+        name => name.strip_prefix("perf-")?.parse().ok(),
+    }
 }
 
 /// Returns the id of the calling thread.

@@ -1,5 +1,7 @@
 //! Commands: which processes are counted, from when on, and when the counts are rejected.
 
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use topdown_skipped::{Need, skip};
 
@@ -12,7 +14,7 @@ use criterion_topdown::setting::Counters;
 use crate::exact::{as_sapphire_rapids, as_skylake, assert_mix, skylake};
 use crate::machine::{COMMAND, CYCLES, Call, Machine};
 use crate::system::System;
-use crate::trap::{install, with};
+use crate::trap::{install, lend_to_followers, with};
 
 /// Prints the reason and returns `None` if this system does not let a process trap its own calls.
 fn prepare(
@@ -133,4 +135,84 @@ fn counters_that_were_not_there_all_the_time_are_refused() {
         matches!(error, OpenError::NeverScheduled { .. }),
         "{error:?}"
     );
+}
+
+/// Returns the first address of code that the process has mapped from its own executable, and its
+/// offset there.
+fn code_of(process: u32) -> (u64, u64) {
+    let executable = std::fs::read_link(format!("/proc/{process}/exe")).unwrap();
+    let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
+    let mapping = maps
+        .lines()
+        .find(|line| line.contains(" r-xp ") && line.ends_with(executable.to_str().unwrap()));
+    let fields: Vec<&str> = mapping.unwrap().split_whitespace().collect();
+    let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
+    let start = fields[0].split_once('-').unwrap().0;
+    (number(start), number(fields[2]))
+}
+
+#[test]
+fn hits_of_a_command_go_to_its_code_from_its_exec_to_its_end() {
+    const PERIOD: u64 = 1000;
+    const STEP: u64 = 4 * PERIOD;
+    let Some(counters) = prepare(&skylake(), Counters::Auto, as_skylake) else {
+        return;
+    };
+    let mut child = Command::new("sh")
+        .args(["-c", "read go; exec cat"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let process = child.id();
+    with(|machine| machine.sampled_process = Some(process as i32));
+    lend_to_followers();
+    let following = match counters.follow(process, PERIOD) {
+        Ok(following) => following,
+        Err(OpenError::Follow { error }) => {
+            skip(Need::Trap, error.to_string());
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return;
+        }
+        Err(error) => panic!("{error:?}"),
+    };
+    // What it does before its `exec` is not its own.
+    with(|machine| machine.work_at(0x1000, 10 * STEP));
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"go\nnow\n").unwrap();
+    let mut answer = String::new();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut answer).unwrap();
+    // Whoever answers has been followed through its `exec`.
+    assert_eq!(answer, "now\n");
+    let (address, offset) = code_of(process);
+    with(|machine| {
+        machine.exec();
+        machine.work_at(address + 0x10, 30 * STEP);
+        machine.work_at(address + 0x20, 10 * STEP);
+    });
+    let executable = std::fs::read_link(format!("/proc/{process}/exe")).unwrap();
+    drop(input);
+    let found = following.finish().unwrap();
+    assert!(child.wait().unwrap().success());
+    with(|machine| {
+        assert_eq!(machine.violations, [""; 0]);
+        assert_eq!(machine.open_events(), 0);
+    });
+    assert_eq!(found.executable.as_ref(), Some(&executable));
+    assert_eq!((found.threads, found.unsampled.is_none()), (1, true));
+    assert_eq!(found.counted_slots, (40 * STEP) as f64);
+    let hits = found.hits;
+    assert_eq!((hits.sampled.hits, hits.sampled.lost), (40, 0));
+    let slots_at = |of: u64| -> u64 {
+        let places = hits
+            .places
+            .iter()
+            .filter(|place| place.offset == offset + of);
+        places.map(|place| place.slots).sum()
+    };
+    assert_eq!((slots_at(0x10), slots_at(0x20)), (30 * STEP, 10 * STEP));
+    let modules: Vec<&str> = hits.modules.iter().map(String::as_str).collect();
+    assert_eq!(modules, [executable.to_str().unwrap()]);
 }

@@ -44,7 +44,7 @@ impl Machine {
             return self.open_of_thread(&attributes, thread as c_int, group as c_int);
         }
         let counted = match attributes.inherit() {
-            0 => self.own_thread,
+            0 => self.sampled_process.unwrap_or(self.own_thread),
             _ => COMMAND,
         };
         if (thread as c_int, cpu as c_int) != (counted, -1) || flags != 8 || attributes.type_ != 4 {

@@ -114,6 +114,8 @@ pub struct Machine {
     pub disturb_every_look: bool,
     /// The threads that exist, the one under test first.
     pub threads: Vec<c_int>,
+    /// The process that is sampled in place of the thread under test.
+    pub sampled_process: Option<c_int>,
     /// How many more reads of its group a thread survives while exiting.
     pub ending_reads: u32,
     pub calls: Vec<Call>,
@@ -163,6 +165,7 @@ impl Machine {
             disturbance: None,
             disturb_every_look: false,
             threads: Vec::new(),
+            sampled_process: None,
             ending_reads: 0,
             calls: Vec::new(),
             rdpmcs: 0,

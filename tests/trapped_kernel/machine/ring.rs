@@ -1,6 +1,7 @@
 //! Events that interrupt: each interrupt writes a record into the event's buffer.
 
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{CYCLES, INSTRUCTIONS, Machine, SLOTS};
 
@@ -27,21 +28,22 @@ impl Ring {
     }
 
     fn used_bytes(&self) -> u64 {
-        // SAFETY: the buffer is mapped while its event is open, and this thread alone uses it.
+        // SAFETY: the buffer is mapped while its event is open.
         unsafe { self.position(HEAD).read() - self.position(TAIL).read() }
     }
 
-    /// Appends bytes, byte by byte around the end.
+    /// Appends bytes, byte by byte around the end. Another thread may empty the buffer meanwhile: it
+    /// sees all of them or none.
     fn append(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            // SAFETY: as in `used_bytes`, and the place is within the data.
-            unsafe {
-                let head = self.position(HEAD).read();
-                let place = PAGE + (head % self.data_bytes) as usize;
-                self.address.add(place).write(*byte);
-                self.position(HEAD).write(head + 1);
-            }
+        // SAFETY: the position is in the first page, aligned, and read as a whole everywhere.
+        let position = unsafe { AtomicU64::from_ptr(self.position(HEAD)) };
+        let head = position.load(Ordering::Relaxed);
+        for (at, byte) in (head..).zip(bytes) {
+            let place = PAGE + (at % self.data_bytes) as usize;
+            // SAFETY: the buffer is mapped while its event is open, and the place is within it.
+            unsafe { self.address.add(place).write(*byte) };
         }
+        position.store(head + bytes.len() as u64, Ordering::Release);
     }
 
     /// Writes a record if there is room, after one that counts what was lost.
