@@ -61,11 +61,11 @@ impl<K: Ord> OwnCounts<K> {
         let taken = std::mem::take(self);
         let events = shape.events();
         for event in 0..events.len() {
+            let Some(period) = periods.own_of(event) else {
+                continue;
+            };
             let (counted, found) = (taken.counted[event], taken.found[event]);
-            if let Some(period) = periods.own_of(event)
-                && counted / LEAST_PERIODS > period
-                && found < counted / 2
-            {
+            if counted / LEAST_PERIODS > period && found < counted / 2 {
                 return None;
             }
         }
