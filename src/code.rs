@@ -42,6 +42,7 @@ impl CodeCounts {
 
 impl From<CodeCounts> for [u64; 9] {
     /// Lists the instructions, then each category and its measured part.
+    #[inline]
     fn from(counts: CodeCounts) -> [u64; 9] {
         let mut array = [counts.instructions; 9];
         let slots = counts.level1_slots.zip(counts.level2_slots).into_array();

@@ -284,10 +284,21 @@ pub enum OpenError {
     },
 }
 
+/// Where `write!` writes a message, compiled once: a formatter's own `write_fmt` is inlined.
+struct Message<'a, 'f>(&'a mut fmt::Formatter<'f>);
+
+impl Message<'_, '_> {
+    #[inline(never)]
+    fn write_fmt(&mut self, message: fmt::Arguments<'_>) -> fmt::Result {
+        self.0.write_fmt(message)
+    }
+}
+
 // Derived implementations would need a procedural macro, which every bench would compile.
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use OpenError::*;
+        let f = &mut Message(f);
         match self {
             UnknownChoice(unknown) => write!(f, "{unknown}"),
             Model { reason } => write!(f, "the model cannot be used: {reason}"),

@@ -297,6 +297,7 @@ impl fmt::Display for Flags {
 }
 
 impl fmt::Debug for Flags {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Flags({self})")
     }

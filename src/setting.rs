@@ -117,6 +117,7 @@ macro_rules! setting {
         impl FromStr for $setting {
             type Err = UnknownChoice;
 
+            #[inline]
             fn from_str(word: &str) -> Result<$setting, UnknownChoice> {
                 match word {
                     "" => Ok($setting::default()),

@@ -156,7 +156,7 @@ pub fn latencies_behind(provenance: &Provenance) -> Option<&'static LatencyTable
 
 /// Returns the median cost of an empty window of `source`.
 fn empty_window_of(source: &dyn Source) -> EmptyWindow {
-    empty_window_by(|| {
+    empty_window_by(&|| {
         source.sample_boundary();
         let start = source.start();
         source.end(&start)
@@ -164,12 +164,20 @@ fn empty_window_of(source: &dyn Source) -> EmptyWindow {
 }
 
 /// Returns the median cost of an empty window made by `window`.
-fn empty_window_by(window: impl Fn() -> Sample) -> EmptyWindow {
+fn empty_window_by(window: &dyn Fn() -> Sample) -> EmptyWindow {
     const WINDOWS: usize = 101;
-    let samples: Vec<Sample> = (0..WINDOWS).map(|_| window()).collect();
+    let mut samples = Vec::with_capacity(WINDOWS);
+    for _ in 0..WINDOWS {
+        samples.push(window());
+    }
     let median_of = |quantity: fn(&Sample) -> Option<u64>| {
-        let values = samples.iter().filter_map(quantity);
-        median(values.collect())
+        let mut values = Vec::with_capacity(WINDOWS);
+        for sample in &samples {
+            if let Some(value) = quantity(sample) {
+                values.push(value);
+            }
+        }
+        median(values)
     };
     EmptyWindow {
         slots: median_of(|sample| sample.slots),

@@ -320,11 +320,18 @@ impl Model {
 
 /// `Golden Cove` for `golden-cove`.
 fn title(core: &str) -> String {
-    let words = core.split('-').map(|word| {
-        let (first, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
-        first.to_uppercase() + rest
-    });
-    words.collect::<Vec<_>>().join(" ")
+    let mut title = String::new();
+    for word in core.split('-') {
+        if !title.is_empty() {
+            title.push(' ');
+        }
+        let mut letters = word.chars();
+        if let Some(first) = letters.next() {
+            title.push(first.to_ascii_uppercase());
+        }
+        title += letters.as_str();
+    }
+    title
 }
 
 fn budget_seconds() -> Result<f64, OpenError> {
@@ -382,15 +389,15 @@ fn events(counts: &topdown_core_model::Events) -> [(Event, u64); 12] {
 
 fn parameters(core: ModelCore) -> &'static CoreParameters {
     match core {
-        ModelCore::Nearest => nearest_core(&Machine::of_this_machine()),
+        ModelCore::Nearest => nearest_core(&Machine::cpuid_vendor()),
         ModelCore::GoldenCove => &cores::GOLDEN_COVE,
         ModelCore::Zen5 => &cores::ZEN_5,
     }
 }
 
-/// Returns the core of `machine`, or else the best described one.
-fn nearest_core(machine: &Machine) -> &'static CoreParameters {
-    if machine.vendor == "AuthenticAMD" {
+/// Returns the core of a CPU of `vendor`, or else the best described one.
+fn nearest_core(vendor: &str) -> &'static CoreParameters {
+    if vendor == "AuthenticAMD" {
         &cores::ZEN_5
     } else {
         &cores::GOLDEN_COVE

@@ -130,7 +130,7 @@ impl Mapping {
         let (range, permissions, offset) = (field(), field(), field());
         let (_device, _inode) = (field(), field());
         let (start, end) = range.split_once('-')?;
-        permissions.contains('x').then_some(())?;
+        permissions.as_bytes().contains(&b'x').then_some(())?;
         Some(Mapping {
             start: u64::from_str_radix(start, 16).ok()?,
             end: u64::from_str_radix(end, 16).ok()?,

@@ -48,6 +48,7 @@ impl DescribedCore {
     ///
     /// # Errors
     /// Returns a message that quotes the offending line.
+    #[inline]
     pub fn from_text(text: &str) -> Result<DescribedCore, String> {
         let mut core = None;
         let mut groups: Vec<(String, Vec<Event>)> = Vec::new();
@@ -109,6 +110,7 @@ impl DescribedCore {
     }
 
     /// Returns the core's table. It is leaked: it is made once, and tables are static.
+    #[inline]
     pub fn into_table(self) -> &'static CpuTable {
         let find = |name: &str| self.events.iter().copied().find(|event| event.name == name);
         let categories = self.categories_percent;
@@ -149,6 +151,7 @@ impl DescribedCore {
     }
 }
 
+#[inline]
 fn split(categories_percent: &PerCategory<Postfix>, counts: &Counts) -> Split {
     // Cycles come first.
     let slots = counts.slots_per_cycle() * counts.at(0);
@@ -168,6 +171,7 @@ fn split(categories_percent: &PerCategory<Postfix>, counts: &Counts) -> Split {
     }
 }
 
+#[inline]
 fn events_alone(name: String, events: Vec<Event>) -> MetricGroup {
     MetricGroup {
         name: name.leak(),

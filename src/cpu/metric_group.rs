@@ -69,6 +69,7 @@ impl MetricGroup {
     /// Returns the name of its retire latencies in provenances: for each event that
     /// [`LatencyTable::recorded_for`](super::LatencyTable::recorded_for) names, the number of its
     /// hits and the sum of their cycles.
+    #[inline]
     pub fn latencies_formula(&self) -> String {
         format!("latencies-{}/1", self.name)
     }
@@ -238,6 +239,7 @@ impl Metric {
 }
 
 impl fmt::Debug for Metric {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.name, self.unit)
     }

@@ -27,6 +27,7 @@ enum Step {
 
 impl Postfix {
     /// Returns the value for some counts, or NaN if 0 is divided by 0.
+    #[inline]
     pub fn value(&self, counts: &Counts) -> f64 {
         let mut values = [0.0; DEEPEST];
         let mut depth = 0;
@@ -53,6 +54,7 @@ impl FromStr for Postfix {
     type Err = String;
 
     /// Accepts only formulas that can be computed; `value` relies on that.
+    #[inline]
     fn from_str(text: &str) -> Result<Postfix, String> {
         let mut depth = 0_usize;
         let mut steps = Vec::new();
@@ -76,6 +78,7 @@ impl FromStr for Postfix {
 }
 
 impl Step {
+    #[inline]
     fn from_word(word: &str) -> Option<Step> {
         Some(match word {
             "+" => Step::Add,

@@ -59,6 +59,7 @@ pub enum LatencyOrigin {
 
 impl LatencyTable {
     /// Returns what is known about an event.
+    #[inline]
     pub fn of(&self, event: Event) -> Option<&'static RetireLatency> {
         let mut latencies = self.latencies.iter();
         latencies.find(|latency| latency.event.config == event.config)
@@ -66,6 +67,7 @@ impl LatencyTable {
 
     /// Returns the events of a group whose latencies these cores record and its metrics need, in
     /// the order of its metrics.
+    #[inline]
     pub fn recorded_for(&self, group: &MetricGroup) -> Vec<Event> {
         let wanted = group.metrics.iter().filter_map(|metric| metric.latency_of);
         wanted

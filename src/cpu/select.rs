@@ -53,6 +53,7 @@ pub static LATENCIES: &[&LatencyTable] = &[
 ];
 
 /// Returns the retire latencies of a CPU, or `None` if no table has them.
+#[inline]
 pub fn latencies_for(cpu: &Identity<'_>) -> Option<&'static LatencyTable> {
     let mut tables = LATENCIES.iter().copied();
     tables.find(|table| table.models.iter().any(|models| models.contains(cpu)))

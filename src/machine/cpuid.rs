@@ -18,13 +18,19 @@ fn leaf(number: u32) -> CpuidResult {
     }
 }
 
+/// Returns the CPU's vendor.
+#[inline]
+pub(super) fn vendor() -> String {
+    let basic = leaf(0);
+    text(&[basic.ebx, basic.edx, basic.ecx])
+}
+
 /// Fills the fields of `machine` that CPUID knows and that are still empty.
 #[inline]
 pub(super) fn complete(machine: &mut Machine) {
-    let basic = leaf(0);
     let version = leaf(1);
     if machine.vendor.is_empty() {
-        machine.vendor = text(&[basic.ebx, basic.edx, basic.ecx]);
+        machine.vendor = vendor();
         (machine.family, machine.model, machine.stepping) = family_model_stepping(version.eax);
     }
     if machine.name.is_empty() && leaf(0x8000_0000).eax >= 0x8000_0004 {
@@ -72,7 +78,10 @@ fn family_model_stepping(eax: u32) -> (u32, u32, u32) {
 
 #[inline]
 fn text(words: &[u32]) -> String {
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut bytes = Vec::new();
+    for word in words {
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
     String::from_utf8_lossy(&bytes)
         .trim_matches(['\0', ' '])
         .to_owned()

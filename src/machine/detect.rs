@@ -18,16 +18,9 @@ pub(super) fn this_machine(measuring: Measuring<'_>) -> Machine {
 }
 
 /// Reads the machine described by sysfs and procfs mounted at these paths.
-#[inline(never)]
-pub(super) fn from_files(sys: &Path, proc: &Path, measuring: Measuring<'_>) -> Machine {
-    let line = |directory: &Path, path: &str| {
-        let text = fs::read_to_string(directory.join(path)).ok()?;
-        let text = text.trim_matches(['\0', '\n', ' ']);
-        (!text.is_empty()).then(|| text.to_owned())
-    };
-    let cpuinfo = fs::read_to_string(proc.join("cpuinfo")).unwrap_or_default();
-    let mut machine = Machine {
-        architecture: std::env::consts::ARCH.to_owned(),
+#[inline]
+fn from_files(sys: &Path, proc: &Path, measuring: Measuring<'_>) -> Machine {
+    Machine {
         smt_active: line(sys, "devices/system/cpu/smt/active").and_then(|active| {
             match active.as_str() {
                 "0" => Some(false),
@@ -41,20 +34,36 @@ pub(super) fn from_files(sys: &Path, proc: &Path, measuring: Measuring<'_>) -> M
         kernel: line(proc, "sys/kernel/osrelease"),
         governor: line(sys, "devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         host: line(proc, "sys/kernel/hostname"),
+        ..identity(sys, proc, measuring)
+    }
+}
+
+/// Reads only what identifies the CPU: the rest is for the program, not for benches.
+#[inline(never)]
+pub(super) fn identity(sys: &Path, proc: &Path, measuring: Measuring<'_>) -> Machine {
+    let cpuinfo = fs::read_to_string(proc.join("cpuinfo")).unwrap_or_default();
+    let measured = cores::measured(sys, proc, measuring);
+    let mut machine = Machine {
+        architecture: std::env::consts::ARCH.to_owned(),
         hypervisor: line(sys, "hypervisor/type")
             // A device tree that describes the guest says "linux,kvm" or similar.
             .or_else(|| line(proc, "device-tree/hypervisor/compatible"))
             .map(|name| name.trim_start_matches("linux,").to_owned()),
+        cores: measured.kind.map(str::to_owned),
         ..Machine::default()
     };
-    let measured = cores::measured(sys, proc, measuring);
-    machine.cores = measured.kind.map(str::to_owned);
     let midr = midr_of(sys, measured.cpu).or_else(|| midr_of_cpuinfo(&cpuinfo));
     match midr {
         Some(midr) => identify_arm(&mut machine, midr),
         None => identify_x86(&mut machine, &cpuinfo),
     }
     machine
+}
+
+fn line(directory: &Path, path: &str) -> Option<String> {
+    let text = fs::read_to_string(directory.join(path)).ok()?;
+    let text = text.trim_matches(['\0', '\n', ' ']);
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// Returns what identifies the cores of CPU `cpu`; `None` except on Arm.

@@ -103,16 +103,23 @@ impl Machine {
         detect::this_machine(core_type.map_or(Measuring::Anywhere, Measuring::Pmu))
     }
 
+    /// Returns the CPU's vendor by CPUID.
+    #[cfg(all(feature = "model", target_os = "linux", target_arch = "x86_64"))]
+    pub(crate) fn cpuid_vendor() -> String {
+        cpuid::vendor()
+    }
+
     /// Returns what identifies the cores of CPU `cpu`; `None` except on Arm.
     #[cfg(all(feature = "counters", target_os = "linux"))]
     pub(crate) fn of_arm_core(sys: &std::path::Path, cpu: u32) -> Option<Machine> {
         detect::arm_core(sys, cpu)
     }
 
-    /// Reads the machine described by sysfs and procfs mounted at these paths.
+    /// Reads from sysfs and procfs mounted at these paths what the machine is; all other fields
+    /// are unknown.
     #[cfg(all(feature = "counters", target_os = "linux"))]
-    pub(crate) fn from_files(sys: &std::path::Path, proc: &std::path::Path) -> Machine {
-        detect::from_files(sys, proc, Measuring::AsCounted)
+    pub(crate) fn identity_from_files(sys: &std::path::Path, proc: &std::path::Path) -> Machine {
+        detect::identity(sys, proc, Measuring::AsCounted)
     }
 
     /// Names the class of machines whose runs can be compared: equal keys mean comparable runs.

@@ -80,6 +80,7 @@ impl Plan {
 }
 
 impl std::fmt::Debug for Plan {
+    #[inline]
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Plan")
             .field("events", &self.events)
@@ -417,15 +418,17 @@ pub(super) fn check_categories(
     let slots = slots as f64;
     let add_up = off_by(&level1, slots) <= TOLERANCE * slots;
     // A loop of this length always waits for the frontend and the backend at times.
-    let never: Vec<&str> = [Category::FrontendBound, Category::BackendBound]
-        .into_iter()
-        .filter(|category| level1.slots[*category] <= 0.0)
-        .map(Category::name)
-        .collect();
+    let mut never = String::new();
+    for category in [Category::FrontendBound, Category::BackendBound] {
+        if level1.slots[category] <= 0.0 {
+            never += if never.is_empty() { "" } else { " and " };
+            never += category.name();
+        }
+    }
     if !never.is_empty() && (!add_up || CpuIdentity::read(opener.paths).hypervisor) {
         return Err(OpenError::HiddenEvents {
             place: opener.place(leader),
-            categories: never.join(" and "),
+            categories: never,
         });
     }
     if !add_up {

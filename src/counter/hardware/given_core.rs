@@ -39,6 +39,12 @@ pub(super) fn given_core(
         None => std::env::var(environment::DESCRIBED_CORE).ok(),
     };
     if let Some(text) = described {
+        // Benches for other processors need not compile what reads it.
+        if !cfg!(any(target_arch = "aarch64", feature = "commands")) {
+            return Err(OpenError::DescribedCore {
+                problem: format!("it describes an Arm core, but this is {}", cpu.in_words()),
+            });
+        }
         let core = DescribedCore::from_text(&text)
             .map_err(|problem| OpenError::DescribedCore { problem })?;
         give_core(core.into_table());

@@ -12,13 +12,23 @@ use crate::machine::cores::{self, parse_cpu_list};
 use crate::setting::Counters;
 
 /// Where the kernel's file systems are mounted. Tests substitute their own directories.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct SystemPaths {
     /// sysfs: `/sys`.
     pub sys: PathBuf,
     /// procfs: `/proc`.
     pub proc: PathBuf,
 }
+
+// As text: every bench would compile what compares paths component by component.
+impl PartialEq for SystemPaths {
+    fn eq(&self, other: &SystemPaths) -> bool {
+        self.sys.as_os_str() == other.sys.as_os_str()
+            && self.proc.as_os_str() == other.proc.as_os_str()
+    }
+}
+
+impl Eq for SystemPaths {}
 
 impl Default for SystemPaths {
     fn default() -> SystemPaths {
@@ -80,7 +90,7 @@ pub(super) struct CpuIdentity {
 
 impl CpuIdentity {
     pub fn read(paths: &SystemPaths) -> CpuIdentity {
-        let machine = Machine::from_files(&paths.sys, &paths.proc);
+        let machine = Machine::identity_from_files(&paths.sys, &paths.proc);
         let or = |text: String, otherwise: &str| match text.as_str() {
             "" => otherwise.to_owned(),
             _ => text,
@@ -116,10 +126,12 @@ impl CpuIdentity {
     /// kernel does not see it.
     fn has_slots_counter(&self, pmu: &str) -> bool {
         let forms = self.table(pmu).map_or(&[][..], |table| table.forms());
-        forms
-            .iter()
-            .flat_map(|form| form.events)
-            .any(|event| event.name == "TOPDOWN.SLOTS")
+        for form in forms {
+            if form.events.iter().any(|of| of.name == "TOPDOWN.SLOTS") {
+                return true;
+            }
+        }
+        false
     }
 
     /// Returns the identity of the cores on `cpus`, which may differ from those of CPU 0 on Arm.
@@ -181,15 +193,18 @@ pub(super) fn cpus_of(paths: &SystemPaths, pmu: &str) -> Option<Vec<u32>> {
 
 /// Returns the core PMUs of this machine, in order of preference.
 pub(super) fn core_pmus(paths: &SystemPaths) -> Vec<Pmu> {
-    let names = cores::core_pmus(&paths.sys).into_iter();
-    names.map(|name| describe(paths, name)).collect()
+    let mut pmus = Vec::new();
+    for name in cores::core_pmus(&paths.sys) {
+        pmus.push(describe(paths, name));
+    }
+    pmus
 }
 
 #[inline(never)]
 fn describe(paths: &SystemPaths, name: String) -> Pmu {
     let directory = paths.pmus().join(&name);
     let mut events = cores::names_in(&directory.join("events"));
-    events.retain(|event| !event.contains('.'));
+    events.retain(|event| !event.as_bytes().contains(&b'.'));
     Pmu {
         name,
         cpus: text(&directory.join("cpus")),
@@ -253,37 +268,41 @@ pub(super) fn core_pmu(
             hypervisor: cpu.hypervisor,
         });
     };
-    let identified: Vec<CorePmu> = pmus
-        .iter()
-        .filter(|pmu| {
-            !matches!(counters, Counters::Metrics | Counters::Tma) || pmu.topdown.is_metrics()
-        })
-        .map(|pmu| identify(paths, pmu, pmus.len() > 1))
-        .collect::<Result<_, _>>()?;
-    let counts_an_allowed_cpu = |pmu: &&CorePmu| match &pmu.cpus {
-        None => true,
-        Some(cpus) => cpus.iter().any(|cpu| allowed.contains(cpu)),
-    };
-    identified
-        .iter()
-        .find(counts_an_allowed_cpu)
-        .or(identified.first())
-        .cloned()
-        .ok_or_else(|| {
-            if cpu.hypervisor && cpu.has_slots_counter(&first.name) {
-                OpenError::HiddenByHypervisor {
-                    pmu: first.name.clone(),
-                    missing: "slots",
-                    cpu: cpu.in_words(),
-                }
-            } else {
-                OpenError::UnsupportedCpu {
-                    pmu: first.name.clone(),
-                    cpu: cpu.in_words(),
-                    reason: "it has no PERF_METRICS",
-                }
-            }
-        })
+    let need_metrics = matches!(counters, Counters::Metrics | Counters::Tma);
+    let (mut usable, mut others) = (None, None);
+    for pmu in &pmus {
+        if need_metrics && !pmu.topdown.is_metrics() {
+            continue;
+        }
+        let identified = identify(paths, pmu, pmus.len() > 1)?;
+        let counts_an_allowed_cpu = match &identified.cpus {
+            None => true,
+            Some(cpus) => cpus.iter().any(|cpu| allowed.contains(cpu)),
+        };
+        let place = if counts_an_allowed_cpu {
+            &mut usable
+        } else {
+            &mut others
+        };
+        place.get_or_insert(identified);
+    }
+    if let Some(pmu) = usable.or(others) {
+        return Ok(pmu);
+    }
+    let pmu = first.name.clone();
+    Err(if cpu.hypervisor && cpu.has_slots_counter(&pmu) {
+        OpenError::HiddenByHypervisor {
+            pmu,
+            missing: "slots",
+            cpu: cpu.in_words(),
+        }
+    } else {
+        OpenError::UnsupportedCpu {
+            pmu,
+            cpu: cpu.in_words(),
+            reason: "it has no PERF_METRICS",
+        }
+    })
 }
 
 #[inline(never)]

@@ -18,6 +18,7 @@ use super::page::{Counter, Page, extended, locks, wait_for_earlier_instructions}
 use super::readout::Readout;
 use super::syscalls::current_cpu;
 use crate::counter::MAX_COUNTERS;
+use crate::cpu::MAX_CORRECTION_EVENTS;
 use crate::sample::Flags;
 
 /// How often to repeat a reading while the kernel keeps moving events. One disturbance in the few
@@ -27,7 +28,13 @@ const ATTEMPTS: u32 = 16;
 /// The pages of a group, and how to read them.
 #[derive(Debug)]
 pub(super) struct UserReads {
-    pages: Box<dyn Pages>,
+    /// The leader's page first.
+    pages: Vec<Page>,
+    /// Where the counters were noted to be.
+    counters: Counters,
+    /// The leader's sequence number when they were noted.
+    lock: Cell<u32>,
+    readings: Readings,
     /// The first counters that reading clears: what a first look has taken, a second cannot find.
     cleared: usize,
     /// Raw counters at the end of a window.
@@ -37,45 +44,91 @@ pub(super) struct UserReads {
 /// Slots and PERF_METRICS, the first of their group.
 const REGISTERS: usize = 2;
 
+/// No page at rest has an odd sequence number.
+const NOT_NOTED: u32 = 1;
+
 type Counts = [Cell<u64>; MAX_COUNTERS];
 
 /// As many as any group has, so that they are of one type.
 type Counters = [Cell<Counter>; MAX_COUNTERS];
 
-/// The leader's page first. Their number is part of the type, so that reading has no loop, whose
-/// instructions would be measured.
-trait Pages: std::fmt::Debug {
-    fn all(&self) -> &[Page];
+/// How to read groups of one size. The size is part of the functions, so that they have no loop,
+/// whose instructions would be measured.
+#[derive(Clone, Copy, Debug)]
+struct Readings {
+    begin: fn(&UserReads, &Counts) -> bool,
+    end: fn(&UserReads) -> bool,
+}
 
-    /// Notes where the events are, as long as the leader's sequence number is `lock`. Returns
-    /// whether all are on counters.
-    fn note(&self, lock: u32) -> bool;
+impl Readings {
+    /// `TOPDOWN`: the first events are slots and PERF_METRICS.
+    const fn of<const N: usize, const TOPDOWN: bool>() -> Readings {
+        Readings {
+            begin: UserReads::begin_of::<N, TOPDOWN>,
+            end: UserReads::end_of::<N>,
+        }
+    }
+}
+
+/// By the number of counters.
+const PLAIN: [Readings; MAX_COUNTERS] = [
+    Readings::of::<1, false>(),
+    Readings::of::<2, false>(),
+    Readings::of::<3, false>(),
+    Readings::of::<4, false>(),
+    Readings::of::<5, false>(),
+    Readings::of::<6, false>(),
+    Readings::of::<7, false>(),
+    Readings::of::<8, false>(),
+    Readings::of::<9, false>(),
+    Readings::of::<10, false>(),
+    Readings::of::<11, false>(),
+    Readings::of::<12, false>(),
+];
+
+/// By the number of events that correct PERF_METRICS, after it, slots, instructions and cycles.
+const WITH_REGISTERS: [Readings; MAX_CORRECTION_EVENTS + 1] = [
+    Readings::of::<UNCORRECTED, true>(),
+    Readings::of::<{ UNCORRECTED + 1 }, true>(),
+    Readings::of::<{ UNCORRECTED + 2 }, true>(),
+];
+const UNCORRECTED: usize = 4;
+
+/// Reading itself.
+impl UserReads {
+    /// Reads the counters as the last thing before a window, slots and PERF_METRICS last of all.
+    /// Returns whether they were where they were noted, and still are.
+    fn begin_of<const N: usize, const TOPDOWN: bool>(&self, counts: &Counts) -> bool {
+        let leader = self.leader();
+        if leader.lock() != self.lock.get() {
+            return false;
+        }
+        wait_for_earlier_instructions();
+        if TOPDOWN {
+            // The nearer to the registers at the end, the nearer at the start.
+            self.read_some(counts, (REGISTERS..N).rev());
+            self.read_some(counts, 0..REGISTERS);
+        } else {
+            self.read_some(counts, 0..N);
+        }
+        wait_for_earlier_instructions();
+        leader.lock() == self.lock.get()
+    }
 
     /// Reads the counters as the first thing after a window. Returns whether they still are where
     /// they were noted: if not, the counts may be anything.
-    fn read(&self, counts: &Counts) -> bool;
-
-    /// Reads the counters as the last thing before a window, slots and PERF_METRICS last of all.
-    /// Returns whether they were where they were noted, and still are.
-    fn begin(&self, counts: &Counts) -> bool;
-}
-
-/// `TOPDOWN`: the first events are slots and PERF_METRICS.
-#[derive(Debug)]
-struct Noted<const N: usize, const TOPDOWN: bool> {
-    pages: [Page; N],
-    counters: Counters,
-    /// The leader's sequence number when the counters were noted.
-    lock: Cell<u32>,
-}
-
-/// No page at rest has an odd sequence number.
-const NOT_NOTED: u32 = 1;
-
-impl<const N: usize, const TOPDOWN: bool> Noted<N, TOPDOWN> {
-    #[inline(always)]
-    fn is_unmoved(&self) -> bool {
-        self.pages[0].lock() == self.lock.get()
+    fn end_of<const N: usize>(&self) -> bool {
+        let leader = self.leader();
+        // On x86-64 a mapped page gives the right to read. Arm's kernel grants it whenever it
+        // starts the PMU for this thread, which it does not while none of the events is on it.
+        if cfg!(target_arch = "aarch64") && leader.lock() != self.lock.get() {
+            return false;
+        }
+        wait_for_earlier_instructions();
+        self.read_some(&self.last, 0..N);
+        wait_for_earlier_instructions();
+        // Not before, where it would be measured.
+        leader.lock() == self.lock.get()
     }
 
     #[inline(always)]
@@ -88,103 +141,43 @@ impl<const N: usize, const TOPDOWN: bool> Noted<N, TOPDOWN> {
     }
 }
 
-impl<const N: usize, const TOPDOWN: bool> Pages for Noted<N, TOPDOWN> {
-    fn all(&self) -> &[Page] {
-        &self.pages
-    }
-
-    fn note(&self, lock: u32) -> bool {
-        let are_all = note(&self.pages, &self.counters);
-        self.lock.set(if are_all { lock } else { NOT_NOTED });
-        are_all
-    }
-
-    fn read(&self, counts: &Counts) -> bool {
-        // On x86-64 a mapped page gives the right to read. Arm's kernel grants it whenever it
-        // starts the PMU for this thread, which it does not while none of the events is on it.
-        if cfg!(target_arch = "aarch64") && !self.is_unmoved() {
-            return false;
-        }
-        wait_for_earlier_instructions();
-        self.read_some(counts, 0..N);
-        wait_for_earlier_instructions();
-        // Not before, where it would be measured.
-        self.is_unmoved()
-    }
-
-    fn begin(&self, counts: &Counts) -> bool {
-        if !self.is_unmoved() {
-            return false;
-        }
-        wait_for_earlier_instructions();
-        if TOPDOWN {
-            // The nearer to the registers at the end, the nearer at the start.
-            self.read_some(counts, (REGISTERS..N).rev());
-            self.read_some(counts, 0..REGISTERS.min(N));
-        } else {
-            self.read_some(counts, 0..N);
-        }
-        wait_for_earlier_instructions();
-        self.is_unmoved()
-    }
-}
-
-/// Notes which counter each page shows. Returns whether all show one.
-fn note(pages: &[Page], counters: &Counters) -> bool {
-    let mut are_all = true;
-    for (noted, page) in counters.iter().zip(pages) {
-        match page.counter() {
-            Some(counter) => noted.set(counter),
-            None => are_all = false,
-        }
-    }
-    are_all
-}
-
-/// # Panics
-/// Panics if there are more pages than counters.
-fn boxed<const TOPDOWN: bool>(pages: Vec<Page>) -> Box<dyn Pages> {
-    macro_rules! by_number {
-        ($($number:literal)*) => {
-            match pages.len() {
-                $($number => Box::new(Noted::<$number, TOPDOWN> {
-                    pages: pages.try_into().expect("their number"),
-                    counters: [const { Cell::new(Counter::UNKNOWN) }; MAX_COUNTERS],
-                    lock: Cell::new(NOT_NOTED),
-                }),)*
-                other => unreachable!("a group of {other} events"),
-            }
-        };
-    }
-    by_number!(1 2 3 4 5 6 7 8 9 10 11 12)
-}
-
 impl UserReads {
     /// For the pages of a group of plain counters, the leader's first.
+    ///
+    /// # Panics
+    /// Panics if there is no page, or more than [`MAX_COUNTERS`].
     pub fn new(pages: Vec<Page>) -> UserReads {
-        UserReads {
-            pages: boxed::<false>(pages),
-            cleared: 0,
-            last: Default::default(),
-        }
+        let readings = PLAIN[pages.len() - 1];
+        UserReads::with(pages, readings, 0)
     }
 
     /// For the pages of a TopDown group: slots and PERF_METRICS, which reading may clear, then
-    /// plain counters.
+    /// instructions, cycles, and the events of a correction.
+    ///
+    /// # Panics
+    /// Panics if there are fewer, or more than [`MAX_CORRECTION_EVENTS`] of the last.
     pub fn of_registers(pages: Vec<Page>, clears: bool) -> UserReads {
+        let readings = WITH_REGISTERS[pages.len() - UNCORRECTED];
+        UserReads::with(pages, readings, if clears { REGISTERS } else { 0 })
+    }
+
+    fn with(pages: Vec<Page>, readings: Readings, cleared: usize) -> UserReads {
         UserReads {
-            pages: boxed::<true>(pages),
-            cleared: if clears { REGISTERS } else { 0 },
-            last: Default::default(),
+            pages,
+            counters: [const { Cell::new(Counter::UNKNOWN) }; MAX_COUNTERS],
+            lock: Cell::new(NOT_NOTED),
+            readings,
+            cleared,
+            last: [const { Cell::new(0) }; MAX_COUNTERS],
         }
     }
 
     pub fn pages(&self) -> &[Page] {
-        self.pages.all()
+        &self.pages
     }
 
     fn leader(&self) -> &Page {
-        &self.pages()[0]
+        &self.pages[0]
     }
 
     /// Reads the counters into `readout`, as the last thing before the window; what the pages say
@@ -194,14 +187,14 @@ impl UserReads {
         let counts = Cell::from_mut(&mut readout.counts[..]).as_slice_of_cells();
         counts
             .first_chunk::<MAX_COUNTERS>()
-            .is_some_and(|counts| self.pages.begin(counts))
+            .is_some_and(|counts| (self.readings.begin)(self, counts))
     }
 
     /// Reads the counters at the end of a window, as the first thing after it. Returns whether that
     /// succeeded. They must have been noted once.
     #[inline(always)]
     pub fn look(&self) -> bool {
-        self.pages.read(&self.last)
+        (self.readings.end)(self)
     }
 
     /// Returns what the leader's counter holds, if it is on one.
@@ -250,7 +243,21 @@ impl UserReads {
         for (offset, page) in reading.offsets.iter_mut().zip(self.pages()) {
             *offset = page.offset_and_width().0;
         }
-        self.pages.note(reading.lock)
+        self.note(reading.lock)
+    }
+
+    /// Notes where the events are, as long as the leader's sequence number is `lock`. Returns
+    /// whether all are on counters.
+    fn note(&self, lock: u32) -> bool {
+        let mut are_all = true;
+        for (noted, page) in self.counters.iter().zip(&self.pages) {
+            match page.counter() {
+                Some(counter) => noted.set(counter),
+                None => are_all = false,
+            }
+        }
+        self.lock.set(if are_all { lock } else { NOT_NOTED });
+        are_all
     }
 
     fn put_last(&self, end: &mut Readout) {

@@ -221,7 +221,7 @@ impl Opened {
         // Its counters are needed.
         drop(plain);
         let all = AllThreads::open(opener, shape)?;
-        let empty_window = empty_window_by(|| {
+        let empty_window = empty_window_by(&|| {
             let mut start = Readout::now();
             all.start(&mut start);
             all.end(&start)

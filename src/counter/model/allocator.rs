@@ -153,20 +153,32 @@ impl Allocator {
                 is_of_rust: false,
             }; MOST_ENTRIES],
         };
-        let mut places = allocator.entries.iter_mut();
+        for entry in of_c() {
+            allocator.insert(entry);
+        }
         let mut rust_alloc = None;
-        let found = symbols.functions().filter_map(|(name, symbol)| {
+        for (name, symbol) in symbols.functions() {
             if rust_alloc.is_none() && is_rust_alloc(name) {
                 rust_alloc = Some(symbol);
             }
-            entry_of(name, symbol.ip)
-        });
-        for (place, entry) in places.by_ref().zip(of_c().into_iter().chain(found)) {
-            *place = entry;
+            if let Some(entry) = entry_of(name, symbol.ip) {
+                allocator.insert(entry);
+            }
         }
-        allocator.entries.sort_unstable_by_key(|entry| entry.ip);
         let leads_to_c = allocator.leads_to_c(&symbols, rust_alloc?, MOST_CALLS);
         leads_to_c.then_some(allocator)
+    }
+
+    /// Inserts one in its place, if there is room: a place that is not in use is the last.
+    // Few entries, and every launched bench would compile a sorting algorithm.
+    fn insert(&mut self, entry: Entry) {
+        let last = MOST_ENTRIES - 1;
+        if self.entries[last].ip != u64::MAX {
+            return;
+        }
+        let at = self.entries.partition_point(|before| before.ip <= entry.ip);
+        self.entries.copy_within(at..last, at + 1);
+        self.entries[at] = entry;
     }
 
     /// Returns what a call of the function at `ip` does, if it is an entry point.

@@ -207,7 +207,7 @@ fn issue_19_7_what_few_instructions_cost_is_bounded_too() {
 
 #[test]
 fn every_modelled_core_can_be_chosen() {
-    let nearest = nearest_core(&Machine::of_this_machine()).name;
+    let nearest = nearest_core(&Machine::of_this_machine().vendor).name;
     assert_eq!(parameters(ModelCore::Nearest).name, nearest);
     let named: Vec<&str> = ModelCore::CHOICES[1..]
         .iter()

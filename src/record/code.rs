@@ -1,0 +1,61 @@
+//! Where in the code the model's slots went.
+
+use super::json::Json;
+use crate::code::{CodeSlots, Trail};
+
+pub(super) fn code(json: &mut Json<'_>, code: &CodeSlots) {
+    json.name("modules");
+    json.strings(&code.modules);
+    json.open_field("blocks", "[");
+    for block in &code.blocks {
+        json.counts(&[
+            block.module.into(),
+            block.offset,
+            block.bytes.into(),
+            block.content,
+            block.call.into(),
+        ]);
+    }
+    json.close("]");
+    json.open_field("calls", "[");
+    for call in &code.calls {
+        json.counts(&[call.caller.into(), call.module.into(), call.offset]);
+    }
+    json.close("]");
+    json.open_field("samples", "[");
+    for blocks in &code.samples {
+        json.open("[");
+        for (block, counts) in blocks {
+            json.open("[");
+            json.value(block);
+            json.counts(&<[u64; 9]>::from(*counts));
+            json.close("]");
+        }
+        json.close("]");
+    }
+    json.close("]");
+    json.open_field("first_samples", "[");
+    for (block, instructions) in &code.first_samples {
+        json.counts(&[u64::from(*block), *instructions]);
+    }
+    json.close("]");
+    json.field("first_samples_data", &code.first_samples_data);
+    json.open_field("trail", "{");
+    trail(json, &code.trail);
+    json.close("}");
+}
+
+fn trail(json: &mut Json<'_>, trail: &Trail) {
+    json.field("number", &trail.number);
+    json.field("blocks", &trail.blocks);
+    json.field("hash", &trail.hash);
+    json.field("every_blocks", &trail.every_blocks);
+    json.name("hashes");
+    json.counts(&trail.hashes);
+    json.field("stretch_from", &trail.stretch_from);
+    json.open_field("stretch", "[");
+    for block in &trail.stretch {
+        json.value(block);
+    }
+    json.close("]");
+}
