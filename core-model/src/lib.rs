@@ -35,16 +35,18 @@ mod model;
 mod parameters;
 mod paths;
 mod pipeline;
+mod sampling;
 mod slots;
 
 pub use address_space::AddressSpace;
 pub use calendar::Ports;
 pub use instruction::{Class, Timing};
 pub use ledger::BlockCounts;
-pub use model::{BlockOnPath, Capacity, Model};
+pub use model::{BlockOnPath, Capacity, Effort, Model};
 pub use parameters::{
     Cache, CoreParameters, Frontend, LearntOrder, Memory, MemoryPorts, MemoryRenaming, Prediction,
     Rename, SCHEDULERS, TAGGED_TABLES, TaggedTable, TargetBuffer, Tlb, Window,
 };
 pub use paths::{CallPath, ROOT};
+pub use sampling::{Estimate, GROUPS, Plan, Sampling};
 pub use slots::{Counts, Events, Slots};

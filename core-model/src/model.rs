@@ -37,6 +37,11 @@ struct LoweredBlock {
     place: u64,
     first: u32,
     count: u32,
+    /// The memory operands of all instructions.
+    first_memory: u32,
+    memory_count: u32,
+    /// Whether a string instruction is repeated.
+    has_repeat: bool,
     costs: FixedCosts,
 }
 
@@ -50,6 +55,7 @@ pub struct Model {
     memory: Vec<MemoryOperand>,
     blocks: Vec<LoweredBlock>,
     paths: Option<Paths>,
+    effort: Effort,
     full: bool,
 }
 
@@ -60,6 +66,20 @@ pub struct BlockOnPath {
     pub block: BlockId,
     /// An index into [`Model::paths`]; [`ROOT`] if the model does not follow calls.
     pub path: u32,
+}
+
+/// What a model does with the blocks that it receives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effort {
+    /// Executes them on the core, and counts.
+    #[default]
+    Detail,
+    /// Shows them to caches, TLBs, prefetchers and branch predictors, and counts nothing. Time
+    /// stands still.
+    Warming,
+    /// Shows caches and TLBs those accesses that are not to recently accessed lines, and counts
+    /// nothing. Several times as fast as warming.
+    Skimming,
 }
 
 /// How many rows for blocks on paths there are for each block.
@@ -94,6 +114,7 @@ impl Model {
             memory: Vec::with_capacity(capacity.instructions),
             blocks: Vec::with_capacity(capacity.blocks),
             paths: None,
+            effort: Effort::Detail,
             full: false,
         }
     }
@@ -119,6 +140,17 @@ impl Model {
         if let Some(paths) = &mut self.paths {
             paths.begin_window();
         }
+    }
+
+    /// Sets what the model does with the next blocks: at first, all are executed in detail.
+    pub fn set_effort(&mut self, effort: Effort) {
+        if effort != self.effort {
+            self.core.leave_detail();
+        }
+        if effort == Effort::Skimming && self.effort != effort {
+            self.core.begin_skimming();
+        }
+        self.effort = effort;
     }
 
     /// Returns everything counted since the model was created. For a stretch of execution, subtract
@@ -256,6 +288,7 @@ impl Consumer for Model {
             return;
         }
         let first = self.operations.len();
+        let first_of_memory = self.memory.len();
         for instruction in block.instructions {
             let first_memory = self.memory.len();
             for access in block.accesses_of(instruction) {
@@ -293,6 +326,9 @@ impl Consumer for Model {
             place: self.core.addresses.place(block.start_ip()),
             first: first as u32,
             count: instructions as u32,
+            first_memory: first_of_memory as u32,
+            memory_count: (self.memory.len() - first_of_memory) as u32,
+            has_repeat: self.operations[first..].iter().any(|o| o.repeat.is_some()),
             costs,
         });
         if let Some(paths) = &mut self.paths {
@@ -309,15 +345,33 @@ impl Consumer for Model {
             Some(paths) => paths.execute(block.id.0, addresses),
             None => block.id.0,
         };
+        let first = lowered.first as usize;
+        let operations = &self.operations[first..first + lowered.count as usize];
+        match self.effort {
+            Effort::Detail => {}
+            Effort::Warming => {
+                self.core.warm_arrival(lowered.place);
+                self.core.warm(operations, &self.memory, addresses);
+                return;
+            }
+            Effort::Skimming if lowered.has_repeat => {
+                self.core.warm_repeats(operations, &self.memory, addresses);
+                return;
+            }
+            Effort::Skimming => {
+                let first = lowered.first_memory as usize;
+                let operands = &self.memory[first..first + lowered.memory_count as usize];
+                self.core.skim(lowered.place, operands, addresses);
+                return;
+            }
+        }
         self.core.ledger.execute(id, &lowered.costs);
         self.core.arrive(lowered.place);
-        let first = lowered.first as usize;
         let executed = Executed {
             block: id,
             operands: &self.memory,
             recorded: addresses,
         };
-        let operations = &self.operations[first..first + lowered.count as usize];
         let is_plain = !self.core.may_be_on_wrong_path();
         let mut done = 0;
         for operation in operations {

@@ -13,6 +13,14 @@ macro_rules! counts {
             $($(#[$field_meta])* pub $field: u64,)*
         }
 
+        impl $name {
+            /// Returns each count times this fraction, rounded.
+            fn times(self, numerator: u64, denominator: u64) -> $name {
+                let times = |count| times(count, numerator, denominator);
+                $name { $($field: times(self.$field),)* }
+            }
+        }
+
         impl AddAssign for $name {
             fn add_assign(&mut self, other: $name) {
                 $(self.$field += other.$field;)*
@@ -146,6 +154,33 @@ impl Counts {
             return 0.0;
         }
         self.events.instructions as f64 / self.cycles as f64
+    }
+}
+
+/// Returns `count` × `numerator` / `denominator`, rounded.
+fn times(count: u64, numerator: u64, denominator: u64) -> u64 {
+    let denominator = u128::from(denominator.max(1));
+    let product = u128::from(count) * u128::from(numerator);
+    ((product + denominator / 2) / denominator) as u64
+}
+
+impl Counts {
+    /// Returns what as many `instructions` would count of which these are a sample.
+    pub(crate) fn scaled_to(self, instructions: u64) -> Counts {
+        let of = self.events.instructions;
+        Counts {
+            cycles: times(self.cycles, instructions, of),
+            slots: self.slots.times(instructions, of),
+            events: self.events.times(instructions, of),
+        }
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.cycles += other.cycles;
+        self.slots += other.slots;
+        self.events += other.events;
     }
 }
 

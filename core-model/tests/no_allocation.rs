@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use iced_x86::code_asm::*;
 use program::Program;
 use topdown_core_model::cores::GOLDEN_COVE;
-use topdown_core_model::{Capacity, Model};
+use topdown_core_model::{Capacity, Model, Plan, Sampling};
 use topdown_tracer::Mapping;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -49,6 +49,13 @@ fn translating_executing_and_draining_do_not_allocate() {
         a.jne(top).unwrap();
     });
     let mut model = Model::with_mappings(&GOLDEN_COVE, Capacity::default(), Mapping::at);
+    let plan = Plan {
+        unit: 100,
+        lead: 100,
+        warming: 100,
+        units_per_stage: 2,
+    };
+    let mut sampling = Sampling::new(plan);
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     program.translate(&mut model);
     for address in 0..1000 {
@@ -56,6 +63,14 @@ fn translating_executing_and_draining_do_not_allocate() {
     }
     model.drain();
     let counts = model.counts();
+    sampling.begin(&mut model, None);
+    for address in 0..1000 {
+        program.step(&mut model, 0, address);
+        sampling.advance(&mut model, 8);
+    }
+    sampling.end(&mut model);
+    let estimate = sampling.estimate();
     assert_eq!(ALLOCATIONS.load(Ordering::Relaxed), before);
     assert_eq!(counts.events.instructions, 8000);
+    assert!(estimate.is_some_and(|estimate| estimate.units > 4));
 }

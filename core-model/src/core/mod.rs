@@ -6,6 +6,7 @@
 
 mod issue;
 mod memory_operands;
+mod warming;
 
 use crate::address_space::{AddressSpace, MappingAt};
 use crate::branch::Predictor;
@@ -134,6 +135,7 @@ pub(crate) struct Core {
     cautious: Box<[u64; CAUTIOUS_LOADS]>,
     /// Instead of these, on cores that learn more.
     dependences: Option<Dependences>,
+    recent: warming::Recent,
 }
 
 impl Core {
@@ -165,6 +167,7 @@ impl Core {
                 MemoryRenaming::Learnt(order) => Some(Dependences::new(order)),
                 MemoryRenaming::SimpleAddress => None,
             },
+            recent: warming::Recent::new(),
             parameters: parameters.clone(),
         }
     }

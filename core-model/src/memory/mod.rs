@@ -6,6 +6,7 @@
 
 mod lookup;
 mod prefetch;
+mod warming;
 
 pub(crate) use lookup::Lookup;
 use prefetch::{Lines, Streamer, Strider};

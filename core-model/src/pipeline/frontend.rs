@@ -95,6 +95,25 @@ impl Frontend {
         self.cycle
     }
 
+    /// Delivers an instruction in no time: the caches of code see it.
+    #[inline]
+    pub(crate) fn warm(&mut self, operation: &Operation, memory: &mut Hierarchy) {
+        if operation.window == self.window {
+            return;
+        }
+        self.window = operation.window;
+        self.line = operation.ip / LINE_BYTES;
+        if !self.uop_cache.access(self.window) {
+            memory.warm_code(self.line);
+        }
+    }
+
+    /// Continues after a taken branch, in no time.
+    #[inline]
+    pub(crate) fn warm_branch(&mut self) {
+        self.window = NO_WINDOW;
+    }
+
     /// Continues after a branch.
     #[inline]
     pub(crate) fn branch(&mut self, outcome: &Outcome) {
