@@ -89,6 +89,7 @@ fn large_run() -> Run {
                 empty_window: None,
                 threads: Default::default(),
                 elsewhere: None,
+                sampled_units: None,
             },
             (0..LAUNCHES).map(|launch| value(index, launch)),
         )

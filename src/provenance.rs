@@ -124,6 +124,13 @@ pub struct Provenance {
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub elsewhere: Option<Elsewhere>,
+    /// In how many units the model sampled an iteration that is too long to be modelled as a whole;
+    /// absent if nothing was sampled.
+    #[cfg_attr(
+        feature = "run",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub sampled_units: Option<u64>,
 }
 
 impl Provenance {
@@ -138,6 +145,7 @@ impl Provenance {
             empty_window: None,
             threads: CountedThreads::Own,
             elsewhere: None,
+            sampled_units: None,
         }
     }
 

@@ -36,6 +36,8 @@ pub struct Record {
     pub provenance: Provenance,
     /// In the order in which criterion asked for their scalars.
     pub samples: Vec<Sample>,
+    /// What each group of units alone says about the sample that counts, if that was sampled.
+    pub groups: Vec<Sample>,
     /// Where in the code their slots went, if known. Written with the feature `model`, which alone
     /// knows it.
     pub code: Option<CodeSlots>,
@@ -67,6 +69,11 @@ impl Record {
         json.open_field("samples", "{");
         samples::samples(&mut json, &self.samples);
         json.close("}");
+        if !self.groups.is_empty() {
+            json.open_field("groups", "{");
+            samples::samples(&mut json, &self.groups);
+            json.close("}");
+        }
         #[cfg(feature = "model")]
         if let Some(of) = &self.code {
             json.open_field("code", "{");
@@ -122,6 +129,9 @@ fn provenance(json: &mut Json<'_>, of: &Provenance) {
         json.number(fraction);
         json.close("}");
     }
+    if let Some(units) = of.sampled_units {
+        json.field("sampled_units", &units);
+    }
 }
 
 #[cfg(all(test, feature = "run_file"))]
@@ -144,6 +154,7 @@ mod tests {
             }),
             threads: CountedThreads::All,
             elsewhere: Some(Elsewhere::OtherThreads { fraction: 1e-7 }),
+            sampled_units: Some(7),
             ..least.clone()
         };
         let waiting = Provenance {

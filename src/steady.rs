@@ -66,6 +66,14 @@ impl Modelled {
             || (sample.windows > 1 && self.samples >= MOST_SAMPLES_OF_WINDOWS);
         with_next <= budget_instructions && !(is_long && self.samples >= WANTED_SAMPLES)
     }
+
+    /// Counts `sample`, the benchmark's next, which was sampled: a second one, to which the first
+    /// has warmed caches up, is wanted if its two iterations have at most this many instructions.
+    pub fn wants_more_when_sampled(&mut self, sample: &Sample, most_instructions: u64) -> bool {
+        self.samples += 1;
+        let with_next = sample.instructions.map(|count| count.saturating_mul(2));
+        self.samples == 1 && with_next.is_some_and(|count| count <= most_instructions)
+    }
 }
 
 #[cfg(test)]

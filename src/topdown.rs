@@ -189,10 +189,11 @@ impl Measurement for TopDown {
     /// Records the sample: criterion calls this exactly once for every sample it keeps, and never
     /// during warm-up.
     fn to_f64(&self, sample: &Sample) -> f64 {
+        let sample = self.source.completed(sample);
         match self.least_doubling {
-            Some(least) => self.keep_doubling(sample, least),
+            Some(least) => self.keep_doubling(&sample, least),
             None => {
-                self.keep(sample);
+                self.keep(&sample);
                 sample.scalar()
             }
         }
@@ -201,9 +202,10 @@ impl Measurement for TopDown {
     /// criterion calls this once per benchmark when its samples are complete, and once more for a
     /// group's summary, when nothing is left to seal.
     fn formatter(&self) -> &dyn ValueFormatter {
+        let groups = self.source.take_groups();
         let code = self.source.take_code();
         let hits = self.source.take_hits();
-        self.recorder.seal(self.provenance(), code, hits);
+        self.recorder.seal(self.provenance(), groups, code, hits);
         self.source.benchmark_boundary();
         self.has_enough.set(false);
         SlotsFormatter::new(self.recorder.measured())

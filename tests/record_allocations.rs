@@ -76,8 +76,10 @@ fn record(ns: u64) -> Record {
             }),
             threads: Default::default(),
             elsewhere: None,
+            sampled_units: None,
         },
         samples: vec![sample; 100],
+        groups: Vec::new(),
         code: Some(CodeSlots::default()),
         hits: None,
     }

@@ -38,6 +38,7 @@ fn golden_run() -> Run {
         }),
         threads: Default::default(),
         elsewhere: None,
+        sampled_units: None,
     };
     let time = Provenance::of_clock("measured with criterion's wall clock");
     let model = Provenance {
@@ -49,6 +50,7 @@ fn golden_run() -> Run {
         empty_window: None,
         threads: Default::default(),
         elsewhere: None,
+        sampled_units: None,
     };
     let id = |package: &str, target: &str, name: &str| BenchmarkId {
         package: package.to_owned(),
@@ -480,6 +482,7 @@ fn golden_samples() -> Vec<LaunchSamples> {
         source,
         launch,
         samples,
+        groups: Vec::new(),
     };
     let (hardware, time) = (SourceKind::Hardware, SourceKind::Time);
     vec![
@@ -512,6 +515,7 @@ fn golden_record(mut samples: Vec<LaunchSamples>) -> Record {
     Record {
         provenance: golden_run().benchmarks[0].provenance().clone(),
         samples: samples.iter().map(|sample| sample.sample).collect(),
+        groups: Vec::new(),
         code: None,
         hits: None,
     }

@@ -107,6 +107,7 @@ fn run(benchmarks: usize, seed: u64) -> Run {
                     empty_window: None,
                     threads: Default::default(),
                     elsewhere: None,
+                    sampled_units: None,
                 },
                 launches,
             )

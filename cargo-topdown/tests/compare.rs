@@ -66,6 +66,7 @@ fn run(seed: u32, backend_slots: impl Fn(usize) -> f64) -> Run {
                     empty_window: None,
                     threads: Default::default(),
                     elsewhere: None,
+                    sampled_units: None,
                 },
                 launches,
             )

@@ -128,6 +128,9 @@ pub struct Estimate {
     pub groups: [Counts; GROUPS],
     /// How many units there are.
     pub units: u64,
+    /// Whether all periods were equally long, so that what was modelled in detail is a fair sample
+    /// of all instructions.
+    pub is_even: bool,
 }
 
 impl Sampling {
@@ -197,6 +200,7 @@ impl Sampling {
         let mut estimate = Estimate {
             groups: [Counts::default(); GROUPS],
             units: 0,
+            is_even: true,
         };
         let stages = &self.stages[..=self.stage];
         // Instructions of stages without a unit count for the one before.
@@ -211,6 +215,7 @@ impl Sampling {
                 let group = if group.units == 0 { &all } else { group };
                 *sum += group.counts.scaled_to(instructions);
             }
+            estimate.is_even = estimate.units == 0;
             estimate.units += all.units;
             instructions = 0;
         }

@@ -3,7 +3,7 @@
 //! All values are integers. The categories of a [`Slots`] add up to width × cycles exactly, by
 //! construction: each slot is assigned to one category when the model's clock passes it.
 
-use std::ops::{AddAssign, Sub};
+use std::ops::{Add, AddAssign, Sub};
 
 macro_rules! counts {
     ($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident,)* }) => {
@@ -173,6 +173,31 @@ impl Counts {
             slots: self.slots.times(instructions, of),
             events: self.events.times(instructions, of),
         }
+    }
+}
+
+impl Counts {
+    /// Returns the mean of these, of which there is at least one, rounded.
+    pub fn mean(all: &[Counts]) -> Counts {
+        let mut sum = Counts::default();
+        for counts in all {
+            sum += *counts;
+        }
+        let count = all.len() as u64;
+        Counts {
+            cycles: times(sum.cycles, 1, count),
+            slots: sum.slots.times(1, count),
+            events: sum.events.times(1, count),
+        }
+    }
+}
+
+impl Add for Counts {
+    type Output = Counts;
+
+    fn add(mut self, more: Counts) -> Counts {
+        self += more;
+        self
     }
 }
 

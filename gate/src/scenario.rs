@@ -120,6 +120,19 @@ pub fn modelled(name: &str, planted: Planted) -> Benchmark {
     }
 }
 
+/// Like [`modelled`], but sampled: each launch is a group of units.
+pub fn sampled(name: &str, planted: Planted) -> Benchmark {
+    let mut sampled = modelled(name, planted);
+    if let Some(slots) = &mut sampled.slots {
+        slots.provenance.sampled_units = Some(100 * u64::from(planted.launches));
+        slots.launches = benchmark(name, planted).slots_launches().to_vec();
+        for group in &mut slots.launches {
+            group.resolution_fraction = 0.0;
+        }
+    }
+    sampled
+}
+
 fn provenance(source: SourceKind) -> Provenance {
     let (formula, slots_per_cycle) = match source {
         SourceKind::Hardware => ("intel-perf-metrics/1", Some(6)),
@@ -135,6 +148,7 @@ fn provenance(source: SourceKind) -> Provenance {
         empty_window: None,
         threads: Default::default(),
         elsewhere: None,
+        sampled_units: None,
     }
 }
 

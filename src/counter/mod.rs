@@ -97,6 +97,12 @@ pub trait Source {
     /// Called between samples, outside every window: the next window is the first of a sample.
     fn sample_boundary(&self) {}
 
+    /// Called outside every window, when a sample has all its windows. Returns it with what is only
+    /// known then.
+    fn completed(&self, sample: &Sample) -> Sample {
+        *sample
+    }
+
     /// Called outside every window: the windows since the last boundary form a sample that is kept.
     fn sample_kept(&self) {}
 
@@ -104,6 +110,12 @@ pub trait Source {
     /// Returns whether to measure the next sample too, which has twice as many iterations.
     fn wants_more_after(&self, _sample: &Sample) -> bool {
         false
+    }
+
+    /// Called when a benchmark has all its samples. Returns what each group of units alone says
+    /// about the last one that counts, if the source sampled it.
+    fn take_groups(&self) -> Vec<Sample> {
+        Vec::new()
     }
 
     /// Called when a benchmark has all its samples. Returns where in the code their slots went, if

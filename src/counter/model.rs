@@ -7,9 +7,9 @@
 //!
 //! Which windows are traced does not depend on the clock: all of them, until a sample is long
 //! enough or the benchmark has used up its budget of instructions ([`crate::steady`]), which those
-//! that are costly to model use up faster. A benchmark is not modelled if its first window alone is
-//! so long that the budget would not cover [`LEAST_ITERATIONS`]; its samples then have only time,
-//! and its provenance says so.
+//! that are costly to model use up faster. If its first window alone is so long that the budget would
+//! not cover [`LEAST_ITERATIONS`], a benchmark is [sampled](sampled) from then on. If it is too long
+//! for that, its samples have only time, and its provenance says so.
 
 mod allocations;
 mod allocator;
@@ -18,20 +18,22 @@ mod code;
 mod content;
 mod executed;
 mod program_symbols;
+mod sampled;
 mod trail;
 
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
-use topdown_core_model::{Capacity, CoreParameters, Counts, Slots, cores};
+use topdown_core_model::{Capacity, CoreParameters, Counts, GROUPS, Slots, cores};
 use topdown_tracer::{Block, Config, Consumer, End, Mapping, TraceError, Tracer};
 
 use self::allocations::Allocations;
 use self::code::CodeAccount;
 use self::executed::Executed;
+use self::sampled::Sampled;
 use super::{Provenance, Reading, Source, empty_window_of, modules};
 use crate::category::PerCategory;
-use crate::code::CodeSlots;
+use crate::code::{CodeCounts, CodeSlots};
 use crate::doubling::FINGERPRINT_SAMPLES;
 use crate::environment;
 use crate::error::OpenError;
@@ -69,8 +71,15 @@ pub struct Model {
     code: RefCell<CodeAccount>,
     /// The number of instructions to model per benchmark, if none of them is costly.
     budget_instructions: u64,
+    /// What the groups of units say about the last sample that was sampled.
+    groups: Cell<Option<[Sample; GROUPS]>>,
+    /// What the units say about it, if they are evenly spread.
+    estimated: Cell<Option<CodeCounts>>,
     /// Whether to stop once there are enough samples for a fingerprint.
     ends_with_fingerprint: bool,
+    /// Whether to sample what is too long. Otherwise criterion's plan could be so many samples of it
+    /// that nobody would wait for them.
+    samples_long: bool,
     modelled: Provenance,
 }
 
@@ -87,6 +96,8 @@ struct Benchmark {
     has_enough: bool,
     /// Whether some window of the current sample was not traced to its end.
     has_gap: bool,
+    /// How many instructions the next sample will have, if it is sampled.
+    expected_instructions: Option<u64>,
 }
 
 /// Whether a benchmark is modelled: its first window decides.
@@ -95,6 +106,8 @@ enum Fate {
     #[default]
     Open,
     Modelled,
+    /// Its samples are estimated from units. What says in how many, once that is known.
+    Sampled(Option<&'static Provenance>),
     /// It has only time, for this reason.
     Timed(&'static Provenance),
 }
@@ -108,6 +121,7 @@ struct Budgeted {
     window_began: Counts,
     /// What the open window may cost.
     room_instructions: u64,
+    sampled: Sampled,
 }
 
 impl Budgeted {
@@ -116,6 +130,11 @@ impl Budgeted {
         self.allocations.begin_window();
         self.window_began = self.model.counts();
         self.room_instructions = room_instructions;
+    }
+
+    /// Returns whether the open window costs more than it may.
+    fn is_too_costly(&self) -> bool {
+        cost_instructions(&self.counts()) >= self.room_instructions
     }
 
     /// Returns what the open window has counted.
@@ -144,12 +163,23 @@ impl Consumer for Budgeted {
 
     fn block(&mut self, block: &Block<'_>, addresses: &[u64]) {
         self.model.block(block, addresses);
-        self.executed.block(block, addresses);
         self.allocations.block(block, addresses);
+        if self.sampled.advance(&mut self.model, block) {
+            return;
+        }
+        self.executed.block(block, addresses);
+        if self.sampled.is_due() && self.is_too_costly() {
+            self.sampled.begin_after(&mut self.model, self.window_began);
+        }
     }
 
     fn keep_tracing(&self) -> bool {
-        self.model.keep_tracing() && cost_instructions(&self.counts()) < self.room_instructions
+        let has_room = if self.sampled.is_sampling() {
+            self.sampled.has_room()
+        } else {
+            self.sampled.is_allowed() || !self.is_too_costly()
+        };
+        self.model.keep_tracing() && has_room
     }
 }
 
@@ -174,12 +204,15 @@ impl Model {
             _ => model,
         };
         let rows = model.most_rows();
+        let budget_instructions = (seconds * INSTRUCTIONS_PER_SECOND as f64) as u64;
+        let wanted = Sampling::from_environment()?;
         let budgeted = Budgeted {
             model,
             executed: Executed::new(capacity.blocks, &stretches),
             allocations: Allocations::of_this_program(),
             window_began: Counts::default(),
             room_instructions: u64::MAX,
+            sampled: Sampled::new(budget_instructions),
         };
         let tracer =
             Tracer::new(Config::default(), budgeted).map_err(|error| OpenError::Model {
@@ -190,8 +223,11 @@ impl Model {
             core,
             benchmark: Cell::default(),
             code: RefCell::new(CodeAccount::new(rows)),
-            budget_instructions: (seconds * INSTRUCTIONS_PER_SECOND as f64) as u64,
-            ends_with_fingerprint: Sampling::from_environment()? == Sampling::FirstTwo,
+            budget_instructions,
+            groups: Cell::new(None),
+            estimated: Cell::new(None),
+            ends_with_fingerprint: wanted == Sampling::FirstTwo,
+            samples_long: wanted == Sampling::Doubling,
             modelled: Provenance {
                 source: SourceKind::Model,
                 formula: format!("model-{}/{}", core.name, core.version),
@@ -201,6 +237,7 @@ impl Model {
                 empty_window: None,
                 threads: Default::default(),
                 elsewhere: None,
+                sampled_units: None,
             },
         };
         model.modelled.empty_window = Some(empty_window_of(&model));
@@ -255,6 +292,7 @@ impl Model {
             _ if benchmark.has_enough => 0,
             Fate::Open => self.largest_window(),
             Fate::Modelled => left,
+            Fate::Sampled(_) => u64::MAX,
         }
     }
 
@@ -273,6 +311,14 @@ impl Model {
             Some(Err(TraceError::Capacity { .. })) => not_modelled(TOO_MUCH_CODE),
             Some(Ok(_)) if is_full == Some(true) => not_modelled(TOO_MUCH_CODE),
             Some(Err(error)) => not_modelled(&error.to_string()),
+            Some(Ok(_)) if self.ends_with_fingerprint => {
+                "no fingerprint: an iteration is too long to be modelled as a whole".to_owned()
+            }
+            Some(Ok(_)) if self.is_sampling() => format!(
+                "{TOO_LONG} more than {} million instructions; raise the limit with \
+                 `--model-budget`",
+                sampled::most_instructions(self.budget_instructions) as f64 / 1e6
+            ),
             Some(Ok(_)) => {
                 let largest = self.largest_window();
                 let is_costly = counts.is_some_and(|counts| counts.events.instructions < largest);
@@ -295,6 +341,21 @@ impl Model {
         // Leaked once per benchmark that cannot be modelled, because `provenance` returns a
         // reference.
         Box::leak(Box::new(Provenance::of_clock(reason)))
+    }
+
+    fn is_sampling(&self) -> bool {
+        let is_sampling = |consumer: &mut Budgeted| consumer.sampled.is_sampling();
+        self.tracer.with_consumer(is_sampling) == Some(true)
+    }
+
+    /// Returns the provenance of a benchmark that was sampled in so many units. Leaked, as that of
+    /// one that cannot be modelled.
+    fn sampled_in(&self, units: u64) -> &'static Provenance {
+        Box::leak(Box::new(Provenance {
+            reason: format!("{}, sampled in {units} units", self.modelled.reason),
+            sampled_units: Some(units),
+            ..self.modelled.clone()
+        }))
     }
 
     /// Returns the sample of a window that was traced to its end.
@@ -407,8 +468,8 @@ fn nearest_core(vendor: &str) -> &'static CoreParameters {
 impl Source for Model {
     fn provenance(&self) -> &Provenance {
         match self.benchmark.get().fate {
-            Fate::Timed(provenance) => provenance,
-            Fate::Open | Fate::Modelled => &self.modelled,
+            Fate::Timed(provenance) | Fate::Sampled(Some(provenance)) => provenance,
+            Fate::Open | Fate::Modelled | Fate::Sampled(None) => &self.modelled,
         }
     }
 
@@ -419,6 +480,7 @@ impl Source for Model {
             ..self.benchmark.get()
         });
         self.with_account(|code, consumer| {
+            consumer.sampled.end(&mut consumer.model);
             code.begin_sample(&consumer.model);
             if code.kept_samples() == 0 {
                 consumer.executed.begin_data();
@@ -426,10 +488,56 @@ impl Source for Model {
         });
     }
 
+    fn completed(&self, sample: &Sample) -> Sample {
+        let mut benchmark = self.benchmark.get();
+        if !matches!(benchmark.fate, Fate::Sampled(_)) {
+            return *sample;
+        }
+        let estimate = self.tracer.with_consumer(|consumer| {
+            let Budgeted { sampled, model, .. } = consumer;
+            sampled.end(model)
+        });
+        let Some(estimate) = estimate.flatten() else {
+            return *sample;
+        };
+        let of = |counts: &Counts| {
+            let estimated = self.sample(counts, sample.events);
+            Sample {
+                windows: sample.windows,
+                wall_ns: sample.wall_ns,
+                flags: sample.flags,
+                ..estimated
+            }
+        };
+        if benchmark.has_gap {
+            return of(&Counts::default());
+        }
+        self.groups
+            .set(Some(estimate.groups.map(|group| of(&group))));
+        benchmark.expected_instructions = Some(2 * estimate.mean.events.instructions);
+        benchmark.fate = Fate::Sampled(Some(self.sampled_in(estimate.units)));
+        self.benchmark.set(benchmark);
+        let code = estimate.is_even.then(|| CodeCounts {
+            instructions: estimate.mean.events.instructions,
+            level1_slots: level1_slots(&estimate.mean.slots),
+            level2_slots: level2_slots(&estimate.mean.slots),
+        });
+        self.estimated.set(code);
+        of(&estimate.mean)
+    }
+
+    fn take_groups(&self) -> Vec<Sample> {
+        self.groups.take().map_or_else(Vec::new, Vec::from)
+    }
+
     fn sample_kept(&self) {
-        let is_usable = !self.benchmark.get().has_gap;
+        let benchmark = self.benchmark.get();
+        let is_usable = !benchmark.has_gap;
         self.with_account(|code, consumer| {
             code.keep_sample(&consumer.model, is_usable);
+            if matches!(benchmark.fate, Fate::Sampled(_)) && is_usable {
+                code.scale_last(self.estimated.take());
+            }
             if code.kept_samples() >= FINGERPRINT_SAMPLES {
                 consumer.executed.end_data();
             }
@@ -440,12 +548,16 @@ impl Source for Model {
         let mut benchmark = self.benchmark.get();
         let cost = benchmark.cost_instructions - benchmark.kept_cost_instructions;
         benchmark.kept_cost_instructions = benchmark.cost_instructions;
-        let wants_more =
-            benchmark
+        let wants_more = match benchmark.fate {
+            Fate::Sampled(_) => benchmark.modelled.wants_more_when_sampled(
+                sample,
+                sampled::most_instructions(self.budget_instructions),
+            ),
+            _ => benchmark
                 .modelled
-                .wants_more_after(sample, cost, self.budget_instructions)
-                && !(self.ends_with_fingerprint
-                    && benchmark.modelled.samples() >= FINGERPRINT_SAMPLES);
+                .wants_more_after(sample, cost, self.budget_instructions),
+        } && !(self.ends_with_fingerprint
+            && benchmark.modelled.samples() >= FINGERPRINT_SAMPLES);
         if !wants_more && !benchmark.has_enough {
             // criterion would go on for 100 ms. The clock would decide how many samples that takes,
             // and their allocations where the next benchmark's data lies.
@@ -470,6 +582,8 @@ impl Source for Model {
 
     fn benchmark_boundary(&self) {
         self.benchmark.take();
+        self.groups.take();
+        self.estimated.take();
         self.make_room();
         self.tracer
             .with_consumer(|consumer| consumer.executed.begin_benchmark());
@@ -478,11 +592,19 @@ impl Source for Model {
     #[inline(never)]
     fn start(&self) -> Reading {
         self.abandon_open_window();
-        let room = self.room_for(&self.benchmark.get());
+        let benchmark = self.benchmark.get();
+        let room = self.room_for(&benchmark);
         let wanted = room > 0;
         if wanted {
-            self.tracer
-                .with_consumer(|consumer| consumer.begin_window(room));
+            self.tracer.with_consumer(|consumer| {
+                consumer.begin_window(room);
+                let is_first = matches!(benchmark.fate, Fate::Open);
+                consumer.sampled.allow(is_first && self.samples_long);
+                if matches!(benchmark.fate, Fate::Sampled(_)) {
+                    let expected = benchmark.expected_instructions;
+                    consumer.sampled.go_on(&mut consumer.model, expected);
+                }
+            });
         }
         let reading = Reading::of_clock();
         if wanted {
@@ -509,6 +631,18 @@ impl Source for Model {
         }
         let sample = match (benchmark.fate, counts) {
             (Fate::Timed(_), _) => Sample::EMPTY,
+            (_, Some((_, allocations)))
+                if matches!(end, Some(Ok(End::Detach))) && self.is_sampling() =>
+            {
+                if !matches!(benchmark.fate, Fate::Sampled(_)) {
+                    benchmark.fate = Fate::Sampled(None);
+                }
+                // The rest is known when the sample is complete.
+                Sample {
+                    events: allocations,
+                    ..Sample::EMPTY
+                }
+            }
             (_, Some((counts, allocations))) if matches!(end, Some(Ok(End::Detach))) => {
                 benchmark.cost_instructions += cost_instructions(&counts);
                 benchmark.fate = Fate::Modelled;
@@ -521,7 +655,7 @@ impl Source for Model {
                 benchmark.fate = Fate::Timed(self.timed(end, counts));
                 Sample::EMPTY
             }
-            (Fate::Modelled, _) => {
+            (Fate::Modelled | Fate::Sampled(_), _) => {
                 benchmark.has_gap = true;
                 let allocations = counts.map_or(Events::NONE, |(_, allocations)| allocations);
                 Sample {

@@ -180,6 +180,7 @@ impl Scripted {
                 }),
                 threads: Default::default(),
                 elsewhere: None,
+                sampled_units: None,
             },
         }
     }

@@ -21,6 +21,9 @@ pub(super) struct Wire {
     provenance: Provenance,
     /// The samples, in the order in which criterion received their scalars.
     samples: SampleColumns,
+    /// What each group of units alone says about the sample that counts, if that was sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    groups: Option<SampleColumns>,
     /// Where in the code the slots went, if the source knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     code: Option<CodeColumns>,
@@ -41,6 +44,11 @@ impl Record {
             .samples
             .into_samples()
             .map_err(|problem| problem.under("samples"))?;
+        let groups = wire
+            .groups
+            .map(SampleColumns::into_samples)
+            .transpose()
+            .map_err(|problem| problem.under("groups"))?;
         let code = wire
             .code
             .map(|code| code.into_code(samples.len()))
@@ -54,6 +62,7 @@ impl Record {
         Ok(Record {
             provenance: wire.provenance,
             samples,
+            groups: groups.unwrap_or_default(),
             code,
             hits,
         })
@@ -76,6 +85,9 @@ mod tests {
             schema_version: KnownVersion,
             provenance: record.provenance.clone(),
             samples: SampleColumns::from_samples(&record.samples),
+            groups: Some(&record.groups)
+                .filter(|groups| !groups.is_empty())
+                .map(|groups| SampleColumns::from_samples(groups)),
             code: record.code.as_ref().map(CodeColumns::from_code),
             hits: record.hits.as_ref().map(HitColumns::from_hits),
         };
@@ -92,6 +104,7 @@ mod tests {
             empty_window: None,
             threads: Default::default(),
             elsewhere: None,
+            sampled_units: Some(7),
         }
     }
 
@@ -194,6 +207,7 @@ mod tests {
                 let record = Record {
                     provenance: provenance(),
                     samples: samples.to_vec(),
+                    groups: samples.to_vec(),
                     code,
                     hits: None,
                 };
@@ -213,6 +227,7 @@ mod tests {
                 resolution_slots: f64::NAN,
                 ..counted()
             }],
+            groups: Vec::new(),
             code: None,
             hits: None,
         };

@@ -23,6 +23,9 @@ pub struct LaunchSamples {
     pub launch: u32,
     /// With the iterations of each.
     pub samples: Vec<IterationSample>,
+    /// What each group of units alone says about the last sample that counts, if the model sampled
+    /// it.
+    pub groups: Vec<Sample>,
 }
 
 /// The samples of one benchmark in one launch.
@@ -44,6 +47,10 @@ pub(super) struct Line {
     iterations: Vec<u64>,
     /// The samples, with one column per quantity.
     samples: SampleColumns,
+    /// What each group of units alone says about the last sample that counts, if the model sampled
+    /// it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    groups: Option<SampleColumns>,
 }
 
 /// Writes the samples of the run `id`.
@@ -63,6 +70,8 @@ pub(super) fn write<'a>(
             launch: of_launch.launch,
             iterations: samples.iter().map(|s| s.iterations).collect(),
             samples: SampleColumns::from_samples(&bare),
+            groups: (!of_launch.groups.is_empty())
+                .then(|| SampleColumns::from_samples(&of_launch.groups)),
         };
         serde_json::to_writer(&mut *out, &line)?;
         out.write_all(b"\n")?;
@@ -98,6 +107,11 @@ fn read_line(line: &[u8], id: &str) -> Result<LaunchSamples, RunFileProblem> {
         .samples
         .into_samples()
         .map_err(|problem| problem.under("samples"))?;
+    let groups = line
+        .groups
+        .map(SampleColumns::into_samples)
+        .transpose()
+        .map_err(|problem| problem.under("groups"))?;
     let rows = Rows {
         count: samples.len(),
         what: "samples",
@@ -114,5 +128,6 @@ fn read_line(line: &[u8], id: &str) -> Result<LaunchSamples, RunFileProblem> {
         source: line.source,
         launch: line.launch,
         samples,
+        groups: groups.unwrap_or_default(),
     })
 }

@@ -126,9 +126,13 @@ impl Benchmark {
         }
     }
 
-    /// Adds the launches of `more`, which were measured in the same way.
+    /// Adds the launches of `more`, which were measured in the same way. Its units are those that
+    /// this benchmark has, if it was sampled.
     pub fn extend(&mut self, more: &Benchmark) {
         self.times.launches.extend(&more.times.launches);
+        if self.provenance().sampled_units.is_some() {
+            return;
+        }
         if let Some(slots) = &mut self.slots {
             slots.launches.extend(more.slots_launches());
         }

@@ -57,6 +57,7 @@ impl WholeLaunches {
                 source: self.provenance.source,
                 launch,
                 samples: vec![sample],
+                groups: Vec::new(),
             })
             .collect();
         let run = Run {

@@ -144,6 +144,7 @@ mod tests {
             empty_window: None,
             threads: Default::default(),
             elsewhere: None,
+            sampled_units: None,
         };
         let sample = |counts: &&[u64]| IterationSample {
             iterations: 1,

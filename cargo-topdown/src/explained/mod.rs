@@ -453,6 +453,7 @@ mod tests {
             empty_window: None,
             threads: Default::default(),
             elsewhere: None,
+            sampled_units: None,
         }
     }
 

@@ -228,6 +228,7 @@ fn together(executions: &[(&Path, Execution)], told: &Told<'_>) -> Result<Import
             empty_window: None,
             threads: Default::default(),
             elsewhere: None,
+            sampled_units: None,
         },
         tool: execution.tool,
         samples,

@@ -229,6 +229,7 @@ mod tests {
             }),
             threads: Default::default(),
             elsewhere: None,
+            sampled_units: None,
         }
     }
 

@@ -326,6 +326,7 @@ mod tests {
                 empty_window: None,
                 threads: Default::default(),
                 elsewhere: None,
+                sampled_units: None,
             },
             summary: Summary {
                 launches: 1,

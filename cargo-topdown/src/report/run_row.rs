@@ -97,6 +97,9 @@ fn share_cells(shares: &Shares) -> Vec<String> {
 fn notes(summary: &Summary, plus_minus: &str, provenance: &Provenance) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(whose_work(provenance));
+    if let Some(units) = provenance.sampled_units {
+        notes.push(format!("sampled: {units} units"));
+    }
     if provenance.source == SourceKind::Model && summary.samples_dropped > 0 {
         notes.push("too few iterations to warm up; raise `--model-budget`".to_owned());
     } else if summary.samples_dropped > 0 {

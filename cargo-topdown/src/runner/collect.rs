@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use criterion_topdown::activity::Elsewhere;
 
 use criterion_topdown::provenance::{CountedThreads, Provenance};
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, Fingerprint, LaunchSamples};
+use criterion_topdown::run_file::{
+    Benchmark, BenchmarkId, Fingerprint, IterationSample, LaunchSamples, Throughput,
+};
 use criterion_topdown::sample::Flags;
 use thiserror::Error;
 
@@ -16,7 +18,7 @@ use super::whose_work::time_alone;
 use crate::bench_targets::BenchTarget;
 use crate::functions::{call_paths_of, functions_of, functions_of_hits};
 use criterion_topdown::setting::Threads;
-use topdown_gate::statistics::launch::{Taken, launch_value};
+use topdown_gate::statistics::launch::{Taken, launch_value, values_of_groups};
 
 /// Why a benchmark that ran is not part of the run.
 #[derive(Debug, Error, PartialEq)]
@@ -189,6 +191,10 @@ impl Collected {
             Some(elsewhere) => provenance.with_work(elsewhere),
             None => provenance,
         };
+        if provenance.sampled_units.is_some() {
+            self.add_sampled(id, provenance, throughput, launches);
+            return Ok(());
+        }
         let taken = Taken::by(provenance.source);
         let value = |launch: u32, measured: &Measured| match elsewhere {
             Some(_) => launch_value(launch, &time_alone(&measured.samples), taken, None),
@@ -247,6 +253,32 @@ impl Collected {
             let trail = measured.trail.take();
             self.trails.extend(trail.map(|trail| (id.clone(), trail)));
         }
+        self.keep_samples(&id, launches);
+        Ok(())
+    }
+
+    /// Adds a benchmark that the model sampled. Its values are those of the groups of units, which
+    /// are the same units in each launch.
+    fn add_sampled(
+        &mut self,
+        id: BenchmarkId,
+        provenance: Provenance,
+        throughput: Option<Throughput>,
+        launches: Vec<(u32, Measured)>,
+    ) {
+        let of_launches: Vec<Vec<IterationSample>> = launches
+            .iter()
+            .map(|(_, measured)| groups_of(measured))
+            .collect();
+        let values = values_of_groups(&of_launches, provenance.empty_window.as_ref());
+        self.benchmarks.push(Benchmark {
+            throughput,
+            ..Benchmark::of_launches(id.clone(), provenance, values)
+        });
+        self.keep_samples(&id, launches);
+    }
+
+    fn keep_samples(&mut self, id: &BenchmarkId, launches: Vec<(u32, Measured)>) {
         let samples = launches
             .into_iter()
             .map(|(launch, measured)| LaunchSamples {
@@ -254,9 +286,9 @@ impl Collected {
                 source: measured.provenance.source,
                 launch,
                 samples: measured.samples,
+                groups: measured.groups,
             });
         self.samples.extend(samples);
-        Ok(())
     }
 }
 
@@ -295,6 +327,17 @@ impl Collected {
     }
 }
 
+/// Returns what each group of units says about the last sample that counts, with its iterations.
+fn groups_of(measured: &Measured) -> Vec<IterationSample> {
+    let mut usable = measured.samples.iter().rev();
+    let last = usable.find(|s| !s.sample.flags.intersects(Flags::UNUSABLE));
+    let iterations = last.map_or(0, |last| last.iterations);
+    let groups = measured.groups.iter();
+    groups
+        .map(|&sample| IterationSample { iterations, sample })
+        .collect()
+}
+
 /// Returns what all launches executed. If they differ, no single one says what the benchmark does.
 fn common_fingerprint(launches: &[(u32, Measured)]) -> Option<Fingerprint> {
     let ((_, first), others) = launches.split_first()?;
@@ -309,6 +352,7 @@ fn common_fingerprint(launches: &[(u32, Measured)]) -> Option<Fingerprint> {
 fn is_same_kind(a: &Provenance, b: &Provenance) -> bool {
     (a.source, &a.formula, &a.core_type, a.slots_per_cycle)
         == (b.source, &b.formula, &b.core_type, b.slots_per_cycle)
+        && a.sampled_units.is_some() == b.sampled_units.is_some()
 }
 
 fn kind_of(provenance: &Provenance) -> String {
@@ -338,7 +382,6 @@ mod tests {
     use criterion_topdown::activity::Activity;
     use criterion_topdown::category::PerCategory;
     use criterion_topdown::provenance::SourceKind;
-    use criterion_topdown::run_file::IterationSample;
     use criterion_topdown::sample::{Level1, Sample};
     use topdown_gate::scenario::{Planted, benchmark, id};
 
@@ -366,6 +409,7 @@ mod tests {
         Measured {
             own_thread_alone: false,
             hits: None,
+            groups: Vec::new(),
             name: "b".to_owned(),
             provenance: benchmark("b", Planted::default()).times.provenance,
             throughput: None,

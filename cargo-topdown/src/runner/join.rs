@@ -173,6 +173,8 @@ pub struct Joined {
     pub provenance: Provenance,
     /// In the order in which they were taken.
     pub samples: Vec<IterationSample>,
+    /// What each group of units alone says about the last one that counts, if that was sampled.
+    pub groups: Vec<Sample>,
     /// The code that their slots went to, if the bench knows it.
     pub code: Option<CodeSlots>,
     /// Where the hardware hit their code, if it recorded that.
@@ -194,7 +196,7 @@ pub fn join(reported: &Reported, lines: &str) -> Result<Option<Joined>, JoinErro
             benchmark: reported.name.to_owned(),
             problem,
         })?;
-    let (provenance, samples, code, hits) = match <[Record; 1]>::try_from(records) {
+    let (provenance, samples, groups, code, hits) = match <[Record; 1]>::try_from(records) {
         Ok([record]) => {
             if reported.sampling.doubles() {
                 let mut samples = doubled(reported, record.samples)?;
@@ -205,15 +207,22 @@ pub fn join(reported: &Reported, lines: &str) -> Result<Option<Joined>, JoinErro
                 return Ok(Some(Joined {
                     provenance: record.provenance,
                     samples,
+                    groups: record.groups,
                     code: record.code,
                     hits: record.hits,
                 }));
             }
             check_scalars(reported, &record.samples)?;
-            (record.provenance, record.samples, record.code, record.hits)
+            (
+                record.provenance,
+                record.samples,
+                record.groups,
+                record.code,
+                record.hits,
+            )
         }
         Err(none) if none.is_empty() => match wall_clock(reported) {
-            Some((provenance, samples)) => (provenance, samples, None, None),
+            Some((provenance, samples)) => (provenance, samples, Vec::new(), None, None),
             None => return Ok(None),
         },
         Err(several) => {
@@ -226,6 +235,7 @@ pub fn join(reported: &Reported, lines: &str) -> Result<Option<Joined>, JoinErro
     Ok(Some(Joined {
         provenance,
         samples: with_iterations(reported, samples)?,
+        groups,
         code,
         hits,
     }))
@@ -346,6 +356,7 @@ mod tests {
                 empty_window: None,
                 threads: Default::default(),
                 elsewhere: None,
+                sampled_units: None,
             },
             samples: slots
                 .iter()
@@ -356,6 +367,7 @@ mod tests {
                     ..Sample::EMPTY
                 })
                 .collect(),
+            groups: Vec::new(),
             code: None,
             hits: None,
         };

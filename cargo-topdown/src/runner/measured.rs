@@ -2,6 +2,7 @@
 
 use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::{Fingerprint, IterationSample, Throughput};
+use criterion_topdown::sample::Sample;
 
 use super::trail::LaunchTrail;
 use crate::functions::{HitFunctions, SampleFunctions, SamplePaths};
@@ -17,6 +18,8 @@ pub struct Measured {
     pub provenance: Provenance,
     /// In the order in which they were taken.
     pub samples: Vec<IterationSample>,
+    /// What each group of units alone says about the last sample that counts, if that was sampled.
+    pub groups: Vec<Sample>,
     /// Its slots by function, if the bench knows them.
     pub functions: Option<SampleFunctions>,
     /// Its functions by hits, if the bench recorded them.

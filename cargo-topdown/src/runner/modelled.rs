@@ -202,7 +202,9 @@ fn with_settings(
 pub fn disagreeing(modelled: &Outcome) -> Vec<BenchmarkId> {
     let disagrees = |benchmark: &Benchmark| {
         let is_modelled = benchmark.provenance().source == SourceKind::Model;
-        is_modelled && !slots_agree(benchmark.slots_launches())
+        // Groups of units always differ.
+        let is_sampled = benchmark.provenance().sampled_units.is_some();
+        is_modelled && !is_sampled && !slots_agree(benchmark.slots_launches())
     };
     let benchmarks = modelled.collected.benchmarks.iter();
     let disagreeing = benchmarks.filter(|b| disagrees(b));
@@ -602,6 +604,7 @@ mod tests {
             source: SourceKind::Model,
             launch,
             samples,
+            groups: Vec::new(),
         };
         let modelled = Collected {
             samples: vec![

@@ -80,6 +80,7 @@ mod tests {
         Measured {
             own_thread_alone: false,
             hits: None,
+            groups: Vec::new(),
             name: "b".to_owned(),
             throughput: None,
             functions: None,
@@ -95,6 +96,7 @@ mod tests {
                 empty_window: None,
                 threads: Default::default(),
                 elsewhere: None,
+                sampled_units: None,
             },
             samples: vec![sample; 10],
         }

@@ -190,8 +190,8 @@ impl Rules {
         self.margins[metric as usize]
     }
 
-    /// Returns the margins of slots and of every category where a model is compared exactly. A
-    /// category alone only fails if the total grew by at least `sure`.
+    /// Returns the margins of slots and of every category where a model is compared exactly or was
+    /// sampled. A category alone only fails if the total grew by at least `sure`.
     pub fn model_margins(&self) -> Margins {
         self.model_margins
     }

@@ -86,6 +86,26 @@ pub fn launch_value(
     value_of(launch, usable, dropped, has_slots, empty_window)
 }
 
+/// Returns a value for each group of units of a benchmark that a model sampled, numbered as if it
+/// were a launch: groups differ by what sampling leaves open, as launches differ by noise. All
+/// launches have the same groups, in the same order.
+pub fn values_of_groups(
+    launches: &[Vec<IterationSample>],
+    empty_window: Option<&EmptyWindow>,
+) -> Vec<LaunchValue> {
+    let groups = launches.iter().map(Vec::len).min().unwrap_or(0);
+    let value = |group: usize| {
+        let samples = launches.iter().map(|samples| &samples[group]);
+        let samples: Vec<&IterationSample> = samples.filter(|s| is_usable(s, true)).collect();
+        if samples.is_empty() {
+            return None;
+        }
+        let number = u32::try_from(group).unwrap_or(u32::MAX);
+        value_of(number, &samples, 0, true, empty_window)
+    };
+    (0..groups).filter_map(value).collect()
+}
+
 /// Returns the value of a launch that is one sample, because the launch itself was measured: a
 /// command from start to exit. `None` if the sample is unusable.
 pub fn value_of_whole_launch(launch: u32, whole: &IterationSample) -> Option<LaunchValue> {

@@ -76,6 +76,15 @@ impl Noise {
         }
     }
 
+    /// Returns the noise of what does not depend on when it ran: only values of one side differ.
+    pub fn of_values_alone(&self) -> Noise {
+        Noise {
+            autocorrelation: 0.0,
+            drift: Drift::NONE,
+            ..*self
+        }
+    }
+
     /// Estimates a difference under this noise.
     pub fn estimate(&self, contrast: &Contrast) -> Estimate {
         let least = if contrast.least_launches() < FEW_LAUNCHES {

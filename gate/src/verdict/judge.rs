@@ -171,9 +171,15 @@ impl<'a> Judge<'a> {
         let estimate = if exact {
             Estimate::exact(contrast.difference)
         } else {
-            self.test
-                .noise_beside(metric, contrast.difference, margins)?
-                .estimate(&contrast)
+            let noise = self
+                .test
+                .noise_beside(metric, contrast.difference, margins)?;
+            // A model does not drift; only what it sampled is uncertain.
+            if measured.is_sampled() && metric != Metric::Wall {
+                noise.of_values_alone().estimate(&contrast)
+            } else {
+                noise.estimate(&contrast)
+            }
         };
         // Time next to slots is one more chance to err, and drifts most.
         let estimate = if metric == Metric::Wall && measured.has_slots() {
@@ -356,7 +362,8 @@ impl<'a> Judge<'a> {
 
 fn launch_count(benchmark: &Benchmark, planned: u32) -> LaunchCount {
     let count = |launches: usize| u32::try_from(launches).unwrap_or(u32::MAX);
-    let needed = if is_exact(benchmark) {
+    let is_sampled = benchmark.provenance().sampled_units.is_some();
+    let needed = if is_exact(benchmark) || is_sampled {
         planned.min(count(LEAST_LAUNCHES_THAT_AGREE))
     } else {
         planned

@@ -173,6 +173,13 @@ impl<'a> Measured<'a> {
         self.candidate.provenance().source == SourceKind::Model
     }
 
+    /// Returns whether its slots are those of a model that sampled at least one side.
+    pub fn is_sampled(&self) -> bool {
+        let sides = [self.baseline, self.candidate];
+        let is_sampled = |side: &Benchmark| side.provenance().sampled_units.is_some();
+        self.is_modelled() && sides.into_iter().any(is_sampled)
+    }
+
     /// Returns whether the difference in `metric` has no noise; time always has some.
     pub fn is_exact(&self, metric: Metric) -> bool {
         self.method == Method::Exact && metric != Metric::Wall
@@ -180,7 +187,8 @@ impl<'a> Measured<'a> {
 
     /// Returns the margins of `metric`.
     pub fn margins(&self, metric: Metric) -> Margins {
-        if self.is_exact(metric) {
+        let is_sampled = self.is_sampled() && metric != Metric::Wall;
+        if self.is_exact(metric) || is_sampled {
             self.rules.model_margins()
         } else {
             self.rules.margins(metric)
@@ -249,6 +257,7 @@ impl Metrics {
 pub fn is_exact(benchmark: &Benchmark) -> bool {
     let launches = benchmark.slots_launches();
     benchmark.provenance().source == SourceKind::Model
+        && benchmark.provenance().sampled_units.is_none()
         && launches.len() >= LEAST_LAUNCHES_THAT_AGREE
         && slots_agree(launches)
 }

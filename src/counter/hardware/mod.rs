@@ -295,6 +295,7 @@ impl Opened {
                 empty_window: None,
                 threads: Default::default(),
                 elsewhere: None,
+                sampled_units: None,
             },
             pmu,
             beginnings: Beginnings::default(),

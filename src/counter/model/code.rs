@@ -40,6 +40,8 @@ pub(super) struct CodeAccount {
     first_has_gap: bool,
     /// Whether a sample did not fit.
     is_full: bool,
+    /// Whether the costs of the last usable sample represent it.
+    last_is_known: bool,
 }
 
 impl CodeAccount {
@@ -53,6 +55,7 @@ impl CodeAccount {
             first: Vec::with_capacity(FINGERPRINT_SAMPLES * rows),
             first_has_gap: false,
             is_full: false,
+            last_is_known: true,
         }
     }
 
@@ -97,9 +100,23 @@ impl CodeAccount {
         }
         if is_usable {
             self.usable.push(self.ends.len());
+            self.last_is_known = true;
         }
         self.ends.push(self.costs.len());
         self.empty_warm_up();
+    }
+
+    /// Scales the sample that was kept last, of which only units were modelled, to `whole`, what they
+    /// say about all of it. Without `whole`, its blocks do not represent it.
+    pub(super) fn scale_last(&mut self, whole: Option<CodeCounts>) {
+        self.first_has_gap = true;
+        self.last_is_known = whole.is_some();
+        let Some(whole) = whole else {
+            return;
+        };
+        let before = self.ends.len().checked_sub(2);
+        let begin = before.map_or(0, |before| self.ends[before]);
+        scale(&mut self.costs[begin..], whole);
     }
 
     /// Empties the samples before those that count.
@@ -121,7 +138,7 @@ impl CodeAccount {
     /// Ends the benchmark and returns its kept samples, if all fitted.
     #[inline(never)]
     pub(super) fn take(&mut self, model: &Model, executed: &mut Executed) -> Option<CodeSlots> {
-        let is_whole = !self.is_full && !self.ends.is_empty();
+        let is_whole = !self.is_full && self.last_is_known && !self.ends.is_empty();
         if self.first_has_gap || self.ends.len() < FINGERPRINT_SAMPLES {
             self.first.clear();
         }
@@ -132,6 +149,7 @@ impl CodeAccount {
         self.ends.clear();
         self.usable.clear();
         self.is_full = false;
+        self.last_is_known = true;
         code
     }
 
@@ -278,6 +296,29 @@ impl BlockTable<'_> {
     }
 }
 
+/// Scales each count of all blocks so that they add up to `whole` exactly.
+fn scale(costs: &mut [(u32, CodeCounts)], whole: CodeCounts) {
+    let mut sum = CodeCounts::default();
+    for (_, counts) in &*costs {
+        sum += *counts;
+    }
+    let (sum, whole) = (<[u64; 9]>::from(sum), <[u64; 9]>::from(whole));
+    let share = |index: usize, count: u64| {
+        let product = u128::from(count) * u128::from(whole[index]);
+        (product / u128::from(sum[index].max(1))) as u64
+    };
+    let mut passed = [0; 9];
+    for (_, counts) in costs {
+        let mut row = <[u64; 9]>::from(*counts);
+        for (index, count) in row.iter_mut().enumerate() {
+            let before = share(index, passed[index]);
+            passed[index] += *count;
+            *count = share(index, passed[index]) - before;
+        }
+        *counts = row.into();
+    }
+}
+
 fn code_counts(counts: &BlockCounts) -> CodeCounts {
     let slots = &counts.slots;
     CodeCounts {
@@ -294,4 +335,26 @@ fn difference(after: CodeCounts, before: CodeCounts) -> CodeCounts {
         *count -= less;
     }
     counts.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scaled_blocks_keep_their_shares_and_add_up() {
+        let mut costs: Vec<(u32, CodeCounts)> = (0..100)
+            .map(|row| (row, CodeCounts::from([u64::from(row); 9])))
+            .collect();
+        let whole = CodeCounts::from([1, 0, 4950, 99_003, 7, 1_000_000_007, 3, 5, 1 << 50]);
+        scale(&mut costs, whole);
+        let mut sum = CodeCounts::default();
+        for (_, counts) in &costs {
+            sum += *counts;
+        }
+        assert_eq!(sum, whole);
+        let last = <[u64; 9]>::from(costs[99].1);
+        assert_eq!(last[2], 99);
+        assert!(last[5].abs_diff(20_000_000) <= 1);
+    }
 }

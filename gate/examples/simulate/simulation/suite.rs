@@ -470,6 +470,7 @@ fn benchmark(index: usize, source: SourceKind, launches: Vec<LaunchValue>) -> Be
             empty_window: None,
             threads: Default::default(),
             elsewhere: None,
+            sampled_units: None,
         },
         launches,
     )

@@ -7,6 +7,7 @@ mod elsewhere;
 mod exact;
 mod recorded;
 mod same_code;
+mod sampled;
 mod time_beside_slots;
 
 use super::*;

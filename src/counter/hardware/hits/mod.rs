@@ -214,6 +214,7 @@ impl HittingHardware {
                 empty_window: None,
                 threads: Default::default(),
                 elsewhere: None,
+                sampled_units: None,
             },
             group,
             shape,

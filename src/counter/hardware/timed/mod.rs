@@ -130,6 +130,7 @@ impl TimedHardware {
                 empty_window: None,
                 threads: Default::default(),
                 elsewhere: None,
+                sampled_units: None,
             },
         };
         hardware.provenance.empty_window = Some(empty_window_of(&hardware));

@@ -1,0 +1,63 @@
+//! Tests of benchmarks that the model sampled: groups of units stand for launches.
+
+use super::*;
+
+/// A suite of benchmarks whose groups of units differ by this deviation, as a fraction of the slots.
+fn sampled_suite(size: usize, seed: u64, deviation: f64, slower: f64) -> Run {
+    let of = |index| {
+        let planted = Planted {
+            seed,
+            deviation,
+            categories: [0.0, 0.0, 0.0, slower].into(),
+            ..Planted::default()
+        };
+        scenario::sampled(&format!("b{index:02}"), planted)
+    };
+    scenario::run((0..size).map(of).collect())
+}
+
+/// Returns in how many of so many comparisons some benchmark regressed, and how many benchmarks did
+/// in each, on average.
+fn regressed(comparisons: u64, size: usize, deviation: f64, slower: f64) -> (u64, f64) {
+    let (mut failing, mut benchmarks) = (0, 0);
+    for seed in 0..comparisons {
+        let baseline = sampled_suite(size, 2 * seed, deviation, 0.0);
+        let candidate = sampled_suite(size, 2 * seed + 1, deviation, slower);
+        let comparison = judged(&baseline, &candidate);
+        let verdicts = comparison.benchmarks.iter();
+        let found = verdicts.filter(|b| b.verdict == Verdict::Regressed).count();
+        failing += u64::from(found > 0);
+        benchmarks += found;
+    }
+    (failing, benchmarks as f64 / comparisons as f64)
+}
+
+#[test]
+fn groups_of_units_are_judged_by_their_scatter_even_if_they_agree() {
+    for deviation in [0.0, 0.01] {
+        let run = |seed| sampled_suite(1, seed, deviation, 0.0);
+        let comparison = judged(&run(1), &run(2));
+        let evidence = comparison.benchmarks[0].evidence.unwrap();
+        assert_eq!(evidence.method, Method::Statistics);
+        assert!(!comparison.benchmarks[0].main_effect().unwrap().exact);
+    }
+}
+
+/// Both error rates, with scatters as those of long programs: ten groups that differ by 1 % know
+/// their mean to 0.3 %.
+#[test]
+fn unchanged_suites_pass_and_three_percent_are_found() {
+    const COMPARISONS: u64 = 300;
+    for size in [1, 10] {
+        for deviation in [0.005, 0.01, 0.02] {
+            let (failing, _) = regressed(COMPARISONS, size, deviation, 0.0);
+            // An alpha of 5 % may fail 15; more than 26 is beyond chance (one in 400).
+            assert!(failing <= 26, "{size} {deviation}: {failing}");
+        }
+        for (deviation, least) in [(0.005, 0.99), (0.01, 0.85)] {
+            let (_, found) = regressed(COMPARISONS / size as u64, size, deviation, 0.03);
+            let found = found / size as f64;
+            assert!(found > least, "{size} {deviation}: {found}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Samples that are too long to be modelled as a whole: units of them are, and say what the rest
+//! costs.
+//!
+//! What had been modelled when the sample turned out to be too long counts as it is. From then on
+//! units stand for the rest. All of the next sample is represented by units, since its length is
+//! known.
+
+use topdown_core_model::{Counts, GROUPS, Model, Plan, Sampling};
+use topdown_tracer::Block;
+
+/// How many times as many instructions are sampled as the budget has for modelling: most of them
+/// are only shown to caches, at some twenty times the speed.
+const SAMPLED_PER_MODELLED: u64 = 200;
+
+/// A window's cost is looked at after so many blocks.
+const BLOCKS_BETWEEN_LOOKS: u32 = 4096;
+
+/// The budget has one more unit per stage for each of these instructions.
+const INSTRUCTIONS_PER_UNIT: u64 = 75_000;
+
+/// Returns how to sample with this budget for modelling: as by default with the default budget, and
+/// with more units if there is more.
+fn plan(budget_instructions: u64) -> Plan {
+    let least = Plan::default().units_per_stage;
+    let units = (budget_instructions / INSTRUCTIONS_PER_UNIT).next_multiple_of(GROUPS as u64);
+    Plan {
+        units_per_stage: units.max(least),
+        ..Plan::default()
+    }
+}
+
+/// Returns the longest sample, in instructions, with this budget for modelling.
+pub(super) fn most_instructions(budget_instructions: u64) -> u64 {
+    budget_instructions.saturating_mul(SAMPLED_PER_MODELLED)
+}
+
+/// What is sampled of the current sample. All memory is reserved on creation.
+pub(super) struct Sampled {
+    sampling: Sampling,
+    is_sampling: bool,
+    /// Whether the open window may be sampled if it is too long.
+    is_allowed: bool,
+    blocks_until_look: u32,
+    /// What was modelled as a whole before.
+    head: Counts,
+    most_instructions: u64,
+}
+
+/// What the units say about a sample.
+pub(super) struct SampleEstimate {
+    /// What each group of units alone says.
+    pub groups: [Counts; GROUPS],
+    /// What all of them say.
+    pub mean: Counts,
+    /// How many there are.
+    pub units: u64,
+    /// Whether they are spread evenly over all of it.
+    pub is_even: bool,
+}
+
+impl Sampled {
+    /// Reserves memory, for this budget.
+    pub(super) fn new(budget_instructions: u64) -> Sampled {
+        Sampled {
+            sampling: Sampling::new(plan(budget_instructions)),
+            is_sampling: false,
+            is_allowed: false,
+            blocks_until_look: BLOCKS_BETWEEN_LOOKS,
+            head: Counts::default(),
+            most_instructions: most_instructions(budget_instructions),
+        }
+    }
+
+    /// Sets whether the window that begins may be sampled if it is too long.
+    pub(super) fn allow(&mut self, is_allowed: bool) {
+        self.is_allowed = is_allowed;
+        self.blocks_until_look = BLOCKS_BETWEEN_LOOKS;
+    }
+
+    /// Returns whether the open window may be sampled if it is too long.
+    pub(super) fn is_allowed(&self) -> bool {
+        self.is_allowed
+    }
+
+    /// Returns whether the current sample is being sampled.
+    pub(super) fn is_sampling(&self) -> bool {
+        self.is_sampling
+    }
+
+    /// Returns whether the current sample may go on.
+    pub(super) fn has_room(&self) -> bool {
+        self.sampling.instructions() < self.most_instructions
+    }
+
+    /// Goes on after a block, which `model` has received. Returns whether it is sampled.
+    #[inline]
+    pub(super) fn advance(&mut self, model: &mut Model, block: &Block<'_>) -> bool {
+        if self.is_sampling {
+            let instructions = block.instructions.len() as u64;
+            self.sampling.advance(model, instructions);
+        }
+        self.is_sampling
+    }
+
+    /// Returns whether to look now if the open window, which may be sampled, is too long.
+    #[inline]
+    pub(super) fn is_due(&mut self) -> bool {
+        self.blocks_until_look -= 1;
+        if self.blocks_until_look > 0 {
+            return false;
+        }
+        self.blocks_until_look = BLOCKS_BETWEEN_LOOKS;
+        self.is_allowed
+    }
+
+    /// Samples the rest of the current sample, whose only window began with the counts
+    /// `window_began`.
+    #[inline(never)]
+    pub(super) fn begin_after(&mut self, model: &mut Model, window_began: Counts) {
+        self.head = model.counts() - window_began;
+        self.begin(model, None);
+    }
+
+    /// Samples the current sample from here on, if it is not sampled already: it begins with this
+    /// window and will have `expected` instructions.
+    pub(super) fn go_on(&mut self, model: &mut Model, expected: Option<u64>) {
+        if !self.is_sampling {
+            self.head = Counts::default();
+            self.begin(model, expected);
+        }
+    }
+
+    fn begin(&mut self, model: &mut Model, expected: Option<u64>) {
+        self.sampling.begin(model, expected);
+        self.is_sampling = true;
+    }
+
+    /// Ends the current sample and returns what the units say about it, if there are any.
+    pub(super) fn end(&mut self, model: &mut Model) -> Option<SampleEstimate> {
+        if !std::mem::take(&mut self.is_sampling) {
+            return None;
+        }
+        self.sampling.end(model);
+        let estimate = self.sampling.estimate()?;
+        let groups = estimate.groups.map(|group| group + self.head);
+        Some(SampleEstimate {
+            groups,
+            mean: Counts::mean(&groups),
+            units: estimate.units,
+            is_even: estimate.is_even && self.head == Counts::default(),
+        })
+    }
+}
