@@ -234,6 +234,26 @@ fn random_branches_are_bad_speculation() {
     }
 }
 
+#[test]
+fn a_change_of_these_cycles_needs_a_new_version_of_the_core() {
+    let stores = store_loop();
+    let path = |count: u64, address: fn(u64) -> u64| -> Vec<(usize, u64)> {
+        let at = |step| (0, 0x1000_0000 + address(step));
+        (0..count).map(at).collect()
+    };
+    let stream = path(400_000, |step| step * 64);
+    let columns = path(200_000, |step| step % 256 * 1024 + step / 256 % 256 * 4);
+    let in_l3 = path(400_000, |step| step * 64 % (4 << 20));
+    let cycles = |core: &CoreParameters| {
+        let stores = [&stream, &columns, &in_l3].map(|path| stores.run(core, path).cycles);
+        (core.name, core.version, stores)
+    };
+    let golden_cove = [5_390_288, 799_712, 1_199_586];
+    assert_eq!(cycles(&GOLDEN_COVE), ("golden-cove", 5, golden_cove));
+    let zen_5 = [2_340_422, 796_064, 400_378];
+    assert_eq!(cycles(&ZEN_5), ("zen-5", 8, zen_5));
+}
+
 /// Cycles for each of many random loads of 4 MiB, each followed by a branch that nothing predicts,
 /// over additions to `rcx`. The loads' addresses depend on them or not.
 fn cycles_per_guess(core: &CoreParameters, depends: bool) -> f64 {

@@ -165,8 +165,9 @@ impl Core {
         let Some(dependences) = &mut self.dependences else {
             return 0;
         };
-        let (pair, with_pair, without) = dependences.look_up(ip);
-        let waits = without && (with_pair || !self.stores.is_in_flight(pair, known));
+        let expected = dependences.look_up(ip);
+        let waits = expected.waits_without_pair
+            && (expected.waits_with_pair || !self.stores.is_in_flight(expected.pair, known));
         if waits {
             self.stores.addresses_known() + dependences.wait_cycles()
         } else {
@@ -205,7 +206,7 @@ impl Core {
                 (seen, at.max(store.address_known))
             }
         };
-        let (pair, ..) = dependences.look_up(operation.ip);
+        let pair = dependences.look_up(operation.ip).pair;
         let pair_in_flight = self.stores.is_in_flight(pair, at);
         let effect = dependences.learn(operation.ip, seen, pair_in_flight);
         if effect == Effect::Discarded {

@@ -5,8 +5,10 @@
 //! happened waits for a while; one that always reads what the same store wrote takes its register
 //! and waits for no address.
 //!
-//! After AMD, "Security analysis of AMD predictive store forwarding" (2021), which describes the
-//! second predictor: a load and a store a fixed number of stores before it.
+//! That AMD's cores since Zen 3 learn which loads read which stores, and forward before either
+//! address is known, is in Linux commit b73a54321ad8 ("KVM: x86: Expose Predictive Store Forwarding
+//! Disable"). That a store is known by its distance is our assumption; what is learnt how soon was
+//! measured (`cores/zen5.rs`).
 
 use crate::calendar::boxed;
 use crate::parameters::LearntOrder;
@@ -32,6 +34,17 @@ struct Entry {
 pub(crate) struct Pair {
     pub distance: u8,
     pub store: u16,
+}
+
+/// What is predicted of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Expected {
+    /// The pair that it was half of.
+    pub pair: Pair,
+    /// Whether it waits for the addresses of all earlier stores if that store is in flight.
+    pub waits_with_pair: bool,
+    /// Whether it waits for them if that store is not.
+    pub waits_without_pair: bool,
 }
 
 /// What a load did, as it turns out.
@@ -82,13 +95,16 @@ impl Dependences {
         entry
     }
 
-    /// Returns the pair that the load at `ip` was half of, and whether it waits for the addresses
-    /// of all earlier stores if that store is in flight, or if it is not.
+    /// Returns what is predicted of the load at `ip`.
     #[inline]
-    pub(crate) fn look_up(&mut self, ip: u64) -> (Pair, bool, bool) {
+    pub(crate) fn look_up(&mut self, ip: u64) -> Expected {
         let entry = self.entry(ip);
         let is_cautious = entry.cautious > 0;
-        (entry.pair, is_cautious && entry.doubt > 0, is_cautious)
+        Expected {
+            pair: entry.pair,
+            waits_with_pair: is_cautious && entry.doubt > 0,
+            waits_without_pair: is_cautious,
+        }
     }
 
     /// Returns the cycles from the last address that a load waits for to its execution.
@@ -166,8 +182,7 @@ mod tests {
 
     /// Returns whether the load waits while no store of its pair is in flight.
     fn waits(learner: &mut Dependences) -> bool {
-        let (_, _, without_pair) = learner.look_up(LOAD);
-        without_pair
+        learner.look_up(LOAD).waits_without_pair
     }
 
     #[test]

@@ -8,71 +8,63 @@ use super::{Group, Kernel, Random};
 
 /// Accesses per run.
 const ACCESSES: u64 = 16_384;
+/// The bytes of a cache line.
+const LINE: u64 = 64;
 
 pub fn kernels() -> Vec<Kernel> {
-    let mut kernels = chains();
+    let mut kernels = pipes();
     kernels.extend(lines());
+    kernels.extend(order());
     kernels
 }
 
-loops! { chains, Group::Question;
+loops! { pipes, Group::Question;
     // What do additions cost after a multiplication, and after one another?
     "ask-mul-sub-add": "mulsd xmm0, xmm1", "subsd xmm0, xmm2", "addsd xmm0, xmm3";
-    "ask-copy-mul-add": "movapd xmm1, xmm0", "mulsd xmm1, xmm0", "addsd xmm1, xmm2",
-        "movapd xmm0, xmm1";
     // Do a comparison and what reads its flags take a cycle each?
     "ask-cmp-cmov": "inc rax", "cmp rax, rcx", "cmovae rax, rcx";
     "ask-cmp-sbb": "cmp rsi, rdi", "sbb r9, 0", "mov rdi, r9";
-    "ask-lea-inc-cmov": "lea r9, [rax + rax * 2]", "inc r9", "shr rax", "test r10b, 1",
-        "cmovne rax, r9";
+    // On how many pipes are instructions executed that write flags alone?
+    "ask-cmp": ".rept 24", "cmp rax, rcx", ".endr";
+    "ask-bt": ".rept 24", "bt rcx, 1", ".endr";
+    // Are these pipes those of branches that are not taken? Here they read no result of `bt`.
+    "ask-bt-branches": ".rept 24", "bt rcx, rsi", "jz 9f", ".endr", "9:";
+    // And if they do?
+    "ask-bt-own-branches": ".rept 24", "bt rcx, 1", "jnc 9f", ".endr", "9:";
+    // How many chains of additions find a pipe in every cycle?
+    "ask-chains-4": ".rept 6", "add rdi, rax", "add rsi, rax", "add rdx, rax", "add r9, rax", ".endr";
+    "ask-chains-6": ".rept 6", "add rdi, rax", "add rsi, rax", "add rdx, rax", "add r9, rax",
+        "add r10, rax", "add r11, rax", ".endr";
     // How many stores are written per cycle, to one line and to several?
     "ask-stores-one-line": "mov [r12 + 128], rax", "mov [r12 + 136], rax",
         "mov [r12 + 144], rax", "mov [r12 + 152], rax";
-    "ask-stores-two-lines": "mov [r12 + 128], rax", "mov [r12 + 64], rax",
-        "mov [r12 + 136], rax", "mov [r12 + 72], rax";
-    "ask-stores-line-by-line": "mov [r12 + 128], rax", "mov [r12 + 136], rax",
-        "mov [r12 + 64], rax", "mov [r12 + 72], rax";
-    "ask-stores-three-lines": "mov [r12 + 128], rax", "mov [r12 + 64], rax",
+    "ask-stores-four-lines": "mov [r12 + 128], rax", "mov [r12 + 64], rax",
         "mov [r12 + 192], rax", "mov [r12 + 256], rax";
-    // How many branches that are not taken are executed per cycle?
-    "ask-not-taken-2": "test rax, rax", "jz 9f", "test rax, rax", "jz 9f", "9:";
-    "ask-not-taken-4": ".rept 4", "test rax, rax", "jz 9f", ".endr", "9:";
-    "ask-not-taken-8": ".rept 8", "test rax, rax", "jz 9f", ".endr", "9:";
-    "ask-not-taken-12": ".rept 12", "test rax, rax", "jz 9f", ".endr", "9:";
-    "ask-not-taken-nops": ".rept 4", "test rax, rax", "jz 9f", "nop", "nop", "nop", ".endr", "9:";
-    "ask-not-taken-apart": ".rept 4", "test rax, rax", "nop", "jz 9f", ".endr", "9:";
-    "ask-not-taken-bt": ".rept 4", "bt rcx, 1", "jnc 9f", ".endr", "9:";
-    "ask-not-taken-carry": ".rept 4", "cmp rcx, 1", "jb 9f", ".endr", "9:";
-    "ask-not-taken-shared": "test rax, rax", ".rept 4", "jz 9f", ".endr", "9:";
-    // How many bits are tested per cycle?
-    "ask-bt-4": ".rept 4", "bt rcx, 1", ".endr";
-    "ask-bt-8": ".rept 8", "bt rcx, 1", ".endr";
-    "ask-bt-register-8": ".rept 8", "bt rcx, rsi", ".endr";
-    "ask-bt-setc": ".rept 4", "bt rcx, 1", "setc dil", ".endr";
-    "ask-bt-adc": ".rept 4", "bt rcx, 1", "adc rdi, 0", ".endr";
-    "ask-setne-add": "xor edx, edx", "cmp byte ptr [r12 + 64], r9b", "setne dl", "add rax, rdx";
 }
 
-/// How often does a line come from the L2: in order, and in random order? And if it is written?
-fn lines() -> Vec<Kernel> {
-    macro_rules! over {
-        ($($name:literal, $bytes:expr, $random:expr; $($line:literal),+;)+) => {
+/// Defines loops that take one offset after the other: its function, and what they do with it.
+macro_rules! with_offsets {
+    ($function:ident: $($name:literal, $offset:expr; $($line:literal),+;)+) => {
+        fn $function() -> Vec<Kernel> {
             vec![$(Kernel {
                 name: $name,
                 group: Group::Question,
                 prepare: || {
-                    let mut bytes = vec![0_u8; $bytes + 64];
-                    let start = bytes.as_ptr().align_offset(64);
-                    let offsets = offsets($bytes, $random);
+                    let offsets = offsets($offset);
+                    let furthest = offsets.iter().max().map_or(0, |&offset| offset);
+                    // Room for a line more, so that there is an aligned one to begin with.
+                    let mut words = vec![0_u64; (furthest + 2 * LINE) as usize / size_of::<u64>()];
+                    let first = words.as_ptr().align_offset(LINE as usize);
                     Box::new(move || {
-                        // SAFETY: accesses eight bytes at each offset, all inside of `bytes`.
+                        // SAFETY: accesses the first eight bytes of the lines at the offsets, and
+                        // of the first line.
                         unsafe {
                             asm!(
                                 "2:", "mov {at}, [{offsets}]", $($line,)+
-                                "add {offsets}, 8", "dec {left}", "jnz 2b",
+                                "9:", "add {offsets}, 8", "dec {left}", "jnz 2b",
                                 at = out(reg) _,
                                 value = inout(reg) 1_u64 => _,
-                                bytes = in(reg) bytes.as_mut_ptr().add(start),
+                                lines = in(reg) words.as_mut_ptr().add(first),
                                 offsets = inout(reg) offsets.as_ptr() => _,
                                 left = inout(reg) ACCESSES => _,
                                 options(nostack)
@@ -81,23 +73,57 @@ fn lines() -> Vec<Kernel> {
                     })
                 },
             }),+]
-        };
-    }
-    over! {
-        "ask-load-256k", 256 << 10, false; "mov {value}, [{bytes} + {at}]";
-        "ask-load-256k-random", 256 << 10, true; "mov {value}, [{bytes} + {at}]";
-        "ask-store-256k-random", 256 << 10, true; "mov [{bytes} + {at}], {value}";
-        "ask-change-256k-random", 256 << 10, true; "or [{bytes} + {at}], {value}";
-        "ask-change-16k-random", 16 << 10, true; "or [{bytes} + {at}], {value}";
-    }
+        }
+    };
 }
 
-/// Returns the offsets of lines, in order or at random.
-fn offsets(bytes: u64, is_random: bool) -> Vec<u64> {
+fn offsets(offset: impl Fn(u64, &mut Random) -> u64) -> Vec<u64> {
     let mut random = Random(3);
-    let line = |at: u64| if is_random { random.next() } else { at };
     (0..ACCESSES)
-        .map(line)
-        .map(|line| line % (bytes / 64) * 64)
+        .map(|access| offset(access, &mut random))
         .collect()
+}
+
+/// A thousand lines in order, each this many lines after the last.
+const fn every(lines: u64) -> impl Fn(u64, &mut Random) -> u64 {
+    move |access, _| access % 1024 * lines * LINE
+}
+
+/// Lines of so many bytes at random.
+const fn any(bytes: u64) -> impl Fn(u64, &mut Random) -> u64 {
+    move |_, random| random.next() % (bytes / LINE) * LINE
+}
+
+/// The first line, and the second in every so many accesses.
+const fn elsewhere_in(accesses: u64) -> impl Fn(u64, &mut Random) -> u64 {
+    move |access, _| if access % accesses == 0 { LINE } else { 0 }
+}
+
+// How often does a line come from the L2, by the distance between them? If it was changed, too?
+with_offsets! { lines:
+    "ask-load-every-1", every(1); "mov {value}, [{lines} + {at}]";
+    "ask-load-every-2", every(2); "mov {value}, [{lines} + {at}]";
+    "ask-load-every-8", every(8); "mov {value}, [{lines} + {at}]";
+    "ask-load-any", any(256 << 10); "mov {value}, [{lines} + {at}]";
+    "ask-store-every-1", every(1); "mov [{lines} + {at}], {value}";
+    "ask-store-every-8", every(8); "mov [{lines} + {at}], {value}";
+    "ask-store-any", any(512 << 10); "mov [{lines} + {at}], {value}";
+    "ask-change-any", any(256 << 10); "or [{lines} + {at}], {value}";
+}
+
+// When does a load take the register of the store before it, if some stores go elsewhere?
+with_offsets! { order:
+    "ask-pass-always", |_, _| 0; "mov [{lines} + {at}], {value}", "mov {value}, [{lines}]",
+        "add {value}, 1";
+    "ask-pass-12-of-13", elsewhere_in(13); "mov [{lines} + {at}], {value}",
+        "mov {value}, [{lines}]", "add {value}, 1";
+    "ask-pass-16-of-17", elsewhere_in(17); "mov [{lines} + {at}], {value}",
+        "mov {value}, [{lines}]", "add {value}, 1";
+    // For how long does a load wait for addresses after it ran ahead of one that was its own?
+    "ask-wait-never", |_, _| LINE; "imul {at}, {at}, 1", "imul {at}, {at}, 1",
+        "imul {at}, {at}, 1", "imul {at}, {at}, 1", "mov [{lines} + {at}], {left}",
+        "mov {value}, [{lines}]", "imul {value}, {value}, 1";
+    "ask-wait-1-of-500", |access, _| u64::from(access % 500 > 0) * LINE; "imul {at}, {at}, 1",
+        "imul {at}, {at}, 1", "imul {at}, {at}, 1", "imul {at}, {at}, 1",
+        "mov [{lines} + {at}], {left}", "mov {value}, [{lines}]", "imul {value}, {value}, 1";
 }
