@@ -52,8 +52,6 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     use topdown_tracer::{Config, Mapping, Tracer};
 
     let arguments = arguments::Arguments::parse(std::env::args().skip(1))?;
-    let expected = arguments.expect.as_deref().map(std::fs::read_to_string);
-    let expected = expected.transpose()?;
     let mut measurements = native::Measurements::open(arguments.native)?;
     // Before anything takes long: most machines have none.
     let counters = arguments.counters.then(counters::Counters::open);
@@ -112,7 +110,10 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     if let Some(counters) = &counters {
         counters::print(counters, arguments.core, &splits);
     }
-    match expected {
+    // Not earlier: where the kernels' data lies, and so whether it must move when it grows, also
+    // depends on what else is allocated.
+    let expected = arguments.expect.as_deref().map(std::fs::read_to_string);
+    match expected.transpose()? {
         Some(_) if compiler() != COMPILER => {
             eprintln!("not compared: the figures are those of {COMPILER}");
             Ok(())
