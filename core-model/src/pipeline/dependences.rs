@@ -13,7 +13,10 @@
 use crate::calendar::boxed;
 use crate::parameters::LearntOrder;
 
-const ENTRIES: usize = 1024;
+/// How many there are in cores is unknown. With many sets of two, what is learnt of a load hardly
+/// depends on where the linker puts other functions: with 1024 single entries, an unchanged
+/// benchmark of base64 came out 2.2 % slower because a function before it had grown.
+const SETS: usize = 4096;
 
 /// What is known of a load.
 #[derive(Clone, Copy, Default)]
@@ -70,29 +73,34 @@ pub(crate) enum Effect {
 
 /// The predictor of loads that read earlier stores.
 pub(crate) struct Dependences {
-    entries: Box<[Entry; ENTRIES]>,
+    /// The entry that was used last comes first.
+    sets: Box<[[Entry; 2]; SETS]>,
     rules: LearntOrder,
 }
 
 impl Dependences {
     pub(crate) fn new(rules: LearntOrder) -> Self {
         Dependences {
-            entries: boxed(Entry::default()),
+            sets: boxed([Entry::default(); 2]),
             rules,
         }
     }
 
     #[inline]
     fn entry(&mut self, ip: u64) -> &mut Entry {
-        let entry = &mut self.entries[(ip ^ ip >> 10) as usize % ENTRIES];
-        if entry.tag != ip as u32 {
-            *entry = Entry {
-                tag: ip as u32,
+        let tag = ip as u32;
+        let set = &mut self.sets[(ip ^ ip >> 12) as usize % SETS];
+        if set[0].tag != tag {
+            set.swap(0, 1);
+        }
+        if set[0].tag != tag {
+            set[0] = Entry {
+                tag,
                 doubt: self.rules.doubt_at_first,
                 ..Entry::default()
             };
         }
-        entry
+        &mut set[0]
     }
 
     /// Returns what is predicted of the load at `ip`.
@@ -224,6 +232,26 @@ mod tests {
         let wrong = learner.learn(LOAD, Found::Nothing, true);
         assert_eq!(wrong, Effect::Discarded);
         assert_eq!(learner.learn(LOAD, IN_TIME, true), Effect::Usual);
+    }
+
+    #[test]
+    fn three_hundred_loads_of_a_program_learn_as_if_each_were_alone() {
+        let (mut learner, rules) = learner();
+        let mut state = 1_u64;
+        let places = (0..300).map(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            LOAD + (state >> 48)
+        });
+        let loads: Vec<u64> = places.collect();
+        for _ in 0..=rules.doubt_at_first {
+            for load in &loads {
+                learner.learn(*load, IN_TIME, false);
+            }
+        }
+        let renamed = |load: &&u64| learner.learn(**load, IN_TIME, true) == Effect::Renamed;
+        assert_eq!(loads.iter().filter(renamed).count(), loads.len());
     }
 
     #[test]
