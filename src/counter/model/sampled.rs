@@ -8,9 +8,9 @@
 use topdown_core_model::{Counts, GROUPS, Model, Plan, Sampling};
 use topdown_tracer::Block;
 
-/// How many times as many instructions are sampled as the budget has for modelling: most of them
-/// are only shown to caches, at some twenty times the speed.
-const SAMPLED_PER_MODELLED: u64 = 200;
+/// How many times as many instructions are sampled as the budget has for modelling, since that is
+/// some ten times as fast: most of them are only shown to caches.
+const SAMPLED_PER_MODELLED: u64 = 10;
 
 /// A window's cost is looked at after so many blocks.
 const BLOCKS_BETWEEN_LOOKS: u32 = 4096;
