@@ -159,12 +159,17 @@ fn hits_of_a_command_go_to_its_code_from_its_exec_to_its_end() {
         return;
     };
     let mut child = Command::new("sh")
-        .args(["-c", "read go; exec cat"])
+        .args(["-c", "echo ready; read go; exec cat"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let process = child.id();
+    // The shell's own `exec`, which may still be under way when `spawn` returns, is over.
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut answer = String::new();
+    output.read_line(&mut answer).unwrap();
+    assert_eq!(answer, "ready\n");
     with(|machine| machine.sampled_process = Some(process as i32));
     lend_to_followers();
     let following = match counters.follow(process, PERIOD) {
@@ -181,8 +186,7 @@ fn hits_of_a_command_go_to_its_code_from_its_exec_to_its_end() {
     with(|machine| machine.work_at(0x1000, 10 * STEP));
     let mut input = child.stdin.take().unwrap();
     input.write_all(b"go\nnow\n").unwrap();
-    let mut answer = String::new();
-    let mut output = BufReader::new(child.stdout.take().unwrap());
+    answer.clear();
     output.read_line(&mut answer).unwrap();
     // Whoever answers has been followed through its `exec`.
     assert_eq!(answer, "now\n");

@@ -361,9 +361,9 @@ fn long(rounds: u64) {
     }
 }
 
-/// Returns a model that samples what costs more than half a million instructions.
+/// Returns a model that samples what costs more than 2.5 million instructions, up to 75 million.
 fn sampling(core: &'static CoreParameters) -> Option<Model> {
-    let Ok(mut model) = Model::of_core(core, 0.1) else {
+    let Ok(mut model) = Model::of_core(core, 0.5) else {
         skip(Need::Model, "code cannot be traced on this machine");
         return None;
     };
