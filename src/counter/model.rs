@@ -8,7 +8,7 @@
 //! Which windows are traced does not depend on the clock: all of them, until a sample is long
 //! enough or the benchmark has used up its budget of instructions ([`crate::steady`]), which those
 //! that are costly to model use up faster. If its first window alone is so long that the budget would
-//! not cover [`LEAST_ITERATIONS`], a benchmark is [sampled](sampled) from then on. If it is too long
+//! not cover [`LEAST_ITERATIONS`], a benchmark is sampled from then on. If it is too long
 //! for that, its samples have only time, and its provenance says so.
 
 mod allocations;
