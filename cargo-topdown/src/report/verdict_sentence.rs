@@ -316,6 +316,9 @@ fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> Str
             "is undecided at {change}: its windows cost too much; give `iter_batched` larger \
              batches"
         ),
+        UndecidedReason::FewUnits => format!(
+            "is undecided at {change}: the model sampled too few units; raise `--model-budget`"
+        ),
         UndecidedReason::Margin => {
             format!("is at the margin, {change}: more launches are unlikely to decide it")
         }

@@ -252,4 +252,6 @@ pub enum UndecidedReason {
     /// The windows themselves cost more than half of a side's slots, or so much that what happens
     /// at their edges may be the reason for a difference of modelled slots.
     CostlyWindows,
+    /// The model sampled too few units, which are the same in further launches.
+    FewUnits,
 }

@@ -59,6 +59,8 @@ impl<'a> Outlooks<'a> {
             UndecidedReason::DriftUnknown
         } else if !total.effect.gated && total.looks_worse() {
             UndecidedReason::NotGated
+        } else if measured.is_sampled() && total.metric != Metric::Wall {
+            UndecidedReason::FewUnits
         } else {
             UndecidedReason::Noise
         };

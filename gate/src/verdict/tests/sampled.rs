@@ -43,6 +43,15 @@ fn groups_of_units_are_judged_by_their_scatter_even_if_they_agree() {
     }
 }
 
+#[test]
+fn what_units_leave_open_needs_more_of_them_and_no_launches() {
+    let run = |seed, slower| sampled_suite(1, seed, 0.02, slower);
+    let comparison = judged(&run(1, 0.0), &run(2, 0.02));
+    let undecided = comparison.benchmarks[0].undecided.unwrap();
+    assert_eq!(undecided.reason, UndecidedReason::FewUnits);
+    assert_eq!(undecided.launches_needed, None);
+}
+
 /// Both error rates, with scatters as those of long programs: ten groups that differ by 1 % know
 /// their mean to 0.3 %.
 #[test]
