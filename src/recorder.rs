@@ -57,9 +57,9 @@ impl Recorder {
         self.measured.get()
     }
 
-    /// Completes a benchmark: all samples kept so far belong to it, `groups` are those of units, and
-    /// `code` or `hits` say where in the code their slots went. Samples of a benchmark that is never
-    /// sealed (test mode, a panic) are not data and vanish with the process.
+    /// Completes a benchmark: all samples kept so far belong to it, `groups` are those of units,
+    /// and `code` or `hits` say where in the code their slots went. Samples of a benchmark that is
+    /// never sealed (test mode, a panic) are not data and vanish with the process.
     pub(crate) fn seal(
         &self,
         provenance: &Provenance,

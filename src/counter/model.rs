@@ -7,9 +7,9 @@
 //!
 //! Which windows are traced does not depend on the clock: all of them, until a sample is long
 //! enough or the benchmark has used up its budget of instructions ([`crate::steady`]), which those
-//! that are costly to model use up faster. If its first window alone is so long that the budget would
-//! not cover [`LEAST_ITERATIONS`], a benchmark is sampled from then on. If it is too long
-//! for that, its samples have only time, and its provenance says so.
+//! that are costly to model use up faster. If its first window alone is so long that the budget
+//! would not cover [`LEAST_ITERATIONS`], a benchmark is sampled from then on. If it is too long for
+//! that, its samples have only time, and its provenance says so.
 
 mod allocations;
 mod allocator;
@@ -77,8 +77,8 @@ pub struct Model {
     estimated: Cell<Option<CodeCounts>>,
     /// Whether to stop once there are enough samples for a fingerprint.
     ends_with_fingerprint: bool,
-    /// Whether to sample what is too long. Otherwise criterion's plan could be so many samples of it
-    /// that nobody would wait for them.
+    /// Whether to sample what is too long. Otherwise criterion's plan could be so many samples of
+    /// it that nobody would wait for them.
     samples_long: bool,
     modelled: Provenance,
 }

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use super::{MeasureError, Session, jobs};
 use crate::bench_targets::BenchTarget;
-use crate::runner::fingerprints::Fingerprints;
 use crate::runner::launch_error::LaunchError;
 use crate::runner::launcher::Launcher;
 use crate::runner::scratch::Scratch;
@@ -13,8 +12,7 @@ use crate::terminal::tell;
 
 impl Session {
     /// Adds modelled slots to the time of those targets that request the model or found no
-    /// counters. Makes `launches` of each, and more where these differ; none of what `fingerprints`
-    /// show to be too long.
+    /// counters. Makes `launches` of each, and more where these differ.
     ///
     /// # Errors
     /// Returns an error if a launch cannot be made, or the user interrupts.
@@ -22,10 +20,8 @@ impl Session {
         &self,
         targets: &[BenchTarget],
         launches: u32,
-        fingerprints: &Fingerprints,
         timed: &mut Outcome,
     ) -> Result<(), MeasureError> {
-        modelled::note_too_long(targets, fingerprints, &mut timed.collected);
         let wanted = modelled::wanted(targets, &timed.collected);
         if wanted.is_empty() || self.has_to_stop(timed) {
             return Ok(());

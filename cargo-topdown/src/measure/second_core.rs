@@ -8,7 +8,6 @@ use criterion_topdown::run_file::Run;
 
 use super::{MeasureError, Session};
 use crate::bench_targets::BenchTarget;
-use crate::runner::fingerprints::Fingerprints;
 use crate::runner::{Outcome, modelled};
 
 impl Session {
@@ -20,7 +19,6 @@ impl Session {
     pub fn model_second_core(
         &self,
         targets: &[BenchTarget],
-        fingerprints: &Fingerprints,
         first: &Outcome,
     ) -> Result<Option<Outcome>, MeasureError> {
         let targets = modelled::on_second_core(targets);
@@ -29,7 +27,7 @@ impl Session {
         }
         let mut second = modelled::without_slots(first);
         let launches = modelled::LAUNCHES_THAT_AGREE;
-        self.add_model(&targets, launches, fingerprints, &mut second)?;
+        self.add_model(&targets, launches, &mut second)?;
         modelled::keep_modelled(&mut second);
         Ok(Some(second))
     }

@@ -13,7 +13,6 @@ use topdown_gate::verdict::is_exact;
 
 use super::{MeasureError, Session, problems};
 use crate::bench_targets::BenchTarget;
-use crate::runner::fingerprints::Fingerprints;
 use crate::runner::launcher::Launcher;
 use crate::runner::{Outcome, again, modelled};
 
@@ -36,8 +35,7 @@ const LEAST_BENCHMARKS: usize = 3;
 
 impl Session {
     /// Launches `targets` on the clock or the counters, then on the model, and joins the two.
-    /// `before` is an earlier run of the benchmarks, if there is one, and `fingerprints` are those
-    /// of `targets`.
+    /// `before` is an earlier run of the benchmarks, if there is one.
     ///
     /// # Errors
     /// Returns an error if a launch cannot be made, or the user interrupts.
@@ -45,12 +43,11 @@ impl Session {
         &self,
         targets: &[BenchTarget],
         before: &[Benchmark],
-        fingerprints: &Fingerprints,
     ) -> Result<Outcome, MeasureError> {
         let clock = modelled::on_the_clock(targets, LAUNCHES_BESIDE_THE_MODEL);
         let mut outcome = self.launch(&clock, &self.briefly_without_counters())?;
         let few = modelled::LAUNCHES_THAT_AGREE;
-        self.add_model(targets, few, fingerprints, &mut outcome)?;
+        self.add_model(targets, few, &mut outcome)?;
         for made in LOOKS {
             let lacking = Lacking::of(&outcome.collected.benchmarks, before, made);
             let further = lacking.further(targets, made);
@@ -69,7 +66,6 @@ impl Session {
         &self,
         base: &[BenchTarget],
         candidate: &[BenchTarget],
-        fingerprints: &[Fingerprints; 2],
     ) -> Result<(Outcome, Outcome), MeasureError> {
         let clock = [base, candidate]
             .map(|targets| modelled::on_the_clock(targets, LAUNCHES_BESIDE_THE_MODEL));
@@ -77,13 +73,8 @@ impl Session {
         let (mut of_base, mut of_candidate) =
             self.pairs_with(&launcher, &clock[0], &clock[1]).launch()?;
         let sides = [(base, &mut of_base), (candidate, &mut of_candidate)];
-        for ((targets, outcome), fingerprints) in sides.into_iter().zip(fingerprints) {
-            self.add_model(
-                targets,
-                modelled::LAUNCHES_THAT_AGREE,
-                fingerprints,
-                outcome,
-            )?;
+        for (targets, outcome) in sides {
+            self.add_model(targets, modelled::LAUNCHES_THAT_AGREE, outcome)?;
         }
         for made in LOOKS {
             let benchmarks = [&of_base, &of_candidate].map(|o| &o.collected.benchmarks[..]);
@@ -115,13 +106,7 @@ impl Session {
     pub fn measure_in_full(&self, targets: &[BenchTarget]) -> Result<Outcome, MeasureError> {
         let clock = modelled::on_the_clock(targets, u32::MAX);
         let mut outcome = self.launch(&clock, self.launcher())?;
-        let unknown = Fingerprints::default();
-        self.add_model(
-            targets,
-            modelled::LAUNCHES_THAT_AGREE,
-            &unknown,
-            &mut outcome,
-        )?;
+        self.add_model(targets, modelled::LAUNCHES_THAT_AGREE, &mut outcome)?;
         Ok(outcome)
     }
 

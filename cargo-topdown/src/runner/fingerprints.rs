@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use criterion_topdown::provenance::{SourceKind, TOO_LONG};
+use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Fingerprint};
 
 use super::launch::Launched;
@@ -30,8 +30,6 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 pub struct Fingerprints {
     /// For every benchmark that was seen.
     by_id: HashMap<BenchmarkId, Option<Fingerprint>>,
-    /// Benchmarks whose first iteration was too long for the model, and how it says so.
-    too_long: HashMap<BenchmarkId, String>,
     /// Targets that failed, and why.
     pub failures: Vec<(BenchTarget, LaunchError)>,
 }
@@ -53,11 +51,6 @@ impl Fingerprints {
                 Ok(Launched::Benchmarks(benchmarks)) => {
                     let (measured, others) = (benchmarks.measured, benchmarks.other_measurements);
                     let others = others.into_iter().map(|(name, _)| (name, None));
-                    let reasons = measured.iter().map(|b| (&b.name, &b.provenance.reason));
-                    let too_long = reasons.filter(|(_, reason)| reason.starts_with(TOO_LONG));
-                    let too_long =
-                        too_long.map(|(name, why)| (target.id_of(name.clone()), why.clone()));
-                    taken.too_long.extend(too_long);
                     let all = measured
                         .into_iter()
                         .map(|benchmark| (benchmark.name, benchmark.fingerprint))
@@ -81,20 +74,6 @@ impl Fingerprints {
     ) -> Fingerprints {
         Fingerprints {
             by_id: known.into_iter().collect(),
-            ..Fingerprints::default()
-        }
-    }
-
-    /// Returns why a benchmark is not modelled whose first iteration was too long, if it was.
-    pub fn too_long(&self, id: &BenchmarkId) -> Option<&str> {
-        self.too_long.get(id).map(String::as_str)
-    }
-
-    /// Knows that a benchmark is too long, without a launch.
-    #[cfg(test)]
-    pub fn with_too_long(id: BenchmarkId, why: &str) -> Fingerprints {
-        Fingerprints {
-            too_long: [(id, why.to_owned())].into(),
             ..Fingerprints::default()
         }
     }

@@ -21,7 +21,6 @@ use criterion_topdown::provenance::{SourceKind, TIMES_ITSELF, TOO_LONG};
 use criterion_topdown::run_file::{Benchmark, BenchmarkId};
 
 use super::collect::{BenchmarkError, Collected};
-use super::fingerprints::Fingerprints;
 use super::join::is_ours;
 use super::{Outcome, TargetFailure, tracing};
 use crate::bench_targets::BenchTarget;
@@ -156,23 +155,6 @@ pub fn on_the_clock(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> 
         },
         _ => settings,
     })
-}
-
-/// Gives the reason to the benchmarks that `fingerprints` show to be too long for the model, so
-/// that they are not launched on it.
-pub fn note_too_long(targets: &[BenchTarget], fingerprints: &Fingerprints, timed: &mut Collected) {
-    for target in wanted(targets, timed) {
-        let own = timed.benchmarks.iter_mut().filter(|b| target.has(&b.id));
-        for benchmark in own {
-            if let Some(why) = fingerprints.too_long(&benchmark.id) {
-                let times = &mut benchmark.times.provenance;
-                times.reason = match target.settings.source {
-                    SourceChoice::Model => why.to_owned(),
-                    _ => format!("{why} ({})", times.reason),
-                };
-            }
-        }
-    }
 }
 
 /// Returns whether the model could give this benchmark slots. It cannot if criterion's own
@@ -443,23 +425,6 @@ mod tests {
         assert_eq!(joined.provenance().source, SourceKind::Time);
         assert_eq!(joined.provenance().elsewhere, Some(elsewhere));
         assert_eq!(joined.slots, None);
-    }
-
-    #[test]
-    fn what_was_too_long_in_the_launch_for_fingerprints_is_not_launched_on_the_model() {
-        let why = format!("{TOO_LONG} more than 10 million instructions");
-        let id = timed().collected.benchmarks[0].id.clone();
-        let seen = Fingerprints::with_too_long(id, &why);
-        for (source, reason) in [
-            (SourceChoice::Model, why.clone()),
-            (SourceChoice::Auto, format!("{why} (no counters)")),
-            (SourceChoice::Time, "no counters".to_owned()),
-        ] {
-            let mut both = timed().collected;
-            note_too_long(&[target(source)], &seen, &mut both);
-            assert!(wanted(&[target(source)], &both).is_empty());
-            assert_eq!(both.benchmarks[0].provenance().reason, reason);
-        }
     }
 
     #[test]

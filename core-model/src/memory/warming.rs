@@ -144,7 +144,7 @@ mod tests {
             let mut ledger = Ledger::new(6, 1);
             let mut timed = Hierarchy::new(&core.memory);
             let mut warmed = Hierarchy::new(&core.memory);
-            // In no order that a prefetcher knows, so that none is dropped for want of a buffer.
+            // In no order that a prefetcher knows, so that all of them find a buffer.
             let mut line = 1;
             for step in 0..2 * LINES {
                 line = line * 48_271 % 199_999;

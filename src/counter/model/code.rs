@@ -106,8 +106,8 @@ impl CodeAccount {
         self.empty_warm_up();
     }
 
-    /// Scales the sample that was kept last, of which only units were modelled, to `whole`, what they
-    /// say about all of it. Without `whole`, its blocks do not represent it.
+    /// Scales the sample that was kept last, of which only units were modelled, to `whole`, what
+    /// they say about all of it. Without `whole`, its blocks do not represent it.
     pub(super) fn scale_last(&mut self, whole: Option<CodeCounts>) {
         self.first_has_gap = true;
         self.last_is_known = whole.is_some();

@@ -32,8 +32,8 @@ impl Ring {
         unsafe { self.position(HEAD).read() - self.position(TAIL).read() }
     }
 
-    /// Appends bytes, byte by byte around the end. Another thread may empty the buffer meanwhile: it
-    /// sees all of them or none.
+    /// Appends bytes, byte by byte around the end. Another thread may empty the buffer meanwhile:
+    /// it sees all of them or none.
     fn append(&mut self, bytes: &[u8]) {
         // SAFETY: the position is in the first page, aligned, and read as a whole everywhere.
         let position = unsafe { AtomicU64::from_ptr(self.position(HEAD)) };

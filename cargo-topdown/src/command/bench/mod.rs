@@ -121,8 +121,8 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         _ => targets,
     };
     let before = usual_baseline(&store, args.save.as_ref());
-    let mut outcome = session.measure(&targets, &before, &fingerprints)?;
-    let mut second = session.model_second_core(&targets, &fingerprints, &outcome)?;
+    let mut outcome = session.measure(&targets, &before)?;
+    let mut second = session.model_second_core(&targets, &outcome)?;
     if args.functions {
         session.add_hits(&targets, &mut outcome)?;
     }

@@ -28,7 +28,6 @@ use crate::explained::{
 use crate::measure::{MeasureError, Session, problems};
 use crate::report::style::{self, Look};
 use crate::report::{metric_groups, metric_groups_json};
-use crate::runner::fingerprints::Fingerprints;
 use crate::runner::launcher::Launcher;
 use crate::runner::{Outcome, TargetFailure, modelled};
 use topdown_gate::summary::Summary;
@@ -152,7 +151,7 @@ impl Explaining<'_> {
         let session = &self.session;
         let on_the_clock = modelled::on_the_clock(targets, u32::MAX);
         let mut outcome = session.launch(&on_the_clock, session.launcher())?;
-        session.add_model(targets, 1, &Fingerprints::default(), &mut outcome)?;
+        session.add_model(targets, 1, &mut outcome)?;
         session.add_hits(targets, &mut outcome)?;
         if outcome.collected.benchmarks.is_empty() {
             problems::report(&outcome);

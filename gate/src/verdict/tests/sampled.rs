@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A suite of benchmarks whose groups of units differ by this deviation, as a fraction of the slots.
+/// A suite of benchmarks whose groups of units differ by this deviation, as a fraction of the
+/// slots.
 fn sampled_suite(size: usize, seed: u64, deviation: f64, slower: f64) -> Run {
     let of = |index| {
         let planted = Planted {
