@@ -4,7 +4,8 @@
 //! The execution is cut into periods of equally many instructions, and in each one a *unit* is
 //! modelled in detail. Before it comes a stretch of functional warming
 //! ([`Effort::Warming`](crate::Effort::Warming)) and a lead in detail that is not counted, in which
-//! the pipeline fills. The rest of the period is skipped. Nobody needs to know how long the
+//! the pipeline fills. The rest of the period is skimmed
+//! ([`Effort::Skimming`](crate::Effort::Skimming)). Nobody needs to know how long the
 //! execution will be: after a number of units the periods are twice as long. A stretch with periods
 //! of one length is a *stage*; each counts for as many instructions as it has.
 //!

@@ -116,7 +116,7 @@ impl Core {
                 continue;
             };
             let address = operand.address.first(recorded).unwrap_or(0);
-            // Where it lies in the model is found out only if it was not accessed recently.
+            // What was accessed recently need not be shown to the model again.
             if !self.recent.data.has(address / LINE_BYTES, operand.writes()) {
                 self.skim_access(operand, address);
             }
