@@ -9,7 +9,9 @@ use std::process::{Command, Stdio};
 use cargo_metadata::{Dependency, Metadata};
 
 use crate::adoption::PACKAGE;
+use crate::adoption::lock_file::in_the_way;
 use crate::bench_targets::Cargo;
+use crate::terminal::tell;
 
 const FEATURE: &str = "launches";
 
@@ -17,7 +19,7 @@ impl Cargo {
     /// Returns the flags that add the feature to the selected packages' dependencies on the
     /// library; none where manifests have it.
     pub fn launch_features(&self, metadata: &Metadata) -> Vec<String> {
-        let wanted = features(metadata).into_iter();
+        let wanted = features_of_library(metadata).into_iter();
         wanted
             .filter(|feature| self.accepts(feature))
             .flat_map(|feature| ["--features".to_owned(), feature])
@@ -26,7 +28,8 @@ impl Cargo {
 
     /// Returns whether cargo accepts `feature` for the selected packages. It refuses if none of
     /// them has the dependency, which may be that of a package in between, if another package
-    /// calls a different dependency by this name, or if the library is too old for it.
+    /// calls a different dependency by this name, or if the library is too old for it. The reason
+    /// for `time` says so. What the lock file pins is told here, as only cargo knows it.
     fn accepts(&self, feature: &str) -> bool {
         let mut command = Command::new(&self.program);
         if let Some(directory) = &self.directory {
@@ -36,19 +39,29 @@ impl Cargo {
         if let Some(path) = &self.manifest_path {
             command.arg("--manifest-path").arg(path);
         }
-        command
+        let output = command
             .args(&self.flags.common)
             .args(&self.flags.selection)
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .is_ok_and(|status| status.success())
+            .output();
+        let Ok(output) = output else {
+            return false;
+        };
+        let pinned = in_the_way(&String::from_utf8_lossy(&output.stderr));
+        if !output.status.success() && !pinned.is_empty() {
+            tell!(
+                "warning: benches are built without the model: Cargo.lock pins packages that are \
+                 too old for it; run `cargo update {}`",
+                pinned.join(" ")
+            );
+        }
+        output.status.success()
     }
 }
 
-/// Returns the feature by each name that packages of the workspace have for the library.
-fn features(metadata: &Metadata) -> BTreeSet<String> {
+/// Returns the feature by each name that packages of the workspace have for the library; none for
+/// those whose manifest has it.
+pub fn features_of_library(metadata: &Metadata) -> BTreeSet<String> {
     let packages = metadata.workspace_packages().into_iter();
     packages
         .flat_map(|package| &package.dependencies)

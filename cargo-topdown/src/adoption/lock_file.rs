@@ -3,51 +3,67 @@
 //! Cargo keeps what a lock file pins, even if a new dependency needs a later version, and then
 //! fails to resolve. So those that stand in the way are updated, and no others.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
 /// How cargo names a package that stands in the way: with its version in backticks.
 const IN_THE_WAY: &str = "previously selected package `";
 
-/// Updates what keeps cargo from adding the library to the lock file of the workspace at `root`.
-/// Returns the packages, as `name@version` before the update. If cargo fails for other reasons, it
-/// says so in the next build.
-pub fn update(cargo: &Path, root: &Path) -> Vec<String> {
-    let mut pinned = Vec::new();
+/// Updates what keeps cargo from adding the library to the lock file of the workspace at `root`,
+/// and from building it with `features`, of which a lock file does not know. Returns the packages,
+/// as `name@version` before the update. If cargo fails for other reasons, it says so in the next
+/// build.
+pub fn update(cargo: &Path, root: &Path, features: &BTreeSet<String>) -> Vec<String> {
+    let mut unpinned = Vec::new();
     if !root.join("Cargo.lock").exists() {
-        return pinned;
+        return unpinned;
     }
-    let mut arguments = vec!["metadata".to_owned(), "--format-version=1".to_owned()];
+    let resolves = ["metadata", "--format-version=1"];
+    unpin(cargo, root, &resolves, &mut unpinned);
+    for feature in features {
+        let resolves = ["tree", "--workspace", "--depth=0", "--features", feature];
+        unpin(cargo, root, &resolves, &mut unpinned);
+    }
+    unpinned
+}
+
+/// Updates packages until cargo can run `resolves`, or fails for another reason.
+fn unpin(cargo: &Path, root: &Path, resolves: &[&str], unpinned: &mut Vec<String>) {
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(cargo);
+        command.args(arguments).current_dir(root).output().ok()
+    };
+    let mut to_update: Vec<String> = Vec::new();
     loop {
-        let run = Command::new(cargo)
-            .args(&arguments)
-            .current_dir(root)
-            .output();
-        let Ok(output) = run else {
-            return Vec::new();
+        let mut arguments = resolves.to_vec();
+        if !to_update.is_empty() {
+            arguments = vec!["update"];
+            arguments.extend(to_update.iter().map(String::as_str));
+        }
+        let Some(output) = run(&arguments) else {
+            return;
         };
         if output.status.success() {
-            return pinned;
-        }
-        let message = String::from_utf8_lossy(&output.stderr);
-        let known = pinned.len();
-        for package in in_the_way(&message) {
-            if !pinned.contains(&package) {
-                pinned.push(package);
+            if to_update.is_empty() {
+                return;
             }
+            unpinned.append(&mut to_update);
+            continue;
         }
-        if pinned.len() == known {
-            return Vec::new();
+        let in_the_way = in_the_way(&String::from_utf8_lossy(&output.stderr));
+        let is_new = |package: &String| !unpinned.contains(package) && !to_update.contains(package);
+        let new: Vec<String> = in_the_way.into_iter().filter(is_new).collect();
+        if new.is_empty() {
+            return;
         }
-        arguments = ["update".to_owned()]
-            .into_iter()
-            .chain(pinned.clone())
-            .collect();
+        to_update.extend(new);
     }
 }
 
-/// Returns the packages of registries that cargo's `message` says to be in the way.
-fn in_the_way(message: &str) -> Vec<String> {
+/// Returns the packages of registries that cargo's `message` says to be in the way, as
+/// `name@version`.
+pub fn in_the_way(message: &str) -> Vec<String> {
     let packages = message.split(IN_THE_WAY).skip(1);
     let packages = packages.filter_map(|rest| rest.split_once('`'));
     let spec = |(package, _): (&str, &str)| {
@@ -60,6 +76,11 @@ fn in_the_way(message: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
+    use std::fs;
+    #[cfg(unix)]
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     /// What cargo 1.95 says of matchit 0.8.6, whose lock file is of 2022.
@@ -88,32 +109,87 @@ failed to select a version for `libc` which could resolve this conflict
     #[cfg(unix)]
     #[test]
     fn packages_in_the_way_are_updated_until_cargo_resolves_the_workspace() {
-        use std::fs;
-        use std::os::unix::fs::PermissionsExt;
-        let root = tempfile::tempdir().unwrap();
-        let path = |name: &str| root.path().join(name);
-        let script = "#!/bin/sh\n\
-             echo \"$*\" >>\"$PWD/asked\"\n\
-             case \"$*\" in\n\
-                 *serde_json*) exit 0 ;;\n\
-                 update*) echo 'previously selected package `serde_json v1.0.87`' >&2 ;;\n\
-                 *) cat conflict >&2 ;;\n\
-             esac\n\
-             exit 101\n";
-        fs::write(path("cargo"), script).unwrap();
-        fs::set_permissions(path("cargo"), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::write(path("conflict"), CONFLICT).unwrap();
-        assert!(update(&path("cargo"), root.path()).is_empty());
-        assert!(!path("asked").exists(), "there is nothing to update");
-        fs::write(path("Cargo.lock"), "").unwrap();
-        let updated = update(&path("cargo"), root.path());
-        assert_eq!(updated, ["libc@0.2.148", "serde_json@1.0.87"]);
-        let asked = fs::read_to_string(path("asked")).unwrap();
+        let cargo = InCargosPlace::new(
+            "*metadata*) test -e updated || { cat conflict; exit 101; } ;;\n\
+             *serde_json*) touch updated ;;\n\
+             update*) echo 'previously selected package `serde_json v1.0.87`'; exit 101 ;;\n",
+        );
+        assert!(cargo.update(&[]).is_empty());
+        assert_eq!(cargo.asked(), "", "there is nothing to update");
+        cargo.write("Cargo.lock", "");
+        cargo.write("conflict", CONFLICT);
+        assert_eq!(cargo.update(&[]), ["libc@0.2.148", "serde_json@1.0.87"]);
         let expected = "metadata --format-version=1\nupdate libc@0.2.148\n\
-                        update libc@0.2.148 serde_json@1.0.87\n";
-        assert_eq!(asked, expected);
+                        update libc@0.2.148 serde_json@1.0.87\nmetadata --format-version=1\n";
+        assert_eq!(cargo.asked(), expected);
         // Another failure is not ours to mend.
-        fs::write(path("conflict"), "error: no matching package").unwrap();
-        assert!(update(&path("cargo"), root.path()).is_empty());
+        fs::remove_file(cargo.0.path().join("updated")).unwrap();
+        cargo.write("conflict", "error: no matching package");
+        assert!(cargo.update(&[]).is_empty());
+    }
+
+    /// ropey 1.6.1 pins lazy_static 1.4.0. Its benches then had no model, although `init` was done.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_in_the_way_of_the_librarys_feature_alone_is_updated_too() {
+        let cargo = InCargosPlace::new(
+            "metadata*) ;;\n\
+             tree*criterion/launches) test -e updated || { cat conflict; exit 101; } ;;\n\
+             update*) touch updated ;;\n",
+        );
+        cargo.write("Cargo.lock", "");
+        cargo.write(
+            "conflict",
+            "previously selected package `lazy_static v1.4.0`",
+        );
+        assert_eq!(cargo.update(&["criterion/launches"]), ["lazy_static@1.4.0"]);
+        let tree = "tree --workspace --depth=0 --features criterion/launches";
+        let expected =
+            format!("metadata --format-version=1\n{tree}\nupdate lazy_static@1.4.0\n{tree}\n");
+        assert_eq!(cargo.asked(), expected);
+        // Updated in vain: cargo is not asked for ever.
+        fs::remove_file(cargo.0.path().join("updated")).unwrap();
+        let in_vain = InCargosPlace::new("metadata*) ;;\ntree*) cat conflict; exit 101 ;;\n");
+        in_vain.write("Cargo.lock", "");
+        in_vain.write(
+            "conflict",
+            "previously selected package `lazy_static v1.4.0`",
+        );
+        assert_eq!(
+            in_vain.update(&["criterion/launches"]),
+            ["lazy_static@1.4.0"]
+        );
+    }
+
+    /// A directory with a script that is run as cargo, and what it was asked.
+    #[cfg(unix)]
+    struct InCargosPlace(tempfile::TempDir);
+
+    #[cfg(unix)]
+    impl InCargosPlace {
+        /// Runs `cases` of a `case` statement over its arguments, in its directory.
+        fn new(cases: &str) -> InCargosPlace {
+            let cargo = InCargosPlace(tempfile::tempdir().unwrap());
+            let script = format!(
+                "#!/bin/sh\nexec >&2\necho \"$*\" >>asked\ncase \"$*\" in\n{cases}esac\nexit 0\n"
+            );
+            cargo.write("cargo", &script);
+            let executable = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(cargo.0.path().join("cargo"), executable).unwrap();
+            cargo
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            fs::write(self.0.path().join(name), text).unwrap();
+        }
+
+        fn update(&self, features: &[&str]) -> Vec<String> {
+            let features = features.iter().map(ToString::to_string).collect();
+            update(&self.0.path().join("cargo"), self.0.path(), &features)
+        }
+
+        fn asked(&self) -> String {
+            fs::read_to_string(self.0.path().join("asked")).unwrap_or_default()
+        }
     }
 }

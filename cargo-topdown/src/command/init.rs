@@ -14,6 +14,7 @@ use crate::cli::InitArgs;
 use crate::columns::folded;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::launch_features::features_of_library;
 use crate::report::style::{self, Look};
 
 pub fn run(args: &InitArgs) -> Result<Exit, Error> {
@@ -23,7 +24,8 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     if let Some(path) = &args.manifest_path {
         command.manifest_path(path);
     }
-    let metadata = command.exec().map_err(Error::Metadata)?;
+    let read_manifests = || command.exec().map_err(Error::Metadata);
+    let metadata = read_manifests()?;
     let root = metadata.workspace_root.as_std_path();
     let library = Finder::new(args.library.as_deref(), &cargo, root);
     let plan = adoption::plan(&metadata, &library)?;
@@ -47,8 +49,9 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     let mut unpinned = Vec::new();
     if args.apply {
         plan.apply()?;
-        if !plan.is_empty() {
-            unpinned = lock_file::update(&cargo, root);
+        if !plan.is_empty() || !plan.adopted.is_empty() {
+            let features = features_of_library(&read_manifests()?);
+            unpinned = lock_file::update(&cargo, root, &features);
         }
     }
     if let Some(workflow) = &workflow {
