@@ -352,7 +352,8 @@ impl Model {
     /// one that cannot be modelled.
     fn sampled_in(&self, units: u64) -> &'static Provenance {
         Box::leak(Box::new(Provenance {
-            reason: format!("{}, sampled in {units} units", self.modelled.reason),
+            // Without the number: benchmarks with the same reason share a line above the table.
+            reason: format!("{}, iterations sampled", self.modelled.reason),
             sampled_units: Some(units),
             ..self.modelled.clone()
         }))
