@@ -22,7 +22,9 @@ pub const THREADS_DECIDED: &str = "CARGO_TOPDOWN_THREADS_DECIDED";
 pub const GROUP: &str = "CARGO_TOPDOWN_GROUP";
 
 /// After how many cycles the hardware interrupts and records where the code is: see
-/// [`hits`](crate::hits). Such a launch gives no slots to the statistics.
+/// [`hits`](crate::hits). With [`GROUP`], after how many counts each event of the group does,
+/// separated by commas; 0 for one that only counts. Such a launch gives no slots to the
+/// statistics.
 pub const HIT_PERIOD: &str = "CARGO_TOPDOWN_HIT_PERIOD";
 
 /// The metric group whose [retire latencies](crate::cpu::RetireLatency) are recorded. Such a launch

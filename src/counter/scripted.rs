@@ -45,7 +45,8 @@ pub static TABLE: CpuTable = CpuTable {
             events: &[INSTRUCTIONS, MEMORY_BOUND],
             metrics: &[Metric::new("memory_slots", "per instruction", &|counts| {
                 counts[MEMORY_BOUND] / 1000.0 / counts[INSTRUCTIONS]
-            })],
+            })
+            .sampled_by([Some(MEMORY_BOUND), None, None])],
             example: MetricExample::new(&[1000, 500_000], &["0.5"]),
         },
         MetricGroup {

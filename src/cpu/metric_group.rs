@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::{Counts, Event};
+use super::{Counter, Counts, Event};
 use crate::category::{Category, Part};
 
 /// A group that is measured on its own, because level 1 leaves too few counters for it.
@@ -80,6 +80,26 @@ impl MetricGroup {
         self.node_in(category).is_some()
     }
 
+    /// Returns the positions of the events that are sampled for any of its metrics.
+    #[inline]
+    pub fn sampled_at(&self) -> Vec<usize> {
+        let is_sampled = |event: &Event| {
+            let mut metrics = self.metrics.iter();
+            metrics.any(|metric| metric.sample_events.contains(&Some(*event)))
+        };
+        let at = |at: &usize| is_sampled(&self.events[*at]);
+        (0..self.events.len()).filter(at).collect()
+    }
+
+    /// Returns the position of the event that paces hits of the group: cycles, or else the first
+    /// one.
+    #[inline]
+    pub fn paced_at(&self) -> usize {
+        let mut events = self.events.iter();
+        let cycles = events.position(|event| event.counter != Counter::General);
+        cycles.unwrap_or(0)
+    }
+
     /// Returns the node of `category` that this group explains.
     #[inline]
     pub fn node_in(&self, category: Category) -> Option<Node> {
@@ -87,6 +107,9 @@ impl MetricGroup {
         nodes.find(|node| node.category() == category)
     }
 }
+
+/// The largest number of sample events of a metric.
+pub const MOST_SAMPLE_EVENTS: usize = 3;
 
 /// A number computed from a [`MetricGroup`].
 pub struct Metric {
@@ -96,6 +119,9 @@ pub struct Metric {
     pub unit: &'static str,
     /// The event whose [retire latency](super::RetireLatency) it needs in addition to the counts.
     pub latency_of: Option<Event>,
+    /// The events of its group whose interrupts find the code that the metric is about, where the
+    /// maker of the core names them.
+    pub sample_events: [Option<Event>; MOST_SAMPLE_EVENTS],
     /// Benches only count the events; programs compute the metrics.
     #[cfg(feature = "run_file")]
     formula: MetricFormula,
@@ -136,6 +162,7 @@ impl Metric {
             name,
             unit: "per 1000 instructions",
             latency_of: None,
+            sample_events: [None; MOST_SAMPLE_EVENTS],
             #[cfg(feature = "run_file")]
             formula: MetricFormula::Ratio(1000.0, event, instructions),
         }
@@ -153,6 +180,7 @@ impl Metric {
             name,
             unit,
             latency_of: None,
+            sample_events: [None; MOST_SAMPLE_EVENTS],
             #[cfg(feature = "run_file")]
             formula: MetricFormula::Ratio(100.0, event, of),
         }
@@ -165,6 +193,7 @@ impl Metric {
             name,
             unit: "% of slots",
             latency_of: None,
+            sample_events: [None; MOST_SAMPLE_EVENTS],
             #[cfg(feature = "run_file")]
             formula: MetricFormula::Slots(event, cycles),
         }
@@ -183,6 +212,7 @@ impl Metric {
             name,
             unit: "% of cycles",
             latency_of: Some(event),
+            sample_events: [None; MOST_SAMPLE_EVENTS],
             #[cfg(feature = "run_file")]
             formula: MetricFormula::Waits {
                 event,
@@ -203,8 +233,17 @@ impl Metric {
             name,
             unit,
             latency_of: None,
+            sample_events: [None; MOST_SAMPLE_EVENTS],
             #[cfg(feature = "run_file")]
             formula: MetricFormula::Other(formula),
+        }
+    }
+
+    /// The same metric, for whose code these events are sampled.
+    pub const fn sampled_by(self, events: [Option<Event>; MOST_SAMPLE_EVENTS]) -> Metric {
+        Metric {
+            sample_events: events,
+            ..self
         }
     }
 

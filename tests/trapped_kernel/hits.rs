@@ -2,7 +2,7 @@
 //! missing, broken or hostile.
 
 use criterion_topdown::counter::Source;
-use criterion_topdown::counter::hardware::HittingHardware;
+use criterion_topdown::counter::hardware::{HittingHardware, SystemPaths};
 use criterion_topdown::error::OpenError;
 use criterion_topdown::hits::{CodeHits, HitEngine, HitPlace};
 use criterion_topdown::sample::Flags;
@@ -25,6 +25,15 @@ fn try_open(
     system: &System,
     prepare: impl FnOnce(&mut Machine),
 ) -> Option<Result<HittingHardware, OpenError>> {
+    let open = |paths: &_| HittingHardware::open(paths, Counters::Auto, PERIOD);
+    try_open_as(system, prepare, open)
+}
+
+fn try_open_as(
+    system: &System,
+    prepare: impl FnOnce(&mut Machine),
+    open: impl FnOnce(&SystemPaths) -> Result<HittingHardware, OpenError>,
+) -> Option<Result<HittingHardware, OpenError>> {
     crate::stay_on_this_cpu();
     let mut machine = Machine::new();
     machine.slots_per_look = SLOTS_PER_LOOK;
@@ -33,7 +42,7 @@ fn try_open(
         skip(Need::Trap, reason);
         return None;
     }
-    let opened = HittingHardware::open(&system.paths(), Counters::Auto, PERIOD);
+    let opened = open(&system.paths());
     with(|machine| {
         machine.slots_per_look = 0;
         assert_eq!(machine.violations, [""; 0]);
@@ -200,6 +209,48 @@ fn code_that_runs_for_less_than_a_period_has_its_own_share_of_each_event() {
             near(parse, expected.0) && near(sort, expected.1),
             "{event}: {parse} {sort}"
         );
+    }
+}
+
+/// Neoverse N1 has no events for slots. Its specification names the stalled cycles as the events to
+/// sample: those of the frontend are at `PARSE` alone here, and those of the backend at `SORT`.
+#[test]
+fn the_sample_events_of_a_metric_group_find_the_code_that_they_count() {
+    let (cycles, frontend, backend) = (0x11, 0x23, 0x24);
+    let as_n1 = |machine: &mut Machine| {
+        machine.has_metrics = false;
+        machine.plain_events = vec![(cycles, 0.25), (frontend, 0.05), (backend, 0.05)];
+    };
+    let system = System::arm("0x00000000413fd0c1", "0x0");
+    let periods = [PERIOD, 200, 200];
+    let open = |paths: &_| HittingHardware::open_group(paths, "Cycle_Accounting", &periods);
+    let Some(opened) = try_open_as(&system, as_n1, open) else {
+        return;
+    };
+    let hardware = opened.unwrap();
+    let provenance = hardware.provenance();
+    assert_eq!(provenance.formula, "group-Cycle_Accounting/1");
+    assert_eq!(provenance.slots_per_cycle, None);
+    hardware.sample_boundary();
+    // A tenth of a period of cycles here, a fifth there.
+    let flags = sample(&hardware, |machine| {
+        for _ in 0..4000 {
+            machine.plain_events = vec![(cycles, 0.25), (frontend, 0.1)];
+            machine.work_at(PARSE, 4 * PERIOD / 10);
+            machine.plain_events = vec![(cycles, 0.25), (backend, 0.2)];
+            machine.work_at(SORT, 4 * PERIOD / 5);
+        }
+    });
+    assert_eq!(flags, Flags::NONE);
+    let hits = taken(&hardware);
+    assert_eq!(hits.sampled.engine, HitEngine::OwnPeriods);
+    let counted = 4.0 * 4000.0 * PERIOD as f64 / 10.0;
+    let expected = [(PARSE, [0.25, 0.1, 0.0]), (SORT, [0.5, 0.0, 0.4])];
+    for (address, expected) in expected {
+        for ((event, found), expected) in own_at(&hits, address).into_iter().zip(expected) {
+            let found = found as f64 / counted;
+            assert!((found - expected).abs() < 0.02, "{event}: {found}");
+        }
     }
 }
 

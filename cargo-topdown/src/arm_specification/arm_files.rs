@@ -25,6 +25,19 @@ fn cores() -> Vec<Core> {
 }
 
 fn core(json: &serde_json::Value) -> Core {
+    Core {
+        name: json["product_configuration"]["product_name"]
+            .as_str()
+            .unwrap()
+            .to_owned(),
+        json: json.to_string(),
+        file: serde_json::from_value(json.clone()).unwrap(),
+        table: table_of(json),
+    }
+}
+
+/// Returns the library's table for the core of a file.
+fn table_of(json: &serde_json::Value) -> &'static CpuTable {
     let product = &json["product_configuration"];
     let text = |field: &str| product[field].as_str().unwrap();
     let revision = |field: &str| text(field).parse::<u32>().unwrap();
@@ -35,12 +48,7 @@ fn core(json: &serde_json::Value) -> Core {
         stepping: revision("major_revision") << 4 | revision("minor_revision"),
         core: CoreType::Performance,
     });
-    Core {
-        name: text("product_name").to_owned(),
-        json: json.to_string(),
-        file: serde_json::from_value(json.clone()).unwrap(),
-        table: table.unwrap(),
-    }
+    table.unwrap()
 }
 
 /// Pseudo-random counts, seeded by event code.
@@ -110,4 +118,84 @@ fn level_1_of_every_table_is_what_the_specification_computes() {
         compared += 1;
     }
     assert_eq!(compared, 10);
+}
+
+/// The events that Arm's files name for sampling. See the README in that directory.
+const SAMPLE_EVENTS: &str = include_str!("../../tests/data/arm/sample-events.json");
+
+/// Names of cores, metrics and the events that files name for them and groups do not count.
+const OTHERWISE: [(&[&str], &str, &[&str]); 3] = [
+    (
+        &["Neoverse N3", "C1-Pro", "C1-Premium", "C1-Ultra"],
+        "branch_percentage",
+        &["PC_WRITE_SPEC"],
+    ),
+    (
+        &["C1-Nano"],
+        "l1d_cache_mpki",
+        &["L1D_CACHE_REFILL_RD", "L1D_CACHE_REFILL_WR"],
+    ),
+    (
+        &["C1-Nano"],
+        "l1d_cache_miss_ratio",
+        &["L1D_CACHE_REFILL_RD", "L1D_CACHE_REFILL_WR"],
+    ),
+];
+
+#[test]
+fn every_metric_is_sampled_by_the_events_that_the_specification_names() {
+    let cores: Vec<serde_json::Value> = serde_json::from_str(SAMPLE_EVENTS).unwrap();
+    let mut compared = 0;
+    for core in &cores {
+        let (table, name) = (
+            table_of(core),
+            &core["product_configuration"]["product_name"],
+        );
+        let named = |metric: &str| -> Option<Vec<&str>> {
+            let events = core["sample_events"].get(metric)?.as_array()?;
+            Some(events.iter().map(|event| event.as_str().unwrap()).collect())
+        };
+        for metric in table.groups.iter().flat_map(|group| group.metrics) {
+            // Some files lack metrics that others have, or call them otherwise.
+            let Some(named) = named(metric.name) else {
+                continue;
+            };
+            let is_otherwise = OTHERWISE.iter().any(|(cores, of, events)| {
+                cores.iter().any(|core| name == core) && *of == metric.name && *events == named
+            });
+            let sampled = metric
+                .sample_events
+                .iter()
+                .flatten()
+                .map(|event| event.name);
+            let (mut sampled, mut expected) = (sampled.collect::<Vec<_>>(), named);
+            sampled.sort_unstable();
+            expected.sort_unstable();
+            assert!(
+                sampled == expected || is_otherwise,
+                "{name} {}",
+                metric.name
+            );
+            compared += 1;
+        }
+        // All events that decide level 1 interrupt: STALL_SLOT is the sum of two of them.
+        for form in table.forms() {
+            for metric in [
+                "retiring",
+                "bad_speculation",
+                "frontend_bound",
+                "backend_bound",
+            ] {
+                for event in named(metric).unwrap() {
+                    let parts: &[&str] = match event {
+                        STALLED => &STALLED_PARTS,
+                        _ => &[event],
+                    };
+                    let is_counted = |of: &&str| form.events.iter().any(|event| event.name == *of);
+                    assert!(parts.iter().all(is_counted), "{name} {event}");
+                }
+            }
+        }
+    }
+    assert!(compared > 250, "{compared}");
 }

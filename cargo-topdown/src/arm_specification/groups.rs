@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use criterion_topdown::category::Category;
 use criterion_topdown::cpu::{
-    Counts, DescribedCore, Metric, MetricExample, MetricGroup, Node, Subject,
+    Counts, DescribedCore, MOST_SAMPLE_EVENTS, Metric, MetricExample, MetricGroup, Node, Subject,
 };
 use serde::Deserialize;
 
@@ -161,11 +161,16 @@ fn metric_of(file: &File, name: &str, events: &mut Group<'_>) -> Result<Metric, 
         .get(name)
         .ok_or_else(|| format!("metric `{name}` of a group is missing"))?;
     let formula = events.formula(name, &metric.formula)?;
-    Ok(Metric::new(
+    // Those that its formula does not need are not counted.
+    let named = events.events.iter().copied();
+    let mut named = named.filter(|event| metric.sample_events.iter().any(|of| of == event.name));
+    let sample_events = [(); MOST_SAMPLE_EVENTS].map(|()| named.next());
+    let metric = Metric::new(
         leak(name.to_owned()),
         leak(unit_in_words(&metric.units)),
         Box::leak(Box::new(move |counts: &Counts| formula.value(counts))),
-    ))
+    );
+    Ok(metric.sampled_by(sample_events))
 }
 
 /// Rewrites a specification's unit in the form that the library's own groups use.

@@ -97,6 +97,8 @@ struct EventCode {
 struct Metric {
     formula: String,
     units: String,
+    #[serde(default)]
+    sample_events: Vec<String>,
 }
 
 const UNITS: &str = "percent of slots";

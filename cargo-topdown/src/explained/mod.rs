@@ -5,6 +5,7 @@
 
 mod error;
 pub mod latencies;
+pub mod sampled;
 
 use criterion_topdown::category::Category;
 use criterion_topdown::cpu::{
@@ -22,6 +23,7 @@ use topdown_gate::summary::{Shares, Summary};
 
 pub use error::ExplainError;
 use latencies::{Latencies, SampledLatency, UsedLatency, latencies_of};
+use sampled::SampledGroup;
 
 /// Retiring is explained only from this share of all slots on: below it, there is more to gain
 /// elsewhere. This is the threshold of Intel's metrics (`tma_retiring`, TMA_Metrics-full.csv 5.2).
@@ -58,6 +60,8 @@ pub struct MeasuredGroup {
     pub uncounted: Vec<&'static str>,
     /// The retire latencies that its metrics need, if they do.
     pub latencies: Option<Latencies>,
+    /// The functions in which its events happen, if it was sampled.
+    pub functions: Option<SampledGroup>,
 }
 
 impl Explained {
@@ -81,6 +85,7 @@ impl Explained {
             values: modelled_values_of(group, provenance, samples),
             uncounted: Vec::new(),
             latencies: None,
+            functions: None,
         });
         Ok(Explained {
             id: benchmark.id.clone(),
@@ -131,6 +136,7 @@ impl MeasuredGroup {
                 used,
                 not_sampled: not_sampled.map(ToString::to_string),
             }),
+            functions: None,
         }
     }
 
@@ -162,6 +168,9 @@ pub enum GroupError {
     /// The bench recorded hits without a retire latency.
     #[error("the kernel's records hold no retire latency")]
     NoLatencies,
+    /// The bench recorded no hits.
+    #[error("the bench recorded no hits of its events")]
+    NoHits,
     /// Too few samples were usable.
     #[error(
         "its launch has fewer than {} usable samples (flags: {flags}); measure for longer, or pin \
@@ -230,6 +239,8 @@ pub fn may_hide_events(machine: &Machine) -> bool {
 /// What the samples of a group's launch say.
 #[derive(Debug)]
 pub struct Values {
+    /// The sums of the group's counts.
+    pub counts: Vec<u64>,
     /// One for each metric.
     pub values: Vec<Option<f64>>,
     /// Events that counted nothing.
@@ -307,6 +318,7 @@ pub fn values_of(
     }
     let names = uncounted.into_iter().map(|at| group.events[at].name);
     Ok(Values {
+        counts: counts.to_vec(),
         values,
         uncounted: names.collect(),
         latencies: latencies.into_iter().flatten().collect(),

@@ -12,6 +12,7 @@ use criterion_topdown::visible::visible;
 
 use topdown_gate::statistics::share::share_margin;
 
+use super::event_hits::{GroupEvent, events_of};
 use super::own_counts::{OwnCounts, OwnFormula};
 use super::{Place, Symbols, limited, ranked};
 
@@ -20,8 +21,10 @@ use super::{Place, Symbols, limited, ranked};
 pub struct HitFunctions {
     counts: HashMap<Place, FunctionCounts>,
     /// What the events counted in each function by periods of their own, and what that means.
-    own: HashMap<Place, OwnCounts>,
+    pub(super) own: HashMap<Place, OwnCounts>,
     formula: Option<OwnFormula>,
+    /// The events with counts in `own`.
+    pub(super) events: Vec<GroupEvent>,
     /// How they were found.
     pub sampled: Sampled,
 }
@@ -193,6 +196,13 @@ impl HitCounts {
 }
 
 impl HitFunctions {
+    /// Returns how often each function was hit by the event that tells the counts of the group.
+    pub(super) fn hits(&self) -> impl Iterator<Item = (&Place, u64)> {
+        self.counts
+            .iter()
+            .map(|(place, counts)| (place, counts.all.hits))
+    }
+
     /// Adds a hit of a function, whose name and module are given, and the counts since the hit
     /// before; `is_inside` says whether that was in the same function.
     pub fn add_hit(
@@ -245,6 +255,7 @@ pub fn attribute_hits(
     let mut functions = HitFunctions {
         sampled: hits.sampled,
         formula: own.and_then(|own| OwnFormula::new(own, provenance)),
+        events: events_of(hits),
         ..HitFunctions::default()
     };
     if functions.formula.is_none() && hits.sampled.engine == HitEngine::OwnPeriods {

@@ -3,8 +3,10 @@
 //! The bench process reports the cost of each block of its code by module and offset, and
 //! [`symbols`] and [`inlined`] know the names. [`attribute`] combines both for the samples of one
 //! launch, and [`functions_of`] sums over the samples that make up the launch values. For slots
-//! that the hardware counted, [`attribute_hits`] and [`functions_of_hits`] do the same with hits.
+//! that the hardware counted, [`attribute_hits`] and [`functions_of_hits`] do the same with hits,
+//! and [`group_functions`] for the events of a metric group.
 
+mod event_hits;
 mod fingerprint;
 mod hits;
 mod inlined;
@@ -17,6 +19,9 @@ use std::collections::HashMap;
 use criterion_topdown::code::{CodeCounts, CodeSlots};
 use criterion_topdown::run_file::{Function, Functions, IterationSample, OtherFunctions};
 
+#[cfg(test)]
+pub use event_hits::HitFunction;
+pub use event_hits::{GroupFunctions, HitEvent, group_functions};
 pub use fingerprint::fingerprint_of;
 pub use hits::{HitFunctions, attribute_hits, functions_of_hits};
 pub use paths::{SamplePaths, attribute_paths, call_paths_of};

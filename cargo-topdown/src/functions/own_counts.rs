@@ -33,6 +33,11 @@ impl OwnCounts {
         self.add_counts(place.hits, &place.counts);
     }
 
+    /// Returns what the event at this position counted.
+    pub fn count_of(&self, event: usize) -> u64 {
+        self.counts.get(event).copied().unwrap_or(0)
+    }
+
     pub fn add_all(&mut self, other: &OwnCounts) {
         self.add_counts(other.hits, &other.counts);
     }

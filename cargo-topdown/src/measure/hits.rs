@@ -59,7 +59,7 @@ pub fn sample_functions(
 ) -> Result<Vec<(BenchmarkId, String)>, MeasureError> {
     let wanted = hits::wanted(targets, counted);
     let launcher = Launcher {
-        hit_period_cycles: Some(DEFAULT_PERIOD_CYCLES),
+        hit_periods: vec![DEFAULT_PERIOD_CYCLES],
         ..launcher.clone()
     };
     let mut hit = match wanted.is_empty() {

@@ -8,6 +8,7 @@ use criterion_topdown::provenance::SourceKind;
 
 use super::advice::{Advice, Findings, in_words};
 use super::bar::{CATEGORIES, bar};
+use super::function_rows::{label_of, plus_minus};
 use super::function_table::write_largest;
 use super::number::percent;
 use super::style::{DIM, HEADING, Look, WARNING};
@@ -16,6 +17,9 @@ use super::text::wrapped;
 use crate::count::count_of;
 use crate::explained::latencies::{Latencies, UsedLatency};
 use crate::explained::{Explained, MeasuredGroup};
+use crate::functions::HitEvent;
+use crate::runner::hits::LEAST_HITS;
+use topdown_gate::statistics::share::share_margin;
 use topdown_gate::summary::Shares;
 
 /// The widest bar.
@@ -69,7 +73,10 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
         let indent = if is_category { 2 } else { 4 };
         for (measured, advice) in explained.groups.iter().zip(&findings.groups) {
             if measured.group.node_in(explained.category) == Some(node) {
-                write_group(out, measured, advice.as_ref(), indent, look)?;
+                // Without slots, the first group's cycles are what tells functions.
+                let shows_pace = explained.shares.is_none()
+                    && std::ptr::eq(measured, &raw const explained.groups[0]);
+                write_group(out, measured, advice.as_ref(), (indent, shows_pace), look)?;
             }
         }
         for (_, advice) in findings.nodes.iter().filter(|(of, _)| *of == node) {
@@ -87,7 +94,7 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
 fn launches(explained: &Explained) -> String {
     let mut launches = match explained.provenance.source {
         SourceKind::Model => return "one launch for all".to_owned(),
-        SourceKind::Time => return "one launch for each group".to_owned(),
+        SourceKind::Time => vec!["one launch for each group"],
         SourceKind::Hardware => vec!["one launch for the categories", "one for each group"],
     };
     let of_groups = explained
@@ -99,10 +106,14 @@ fn launches(explained: &Explained) -> String {
     if of_groups.into_iter().any(was_launched) {
         launches.push("one for the retire latencies of each group that uses them");
     }
+    if explained.groups.iter().any(|of| of.functions.is_some()) {
+        launches.push("one to sample each group whose events happen");
+    }
     if explained.functions.is_some() {
         launches.push("further ones for the functions");
     }
     match &launches[..] {
+        [all] => (*all).to_owned(),
         [first, second] => format!("{first} and {second}"),
         [first @ .., last] => format!("{}, and {last}", first.join(", ")),
         [] => String::new(),
@@ -174,7 +185,7 @@ fn write_group(
     out: &mut impl Write,
     measured: &MeasuredGroup,
     advice: Option<&Advice>,
-    indent: usize,
+    (indent, shows_pace): (usize, bool),
     look: Look,
 ) -> io::Result<()> {
     let pad = " ".repeat(indent);
@@ -202,10 +213,46 @@ fn write_group(
             paragraph(out, &text, indent + 2, look)?;
         }
     }
+    match &measured.functions {
+        Some(Ok(of)) => {
+            let mut events: Vec<(&str, &HitEvent)> = Vec::new();
+            if shows_pace {
+                let pace = measured.group.events[measured.group.paced_at()];
+                events.push((pace.name, &of.paced));
+            }
+            events.extend(of.events.iter().map(|(event, of)| (event.as_str(), of)));
+            for (event, of) in events {
+                paragraph(out, &event_sentence(event, of, look), indent + 2, look)?;
+            }
+        }
+        Some(Err(error)) => {
+            let text = format!("its functions are unknown: {error}");
+            paragraph(out, &text, indent + 2, look)?;
+        }
+        None => {}
+    }
     match advice {
         Some(advice) => write_advice(out, advice, indent + 2, look),
         None => Ok(()),
     }
+}
+
+/// Says in which functions an event happens, the most frequent ones first.
+fn event_sentence(event: &str, of: &HitEvent, look: Look) -> String {
+    const MOST: usize = 3;
+    if of.hits < LEAST_HITS {
+        let hits = count_of(of.hits, "hit");
+        return format!("{event}: {hits} are too few to tell functions");
+    }
+    let sign = plus_minus(look.unicode);
+    let functions = of.functions.iter().take(MOST).map(|function| {
+        let label = label_of(&function.name, &function.module);
+        let margin = percent(share_margin(function.share, of.hits));
+        format!("{label} {} {sign} {margin} %", percent(function.share))
+    });
+    let functions: Vec<String> = functions.collect();
+    let hits = count_of(of.hits, "hit");
+    format!("{event} in {} ({hits})", functions.join(", "))
 }
 
 /// Says how long an event holds up retirement, by whose word, and why it was not sampled.
@@ -256,6 +303,7 @@ fn paragraph(out: &mut impl Write, text: &str, indent: usize, look: Look) -> io:
 mod tests {
     use super::*;
     use crate::explained::GroupError;
+    use crate::functions::{GroupFunctions, HitFunction};
     use crate::report::text::width_of;
     use criterion_topdown::category::{Category, PerCategory};
     use criterion_topdown::cpu::{Counts, Latency, MetricGroup, TABLES};
@@ -264,6 +312,7 @@ mod tests {
     use criterion_topdown::machine::Machine;
     use criterion_topdown::provenance::Provenance;
     use criterion_topdown::run_file::BenchmarkId;
+    use serde_json::json;
     use topdown_gate::scenario::with_some_functions;
     use topdown_gate::summary::{Spread, Summary};
 
@@ -288,6 +337,7 @@ mod tests {
                 values: Ok(values(group)),
                 uncounted: Vec::new(),
                 latencies: None,
+                functions: None,
             })
             .collect();
         let refused = groups.len().min(2) - 1;
@@ -460,6 +510,57 @@ mod tests {
         explained.provenance.formula = "time/1".to_owned();
         explained.shares = None;
         insta::assert_snapshot!(text(&explained, 80, true));
+    }
+
+    /// On such a core the cycles of the first group tell functions, too.
+    #[test]
+    fn a_group_says_in_which_functions_its_events_happen() {
+        let mut explained = explained_on("Neoverse N1", Category::BackendBound);
+        explained.shares = None;
+        let hit = |hits, functions: &[(&str, f64)]| HitEvent {
+            hits,
+            functions: functions
+                .iter()
+                .map(|(name, share)| HitFunction {
+                    name: Some((*name).to_owned()),
+                    module: None,
+                    share: *share,
+                })
+                .collect(),
+        };
+        let three = [
+            ("suite::chase", 0.8),
+            ("suite::fetch", 0.15),
+            ("suite::decode", 0.05),
+        ];
+        let event = |name: &str, hit| (name.to_owned(), hit);
+        explained.groups.truncate(3);
+        explained.groups[0].functions = Some(Ok(GroupFunctions {
+            paced: hit(20_000, &[("suite::fetch", 0.6), ("suite::chase", 0.4)]),
+            events: vec![
+                event("STALL_FRONTEND", hit(99, &three[1..])),
+                event("STALL_BACKEND", hit(9_870, &three)),
+            ],
+        }));
+        explained.groups[2].functions = Some(Err(GroupError::NoHits));
+        insta::assert_snapshot!(text(&explained, 80, true));
+        let mut out = Vec::new();
+        super::super::metric_groups_json::write(&mut out, &explained).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        crate::schema::check("explain", &json);
+        let groups = &json["groups"];
+        let sampled = &groups[0]["sampled"];
+        let events = [0, 1, 2].map(|at| sampled[at]["event"].as_str().unwrap());
+        assert_eq!(events, ["CPU_CYCLES", "STALL_FRONTEND", "STALL_BACKEND"]);
+        let chase = &sampled[2]["functions"][0];
+        assert_eq!(
+            (&chase["name"], &chase["share"]),
+            (&json!("suite::chase"), &json!(0.8))
+        );
+        assert_eq!(
+            groups[2]["not_sampled"],
+            "the bench recorded no hits of its events"
+        );
     }
 
     #[test]

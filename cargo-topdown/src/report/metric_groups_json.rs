@@ -12,6 +12,8 @@ use serde::Serialize;
 use super::advice::{Advice, Findings, Limit};
 use crate::explained::latencies::UsedLatency;
 use crate::explained::{Explained, MeasuredGroup};
+use crate::functions::HitEvent;
+use topdown_gate::statistics::share::share_margin;
 use topdown_gate::summary::Shares;
 
 /// The version of this format.
@@ -141,6 +143,13 @@ struct Group<'a> {
     /// Why they were not sampled, on cores that record them.
     #[serde(skip_serializing_if = "Option::is_none")]
     latencies_not_sampled: Option<&'a str>,
+    /// The functions in which its events happen, where the maker of the core names events to
+    /// sample. First those of the event that paces the hits. Absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sampled: Vec<SampledEvent<'a>>,
+    /// Why these functions are unknown, if they were to be sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_sampled: Option<String>,
     /// What to try, for people; absent if the numbers do not call for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
@@ -167,6 +176,34 @@ struct LatencyValue {
     /// The number of hits, if it was sampled.
     #[serde(skip_serializing_if = "Option::is_none")]
     hits: Option<u64>,
+}
+
+/// An event that was sampled.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct SampledEvent<'a> {
+    /// Its name.
+    event: &'a str,
+    /// How often it interrupted.
+    hits: u64,
+    /// The functions that it hit, the one that it hit most first.
+    functions: Vec<HitFunction<'a>>,
+}
+
+/// A function that an event hit.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct HitFunction<'a> {
+    /// Its name; absent for code without a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: &'a Option<String>,
+    /// Its module, unless that is the bench executable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    module: &'a Option<String>,
+    /// The fraction of the event's counts.
+    share: f64,
+    /// Half the width of the share's 95 % interval.
+    margin: f64,
 }
 
 /// Where a retire latency comes from.
@@ -276,6 +313,22 @@ impl LatencyValue {
     }
 }
 
+impl<'a> SampledEvent<'a> {
+    fn new(event: &'a str, of: &'a HitEvent) -> SampledEvent<'a> {
+        let functions = of.functions.iter().map(|function| HitFunction {
+            name: &function.name,
+            module: &function.module,
+            share: function.share,
+            margin: share_margin(function.share, of.hits),
+        });
+        SampledEvent {
+            event,
+            hits: of.hits,
+            functions: functions.collect(),
+        }
+    }
+}
+
 impl<'a> Group<'a> {
     fn new(measured: &'a MeasuredGroup, advice: &Option<Advice>, category: Category) -> Group<'a> {
         Group {
@@ -300,6 +353,20 @@ impl<'a> Group<'a> {
                 .latencies
                 .as_ref()
                 .and_then(|latencies| latencies.not_sampled.as_deref()),
+            sampled: match &measured.functions {
+                Some(Ok(of)) => {
+                    let pace = measured.group.events[measured.group.paced_at()].name;
+                    let events = of.events.iter().map(|(event, of)| (event.as_str(), of));
+                    let all = std::iter::once((pace, &of.paced)).chain(events);
+                    all.map(|(event, of)| SampledEvent::new(event, of))
+                        .collect()
+                }
+                _ => Vec::new(),
+            },
+            not_sampled: match &measured.functions {
+                Some(Err(error)) => Some(error.to_string()),
+                _ => None,
+            },
             advice: advice.as_ref().map(Advice::sentence),
             because: advice.as_ref().map(Because::new),
             refused: measured.values.as_ref().err().map(ToString::to_string),

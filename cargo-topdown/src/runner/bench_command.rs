@@ -134,9 +134,7 @@ impl Launcher {
     fn variables(&self, target: &BenchTarget, port: u16, samples: &Path) -> Variables {
         let settings = &target.settings;
         let mut variables = environment::inherited(std::env::vars_os(), &target.keep_env);
-        let period = self
-            .hit_period_cycles
-            .map_or(String::new(), |period| period.to_string());
+        let periods: Vec<String> = self.hit_periods.iter().map(u64::to_string).collect();
         let own: [(&str, OsString); 14] = [
             ("CARGO", self.cargo.clone().into()),
             (PORT_VARIABLE, port.to_string().into()),
@@ -149,7 +147,7 @@ impl Launcher {
                 told::LATENCIES,
                 self.latencies_of.unwrap_or_default().into(),
             ),
-            (told::HIT_PERIOD, period.into()),
+            (told::HIT_PERIOD, periods.join(",").into()),
             (told::MODEL_BUDGET, seconds(settings.model_budget).into()),
             word(settings.model_core),
             (told::PATHS, u8::from(settings.paths).to_string().into()),

@@ -16,7 +16,9 @@ use super::residual::{Residual, residual};
 use super::trail::LaunchTrail;
 use super::whose_work::time_alone;
 use crate::bench_targets::BenchTarget;
-use crate::functions::{call_paths_of, functions_of, functions_of_hits};
+use crate::functions::{
+    GroupFunctions, call_paths_of, functions_of, functions_of_hits, group_functions,
+};
 use criterion_topdown::setting::Threads;
 use topdown_gate::statistics::launch::{Taken, launch_value, values_of_groups};
 
@@ -93,6 +95,8 @@ pub struct Collected {
     pub lost_launches: Vec<LostLaunch>,
     /// Benchmarks whose categories miss more than 1 % of their slots.
     pub residuals: Vec<Residual>,
+    /// The functions that the events of a metric group hit, if it was sampled.
+    pub hit_groups: Vec<(BenchmarkId, GroupFunctions)>,
     /// The trails of the launches on the model, launch by launch.
     pub trails: Vec<(BenchmarkId, LaunchTrail)>,
 }
@@ -236,6 +240,9 @@ impl Collected {
             .collect();
         let functions =
             functions_of(&with_functions, taken).or_else(|| functions_of_hits(&with_hits));
+        let of_launches: Vec<_> = with_hits.iter().map(|(_, functions)| *functions).collect();
+        let hit_group = group_functions(&of_launches);
+        self.hit_groups.extend(hit_group.map(|of| (id.clone(), of)));
         let with_paths: Vec<_> = launches
             .iter()
             .map(|(_, measured)| (&*measured.samples, measured.paths.as_ref()))

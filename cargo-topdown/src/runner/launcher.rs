@@ -27,8 +27,9 @@ pub struct Launcher {
     pub group: Option<&'static str>,
     /// The metric group whose retire latencies the library records instead of counting.
     pub latencies_of: Option<&'static str>,
-    /// After how many cycles the library records where the code is, instead of giving slots.
-    pub hit_period_cycles: Option<u64>,
+    /// After how many cycles the library records where the code is, instead of giving slots; or
+    /// after how many counts of each event of `group`. Empty if it gives slots.
+    pub hit_periods: Vec<u64>,
     /// How often to launch a target of `auto` whose first launch found no counters.
     pub launches_without_counters: u32,
     /// Whether other launches run at the same time.
@@ -49,7 +50,7 @@ impl Launcher {
             through: None,
             group: None,
             latencies_of: None,
-            hit_period_cycles: None,
+            hit_periods: Vec::new(),
             launches_without_counters: u32::MAX,
             beside_others: false,
             starter: Starter::of_this_program(),

@@ -1,6 +1,6 @@
 //! `cargo topdown explain` with scripted benches.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, Outcome};
 
@@ -9,14 +9,14 @@ fn explain(words: &[&str], environment: &[(&str, &str)]) -> Outcome {
     fixture.run(&[&["topdown", "explain"], words].concat(), environment)
 }
 
-fn json(outcome: Outcome) -> Value {
+fn json_of(outcome: Outcome) -> Value {
     serde_json::from_str(&outcome.stdout).unwrap()
 }
 
 #[test]
 fn the_groups_of_the_dominant_category_are_measured_one_by_one() {
     let outcome = explain(&["chase", "--bench", "kernels", "--json"], &[]).succeeds();
-    let explained = json(outcome);
+    let explained = json_of(outcome);
     assert_eq!(explained["benchmark"]["name"], "chase");
     assert_eq!(explained["explained"], "backend bound");
     // Which samples are usable depends on the clock, and so does the sum's last digit.
@@ -43,7 +43,7 @@ fn the_groups_of_the_dominant_category_are_measured_one_by_one() {
 #[test]
 fn a_launch_of_its_own_samples_the_latencies_that_a_group_needs() {
     let words = ["chase", "--bench", "kernels"];
-    let explained = json(explain(&[&words[..], &["--json"]].concat(), &[]).succeeds());
+    let explained = json_of(explain(&[&words[..], &["--json"]].concat(), &[]).succeeds());
     let group = &explained["groups"][2];
     assert_eq!(group["name"], "Load_Latency");
     let latency = &group["latencies"][0];
@@ -57,6 +57,34 @@ fn a_launch_of_its_own_samples_the_latencies_that_a_group_needs() {
         text.contains("instructions: 7.0 cycles (sampled by "),
         "{text}"
     );
+}
+
+/// The machine names what waits for memory as the event to sample, which is 1500 times as frequent
+/// as instructions are.
+#[test]
+fn a_launch_of_its_own_samples_the_events_that_a_group_names() {
+    let words = ["chase", "--bench", "kernels", "--json"];
+    let explained = json_of(explain(&words, &[("FIXTURE_HITS", "1")]).succeeds());
+    let group = &explained["groups"][0];
+    assert_eq!(group["name"], "Memory_Effectiveness");
+    let [pace, memory] = [0, 1].map(|at| &group["sampled"][at]);
+    assert_eq!(
+        (&pace["event"], &pace["hits"]),
+        (&json!("instructions"), &json!(10_000))
+    );
+    assert_eq!(
+        (&memory["event"], &memory["hits"]),
+        (&json!("memory bound"), &json!(500))
+    );
+    assert_eq!(pace["functions"].as_array().unwrap().len(), 2, "{group:#}");
+    let functions = memory["functions"].as_array().unwrap();
+    assert_eq!(functions.len(), 1, "{group:#}");
+    assert_eq!(functions[0]["name"], "kernels::wait");
+    assert_eq!(functions[0]["share"], 1.0);
+
+    let text = explain(&words[..3], &[]).succeeds().stdout;
+    let unknown = "its functions are unknown: the bench recorded no hits of its events";
+    assert!(text.contains(unknown), "{text}");
 }
 
 #[test]
@@ -160,7 +188,7 @@ fn issue_17_3_a_difference_of_two_runs_is_explained_from_what_is_stored() {
     );
     assert!(text.contains("backend bound    +75.0"), "{text}");
     assert!(text.contains("Ruled out: "), "{text}");
-    let explained = json(against("chase", &["main", "--json"]).succeeds());
+    let explained = json_of(against("chase", &["main", "--json"]).succeeds());
     assert_eq!(explained["explained"], "backend bound");
     assert_eq!(explained["verdict"], "regressed");
     against("sums/forward/20", &["main"])

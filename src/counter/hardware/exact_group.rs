@@ -67,7 +67,7 @@ impl Plan {
         events.map(|event| (event.name, event.config)).collect()
     }
 
-    fn of_group(group: &'static MetricGroup) -> Plan {
+    pub fn of_group(group: &'static MetricGroup) -> Plan {
         Plan {
             events: group.events,
             cycles_at: None,
@@ -220,19 +220,7 @@ impl ExactGroup {
         self_check::spin();
         let sample = self.end(self.reads_in_user_code && self.reads.look(), &start);
         are_usable(sample.flags)?;
-        if let Some(counts) = sample.group_counts {
-            // Every group has an event that such a loop advances by more than its number of turns.
-            let most = counts.as_slice().iter().max().copied().unwrap_or(0);
-            return if most >= self_check::SPIN_TURNS {
-                Ok(())
-            } else {
-                Err(failed(format!(
-                    "a loop of {} turns moved no counter of its group by more than {most}",
-                    self_check::SPIN_TURNS
-                )))
-            };
-        }
-        check_categories(opener, self.plan.events[0].name, &sample)
+        check_sample(opener, self.plan.events[0].name, &sample)
     }
 
     /// Returns what is counted.
@@ -396,8 +384,31 @@ impl ExactGroup {
     }
 }
 
+/// Checks what the group with this leader counted of the self-check's loop.
+pub(super) fn check_sample(
+    opener: &Opener<'_>,
+    leader: &'static str,
+    sample: &Sample,
+) -> Result<(), OpenError> {
+    let Some(counts) = sample.group_counts else {
+        return check_categories(opener, leader, sample);
+    };
+    // Every group has an event that such a loop advances by more than its number of turns.
+    let most = counts.as_slice().iter().max().copied().unwrap_or(0);
+    if most >= self_check::SPIN_TURNS {
+        return Ok(());
+    }
+    Err(OpenError::SelfCheck {
+        place: opener.place(leader),
+        problem: format!(
+            "a loop of {} turns moved no counter of its group by more than {most}",
+            self_check::SPIN_TURNS
+        ),
+    })
+}
+
 /// Checks the categories of the self-check's loop, counted by the group with this leader.
-pub(super) fn check_categories(
+fn check_categories(
     opener: &Opener<'_>,
     leader: &'static str,
     sample: &Sample,

@@ -28,7 +28,11 @@ pub(super) const MOST_EVENTS: usize = 1 + MAX_COUNTERS;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
     Metrics(MetricsShape),
-    Exact { plan: Plan, slots_per_cycle: u32 },
+    Exact {
+        plan: Plan,
+        /// 0 if nobody needs it.
+        slots_per_cycle: u32,
+    },
 }
 
 /// An open group.
@@ -101,7 +105,7 @@ impl Shape {
         match self {
             Shape::Exact {
                 slots_per_cycle, ..
-            } => Some(slots_per_cycle),
+            } => (slots_per_cycle > 0).then_some(slots_per_cycle),
             Shape::Metrics(shape) => shape.slots_per_cycle,
         }
     }

@@ -71,8 +71,6 @@ use crate::counter::{Reading, Source, Wanted, empty_window_of};
 use crate::cpu::{CoreType, CpuTable, LatencyTable, Level1Counting, MetricGroup, latencies_for};
 use crate::environment;
 use crate::error::OpenError;
-#[cfg(feature = "hits")]
-use crate::hits::DEFAULT_PERIOD_CYCLES;
 use crate::provenance::{Provenance, SourceKind};
 use crate::sample::Sample;
 use crate::setting::{Counters, Setting, Threads};
@@ -326,8 +324,8 @@ fn open_recording(variable: &str, wanted: &str) -> Result<Box<dyn Source>, OpenE
     if variable == environment::LATENCIES {
         return Ok(Box::new(timed::shared(wanted)?));
     }
-    let period_cycles = wanted.parse().unwrap_or(DEFAULT_PERIOD_CYCLES);
-    Ok(Box::new(hits::shared(period_cycles)?))
+    let periods = wanted.split(',').map(|period| period.parse().unwrap_or(0));
+    Ok(Box::new(hits::shared(&periods.collect::<Vec<u64>>())?))
 }
 
 #[cfg(not(feature = "hits"))]

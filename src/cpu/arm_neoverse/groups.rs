@@ -3,6 +3,11 @@
 //! Sources: Arm telemetry-solution at 917257c, data/pmu/cpu. Groups with more events than these
 //! cores' six counters are measured in parts. MPKI and Miss_Ratio are omitted: they repeat the
 //! metrics of the effectiveness groups.
+//!
+//! Each metric is sampled by the events that these files name for it (`sample_events`). Where a
+//! core's file names another one, the event that the group counts is taken: C1-Nano's for the L1D
+//! metrics are two parts of L1D_CACHE_REFILL, and those of N3, C1-Pro, C1-Ultra and C1-Premium for
+//! branches is PC_WRITE_SPEC.
 
 use super::events::{CYCLES, FLUSH as FRONTEND_FLUSH, INSTRUCTIONS};
 use crate::category::Part;
@@ -65,6 +70,16 @@ const BACKEND_RENAME: Event = Event::general("STALL_BACKEND_RENAME", 0x816d);
 const ACCESSES: &str = "% of accesses";
 const OF_OPERATIONS: &str = "% of operations";
 
+/// The share of an event in others, for whose code the event is sampled.
+const fn percent(name: &'static str, event: Event, of: Event, unit: &'static str) -> Metric {
+    Metric::percent(name, event, of, unit).sampled_by([Some(event), None, None])
+}
+
+/// An event per thousand instructions, for whose code the event is sampled.
+const fn per_kilo(name: &'static str, event: Event, instructions: Event) -> Metric {
+    Metric::per_kilo(name, event, instructions).sampled_by([Some(event), None, None])
+}
+
 /// Stalled cycles: all that Neoverse N1 and older cores report.
 const CYCLE_ACCOUNTING: MetricGroup = MetricGroup {
     name: "Cycle_Accounting",
@@ -72,13 +87,13 @@ const CYCLE_ACCOUNTING: MetricGroup = MetricGroup {
     explains: &[FRONTEND_BOUND, BACKEND_BOUND],
     events: &[CYCLES, FRONTEND_CYCLES, BACKEND_CYCLES],
     metrics: &[
-        Metric::percent(
+        percent(
             "frontend_stalled_cycles",
             FRONTEND_CYCLES,
             CYCLES,
             "% of cycles",
         ),
-        Metric::percent(
+        percent(
             "backend_stalled_cycles",
             BACKEND_CYCLES,
             CYCLES,
@@ -95,8 +110,8 @@ const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
     explains: &[BAD_SPECULATION, FRONTEND_BOUND],
     events: &[INSTRUCTIONS, BRANCHES, MISPREDICTED],
     metrics: &[
-        Metric::per_kilo("branch_mpki", MISPREDICTED, INSTRUCTIONS),
-        Metric::percent(
+        per_kilo("branch_mpki", MISPREDICTED, INSTRUCTIONS),
+        percent(
             "branch_misprediction_ratio",
             MISPREDICTED,
             BRANCHES,
@@ -119,12 +134,12 @@ const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
         L2D_TLB_REFILL,
     ],
     metrics: &[
-        Metric::per_kilo("itlb_mpki", ITLB_WALK, INSTRUCTIONS),
-        Metric::percent("itlb_walk_ratio", ITLB_WALK, L1I_TLB, ACCESSES),
-        Metric::per_kilo("l1i_tlb_mpki", L1I_TLB_REFILL, INSTRUCTIONS),
-        Metric::percent("l1i_tlb_miss_ratio", L1I_TLB_REFILL, L1I_TLB, ACCESSES),
-        Metric::per_kilo("l2_tlb_mpki", L2D_TLB_REFILL, INSTRUCTIONS),
-        Metric::percent("l2_tlb_miss_ratio", L2D_TLB_REFILL, L2D_TLB, ACCESSES),
+        per_kilo("itlb_mpki", ITLB_WALK, INSTRUCTIONS),
+        percent("itlb_walk_ratio", ITLB_WALK, L1I_TLB, ACCESSES),
+        per_kilo("l1i_tlb_mpki", L1I_TLB_REFILL, INSTRUCTIONS),
+        percent("l1i_tlb_miss_ratio", L1I_TLB_REFILL, L1I_TLB, ACCESSES),
+        per_kilo("l2_tlb_mpki", L2D_TLB_REFILL, INSTRUCTIONS),
+        percent("l2_tlb_miss_ratio", L2D_TLB_REFILL, L2D_TLB, ACCESSES),
     ],
     example: MetricExample::new(
         &[1_000_000, 500, 250_000, 2_000, 10_000, 1_000],
@@ -145,12 +160,12 @@ const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
         L2D_TLB_REFILL,
     ],
     metrics: &[
-        Metric::per_kilo("dtlb_mpki", DTLB_WALK, INSTRUCTIONS),
-        Metric::percent("dtlb_walk_ratio", DTLB_WALK, L1D_TLB, ACCESSES),
-        Metric::per_kilo("l1d_tlb_mpki", L1D_TLB_REFILL, INSTRUCTIONS),
-        Metric::percent("l1d_tlb_miss_ratio", L1D_TLB_REFILL, L1D_TLB, ACCESSES),
-        Metric::per_kilo("l2_tlb_mpki", L2D_TLB_REFILL, INSTRUCTIONS),
-        Metric::percent("l2_tlb_miss_ratio", L2D_TLB_REFILL, L2D_TLB, ACCESSES),
+        per_kilo("dtlb_mpki", DTLB_WALK, INSTRUCTIONS),
+        percent("dtlb_walk_ratio", DTLB_WALK, L1D_TLB, ACCESSES),
+        per_kilo("l1d_tlb_mpki", L1D_TLB_REFILL, INSTRUCTIONS),
+        percent("l1d_tlb_miss_ratio", L1D_TLB_REFILL, L1D_TLB, ACCESSES),
+        per_kilo("l2_tlb_mpki", L2D_TLB_REFILL, INSTRUCTIONS),
+        percent("l2_tlb_miss_ratio", L2D_TLB_REFILL, L2D_TLB, ACCESSES),
     ],
     example: MetricExample::new(
         &[1_000_000, 4_000, 400_000, 20_000, 25_000, 5_000],
@@ -164,8 +179,8 @@ const L1I_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     explains: &[FRONTEND_BOUND],
     events: &[INSTRUCTIONS, L1I_CACHE, L1I_CACHE_REFILL],
     metrics: &[
-        Metric::per_kilo("l1i_cache_mpki", L1I_CACHE_REFILL, INSTRUCTIONS),
-        Metric::percent(
+        per_kilo("l1i_cache_mpki", L1I_CACHE_REFILL, INSTRUCTIONS),
+        percent(
             "l1i_cache_miss_ratio",
             L1I_CACHE_REFILL,
             L1I_CACHE,
@@ -181,8 +196,8 @@ const L1D_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     explains: &[BACKEND_BOUND],
     events: &[INSTRUCTIONS, L1D_CACHE, L1D_CACHE_REFILL],
     metrics: &[
-        Metric::per_kilo("l1d_cache_mpki", L1D_CACHE_REFILL, INSTRUCTIONS),
-        Metric::percent(
+        per_kilo("l1d_cache_mpki", L1D_CACHE_REFILL, INSTRUCTIONS),
+        percent(
             "l1d_cache_miss_ratio",
             L1D_CACHE_REFILL,
             L1D_CACHE,
@@ -198,8 +213,8 @@ const L2_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     explains: &[FRONTEND_BOUND, BACKEND_BOUND],
     events: &[INSTRUCTIONS, L2D_CACHE, L2D_CACHE_REFILL],
     metrics: &[
-        Metric::per_kilo("l2_cache_mpki", L2D_CACHE_REFILL, INSTRUCTIONS),
-        Metric::percent("l2_cache_miss_ratio", L2D_CACHE_REFILL, L2D_CACHE, ACCESSES),
+        per_kilo("l2_cache_mpki", L2D_CACHE_REFILL, INSTRUCTIONS),
+        percent("l2_cache_miss_ratio", L2D_CACHE_REFILL, L2D_CACHE, ACCESSES),
     ],
     example: MetricExample::new(&[1_000_000, 50_000, 10_000], &["10.0", "20.0"]),
 };
@@ -210,8 +225,8 @@ const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     explains: &[FRONTEND_BOUND, BACKEND_BOUND],
     events: &[INSTRUCTIONS, LL_CACHE_RD, LL_CACHE_MISS_RD],
     metrics: &[
-        Metric::per_kilo("ll_cache_read_mpki", LL_CACHE_MISS_RD, INSTRUCTIONS),
-        Metric::percent(
+        per_kilo("ll_cache_read_mpki", LL_CACHE_MISS_RD, INSTRUCTIONS),
+        percent(
             "ll_cache_read_miss_ratio",
             LL_CACHE_MISS_RD,
             LL_CACHE_RD,
@@ -234,12 +249,13 @@ const OPERATION_MIX: MetricGroup = MetricGroup {
         BRANCH_INDIRECT,
     ],
     metrics: &[
-        Metric::percent("load_percentage", LOADS, OPERATIONS, OF_OPERATIONS),
-        Metric::percent("store_percentage", STORES, OPERATIONS, OF_OPERATIONS),
-        Metric::percent("integer_dp_percentage", INTEGER, OPERATIONS, OF_OPERATIONS),
+        percent("load_percentage", LOADS, OPERATIONS, OF_OPERATIONS),
+        percent("store_percentage", STORES, OPERATIONS, OF_OPERATIONS),
+        percent("integer_dp_percentage", INTEGER, OPERATIONS, OF_OPERATIONS),
         Metric::new("branch_percentage", OF_OPERATIONS, &|counts| {
             100.0 * (counts[BRANCH_IMMEDIATE] + counts[BRANCH_INDIRECT]) / counts[OPERATIONS]
-        }),
+        })
+        .sampled_by([Some(BRANCH_IMMEDIATE), Some(BRANCH_INDIRECT), None]),
     ],
     // Arm's chain of divisions on Neoverse V3, with the published shares.
     example: MetricExample::new(
@@ -254,15 +270,15 @@ const OPERATION_MIX_VECTOR: MetricGroup = MetricGroup {
     explains: &[RETIRING, BACKEND_BOUND],
     events: &[OPERATIONS, SIMD, SCALAR_FLOAT, CRYPTO, SVE],
     metrics: &[
-        Metric::percent("simd_percentage", SIMD, OPERATIONS, OF_OPERATIONS),
-        Metric::percent(
+        percent("simd_percentage", SIMD, OPERATIONS, OF_OPERATIONS),
+        percent(
             "scalar_fp_percentage",
             SCALAR_FLOAT,
             OPERATIONS,
             OF_OPERATIONS,
         ),
-        Metric::percent("crypto_percentage", CRYPTO, OPERATIONS, OF_OPERATIONS),
-        Metric::percent("sve_all_percentage", SVE, OPERATIONS, OF_OPERATIONS),
+        percent("crypto_percentage", CRYPTO, OPERATIONS, OF_OPERATIONS),
+        percent("sve_all_percentage", SVE, OPERATIONS, OF_OPERATIONS),
     ],
     example: MetricExample::new(
         &[1_000_000, 50_000, 110_000, 1_000, 20_000],
@@ -275,11 +291,10 @@ const OPERATION_MIX_BARRIERS: MetricGroup = MetricGroup {
     subject: Subject::OperationMix,
     explains: &[RETIRING, BACKEND_BOUND],
     events: &[OPERATIONS, ISB, DSB, DMB],
-    metrics: &[Metric::new(
-        "barrier_percentage",
-        OF_OPERATIONS,
-        &|counts| 100.0 * (counts[ISB] + counts[DSB] + counts[DMB]) / counts[OPERATIONS],
-    )],
+    metrics: &[Metric::new("barrier_percentage", OF_OPERATIONS, &|counts| {
+        100.0 * (counts[ISB] + counts[DSB] + counts[DMB]) / counts[OPERATIONS]
+    })
+    .sampled_by([Some(ISB), Some(DSB), Some(DMB)])],
     example: MetricExample::new(&[1_000_000, 100, 400, 4_500], &["0.5"]),
 };
 
@@ -298,25 +313,25 @@ const TOPDOWN_FRONTEND: MetricGroup = MetricGroup {
         FRONTEND_FLOW,
     ],
     metrics: &[
-        Metric::percent(
+        percent(
             "frontend_core_bound",
             FRONTEND_CORE,
             FRONTEND_CYCLES,
             "% of frontend stalls",
         ),
-        Metric::percent(
+        percent(
             "frontend_mem_bound",
             FRONTEND_MEMORY,
             FRONTEND_CYCLES,
             "% of frontend stalls",
         ),
-        Metric::percent(
+        percent(
             "frontend_core_flush_bound",
             FRONTEND_FLUSH,
             FRONTEND_CORE,
             "% of core-bound stalls",
         ),
-        Metric::percent(
+        percent(
             "frontend_core_flow_bound",
             FRONTEND_FLOW,
             FRONTEND_CORE,
@@ -347,8 +362,9 @@ const TOPDOWN_FRONTEND_MEMORY: MetricGroup = MetricGroup {
             &|counts| {
                 100.0 * (counts[FRONTEND_L1I] + counts[FRONTEND_L2]) / counts[FRONTEND_MEMORY]
             },
-        ),
-        Metric::percent(
+        )
+        .sampled_by([Some(FRONTEND_L1I), Some(FRONTEND_L2), None]),
+        percent(
             "frontend_mem_tlb_bound",
             FRONTEND_TLB,
             FRONTEND_MEMORY,
@@ -358,12 +374,14 @@ const TOPDOWN_FRONTEND_MEMORY: MetricGroup = MetricGroup {
             "frontend_cache_l1i_bound",
             "% of cache-bound stalls",
             &|counts| 100.0 * counts[FRONTEND_L1I] / (counts[FRONTEND_L1I] + counts[FRONTEND_L2]),
-        ),
+        )
+        .sampled_by([Some(FRONTEND_L1I), None, None]),
         Metric::new(
             "frontend_cache_l2i_bound",
             "% of cache-bound stalls",
             &|counts| 100.0 * counts[FRONTEND_L2] / (counts[FRONTEND_L1I] + counts[FRONTEND_L2]),
-        ),
+        )
+        .sampled_by([Some(FRONTEND_L2), None, None]),
     ],
     example: MetricExample::new(
         &[1_000_000, 50_000, 30_000, 10_000, 10_000],
@@ -384,25 +402,25 @@ const TOPDOWN_BACKEND: MetricGroup = MetricGroup {
         BACKEND_RENAME,
     ],
     metrics: &[
-        Metric::percent(
+        percent(
             "backend_core_bound",
             BACKEND_CORE,
             BACKEND_CYCLES,
             "% of backend stalls",
         ),
-        Metric::percent(
+        percent(
             "backend_mem_bound",
             BACKEND_MEMORY,
             BACKEND_CYCLES,
             "% of backend stalls",
         ),
-        Metric::percent(
+        percent(
             "backend_busy_bound",
             BACKEND_BUSY,
             BACKEND_CYCLES,
             "% of backend stalls",
         ),
-        Metric::percent(
+        percent(
             "backend_core_rename_bound",
             BACKEND_RENAME,
             BACKEND_CORE,
@@ -432,14 +450,15 @@ const TOPDOWN_BACKEND_MEMORY: MetricGroup = MetricGroup {
             "backend_mem_cache_bound",
             "% of memory-bound stalls",
             &|counts| 100.0 * (counts[BACKEND_L1D] + counts[BACKEND_L2]) / counts[BACKEND_MEMORY],
-        ),
-        Metric::percent(
+        )
+        .sampled_by([Some(BACKEND_L1D), Some(BACKEND_L2), None]),
+        percent(
             "backend_mem_tlb_bound",
             BACKEND_TLB,
             BACKEND_MEMORY,
             "% of memory-bound stalls",
         ),
-        Metric::percent(
+        percent(
             "backend_mem_store_bound",
             BACKEND_STORE,
             BACKEND_MEMORY,
@@ -449,12 +468,14 @@ const TOPDOWN_BACKEND_MEMORY: MetricGroup = MetricGroup {
             "backend_cache_l1d_bound",
             "% of cache-bound stalls",
             &|counts| 100.0 * counts[BACKEND_L1D] / (counts[BACKEND_L1D] + counts[BACKEND_L2]),
-        ),
+        )
+        .sampled_by([Some(BACKEND_L1D), None, None]),
         Metric::new(
             "backend_cache_l2d_bound",
             "% of cache-bound stalls",
             &|counts| 100.0 * counts[BACKEND_L2] / (counts[BACKEND_L1D] + counts[BACKEND_L2]),
-        ),
+        )
+        .sampled_by([Some(BACKEND_L2), None, None]),
     ],
     example: MetricExample::new(
         &[1_000_000, 300_000, 60_000, 180_000, 45_000, 15_000],

@@ -3,6 +3,7 @@
 
 mod against;
 mod latencies;
+mod sampled;
 
 use std::io::Write;
 
@@ -175,8 +176,9 @@ impl Explaining<'_> {
         }
     }
 
-    /// Launches the target once to count `group` instead of the categories, and before that once
-    /// for the retire latencies that it needs, if the cores record them.
+    /// Launches the target once to count `group` instead of the categories; before that once for
+    /// the retire latencies that it needs, if the cores record them; and after it once to sample
+    /// it, if the maker of the core names events for that.
     fn measure(
         &self,
         group: &'static MetricGroup,
@@ -196,7 +198,14 @@ impl Explaining<'_> {
         };
         let not_sampled = sampled.as_ref().err();
         let values = values(group, outcome, known);
-        Ok(MeasuredGroup::new(group, values, table, not_sampled))
+        let functions = match &values {
+            Ok(of) => self.sample_group(group, &of.counts, target, id)?,
+            Err(_) => None,
+        };
+        Ok(MeasuredGroup {
+            functions,
+            ..MeasuredGroup::new(group, values, table, not_sampled)
+        })
     }
 
     /// Launches `target` once for the benchmark `id`.

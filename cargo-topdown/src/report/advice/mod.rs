@@ -187,6 +187,7 @@ mod tests {
             values: Ok(values.iter().copied().map(Some).collect()),
             uncounted: Vec::new(),
             latencies: None,
+            functions: None,
         });
         measured.collect()
     }
@@ -246,6 +247,7 @@ mod tests {
             values: Ok(vec![None]),
             uncounted: Vec::new(),
             latencies: None,
+            functions: None,
         };
         assert_eq!(of_group(&unknown, Some(MEMORY_BOUND), &[]), Said::Nothing);
     }

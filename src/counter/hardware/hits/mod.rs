@@ -40,12 +40,12 @@ use super::opener::Opener;
 use super::syscalls::{Counted, Event, Recorded};
 use super::system::{CorePmu, CpuIdentity, core_pmu};
 use super::{SystemPaths, cores, exact_group, self_check};
-use crate::counter::{Reading, Source, empty_window_of};
+use crate::counter::{Reading, Source, Wanted, empty_window_of};
 use crate::error::OpenError;
-use crate::hits::{CodeHits, HitEngine};
+use crate::hits::{CodeHits, DEFAULT_PERIOD_CYCLES, HitEngine};
 use crate::provenance::{Provenance, SourceKind};
 use crate::sample::{Flags, Sample};
-use crate::setting::{Counters, Setting};
+use crate::setting::Counters;
 use account::Account;
 #[cfg(feature = "commands")]
 pub use command::Following;
@@ -160,6 +160,36 @@ impl HittingHardware {
         Err(refusal.expect("a table that counts has a form"))
     }
 
+    /// Opens a metric group of the calling thread in place of the categories. Each of its events
+    /// interrupts after about as many counts as `periods` has at its position, but for 0.
+    ///
+    /// # Errors
+    /// Returns why the counters cannot be used.
+    pub fn open_group(
+        paths: &SystemPaths,
+        name: &str,
+        periods: &[u64],
+    ) -> Result<HittingHardware, OpenError> {
+        let cpu = CpuIdentity::read(paths);
+        let pmu = core_pmu(paths, &cpu, Counters::Exact)?;
+        let cpu = cpu.of_cores(paths, pmu.cpus.as_deref());
+        cores::confine(&pmu)?;
+        let opener = Opener {
+            paths,
+            pmu: &pmu.name,
+            pmu_type: pmu.type_number,
+            counted: Counted::ThisThread,
+        };
+        let group = super::wanted_group(super::table_of(&cpu, &pmu.name)?, name)?;
+        let shape = Shape::Exact {
+            plan: Plan::of_group(group),
+            // Its counts are passed on as they are.
+            slots_per_cycle: 0,
+        };
+        let periods = Periods::of_group(group.paced_at(), periods);
+        HittingHardware::open_shape(&opener, &pmu, shape, &group.formula(), periods)
+    }
+
     fn open_shape(
         opener: &Opener<'_>,
         pmu: &CorePmu,
@@ -186,7 +216,7 @@ impl HittingHardware {
         };
         let sample = shape.sample(&last.counts, 0);
         match shape {
-            Shape::Exact { .. } => exact_group::check_categories(opener, shape.leader(), &sample)?,
+            Shape::Exact { .. } => exact_group::check_sample(opener, shape.leader(), &sample)?,
             // The launches before have proven that it counts the categories.
             Shape::Metrics(_) => {
                 let slots = sample.slots.unwrap_or(0);
@@ -202,10 +232,11 @@ impl HittingHardware {
                 core_type: pmu.is_one_of_several.then(|| pmu.name.clone()),
                 slots_per_cycle: shape.slots_per_cycle(),
                 reason: format!(
-                    "{} of PMU `{}`, recorded with the address about every {} cycles{}",
+                    "{} of PMU `{}`, recorded with the address about every {} counts of {}{}",
                     shape.name(),
                     pmu.name,
                     periods.cycles(),
+                    shape.events()[periods.reading()].0,
                     match periods.engine() {
                         HitEngine::OwnPeriods => "; its events interrupt by periods of their own",
                         HitEngine::Counters | HitEngine::Metrics => "",
@@ -345,18 +376,25 @@ thread_local! {
     static OPENED: RefCell<Weak<HittingHardware>> = const { RefCell::new(Weak::new()) };
 }
 
-/// Opens the source as the environment asks for it, or shares the one that the thread has open: a
+/// Opens the source as the environment asks for it, with the period of cycles or those of a metric
+/// group's events, or shares the one that the thread has open: a
 /// thread has one slots counter.
 ///
 /// # Errors
 /// Same as [`HittingHardware::open`].
-pub(super) fn shared(period_cycles: u64) -> Result<Rc<HittingHardware>, OpenError> {
+pub(super) fn shared(periods: &[u64]) -> Result<Rc<HittingHardware>, OpenError> {
     if let Some(opened) = OPENED.with_borrow(Weak::upgrade) {
         return Ok(opened);
     }
     let paths = SystemPaths::default();
-    let counters = Counters::from_environment()?;
-    let opened = Rc::new(HittingHardware::open(&paths, counters, period_cycles)?);
+    let opened = Rc::new(match Wanted::from_environment()? {
+        Wanted::Group(name) => HittingHardware::open_group(&paths, &name, periods)?,
+        Wanted::Categories(counters) => {
+            let period_cycles = periods.first().copied().filter(|period| *period > 0);
+            let period_cycles = period_cycles.unwrap_or(DEFAULT_PERIOD_CYCLES);
+            HittingHardware::open(&paths, counters, period_cycles)?
+        }
+    });
     OPENED.set(Rc::downgrade(&opened));
     Ok(opened)
 }

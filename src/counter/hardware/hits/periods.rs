@@ -2,7 +2,7 @@
 
 use super::super::inherited_group::{MOST_EVENTS, Shape};
 use crate::cpu::{Counts, Split};
-use crate::hits::HitEngine;
+use crate::hits::{DEFAULT_PERIOD_CYCLES, HitEngine};
 
 /// After how many counts each event of a group interrupts; 0 if it only counts.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +72,32 @@ impl Periods {
             }
         }
         Some(periods)
+    }
+
+    /// Each event of a metric group interrupts after about as many counts as `each` has at its
+    /// position, but for 0 and those that `each` lacks. The event at `reading` tells the counts of
+    /// the group.
+    pub fn of_group(reading: usize, each: &[u64]) -> Periods {
+        let mut periods = Periods {
+            each: [0; MOST_EVENTS],
+            reading,
+            engine: HitEngine::OwnPeriods,
+        };
+        for (at, period) in each.iter().enumerate().take(MOST_EVENTS) {
+            if *period == 0 {
+                continue;
+            }
+            let mut period = prime_from(*period);
+            // Events that count the same must not keep step.
+            while periods.each.contains(&period) {
+                period = prime_from(period + 2);
+            }
+            periods.each[at] = period;
+        }
+        if periods.each[reading] == 0 {
+            periods.each[reading] = DEFAULT_PERIOD_CYCLES;
+        }
+        periods
     }
 
     /// Returns the periods in the order of the group's events.
@@ -201,6 +227,14 @@ mod tests {
                 assert!(all > 3, "{} {index}: {each:?}", table.name);
             }
         }
+    }
+
+    #[test]
+    fn events_of_a_metric_group_interrupt_as_it_is_asked() {
+        let each = |reading, asked: &[u64]| Periods::of_group(reading, asked).each()[..4].to_vec();
+        assert_eq!(each(0, &[1000, 90, 0, 90]), [1009, 97, 0, 101]);
+        assert_eq!(each(1, &[90]), [97, DEFAULT_PERIOD_CYCLES, 0, 0]);
+        assert_eq!(each(0, &[7; 99]), [7, 11, 13, 17]);
     }
 
     #[test]

@@ -1,0 +1,44 @@
+//! The launch that samples a metric group by the events that the core's maker names for it.
+
+use criterion_topdown::cpu::MetricGroup;
+use criterion_topdown::run_file::BenchmarkId;
+
+use super::{Explaining, refusal};
+use crate::bench_targets::BenchTarget;
+use crate::error::Error;
+use crate::explained::GroupError;
+use crate::explained::sampled::{SampledGroup, periods_of};
+use crate::runner::launcher::Launcher;
+
+impl Explaining<'_> {
+    /// Launches the target to find the functions in which the group's events happen, given what
+    /// another launch counted. `None` if no event is to be sampled, or none happened. The inner
+    /// error says why they are unknown, which does not keep the group from being measured.
+    pub(super) fn sample_group(
+        &self,
+        group: &'static MetricGroup,
+        counts: &[u64],
+        target: &BenchTarget,
+        id: &BenchmarkId,
+    ) -> Result<Option<SampledGroup>, Error> {
+        let Some(periods) = periods_of(group, counts) else {
+            return Ok(None);
+        };
+        let launcher = Launcher {
+            group: Some(group.name),
+            hit_periods: periods,
+            ..self.session.launcher().clone()
+        };
+        let outcome = self.launch_one(launcher, target, id)?;
+        if let Some(failure) = outcome.failures.first() {
+            return Ok(Some(Err(refusal(failure))));
+        }
+        let collected = outcome.collected;
+        if let Some(error) = collected.errors.first() {
+            return Ok(Some(Err(GroupError::Launch(error.to_string()))));
+        }
+        let mut found = collected.hit_groups.into_iter();
+        let functions = found.find(|(of, _)| of == id).map(|(_, of)| of);
+        Ok(Some(functions.ok_or(GroupError::NoHits)))
+    }
+}

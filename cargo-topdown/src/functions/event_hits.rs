@@ -1,0 +1,180 @@
+//! The functions that the events of a metric group hit, each by interrupts of its own.
+
+use std::collections::HashMap;
+
+use criterion_topdown::hits::CodeHits;
+
+use super::{HitFunctions, Place};
+
+/// The functions in which a metric group was hit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupFunctions {
+    /// By the event that paces the group: cycles, or instructions.
+    pub paced: HitEvent,
+    /// By each event that is sampled for its metrics, with its name.
+    pub events: Vec<(String, HitEvent)>,
+}
+
+/// Where an event's counts are from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HitEvent {
+    /// How often it interrupted.
+    pub hits: u64,
+    /// The function that it hit most first.
+    pub functions: Vec<HitFunction>,
+}
+
+/// A function that an event hit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HitFunction {
+    pub name: Option<String>,
+    pub module: Option<String>,
+    /// The fraction of the event's counts.
+    pub share: f64,
+}
+
+/// An event of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct GroupEvent {
+    name: String,
+    /// After how many counts it interrupts; 0 if it has no period of its own.
+    period: u64,
+}
+
+/// Returns the events of the group that was hit.
+pub(super) fn events_of(hits: &CodeHits) -> Vec<GroupEvent> {
+    let own = hits.own.iter();
+    let events = own.flat_map(|own| own.events.iter().zip(&own.periods));
+    let events = events.map(|(name, period)| GroupEvent {
+        name: name.clone(),
+        period: *period,
+    });
+    events.collect()
+}
+
+/// Returns where the events of a group interrupted, summed up over the launches that sampled it.
+/// `None` if none has a period of its own.
+pub fn group_functions(launches: &[&HitFunctions]) -> Option<GroupFunctions> {
+    let mut events = Vec::new();
+    for (at, event) in launches.first()?.events.iter().enumerate() {
+        let is_it = |of: &GroupEvent| of.name == event.name && of.period > 0;
+        if !launches
+            .iter()
+            .all(|of| of.events.get(at).is_some_and(is_it))
+        {
+            continue;
+        }
+        let counts = launches.iter().flat_map(|launch| {
+            let period = launch.events[at].period;
+            let own = launch.own.iter();
+            own.map(move |(place, own)| (place, own.count_of(at), period))
+        });
+        events.push((event.name.clone(), HitEvent::new(counts)));
+    }
+    let paces = launches.iter().flat_map(|launch| launch.hits());
+    (!events.is_empty()).then(|| GroupFunctions {
+        paced: HitEvent::new(paces.map(|(place, hits)| (place, hits, 1))),
+        events,
+    })
+}
+
+impl HitEvent {
+    /// Takes what was counted in each function, in interrupts after as many counts as the period.
+    fn new<'a>(counts: impl Iterator<Item = (&'a Place, u64, u64)>) -> HitEvent {
+        let mut sums: HashMap<&Place, u64> = HashMap::new();
+        let mut hits = 0_u64;
+        for (place, count, period) in counts {
+            // Saturating: a bench can write anything.
+            let sum = sums.entry(place).or_default();
+            *sum = sum.saturating_add(count);
+            hits = hits.saturating_add(count / period);
+        }
+        let all: f64 = sums.values().map(|count| *count as f64).sum();
+        let mut sums: Vec<(&Place, u64)> = sums.into_iter().filter(|of| of.1 > 0).collect();
+        sums.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then_with(|| a.cmp(b)));
+        let functions = sums.into_iter().map(|(place, count)| HitFunction {
+            name: place.name.clone(),
+            module: place.module.clone(),
+            share: count as f64 / all,
+        });
+        HitEvent {
+            hits,
+            functions: functions.collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions::{Symbols, attribute_hits};
+    use criterion_topdown::category::PerCategory;
+    use criterion_topdown::hits::{HitPlace, OwnHits, OwnPlace};
+    use std::path::Path;
+
+    fn launch(events: [&str; 2], periods: [u64; 2]) -> HitFunctions {
+        let hit = |(module, hits)| HitPlace {
+            module,
+            offset: 0x10,
+            after: None,
+            hits,
+            instructions: 0,
+            slots: 0,
+            level1_slots: PerCategory::default(),
+            level2_slots: PerCategory::default(),
+        };
+        let own = |module, hits, counts: [u64; 2]| OwnPlace {
+            module,
+            offset: 0x10,
+            hits,
+            counts: counts.to_vec(),
+        };
+        let modules = ["/nowhere/a", "/nowhere/b", "/nowhere/c"];
+        let hits = CodeHits {
+            // Code without names: each file is one function.
+            modules: modules.map(str::to_owned).to_vec(),
+            places: [(0, 1), (2, 4)].map(hit).to_vec(),
+            own: Some(OwnHits {
+                events: events.map(str::to_owned).to_vec(),
+                periods: periods.to_vec(),
+                places: vec![
+                    own(0, 2, [700, 2 * periods[1]]),
+                    own(1, 6, [100, 6 * periods[1]]),
+                    own(2, 0, [200, 0]),
+                ],
+            }),
+            ..CodeHits::default()
+        };
+        let counted = topdown_gate::scenario::benchmark("b", Default::default());
+        let symbols = &mut Symbols::new(Path::new("/nowhere/bench"));
+        attribute_hits(&hits, symbols, counted.provenance())
+    }
+
+    #[test]
+    fn an_event_has_the_functions_that_it_hit_and_one_without_a_period_none() {
+        let one = launch(["CPU_CYCLES", "STALL_BACKEND"], [0, 331]);
+        let found = group_functions(&[&one, &one]).unwrap();
+        let shares = |of: &HitEvent| -> Vec<(String, f64)> {
+            let functions = of.functions.iter();
+            let module = |of: &HitFunction| of.module.clone().unwrap();
+            functions.map(|of| (module(of), of.share)).collect()
+        };
+        let [(event, stalls)] = &found.events[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!((event.as_str(), stalls.hits), ("STALL_BACKEND", 16));
+        let expected = [("b".to_owned(), 0.75), ("a".to_owned(), 0.25)];
+        assert_eq!(shares(stalls), expected);
+        assert_eq!(found.paced.hits, 10);
+        let expected = [("c".to_owned(), 0.8), ("a".to_owned(), 0.2)];
+        assert_eq!(shares(&found.paced), expected);
+    }
+
+    #[test]
+    fn launches_with_other_events_are_not_summed_up() {
+        let one = launch(["CPU_CYCLES", "STALL_BACKEND"], [0, 331]);
+        let other = launch(["CPU_CYCLES", "STALL_FRONTEND"], [0, 331]);
+        assert_eq!(group_functions(&[&one, &other]), None);
+        assert_eq!(group_functions(&[]), None);
+    }
+}
