@@ -1,5 +1,6 @@
 //! The command line of `bench`.
 
+use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use criterion_topdown::run_file::Filter;
 
@@ -41,9 +42,19 @@ pub struct BenchArgs {
 
     /// Print the functions that the slots went to
     ///
-    /// The model knows them. Where the hardware counts, further launches sample them.
-    #[arg(long, help_heading = "Reports")]
-    pub functions: bool,
+    /// The model knows them. Where the hardware counts, further launches sample them. With
+    /// `--against`, up to five benchmarks that regressed are sampled unless it is
+    /// `--functions=false`.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = BoolishValueParser::new(),
+        help_heading = "Reports"
+    )]
+    pub functions: Option<bool>,
 
     /// Build REF too, launch both in turn, and compare; nothing is stored
     ///
@@ -103,6 +114,11 @@ pub struct BenchArgs {
 }
 
 impl BenchArgs {
+    /// Returns whether to print the functions of all benchmarks.
+    pub fn prints_functions(&self) -> bool {
+        self.functions == Some(true)
+    }
+
     /// The same as a plain request.
     pub fn request(&self) -> Request {
         Request {

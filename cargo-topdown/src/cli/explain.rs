@@ -23,8 +23,10 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "CATEGORY")]
     pub category: Option<CategoryChoice>,
 
-    /// Explain how the newest run differs from BASE, a baseline's name or a run file; builds and
-    /// launches nothing
+    /// Explain how the newest run differs from BASE, a baseline's name or a run file
+    ///
+    /// Builds and launches nothing: sampled functions are those that `bench --functions` or an
+    /// earlier `compare` has found. A note says how to find them otherwise.
     #[arg(long, value_name = "BASE", conflicts_with = "category")]
     pub against: Option<String>,
 

@@ -78,11 +78,7 @@ fn asked(args: &CompareArgs, core: JudgedCore) -> Asked<'_> {
             JudgedCore::Only | JudgedCore::First => args.relaunch,
         },
         launches: Relaunch::Allowed,
-        sampled: match args.functions {
-            None => Sampled::MostRegressed,
-            Some(true) => Sampled::All,
-            Some(false) => Sampled::None,
-        },
+        sampled: Sampled::asked(args.functions),
         store: args.store.place(),
     }
 }

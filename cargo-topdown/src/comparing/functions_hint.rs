@@ -18,25 +18,32 @@ pub fn functions_hint(
     candidate: &ComparedRun<'_>,
     comparison: &Comparison,
 ) -> Option<String> {
-    let tried = |id| {
-        let mut sides = [baseline, candidate].into_iter();
-        sides.any(|side| side.without_functions.iter().any(|(of, _)| of == id))
+    let mut benchmarks = comparison.benchmarks.iter();
+    benchmarks.find_map(|verdict| functions_hint_for(verdict, baseline, candidate))
+}
+
+/// As [`functions_hint`], for one benchmark.
+pub fn functions_hint_for(
+    verdict: &BenchmarkVerdict,
+    baseline: &ComparedRun<'_>,
+    candidate: &ComparedRun<'_>,
+) -> Option<String> {
+    let tried_in = |side: &ComparedRun<'_>| {
+        let mut tried = side.without_functions.iter();
+        tried.any(|(of, _)| *of == verdict.id)
     };
-    let (baseline, candidate) = (&baseline.run, &candidate.run);
-    let benchmarks = comparison.benchmarks.iter();
-    benchmarks
-        .filter(|verdict| verdict.verdict == Verdict::Regressed && !tried(&verdict.id))
-        .find_map(|verdict| {
-            let before = counted(baseline, verdict)?;
-            let after = counted(candidate, verdict)?;
-            let missing = match (&before.functions, &after.functions) {
-                (Some(_), Some(_)) => return None,
-                (None, None) => Missing::Both,
-                (None, Some(_)) => Missing::Baseline,
-                (Some(_), None) => Missing::Candidate,
-            };
-            Some(sentence(verdict, baseline, missing))
-        })
+    if verdict.verdict != Verdict::Regressed || tried_in(baseline) || tried_in(candidate) {
+        return None;
+    }
+    let before = counted(&baseline.run, verdict)?;
+    let after = counted(&candidate.run, verdict)?;
+    let missing = match (&before.functions, &after.functions) {
+        (Some(_), Some(_)) => return None,
+        (None, None) => Missing::Both,
+        (None, Some(_)) => Missing::Baseline,
+        (Some(_), None) => Missing::Candidate,
+    };
+    Some(sentence(verdict, &baseline.run, missing))
 }
 
 enum Missing {

@@ -43,6 +43,15 @@ pub enum Sampled {
 }
 
 impl Sampled {
+    /// Returns what `--functions`, or its absence, asks for.
+    pub fn asked(functions: Option<bool>) -> Sampled {
+        match functions {
+            None => Sampled::MostRegressed,
+            Some(true) => Sampled::All,
+            Some(false) => Sampled::None,
+        }
+    }
+
     /// Returns the benchmarks of `comparison` whose functions are wanted.
     pub fn of(self, comparison: &Comparison) -> Vec<BenchmarkId> {
         let all = comparison.benchmarks.iter();

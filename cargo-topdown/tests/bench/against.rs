@@ -120,6 +120,42 @@ fn a_base_before_adoption_is_measured_and_a_change_is_found() {
 
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     both_cores_are_judged(&project);
+    #[cfg(target_os = "linux")]
+    regressions_are_sampled_unless_forbidden(&project);
+}
+
+/// Where a benchmark counts its own slots and says where in its code they are. Part of the test
+/// above, too.
+#[cfg(target_os = "linux")]
+fn regressions_are_sampled_unless_forbidden(project: &Project) {
+    let wait_for = |slots: u64| {
+        let bench =
+            include_str!("hitting.rs.txt").replace("SLOTS_PER_ITERATION", &slots.to_string());
+        fs::write(project.path("benches/sums.rs"), bench).unwrap();
+    };
+    // The stand-in for criterion would look for counters first.
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let library = library.canonicalize().unwrap();
+    project.depend_on(&format!(
+        "{CRITERION}\ncriterion-topdown = {{ path = {library:?}, features = [\"cargo_bench_support\"] }}"
+    ));
+    wait_for(100);
+    project.git(&[
+        "commit",
+        "--quiet",
+        "--all",
+        "--message",
+        "Counts for itself",
+    ]);
+    wait_for(150);
+    let named = |words: &[&str]| {
+        let outcome = project.bench(&[&["--against", "HEAD", "--json"][..], words].concat());
+        assert_eq!(outcome.code, Some(100), "{outcome:?}");
+        outcome.stdout.contains("\"name\": \"sums::wait\"")
+    };
+    assert!(named(&[]));
+    assert!(named(&["--functions"]));
+    assert!(!named(&["--functions=false"]));
 }
 
 /// `project` is slower than its last commit. Part of the test above, since one base is built at a

@@ -146,10 +146,7 @@ pub fn run(
             &policy,
         )
     };
-    let sampled = match args.functions {
-        true => Sampled::All.of(&comparison),
-        false => Sampled::MostRegressed.of(&comparison),
-    };
+    let sampled = Sampled::asked(args.functions).of(&comparison);
     let unknown_of_base = base.sample_functions(&session, &base_targets, &sampled)?;
     let unknown_of_new = new.sample_functions(&session, &targets, &sampled)?;
     let comparison = verdict::with_functions(

@@ -123,7 +123,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     let before = usual_baseline(&store, args.save.as_ref());
     let mut outcome = session.measure(&targets, &before)?;
     let mut second = session.model_second_core(&targets, &outcome)?;
-    if args.functions {
+    if args.prints_functions() {
         session.add_hits(&targets, &mut outcome)?;
     }
     for outcome in [&mut outcome].into_iter().chain(&mut second) {
@@ -189,7 +189,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     let output = RunOutput {
         json: args.comparison.json,
         events: args.comparison.events,
-        functions: args.functions,
+        functions: args.prints_functions(),
         color: args.output.color.into(),
     };
     if args.message_format.is_none() {
@@ -202,7 +202,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     outcomes().for_each(problems::report);
     report_untraced(&fingerprints, &outcome);
     saved::warn_of_wild_launches(&run);
-    if !args.functions
+    if !args.prints_functions()
         && !args.launch.cargo.quiet
         && let Some(advice) = advice_for_run(&run)
     {

@@ -6,6 +6,7 @@ use criterion_topdown::run_file::BenchmarkId;
 use regex::Regex;
 
 use crate::cli::ExplainArgs;
+use crate::comparing::functions_hint::functions_hint_for;
 use crate::comparing::judged::{Asked, Judged, JudgedCore, judged};
 use crate::comparing::sampled_functions::Sampled;
 use crate::comparing::second_look::Relaunch;
@@ -14,6 +15,7 @@ use crate::exit::Exit;
 use crate::explained::ExplainError;
 use crate::report::style::{self, Look};
 use crate::report::{difference, difference_json};
+use crate::terminal::tell;
 use topdown_gate::policy::Overrides;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
 
@@ -51,6 +53,11 @@ fn explain(args: &ExplainArgs, judged: Judged<'_>) -> Result<Exit, Error> {
         out.write_all(&text)?;
     }
     out.flush()?;
+    if !args.json
+        && let Some(hint) = functions_hint_for(verdict, &judged.baseline, &judged.candidate)
+    {
+        tell!("note: {hint}");
+    }
     Ok(Exit::Success)
 }
 
