@@ -43,6 +43,9 @@ pub const MODEL_BUDGET: &str = "CARGO_TOPDOWN_MODEL_BUDGET";
 /// Whether modelled launches keep call paths: `1`.
 pub const PATHS: &str = "CARGO_TOPDOWN_PATHS";
 
+/// Whether modelled launches count allocations: all but `0`.
+pub const ALLOCATIONS: &str = "CARGO_TOPDOWN_ALLOCATIONS";
+
 /// The stretches of execution whose blocks a modelled launch keeps one by one, to find where two
 /// launches diverge: `NUMBER:FIRST:END`, separated by commas. The benchmarks of a process are
 /// numbered from 0, and so are the blocks of a benchmark.

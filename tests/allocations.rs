@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use criterion_topdown::environment::ALLOCATIONS;
 use topdown_skipped::{Need, skip};
 
 const MUSL: &str = "x86_64-unknown-linux-musl";
@@ -49,7 +50,11 @@ type Counts = BTreeMap<String, u64>;
 
 /// Returns what a program printed: the model's counts of each work, and the truth if it knows.
 fn counts(program: &Path) -> Vec<(String, Counts, Option<Counts>)> {
-    let output = Command::new(program).output().unwrap();
+    printed(Command::new(program))
+}
+
+fn printed(mut program: Command) -> Vec<(String, Counts, Option<Counts>)> {
+    let output = program.output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     let mut all: Vec<(String, Counts, Option<Counts>)> = Vec::new();
@@ -160,6 +165,11 @@ fn an_unoptimised_program_with_any_allocator_is_counted_as_it_counts_itself() {
     check_programs(&directory, &seen_as_such());
     for (name, counts, _) in counts(&stripped(&directory.join("default"))) {
         assert_eq!(counts, Counts::new(), "{name}: nothing is known");
+    }
+    let mut unwanted = Command::new(directory.join("default"));
+    unwanted.env(ALLOCATIONS, "0");
+    for (name, counts, _) in printed(unwanted) {
+        assert_eq!(counts, Counts::new(), "{name}: nobody wants to know");
     }
 }
 

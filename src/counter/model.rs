@@ -209,7 +209,7 @@ impl Model {
         let budgeted = Budgeted {
             model,
             executed: Executed::new(capacity.blocks, &stretches),
-            allocations: Allocations::of_this_program(),
+            allocations: Allocations::as_the_environment_wants(),
             window_began: Counts::default(),
             room_instructions: u64::MAX,
             sampled: Sampled::new(budget_instructions),

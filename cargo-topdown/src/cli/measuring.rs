@@ -58,6 +58,12 @@ pub struct MeasuringArgs {
     #[arg(long, env = "CARGO_TOPDOWN_PATHS")]
     pub paths: bool,
 
+    /// Do not count allocations in modelled launches
+    ///
+    /// Events, budgets and `--gate` then know none.
+    #[arg(long, env = "CARGO_TOPDOWN_NO_ALLOCATIONS")]
+    pub no_allocations: bool,
+
     /// Do not take fingerprints of the machine code that benchmarks execute
     ///
     /// They trace three iterations of every benchmark once per run. Without them a comparison
@@ -83,6 +89,7 @@ impl From<&MeasuringArgs> for Layer {
             launch_timeout: args.launch_timeout,
             fingerprints: args.no_fingerprints.then_some(false),
             paths: args.paths.then_some(true),
+            allocations: args.no_allocations.then_some(false),
             keep_env: args.keep_env.clone().unwrap_or_default(),
             ..Layer::from(&args.launch)
         }

@@ -33,6 +33,8 @@ pub struct Layer {
     pub fingerprints: Option<bool>,
     /// Whether modelled launches follow calls, so that reports know callers and draw flame graphs.
     pub paths: Option<bool>,
+    /// Whether modelled launches count allocations.
+    pub allocations: Option<bool>,
     /// Patterns of benchmarks and bench targets to leave out.
     pub leave_out: Option<Vec<String>>,
     /// Names for lists of benchmark patterns, for use in filter expressions.

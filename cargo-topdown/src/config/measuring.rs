@@ -56,6 +56,14 @@ pub struct Settings {
     /// Whether modelled launches follow calls.
     #[serde(default)]
     pub paths: bool,
+    /// Whether modelled launches count allocations.
+    #[serde(default = "yes")]
+    pub allocations: bool,
+}
+
+/// Runs from before the setting counted them.
+fn yes() -> bool {
+    true
 }
 
 impl Default for Settings {
@@ -77,6 +85,7 @@ impl Default for Settings {
             launch_timeout: None,
             fingerprints: true,
             paths: false,
+            allocations: true,
         }
     }
 }
@@ -190,6 +199,7 @@ impl Settings {
             launch_timeout: time("launch-timeout", |l| l.launch_timeout)?,
             fingerprints: first(layers, |l| l.fingerprints).unwrap_or(default.fingerprints),
             paths: first(layers, |l| l.paths).unwrap_or(default.paths),
+            allocations: first(layers, |l| l.allocations).unwrap_or(default.allocations),
         })
     }
 }
@@ -255,7 +265,7 @@ mod tests {
         let workspace = layer(json!({
             "launches": 4, "sample-size": 40, "warm-up-time": 0.5, "source": "time",
             "author-settings": true, "launch-timeout": 30, "fingerprints": false,
-            "paths": true,
+            "paths": true, "allocations": false,
             "counters": "exact", "threads": "all", "model-budget": 10,
             "model-core": "zen-5,golden-cove"
         }));
@@ -277,6 +287,7 @@ mod tests {
                 launch_timeout: Some(Duration::from_secs(30)),
                 fingerprints: false,
                 paths: true,
+                allocations: false,
             }
         );
     }

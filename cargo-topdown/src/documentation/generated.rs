@@ -19,7 +19,11 @@ const NOTICE: &str = "<!-- Made by the tests of cargo-topdown; do not edit. -->\
 const WIDTH: usize = 100;
 
 /// Settings whose flag has another name.
-const OTHER_FLAGS: [(&str, &str); 2] = [("fingerprints", "no-fingerprints"), ("margins", "margin")];
+const OTHER_FLAGS: [(&str, &str); 3] = [
+    ("allocations", "no-allocations"),
+    ("fingerprints", "no-fingerprints"),
+    ("margins", "margin"),
+];
 
 #[track_caller]
 fn check(name: &str, text: &str) {

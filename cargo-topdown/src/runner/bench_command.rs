@@ -135,7 +135,7 @@ impl Launcher {
         let settings = &target.settings;
         let mut variables = environment::inherited(std::env::vars_os(), &target.keep_env);
         let periods: Vec<String> = self.hit_periods.iter().map(u64::to_string).collect();
-        let own: [(&str, OsString); 14] = [
+        let own: [(&str, OsString); 15] = [
             ("CARGO", self.cargo.clone().into()),
             (PORT_VARIABLE, port.to_string().into()),
             (told::SAMPLES, samples.into()),
@@ -151,6 +151,10 @@ impl Launcher {
             (told::MODEL_BUDGET, seconds(settings.model_budget).into()),
             word(settings.model_core),
             (told::PATHS, u8::from(settings.paths).to_string().into()),
+            (
+                told::ALLOCATIONS,
+                u8::from(settings.allocations).to_string().into(),
+            ),
             word(settings.sampling),
             (
                 CRITERION_HOME_VARIABLE,

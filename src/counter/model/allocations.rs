@@ -7,6 +7,7 @@ use topdown_tracer::iced_x86::Mnemonic;
 use topdown_tracer::{Arguments, Block};
 
 use super::allocator::{Allocator, Operation};
+use crate::environment;
 use crate::event::{Event, Events};
 
 /// Receives the same blocks as the model, and allocates nothing.
@@ -35,10 +36,12 @@ struct Counts {
 }
 
 impl Allocations {
-    /// Looks for the allocator of this program.
-    pub(super) fn of_this_program() -> Allocations {
+    /// Looks for the allocator of this program, unless [`environment::ALLOCATIONS`] says that
+    /// nobody wants to know: then each block costs one look at nothing.
+    pub(super) fn as_the_environment_wants() -> Allocations {
+        let is_wanted = std::env::var_os(environment::ALLOCATIONS).is_none_or(|word| word != "0");
         Allocations {
-            allocator: Allocator::of_this_program(),
+            allocator: is_wanted.then(Allocator::of_this_program).flatten(),
             window: Counts::default(),
             open: None,
             is_unserved: false,
