@@ -128,7 +128,20 @@ pub fn of_benchmark(
         fields.0.extend_from_slice(cpus);
         return fields.0;
     }
-    fields.text("source", baseline.source.name(), candidate.source.name());
+    if baseline.source != candidate.source {
+        // All other differences follow from this one. A benchmark can have become too long for the
+        // model, so the reason for time is worth its length.
+        let source = |of: &Provenance| match of.source {
+            SourceKind::Time => format!("`{}` ({})", of.source.name(), of.reason),
+            kind => format!("`{}`", kind.name()),
+        };
+        fields.0.push(Difference {
+            field: "source".to_owned(),
+            baseline: source(baseline),
+            candidate: source(candidate),
+        });
+        return fields.0;
+    }
     match (baseline.modelled_core(), candidate.modelled_core()) {
         (Some(a), Some(b)) => {
             fields.text(MODELLED_CORE, a.0, b.0);

@@ -8,7 +8,7 @@
 use criterion_topdown::category::PerCategory;
 use criterion_topdown::event::{Event, Events};
 use criterion_topdown::provenance::{EmptyWindow, SourceKind};
-use criterion_topdown::run_file::{IterationSample, LaunchValue, SlotsValue, TimeValue};
+use criterion_topdown::run_file::{Benchmark, IterationSample, LaunchValue, SlotsValue, TimeValue};
 use criterion_topdown::sample::{Flags, Level1, Sample};
 use criterion_topdown::steady;
 
@@ -199,10 +199,34 @@ pub fn residual_fraction(samples: &[IterationSample]) -> Option<f64> {
 /// Counters and the clock never agree like this. A model that executed the same instructions at the
 /// same addresses does.
 pub fn slots_agree(launches: &[SlotsValue]) -> bool {
-    let slots = |value: &SlotsValue| (value.slots, value.level1, value.level2);
     launches
         .windows(2)
-        .all(|pair| slots(&pair[0]) == slots(&pair[1]))
+        .all(|pair| slots_of(&pair[0]) == slots_of(&pair[1]))
+}
+
+/// Returns whether the launches of a benchmark's slots are groups of units of a sampled iteration.
+pub fn is_sampled(benchmark: &Benchmark) -> bool {
+    benchmark.provenance().sampled_units.is_some()
+}
+
+/// What of a launch or group must agree bit for bit.
+fn slots_of(value: &SlotsValue) -> (f64, Option<Level1>, Option<PerCategory<f64>>) {
+    (value.slots, value.level1, value.level2)
+}
+
+/// Returns whether both sides were sampled, and every group of units counted the same on both:
+/// then they executed the same, as far as anything was looked at.
+pub fn units_agree(baseline: &Benchmark, candidate: &Benchmark) -> bool {
+    let counts = |benchmark: &Benchmark| -> Vec<_> {
+        let groups = benchmark.slots_launches().iter();
+        groups
+            .map(|group| (slots_of(group), group.instructions))
+            .collect()
+    };
+    is_sampled(baseline)
+        && is_sampled(candidate)
+        && baseline.provenance().sampled_units == candidate.provenance().sampled_units
+        && counts(baseline) == counts(candidate)
 }
 
 fn is_usable(sample: &IterationSample, has_slots: bool) -> bool {

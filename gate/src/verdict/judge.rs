@@ -20,6 +20,7 @@ use crate::comparability;
 use crate::comparability::Difference;
 use crate::metric::Metric;
 use crate::policy::Policy;
+use crate::statistics::launch::is_sampled;
 use crate::statistics::noise::{Estimate, Uncertainty};
 use crate::statistics::student::Quantiles;
 
@@ -362,8 +363,7 @@ impl<'a> Judge<'a> {
 
 fn launch_count(benchmark: &Benchmark, planned: u32) -> LaunchCount {
     let count = |launches: usize| u32::try_from(launches).unwrap_or(u32::MAX);
-    let is_sampled = benchmark.provenance().sampled_units.is_some();
-    let needed = if is_exact(benchmark) || is_sampled {
+    let needed = if is_exact(benchmark) || is_sampled(benchmark) {
         planned.min(count(LEAST_LAUNCHES_THAT_AGREE))
     } else {
         planned

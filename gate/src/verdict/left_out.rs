@@ -6,6 +6,7 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run, SlotsValue};
 use serde::Serialize;
 
 use crate::metric::Metric;
+use crate::statistics::launch::is_sampled;
 use crate::statistics::median;
 use crate::statistics::wild::wild;
 
@@ -29,14 +30,19 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// Judges slots and time separately, since time can go wrong when slots do not.
+    /// Judges slots and time separately, since time can go wrong when slots do not. Groups of
+    /// units are all kept: what is rare in an iteration lies in few of them.
     pub fn new(benchmark: &Benchmark) -> LeftOut {
         let wild_in = |metric: Metric| {
             let values = metric.values(benchmark);
             values.map_or_else(Vec::new, |values| wild(&values))
         };
         LeftOut {
-            of_slots: wild_in(Metric::Slots),
+            of_slots: if is_sampled(benchmark) {
+                Vec::new()
+            } else {
+                wild_in(Metric::Slots)
+            },
             of_time: wild_in(Metric::Wall),
         }
     }
@@ -70,6 +76,9 @@ pub fn wild_launches(run: &Run) -> Vec<WildLaunch> {
 }
 
 fn of_benchmark(benchmark: &Benchmark) -> Vec<WildLaunch> {
+    if is_sampled(benchmark) {
+        return Vec::new();
+    }
     let by_launch = Metric::Slots.by_launch(benchmark);
     let by_launch = by_launch.or_else(|| Metric::Wall.by_launch(benchmark));
     let by_launch = by_launch.unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::comparability::{self, Difference};
 use crate::metric::Metric;
 use crate::policy::{Margins, Policy, Rules};
 use crate::statistics::contrast::{Contrast, Launches};
-use crate::statistics::launch::slots_agree;
+use crate::statistics::launch::{is_sampled, slots_agree, units_agree};
 use crate::statistics::mean;
 
 /// Categories with a coarser resolution are not tested: a reset policy then makes 8-bit ratios
@@ -82,7 +82,8 @@ impl<'a> Measured<'a> {
             let [a, b] = sets.map(|set| set.map(Metric::name).join(", "));
             return differs("metrics", a, b);
         }
-        let method = if is_exact(baseline) && is_exact(candidate) {
+        let one_stands_for_all = is_exact(baseline) && is_exact(candidate);
+        let method = if one_stands_for_all || units_agree(baseline, candidate) {
             Method::Exact
         } else {
             Method::Statistics
@@ -96,7 +97,7 @@ impl<'a> Measured<'a> {
                 _ => elsewhere.is_none(),
             };
             is_comparable
-                .then(|| contrast(metric, sides, method))
+                .then(|| contrast(metric, sides, one_stands_for_all))
                 .flatten()
         });
         let measured = Measured {
@@ -176,7 +177,6 @@ impl<'a> Measured<'a> {
     /// Returns whether its slots are those of a model that sampled at least one side.
     pub fn is_sampled(&self) -> bool {
         let sides = [self.baseline, self.candidate];
-        let is_sampled = |side: &Benchmark| side.provenance().sampled_units.is_some();
         self.is_modelled() && sides.into_iter().any(is_sampled)
     }
 
@@ -257,7 +257,7 @@ impl Metrics {
 pub fn is_exact(benchmark: &Benchmark) -> bool {
     let launches = benchmark.slots_launches();
     benchmark.provenance().source == SourceKind::Model
-        && benchmark.provenance().sampled_units.is_none()
+        && !is_sampled(benchmark)
         && launches.len() >= LEAST_LAUNCHES_THAT_AGREE
         && slots_agree(launches)
 }
@@ -265,12 +265,13 @@ pub fn is_exact(benchmark: &Benchmark) -> bool {
 fn contrast(
     metric: Metric,
     [baseline, candidate]: [(&Benchmark, &LeftOut); 2],
-    method: Method,
+    one_stands_for_all: bool,
 ) -> Option<Contrast> {
     // The mean of equal numbers can differ from them in the last bit.
-    let launches = match method {
-        Method::Exact if metric != Metric::Wall => 1,
-        _ => usize::MAX,
+    let launches = if one_stands_for_all && metric != Metric::Wall {
+        1
+    } else {
+        usize::MAX
     };
     let values = |(benchmark, left_out): (&Benchmark, &LeftOut), of: Metric| {
         let mut values = left_out.kept(benchmark, of)?;

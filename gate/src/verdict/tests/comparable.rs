@@ -89,6 +89,22 @@ fn another_source_formula_or_core_is_refused_for_its_benchmark_alone() {
     }
 }
 
+/// A slower benchmark can become too long for the model, as four of base64's did.
+#[test]
+fn another_source_hides_what_follows_from_it_and_time_has_its_reason() {
+    let baseline = scenario::run(vec![modelled("a", Planted::default())]);
+    let mut candidate = scenario::run(vec![timed("a", Planted::default())]);
+    candidate.benchmarks[0].provenance_mut().reason = "an iteration is too long".to_owned();
+    let comparison = judged(&baseline, &candidate);
+    assert_eq!(comparison.exit_code, 102);
+    let differences = &comparison.benchmarks[0].differences;
+    let text: Vec<String> = differences.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        text,
+        ["source: `model` in the baseline, `time` (an iteration is too long) in the candidate"]
+    );
+}
+
 /// A run of these benchmarks on an AMD machine.
 fn on_another_cpu(benchmarks: Vec<Benchmark>) -> Run {
     let mut run = scenario::run(benchmarks);
