@@ -127,6 +127,53 @@ pub struct Sample {
     pub resolution_slots: f64,
     /// Doubts about this sample.
     pub flags: Flags,
+    /// What the same windows counted on a second modelled core, if there is one.
+    pub second_core: Option<CoreCounts>,
+}
+
+/// What the windows of a sample counted on one core. The fields are those of a [`Sample`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CoreCounts {
+    /// Issue slots.
+    pub slots: Option<u64>,
+    /// Where the slots went.
+    pub level1: Option<Level1>,
+    /// The slots of each category's measured part.
+    pub level2: Option<PerCategory<f64>>,
+    /// Retired instructions.
+    pub instructions: Option<u64>,
+    /// Core cycles.
+    pub cycles: Option<u64>,
+    /// Counts of other events.
+    pub events: Events<u64>,
+    /// Doubts about these counts.
+    pub flags: Flags,
+}
+
+impl CoreCounts {
+    fn of(sample: &Sample) -> CoreCounts {
+        CoreCounts {
+            slots: sample.slots,
+            level1: sample.level1,
+            level2: sample.level2,
+            instructions: sample.instructions,
+            cycles: sample.cycles,
+            events: sample.events,
+            flags: sample.flags,
+        }
+    }
+
+    fn plus(&self, other: &CoreCounts) -> CoreCounts {
+        CoreCounts {
+            slots: both(self.slots, other.slots, |a, b| a + b),
+            level1: both(self.level1, other.level1, |a, b| a.plus(&b)),
+            level2: both(self.level2, other.level2, |a, b| a + b),
+            instructions: both(self.instructions, other.instructions, |a, b| a + b),
+            cycles: both(self.cycles, other.cycles, |a, b| a + b),
+            events: self.events.combined(&other.events, |a, b| a + b),
+            flags: self.flags | other.flags,
+        }
+    }
 }
 
 impl Sample {
@@ -144,7 +191,36 @@ impl Sample {
         activity: None,
         resolution_slots: 0.0,
         flags: Flags::NONE,
+        second_core: None,
     };
+
+    /// Returns this sample with what `second`, a sample of the same windows, counted on a second
+    /// core.
+    #[must_use]
+    pub fn with_second_core(&self, second: &Sample) -> Sample {
+        Sample {
+            second_core: Some(CoreCounts::of(second)),
+            ..*self
+        }
+    }
+
+    /// Returns the sample that the second core counted in the same windows: without counts if there
+    /// is no second core.
+    pub fn of_second_core(&self) -> Sample {
+        let counts = self.second_core.unwrap_or_default();
+        Sample {
+            windows: self.windows,
+            wall_ns: self.wall_ns,
+            slots: counts.slots,
+            level1: counts.level1,
+            level2: counts.level2,
+            instructions: counts.instructions,
+            cycles: counts.cycles,
+            events: counts.events,
+            flags: counts.flags,
+            ..Sample::EMPTY
+        }
+    }
 
     /// Returns this sample with the windows of `other`. A quantity known to only one of two
     /// non-empty samples is unknown in the sum.
@@ -155,15 +231,24 @@ impl Sample {
         if other.windows == 0 {
             return *self;
         }
+        let CoreCounts {
+            slots,
+            level1,
+            level2,
+            instructions,
+            cycles,
+            events,
+            flags,
+        } = CoreCounts::of(self).plus(&CoreCounts::of(other));
         Sample {
             windows: self.windows + other.windows,
             wall_ns: self.wall_ns + other.wall_ns,
-            slots: both(self.slots, other.slots, |a, b| a + b),
-            level1: both(self.level1, other.level1, |a, b| a.plus(&b)),
-            level2: both(self.level2, other.level2, |a, b| a + b),
-            instructions: both(self.instructions, other.instructions, |a, b| a + b),
-            cycles: both(self.cycles, other.cycles, |a, b| a + b),
-            events: self.events.combined(&other.events, |a, b| a + b),
+            slots,
+            level1,
+            level2,
+            instructions,
+            cycles,
+            events,
             group_counts: self
                 .group_counts
                 .zip(other.group_counts)
@@ -174,7 +259,8 @@ impl Sample {
                 (a, b) => a.or(b),
             },
             resolution_slots: self.resolution_slots + other.resolution_slots,
-            flags: self.flags | other.flags,
+            flags,
+            second_core: both(self.second_core, other.second_core, |a, b| a.plus(&b)),
         }
     }
 
@@ -332,6 +418,26 @@ mod tests {
         assert_eq!(sum.level1.unwrap().total_slots(), 300.0);
         assert_eq!(sum.resolution_slots, 2.0);
         assert_eq!(sum.flags, Flags::SWITCHED);
+    }
+
+    #[test]
+    fn the_counts_of_a_second_core_add_up_beside_those_of_the_first() {
+        let not_counting = Sample {
+            flags: Flags::NOT_COUNTING,
+            ..window(40)
+        };
+        let sum = window(100)
+            .with_second_core(&window(30))
+            .plus(&window(200).with_second_core(&not_counting));
+        assert_eq!((sum.slots, sum.flags), (Some(300), Flags::NONE));
+        let second = sum.of_second_core();
+        assert_eq!((second.windows, second.wall_ns), (2, 20));
+        assert_eq!(second.slots, Some(70));
+        assert_eq!(second.level1.unwrap().total_slots(), 70.0);
+        assert_eq!(second.flags, Flags::NOT_COUNTING);
+        // As with a closure of `iter_custom` that returns a duration.
+        assert_eq!(sum.plus(&window(1)).second_core, None);
+        assert_eq!(sum.plus(&window(1)).of_second_core().slots, None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::formatter::SlotsFormatter;
 use crate::last_word::LastWord;
 use crate::provenance::{Provenance, SourceKind};
 use crate::recorder::Recorder;
-use crate::sample::{Flags, Sample};
+use crate::sample::Sample;
 use crate::setting::{Setting, SourceChoice};
 
 /// Measures where the issue slots of a benchmark went.
@@ -132,17 +132,9 @@ impl TopDown {
     /// Keeps a sample and returns the scalar to report to criterion.
     fn keep_doubling(&self, sample: &Sample, least_samples: usize) -> f64 {
         let index = self.recorder.kept();
-        let mut sample = *sample;
+        self.keep(sample);
         if !self.has_enough.get() {
-            self.keep(&sample);
-            self.has_enough.set(!self.source.wants_more_after(&sample));
-        } else {
-            // How many more samples criterion takes depends on the clock, so those of an
-            // `iter_custom` benchmark must not count on the model.
-            if self.provenance().source == SourceKind::Model && sample.slots.is_some() {
-                sample.flags |= Flags::NOT_COUNTING;
-            }
-            self.keep(&sample);
+            self.has_enough.set(!self.source.wants_more_after(sample));
         }
         let is_enough = self.has_enough.get() && index + 1 >= least_samples;
         doubling::scalar(index, is_enough)
@@ -205,7 +197,9 @@ impl Measurement for TopDown {
         let groups = self.source.take_groups();
         let code = self.source.take_code();
         let hits = self.source.take_hits();
-        self.recorder.seal(self.provenance(), groups, code, hits);
+        let second = self.source.take_on_second_core();
+        self.recorder
+            .seal(self.provenance(), groups, code, hits, second);
         self.source.benchmark_boundary();
         self.has_enough.set(false);
         SlotsFormatter::new(self.recorder.measured())

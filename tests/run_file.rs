@@ -443,6 +443,7 @@ fn golden_samples() -> Vec<LaunchSamples> {
         group_counts: None,
         resolution_slots: 7843.137254901961,
         flags: Flags::NONE,
+        second_core: None,
     };
     let doubtful = Sample {
         windows: 3,

@@ -388,7 +388,7 @@ impl Consumer for Model {
         }
     }
 
-    fn keep_tracing(&self) -> bool {
+    fn keep_tracing(&mut self) -> bool {
         !self.full
     }
 }

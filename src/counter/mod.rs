@@ -85,6 +85,17 @@ impl Reading {
     }
 }
 
+/// A benchmark on a second modelled core: everything but its counts, which its samples hold.
+#[derive(Debug)]
+pub struct OnSecondCore {
+    /// What the numbers are.
+    pub provenance: Provenance,
+    /// As of [`Source::take_groups`].
+    pub groups: Vec<Sample>,
+    /// As of [`Source::take_code`].
+    pub code: Option<CodeSlots>,
+}
+
 /// Reports where the slots between two instants went.
 ///
 /// A source belongs to the thread that opened it. Between [`start`](Source::start) and
@@ -130,6 +141,12 @@ pub trait Source {
         None
     }
 
+    /// Called when a benchmark has all its samples. Returns what is known about it on a second
+    /// core, if the source models one.
+    fn take_on_second_core(&self) -> Option<OnSecondCore> {
+        None
+    }
+
     /// Called when a benchmark has all its samples.
     fn benchmark_boundary(&self) {}
 
@@ -168,7 +185,12 @@ pub fn latencies_behind(provenance: &Provenance) -> Option<&'static LatencyTable
 
 /// Returns the median cost of an empty window of `source`.
 fn empty_window_of(source: &dyn Source) -> EmptyWindow {
-    empty_window_by(&|| {
+    median_window(&empty_windows_of(source))
+}
+
+/// Returns the cost of some empty windows of `source`.
+fn empty_windows_of(source: &dyn Source) -> Vec<Sample> {
+    empty_windows_by(&|| {
         source.sample_boundary();
         let start = source.start();
         source.end(&start)
@@ -177,14 +199,23 @@ fn empty_window_of(source: &dyn Source) -> EmptyWindow {
 
 /// Returns the median cost of an empty window made by `window`.
 fn empty_window_by(window: &dyn Fn() -> Sample) -> EmptyWindow {
+    median_window(&empty_windows_by(window))
+}
+
+fn empty_windows_by(window: &dyn Fn() -> Sample) -> Vec<Sample> {
     const WINDOWS: usize = 101;
     let mut samples = Vec::with_capacity(WINDOWS);
     for _ in 0..WINDOWS {
         samples.push(window());
     }
+    samples
+}
+
+/// Returns the median of the windows' costs.
+fn median_window(samples: &[Sample]) -> EmptyWindow {
     let median_of = |quantity: fn(&Sample) -> Option<u64>| {
-        let mut values = Vec::with_capacity(WINDOWS);
-        for sample in &samples {
+        let mut values = Vec::with_capacity(samples.len());
+        for sample in samples {
             if let Some(value) = quantity(sample) {
                 values.push(value);
             }

@@ -143,6 +143,7 @@ mod tests {
             }),
             resolution_slots: 0.5,
             flags: Flags::SWITCHED,
+            second_core: None,
         }
     }
 

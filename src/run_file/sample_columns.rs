@@ -132,6 +132,7 @@ impl SampleColumns {
             flags: Flags::from_bits(bits).ok_or_else(|| {
                 RunFileProblem::field("flags", format!("holds {bits:#x}, which has unknown bits"))
             })?,
+            second_core: None,
         })
     }
 

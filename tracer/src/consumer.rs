@@ -29,7 +29,7 @@ pub trait Consumer {
     /// Called after each hand-over of the buffer, about every 100 000 blocks. Returns whether the
     /// rest is still wanted. After `false` the thread continues natively until `detach`, which
     /// returns [`End::Consumer`].
-    fn keep_tracing(&self) -> bool {
+    fn keep_tracing(&mut self) -> bool {
         true
     }
 }

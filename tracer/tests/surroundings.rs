@@ -22,7 +22,7 @@ impl Consumer for Count {
         self.instructions += block.instructions.len() as u64;
     }
 
-    fn keep_tracing(&self) -> bool {
+    fn keep_tracing(&mut self) -> bool {
         self.limit.is_none_or(|limit| self.instructions < limit)
     }
 }

@@ -6,13 +6,15 @@ use super::{MeasureError, Session, jobs};
 use crate::bench_targets::BenchTarget;
 use crate::runner::launch_error::LaunchError;
 use crate::runner::launcher::Launcher;
+use crate::runner::model_processes::Processes;
 use crate::runner::scratch::Scratch;
-use crate::runner::{self, Outcome, modelled, parting, tracing};
+use crate::runner::{self, Outcome, modelled, parting, second_core, tracing};
 use crate::terminal::tell;
 
 impl Session {
     /// Adds modelled slots to the time of those targets that request the model or found no
-    /// counters. Makes `launches` of each, and more where these differ.
+    /// counters. Makes `launches` of each, and more where these differ. If targets have a second
+    /// core, returns the same times with its slots, to be [completed](second_core::complete).
     ///
     /// # Errors
     /// Returns an error if a launch cannot be made, or the user interrupts.
@@ -21,37 +23,67 @@ impl Session {
         targets: &[BenchTarget],
         launches: u32,
         timed: &mut Outcome,
-    ) -> Result<(), MeasureError> {
+    ) -> Result<Option<Outcome>, MeasureError> {
         let wanted = modelled::wanted(targets, &timed.collected);
         if wanted.is_empty() || self.has_to_stop(timed) {
-            return Ok(());
+            return Ok(None);
         }
         let launcher = self.fixed_addresses();
-        let wanted = self.processes(&wanted, &launcher)?;
-        let few = modelled::on_the_model(&wanted, launches);
+        let Processes { first, second } = self.processes(&wanted, &launcher)?;
+        let few = modelled::on_the_model(&first, launches);
         let mut outcome = self.launch_side_by_side(&few, &launcher)?;
-        let disagreeing = modelled::disagreeing(&outcome);
-        if !disagreeing.is_empty() {
-            let targets = modelled::targets_of(&disagreeing, &wanted);
-            let asked = parting::asked(&targets, &disagreeing, &outcome.collected);
-            let all = modelled::on_the_model(&asked, u32::MAX);
-            let more = self.launch(&all, &launcher)?;
-            if !self.request.quiet {
-                let partings =
-                    parting::partings(&targets, &disagreeing, &outcome.collected, &more.collected);
-                for (id, parting) in partings {
-                    tell!("note: modelled launches of `{id}` differ: {parting}");
-                }
-            }
-            outcome.replace(&targets, more);
+        let mut on_second = Outcome {
+            collected: std::mem::take(&mut outcome.on_second_core),
+            ..Outcome::default()
+        };
+        if !second.is_empty() {
+            let few = modelled::on_the_model(&second, launches);
+            on_second.extend(self.launch_side_by_side(&few, &launcher)?);
         }
+        let of_second = [second_core::on_second(&first), second].concat();
+        let of_first = second_core::on_first(&first);
+        let outcome = self.with_further_launches(outcome, &of_first, &launcher)?;
         if !self.request.quiet {
             for (id, took) in modelled::times(&outcome.collected) {
                 tell!("    Modelled {} in {:.2} s", id.name, took.as_secs_f64());
             }
         }
-        modelled::join(timed, outcome, &wanted);
-        Ok(())
+        let times = second_core::times_of(timed);
+        modelled::join(timed, outcome, &of_first);
+        if of_second.is_empty() {
+            return Ok(None);
+        }
+        let on_second = self.with_further_launches(on_second, &of_second, &launcher)?;
+        let mut second = times;
+        modelled::join(&mut second, on_second, &of_second);
+        Ok(Some(second))
+    }
+
+    /// Replaces those benchmarks in `outcome`, launches of `targets`, whose launches differ by all
+    /// launches that the settings allow, and says how they differ.
+    fn with_further_launches(
+        &self,
+        mut outcome: Outcome,
+        targets: &[BenchTarget],
+        launcher: &Launcher,
+    ) -> Result<Outcome, MeasureError> {
+        let disagreeing = modelled::disagreeing(&outcome);
+        if disagreeing.is_empty() {
+            return Ok(outcome);
+        }
+        let targets = modelled::targets_of(&disagreeing, targets);
+        let asked = parting::asked(&targets, &disagreeing, &outcome.collected);
+        let all = modelled::on_the_model(&asked, u32::MAX);
+        let more = self.launch(&all, launcher)?;
+        if !self.request.quiet {
+            let partings =
+                parting::partings(&targets, &disagreeing, &outcome.collected, &more.collected);
+            for (id, parting) in partings {
+                tell!("note: modelled launches of `{id}` differ: {parting}");
+            }
+        }
+        outcome.replace(&targets, more);
+        Ok(outcome)
     }
 
     /// Runs all launches of `targets`, several at once.
@@ -86,8 +118,8 @@ impl Session {
         &self,
         targets: &[BenchTarget],
         launcher: &Launcher,
-    ) -> Result<Vec<BenchTarget>, MeasureError> {
-        let mut processes = Vec::new();
+    ) -> Result<Processes, MeasureError> {
+        let mut processes = Processes::default();
         for target in targets {
             let begun_at = Instant::now();
             if let Err(LaunchError::Interrupted) = launcher.list(target) {
@@ -95,8 +127,7 @@ impl Session {
             }
             // If it failed otherwise, so will the launches that follow, which report it.
             let set_up = begun_at.elapsed();
-            processes.extend(modelled::processes(target, set_up));
-            if set_up > modelled::LONGEST_SET_UP && !self.request.quiet {
+            if !processes.add(target, set_up) && !self.request.quiet {
                 tell!(
                     "note: `{target}` takes {:.0} s to reach its first benchmark, so they are \
                      modelled in one process, and where their data lies depends on those before",

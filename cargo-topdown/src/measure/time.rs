@@ -14,7 +14,7 @@ use topdown_gate::verdict::is_exact;
 use super::{MeasureError, Session, problems};
 use crate::bench_targets::BenchTarget;
 use crate::runner::launcher::Launcher;
-use crate::runner::{Outcome, again, modelled};
+use crate::runner::{Outcome, again, modelled, second_core};
 
 /// How often a benchmark is timed whose slots are modelled exactly.
 const LAUNCHES_BESIDE_THE_MODEL: u32 = 2;
@@ -33,6 +33,10 @@ const RATIO_THAT_HINTS: f64 = 2.0;
 /// A suite's median means something from this number of benchmarks on.
 const LEAST_BENCHMARKS: usize = 3;
 
+/// What launches yield on the first core, or the clock or counters, and on a second core, if they
+/// modelled one.
+pub type OnCores = (Outcome, Option<Outcome>);
+
 impl Session {
     /// Launches `targets` on the clock or the counters, then on the model, and joins the two.
     /// `before` is an earlier run of the benchmarks, if there is one.
@@ -43,11 +47,11 @@ impl Session {
         &self,
         targets: &[BenchTarget],
         before: &[Benchmark],
-    ) -> Result<Outcome, MeasureError> {
+    ) -> Result<OnCores, MeasureError> {
         let clock = modelled::on_the_clock(targets, LAUNCHES_BESIDE_THE_MODEL);
         let mut outcome = self.launch(&clock, &self.briefly_without_counters())?;
         let few = modelled::LAUNCHES_THAT_AGREE;
-        self.add_model(targets, few, &mut outcome)?;
+        let mut second = self.add_model(targets, few, &mut outcome)?;
         for made in LOOKS {
             let lacking = Lacking::of(&outcome.collected.benchmarks, before, made);
             let further = lacking.further(targets, made);
@@ -55,7 +59,10 @@ impl Session {
                 outcome.append(self.launch(&further, self.launcher())?, made);
             }
         }
-        Ok(outcome)
+        if let Some(second) = &mut second {
+            second_core::complete(second, &outcome);
+        }
+        Ok((outcome, second))
     }
 
     /// Launches both sides of a comparison in turn, and each on the model.
@@ -66,16 +73,15 @@ impl Session {
         &self,
         base: &[BenchTarget],
         candidate: &[BenchTarget],
-    ) -> Result<(Outcome, Outcome), MeasureError> {
+    ) -> Result<[OnCores; 2], MeasureError> {
         let clock = [base, candidate]
             .map(|targets| modelled::on_the_clock(targets, LAUNCHES_BESIDE_THE_MODEL));
         let launcher = self.briefly_without_counters();
         let (mut of_base, mut of_candidate) =
             self.pairs_with(&launcher, &clock[0], &clock[1]).launch()?;
-        let sides = [(base, &mut of_base), (candidate, &mut of_candidate)];
-        for (targets, outcome) in sides {
-            self.add_model(targets, modelled::LAUNCHES_THAT_AGREE, outcome)?;
-        }
+        let few = modelled::LAUNCHES_THAT_AGREE;
+        let mut second_base = self.add_model(base, few, &mut of_base)?;
+        let mut second_candidate = self.add_model(candidate, few, &mut of_candidate)?;
         for made in LOOKS {
             let benchmarks = [&of_base, &of_candidate].map(|o| &o.collected.benchmarks[..]);
             // Both sides of a benchmark have as many launches.
@@ -95,18 +101,27 @@ impl Session {
                 of_candidate.append(more_of_candidate, made);
             }
         }
-        Ok((of_base, of_candidate))
+        for (second, first) in [
+            (&mut second_base, &of_base),
+            (&mut second_candidate, &of_candidate),
+        ] {
+            if let Some(second) = second {
+                second_core::complete(second, first);
+            }
+        }
+        Ok([(of_base, second_base), (of_candidate, second_candidate)])
     }
 
     /// Launches `targets` as [`measure`](Session::measure) does, but times every benchmark in all
-    /// launches.
+    /// launches, and models the first core alone.
     ///
     /// # Errors
     /// As [`measure`](Session::measure).
     pub fn measure_in_full(&self, targets: &[BenchTarget]) -> Result<Outcome, MeasureError> {
         let clock = modelled::on_the_clock(targets, u32::MAX);
         let mut outcome = self.launch(&clock, self.launcher())?;
-        self.add_model(targets, modelled::LAUNCHES_THAT_AGREE, &mut outcome)?;
+        let targets = second_core::on_first(targets);
+        self.add_model(&targets, modelled::LAUNCHES_THAT_AGREE, &mut outcome)?;
         Ok(outcome)
     }
 

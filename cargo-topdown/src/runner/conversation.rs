@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 
 use criterion_topdown::run_file::Throughput;
 
-use super::join::{JoinError, Reported, SamplesFile, is_ours, join};
+use super::join::{JoinError, Joined, Reported, SamplesFile, is_ours, join};
 use super::launch_error::LaunchError;
 use super::measured::{Benchmarks, Measured};
 use super::place::Place;
@@ -53,7 +53,13 @@ pub fn converse(
                     one: &one,
                     sampling: settings.sampling,
                 };
-                match measured(&reported, id.throughput(), &records, symbols)? {
+                let cores = 1 + usize::from(settings.second_core.is_some());
+                let joined = join(&reported, &records, cores)?;
+                let of_cores = joined
+                    .into_iter()
+                    .map(|joined| measured(&name, id.throughput(), joined, symbols));
+                let mut of_cores = of_cores.collect::<Vec<Measured>>().into_iter();
+                match of_cores.next() {
                     Some(measured) => {
                         let is_ours = is_ours(&measured.provenance);
                         if is_ours && !is_as_wanted {
@@ -65,6 +71,7 @@ pub fn converse(
                             return Err(LaunchError::CannotDouble(name));
                         }
                         benchmarks.measured.push(measured);
+                        benchmarks.on_second_core.extend(of_cores);
                     }
                     None => benchmarks.other_measurements.push((name, one)),
                 }
@@ -122,20 +129,17 @@ pub fn skipped(
     Ok(names)
 }
 
-/// Returns `None` if the benchmark uses neither our measurement nor wall-clock time.
+/// Attributes what the benchmark `name` did on one core to its functions.
 fn measured(
-    reported: &Reported,
+    name: &str,
     throughput: Option<Throughput>,
-    records: &str,
+    joined: Joined,
     symbols: &mut Symbols,
-) -> Result<Option<Measured>, JoinError> {
-    let Some(joined) = join(reported, records)? else {
-        return Ok(None);
-    };
+) -> Measured {
     let code = joined.code.as_ref();
-    Ok(Some(Measured {
+    Measured {
         throughput,
-        name: reported.name.to_owned(),
+        name: name.to_owned(),
         functions: code.map(|code| attribute(code, symbols)),
         hits: joined
             .hits
@@ -148,7 +152,7 @@ fn measured(
         fingerprint: code.and_then(|code| fingerprint_of(code, symbols)),
         trail: code.map(LaunchTrail::new),
         own_thread_alone: false,
-    }))
+    }
 }
 
 #[cfg(test)]

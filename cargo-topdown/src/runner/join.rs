@@ -41,8 +41,8 @@ pub enum JoinError {
         /// What is wrong with the line.
         problem: RunFileProblem,
     },
-    /// More than one record for one benchmark.
-    #[error("`{benchmark}` wrote {records} records of samples instead of one")]
+    /// More records for one benchmark than cores.
+    #[error("`{benchmark}` wrote {records} records of samples, more than one for each core")]
     SeveralRecords {
         benchmark: String,
         /// How many there were.
@@ -181,13 +181,13 @@ pub struct Joined {
     pub hits: Option<CodeHits>,
 }
 
-/// Returns the samples of one benchmark: those of the only record in `lines`, or without a record,
-/// the nanoseconds that criterion's own measurement reports. `None` if it has neither, because it
-/// uses another measurement.
+/// Returns the samples of one benchmark: those of each record in `lines`, one for each of at most
+/// `cores` cores, or without a record, the nanoseconds that criterion's own measurement reports.
+/// Nothing if it has neither, because it uses another measurement.
 ///
 /// # Errors
-/// Returns an error if the record's samples are not those that criterion reports.
-pub fn join(reported: &Reported, lines: &str) -> Result<Option<Joined>, JoinError> {
+/// Returns an error if the records' samples are not those that criterion reports.
+pub fn join(reported: &Reported, lines: &str, cores: usize) -> Result<Vec<Joined>, JoinError> {
     let records = lines
         .lines()
         .map(Record::from_line)
@@ -196,49 +196,52 @@ pub fn join(reported: &Reported, lines: &str) -> Result<Option<Joined>, JoinErro
             benchmark: reported.name.to_owned(),
             problem,
         })?;
-    let (provenance, samples, groups, code, hits) = match <[Record; 1]>::try_from(records) {
-        Ok([record]) => {
-            if reported.sampling.doubles() {
-                let mut samples = doubled(reported, record.samples)?;
-                // Hits are of all samples.
-                if record.provenance.source != SourceKind::Model && record.hits.is_none() {
-                    samples.drain(..samples.len().saturating_sub(LONGEST_SAMPLES));
-                }
-                return Ok(Some(Joined {
-                    provenance: record.provenance,
-                    samples,
-                    groups: record.groups,
-                    code: record.code,
-                    hits: record.hits,
-                }));
-            }
+    if records.len() > cores {
+        return Err(JoinError::SeveralRecords {
+            benchmark: reported.name.to_owned(),
+            records: records.len(),
+        });
+    }
+    if records.is_empty() {
+        let Some((provenance, samples)) = wall_clock(reported) else {
+            return Ok(Vec::new());
+        };
+        return Ok(vec![Joined {
+            provenance,
+            samples: with_iterations(reported, samples)?,
+            groups: Vec::new(),
+            code: None,
+            hits: None,
+        }]);
+    }
+    let records = records.into_iter().enumerate();
+    records
+        .map(|(core, record)| of_record(reported, record, core == 0))
+        .collect()
+}
+
+/// Joins one record. criterion reports only the scalars of the `is_first` one.
+fn of_record(reported: &Reported, record: Record, is_first: bool) -> Result<Joined, JoinError> {
+    let samples = if reported.sampling.doubles() {
+        let mut samples = doubled(reported, record.samples)?;
+        // Hits are of all samples.
+        if record.provenance.source != SourceKind::Model && record.hits.is_none() {
+            samples.drain(..samples.len().saturating_sub(LONGEST_SAMPLES));
+        }
+        samples
+    } else {
+        if is_first {
             check_scalars(reported, &record.samples)?;
-            (
-                record.provenance,
-                record.samples,
-                record.groups,
-                record.code,
-                record.hits,
-            )
         }
-        Err(none) if none.is_empty() => match wall_clock(reported) {
-            Some((provenance, samples)) => (provenance, samples, Vec::new(), None, None),
-            None => return Ok(None),
-        },
-        Err(several) => {
-            return Err(JoinError::SeveralRecords {
-                benchmark: reported.name.to_owned(),
-                records: several.len(),
-            });
-        }
+        with_iterations(reported, record.samples)?
     };
-    Ok(Some(Joined {
-        provenance,
-        samples: with_iterations(reported, samples)?,
-        groups,
-        code,
-        hits,
-    }))
+    Ok(Joined {
+        provenance: record.provenance,
+        samples,
+        groups: record.groups,
+        code: record.code,
+        hits: record.hits,
+    })
 }
 
 fn check_scalars(reported: &Reported, samples: &[Sample]) -> Result<(), JoinError> {
@@ -375,12 +378,16 @@ mod tests {
     }
 
     fn refusal(reported: &Reported, lines: &str) -> String {
-        join(reported, lines).unwrap_err().to_string()
+        join(reported, lines, 1).unwrap_err().to_string()
+    }
+
+    fn join_one(reported: &Reported, lines: &str) -> Option<Joined> {
+        join(reported, lines, 1).unwrap().pop()
     }
 
     #[test]
     fn samples_get_their_iterations() {
-        let joined = join(&REPORTED, &line(&[100, 200])).unwrap().unwrap();
+        let joined = join_one(&REPORTED, &line(&[100, 200])).unwrap();
         assert_eq!(joined.provenance.formula, "scripted/1");
         assert_eq!(joined.samples[1].iterations, 2);
         assert_eq!(joined.samples[1].sample.slots, Some(200));
@@ -403,12 +410,18 @@ mod tests {
     }
 
     #[test]
-    fn two_records_are_refused() {
-        let lines = line(&[100, 200]) + &line(&[100, 200]);
+    fn more_records_than_cores_are_refused() {
+        let lines = line(&[100, 200]) + &line(&[300, 700]);
         assert_eq!(
             refusal(&REPORTED, &lines),
-            "`sum/10` wrote 2 records of samples instead of one"
+            "`sum/10` wrote 2 records of samples, more than one for each core"
         );
+        let joined = join(&REPORTED, &lines, 2).unwrap();
+        let of_cores: Vec<[u64; 2]> = joined
+            .iter()
+            .map(|core| [0, 1].map(|sample| core.samples[sample].sample.slots.unwrap()))
+            .collect();
+        assert_eq!(of_cores, [[100, 200], [300, 700]]);
     }
 
     #[test]
@@ -423,7 +436,7 @@ mod tests {
 
     #[test]
     fn no_record_means_the_wall_clock() {
-        let joined = join(&REPORTED, "").unwrap().unwrap();
+        let joined = join_one(&REPORTED, "").unwrap();
         assert_eq!(joined.provenance.source, SourceKind::Time);
         assert_eq!(joined.samples[0].sample.wall_ns, 100);
         assert_eq!(joined.samples[0].sample.slots, None);
@@ -435,7 +448,7 @@ mod tests {
             one: "1.0000 cycles",
             ..REPORTED
         };
-        assert!(join(&cycles, "").unwrap().is_none());
+        assert!(join_one(&cycles, "").is_none());
     }
 
     #[test]
@@ -458,9 +471,7 @@ mod tests {
             sampling: Sampling::Doubling,
             ..REPORTED
         };
-        let joined = join(&reported, &line(&[100, 200, 400, 800]))
-            .unwrap()
-            .unwrap();
+        let joined = join_one(&reported, &line(&[100, 200, 400, 800])).unwrap();
         let iterations = joined.samples.iter().map(|sample| sample.iterations);
         assert_eq!(iterations.collect::<Vec<_>>(), [1, 2, 4, 8]);
         for slots in [&[100, 200, 400][..], &[100], &[]] {
@@ -478,7 +489,7 @@ mod tests {
                 sampling,
                 ..REPORTED
             };
-            let joined = join(&reported, &line(&[100])).unwrap().unwrap();
+            let joined = join_one(&reported, &line(&[100])).unwrap();
             assert_eq!(joined.samples.len(), 1);
             let message = refusal(&reported, &line(&[100, 200]));
             assert!(message.contains("do not match the last of"), "{message}");

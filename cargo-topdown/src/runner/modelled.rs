@@ -6,10 +6,6 @@
 //! does not depend on the clock, and two launches that execute the same instructions at the same
 //! addresses agree bit for bit. While they do, further launches would say nothing new.
 //!
-//! Each benchmark is modelled in a process of its own. In one process, what earlier benchmarks
-//! leave in the allocator decides where the data of later ones lies: if one is added, removed or
-//! changed, the slots of others would change although their code did not.
-//!
 //! If the model was requested, a bench target that cannot be launched on it has failed. If it is
 //! the fallback (`auto`, on a machine without usable counters), the target keeps its time, with the
 //! reason.
@@ -31,11 +27,6 @@ use topdown_gate::statistics::launch::slots_agree;
 
 /// How many launches must agree.
 pub const LAUNCHES_THAT_AGREE: u32 = 2;
-
-/// A target that takes longer to reach its first benchmark is modelled in one process. This is the
-/// one thing that a clock decides, since a set-up is not traced. So the limit is far from what
-/// set-ups usually take, on a busy machine too: two runs on different sides of it would differ.
-pub const LONGEST_SET_UP: Duration = Duration::from_secs(5);
 
 /// Returns the targets to model: those whose settings request it, and those of `auto` that found no
 /// counters. Each lists its benchmarks, those that `timed` shows to be able to have slots.
@@ -73,20 +64,6 @@ pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     .collect()
 }
 
-/// Returns the processes in which to model `target`, which takes `set_up` to reach its first
-/// benchmark: one for each benchmark, unless that takes too long.
-pub fn processes(target: &BenchTarget, set_up: Duration) -> Vec<BenchTarget> {
-    if set_up > LONGEST_SET_UP {
-        return vec![target.clone()];
-    }
-    let names = target.benchmarks.iter().flatten();
-    let alone = |name: &String| BenchTarget {
-        benchmarks: Some(vec![name.clone()]),
-        ..target.clone()
-    };
-    names.map(alone).collect()
-}
-
 /// Returns the same targets, with the settings for the model.
 pub fn on_the_model(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> {
     with_settings(targets, |settings| Settings {
@@ -96,52 +73,6 @@ pub fn on_the_model(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> 
         measurement_time: settings.model_budget.saturating_mul(10),
         ..settings
     })
-}
-
-/// Returns those targets that are to be modelled on a second core too, with the settings for it.
-pub fn on_second_core(targets: &[BenchTarget]) -> Vec<BenchTarget> {
-    let has_second = |target: &&BenchTarget| target.settings.second_core.is_some();
-    let targets: Vec<BenchTarget> = targets.iter().filter(has_second).cloned().collect();
-    with_settings(&targets, |settings| Settings {
-        model_core: settings.second_core.unwrap_or(settings.model_core),
-        second_core: None,
-        ..settings
-    })
-}
-
-/// Returns the time in `outcome` without modelled slots, and without its failures.
-pub fn without_slots(outcome: &Outcome) -> Outcome {
-    let mut benchmarks = outcome.collected.benchmarks.clone();
-    for benchmark in &mut benchmarks {
-        if benchmark.provenance().source == SourceKind::Model {
-            benchmark.slots = None;
-            benchmark.functions = None;
-            benchmark.call_paths = None;
-            benchmark.fingerprint = None;
-        }
-    }
-    let samples = outcome.collected.samples.iter();
-    let samples = samples.filter(|of| of.source != SourceKind::Model);
-    Outcome {
-        collected: Collected {
-            benchmarks,
-            samples: samples.cloned().collect(),
-            ..Collected::default()
-        },
-        ..Outcome::default()
-    }
-}
-
-/// Drops what has no modelled slots.
-pub fn keep_modelled(outcome: &mut Outcome) {
-    let Collected {
-        benchmarks,
-        samples,
-        ..
-    } = &mut outcome.collected;
-    benchmarks.retain(|benchmark| benchmark.provenance().source == SourceKind::Model);
-    let kept: HashSet<&BenchmarkId> = benchmarks.iter().map(|benchmark| &benchmark.id).collect();
-    samples.retain(|of| kept.contains(&of.benchmark));
 }
 
 /// Returns the same targets, with the settings for measuring time: at most `launches`, if the model
@@ -167,7 +98,7 @@ fn can_have_slots(timed: &Benchmark) -> bool {
     is_ours(provenance) && provenance.elsewhere.is_none() && !why_not
 }
 
-fn with_settings(
+pub(super) fn with_settings(
     targets: &[BenchTarget],
     change: impl Fn(Settings) -> Settings,
 ) -> Vec<BenchTarget> {
@@ -440,20 +371,6 @@ mod tests {
         }
         both.benchmarks.remove(0);
         assert!(wanted(&[target(SourceChoice::Model)], &both).is_empty());
-    }
-
-    #[test]
-    fn each_benchmark_has_a_process_unless_the_set_up_takes_too_long() {
-        let target = BenchTarget {
-            benchmarks: Some(vec!["a".to_owned(), "b".to_owned()]),
-            ..target(SourceChoice::Model)
-        };
-        let names = |set_up| -> Vec<_> {
-            let processes = processes(&target, set_up).into_iter();
-            processes.map(|t| t.benchmarks.unwrap().join(" ")).collect()
-        };
-        assert_eq!(names(LONGEST_SET_UP), ["a", "b"]);
-        assert_eq!(names(LONGEST_SET_UP + Duration::from_nanos(1)), ["a b"]);
     }
 
     #[test]

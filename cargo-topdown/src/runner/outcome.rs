@@ -37,6 +37,8 @@ impl TargetFailure {
 pub struct Outcome {
     /// The measurements.
     pub collected: Collected,
+    /// What the same launches measured on a second core.
+    pub on_second_core: Collected,
     /// Targets that failed; their results are not in `collected`.
     pub failures: Vec<TargetFailure>,
     /// Targets that have only time, because a launch on the model failed.
@@ -58,6 +60,20 @@ pub struct OtherMeasurement {
 }
 
 impl Outcome {
+    /// Adds the launches of other targets.
+    pub fn extend(&mut self, other: Outcome) {
+        let collected = &mut self.collected;
+        collected.benchmarks.extend(other.collected.benchmarks);
+        collected.samples.extend(other.collected.samples);
+        collected
+            .lost_launches
+            .extend(other.collected.lost_launches);
+        collected.residuals.extend(other.collected.residuals);
+        collected.errors.extend(other.collected.errors);
+        collected.trails.extend(other.collected.trails);
+        self.failures.extend(other.failures);
+    }
+
     /// Replaces all results of `targets` with `other`.
     pub fn replace(&mut self, targets: &[BenchTarget], other: Outcome) {
         let is_of = |id: &BenchmarkId| targets.iter().any(|t| t.has(id));
@@ -67,14 +83,7 @@ impl Outcome {
         collected.lost_launches.retain(|lost| !is_of(&lost.id));
         collected.residuals.retain(|residual| !is_of(&residual.id));
         collected.errors.retain(|error| !is_of(error.id()));
-        collected.benchmarks.extend(other.collected.benchmarks);
-        collected.samples.extend(other.collected.samples);
-        collected
-            .lost_launches
-            .extend(other.collected.lost_launches);
-        collected.residuals.extend(other.collected.residuals);
-        collected.errors.extend(other.collected.errors);
-        self.failures.extend(other.failures);
+        self.extend(other);
     }
 
     /// Appends `further` launches, numbered from `first`. A benchmark that failed in one of them

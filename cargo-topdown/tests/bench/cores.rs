@@ -1,6 +1,6 @@
 //! Two modelled cores: a run, a baseline and a judgement for each.
 
-use criterion_topdown::run_file::{Run, read_run};
+use criterion_topdown::run_file::{Benchmark, Run, read_run};
 
 use crate::fixture::{Fixture, Outcome};
 
@@ -118,6 +118,49 @@ fn a_change_that_is_slower_on_one_core_only_fails_and_the_core_is_named() {
     fixture.plain(&[&accept[..], &run].concat(), &[]).succeeds();
     let accepted = compare(&[]);
     assert_eq!(accepted.code, Some(0), "{}", accepted.stdout);
+}
+
+/// Slots with their categories and events, functions, call paths, and what was executed.
+#[test]
+fn issue_19_6_what_one_launch_models_on_two_cores_is_what_launches_of_one_core_model() {
+    let fixture = Fixture::new();
+    let paths = ["--paths"];
+    let modelled = |run: Run| -> Vec<Benchmark> {
+        let mut benchmarks = run.benchmarks;
+        for benchmark in &mut benchmarks {
+            benchmark.times.launches.clear();
+            let slots = benchmark.slots.as_mut().expect(&benchmark.id.name);
+            for provenance in [&mut benchmark.times.provenance, &mut slots.provenance] {
+                // What the clock says.
+                provenance.empty_window.as_mut().unwrap().wall_ns = 0;
+            }
+        }
+        benchmarks
+    };
+    bench(&fixture, "heap", BOTH, &paths).succeeds();
+    let both = [fixture.newest_run(), on_second_core(&fixture)].map(modelled);
+    let alone = ["golden-cove", "zen-5"].map(|core| {
+        bench(&fixture, "heap", core, &paths).succeeds();
+        modelled(fixture.newest_run())
+    });
+    for (both, alone) in both.iter().zip(&alone) {
+        assert_eq!(both.len(), 4);
+        for (both, alone) in both.iter().zip(alone) {
+            assert_eq!(both, alone);
+        }
+    }
+    let [one, other] = &both;
+    let units = |benchmark: &Benchmark| benchmark.provenance().sampled_units;
+    assert!(one.iter().any(|b| units(b).is_some()));
+    assert!(
+        one.iter()
+            .all(|b| units(b).is_some() || b.functions.is_some() && b.call_paths.is_some())
+    );
+    assert!(
+        one.iter()
+            .zip(other)
+            .all(|(one, other)| one.slots != other.slots)
+    );
 }
 
 #[test]

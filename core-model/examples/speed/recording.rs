@@ -133,7 +133,7 @@ impl Consumer for Recording {
         }
     }
 
-    fn keep_tracing(&self) -> bool {
+    fn keep_tracing(&mut self) -> bool {
         !self.is_full
     }
 }

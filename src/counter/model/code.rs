@@ -189,7 +189,7 @@ impl CodeAccount {
         let first = first.map(|&(row, count)| (blocks.index(row, executed), count));
         code.first_samples = with_room(room, first);
         code.first_samples_data = executed.data();
-        let trail = executed.take_trail();
+        let trail = executed.trail();
         let stretch = trail.stretch.iter();
         let stretch = stretch.map(|&number| blocks.root_index(number, executed));
         code.trail = Trail {
@@ -323,8 +323,8 @@ fn code_counts(counts: &BlockCounts) -> CodeCounts {
     let slots = &counts.slots;
     CodeCounts {
         instructions: counts.events.instructions,
-        level1_slots: super::level1_slots(slots),
-        level2_slots: super::level2_slots(slots),
+        level1_slots: super::counted::level1_slots(slots),
+        level2_slots: super::counted::level2_slots(slots),
     }
 }
 

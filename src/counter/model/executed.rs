@@ -54,9 +54,9 @@ impl Executed {
         self.contents.get(id as usize).copied().unwrap_or_default()
     }
 
-    /// Ends the benchmark and returns its trail.
-    pub(super) fn take_trail(&mut self) -> Trail {
-        self.trail.take()
+    /// Returns the trail of the benchmark.
+    pub(super) fn trail(&mut self) -> Trail {
+        self.trail.trail()
     }
 
     /// Forgets all blocks, whose numbers are assigned from 0 again. A benchmark must begin next.

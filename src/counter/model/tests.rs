@@ -1,6 +1,35 @@
-use super::*;
 use std::hint::black_box;
+
+use super::core::Fate;
+use super::sampled::Sampled;
+use super::*;
+use crate::event::Event;
+use crate::provenance::TOO_LONG;
+use topdown_core_model::{Capacity, GROUPS};
 use topdown_skipped::{Need, skip};
+
+/// Returns a model of one core, or an error if code cannot be traced.
+fn alone(core: &CoreParameters, seconds: f64) -> Result<Model, OpenError> {
+    Model::of_cores(number(core), None, Budget::of_seconds(seconds)?)
+}
+
+fn number(core: &CoreParameters) -> usize {
+    let mut cores = cores::ALL.iter();
+    cores.position(|other| other.name == core.name).unwrap()
+}
+
+fn of_first<R>(model: &Model, work: impl FnOnce(&mut Core) -> R) -> R {
+    let first = |observer: &mut Observer| work(&mut observer.cores[0]);
+    model.tracer.with_consumer(first).unwrap()
+}
+
+/// Lets the benchmark have used up its budget.
+fn spend_budget(model: &Model) {
+    of_first(model, |core| {
+        core.benchmark.cost_instructions = core.budget.instructions;
+        core.benchmark.fate = Fate::Modelled;
+    });
+}
 
 fn window(model: &Model, work: impl FnOnce()) -> Sample {
     let start = model.start();
@@ -90,10 +119,7 @@ fn of_a_warm_up_no_blocks_are_kept() {
         model.sample_kept();
     }
     // A window that does not fit the budget comes last, and takes no room from those that count.
-    model.benchmark.set(Benchmark {
-        cost_instructions: model.budget_instructions,
-        ..model.benchmark.get()
-    });
+    spend_budget(&model);
     model.sample_boundary();
     assert_eq!(window(&model, || divisions(10)).flags, Flags::NOT_COUNTING);
     model.sample_kept();
@@ -109,7 +135,7 @@ fn of_a_warm_up_no_blocks_are_kept() {
 
 #[test]
 fn a_benchmark_with_a_long_first_window_has_time_alone() {
-    let Ok(model) = Model::of_core(&cores::GOLDEN_COVE, 0.1) else {
+    let Ok(model) = alone(&cores::GOLDEN_COVE, 0.1) else {
         skip(Need::Model, "code cannot be traced on this machine");
         return;
     };
@@ -126,7 +152,7 @@ fn a_benchmark_with_a_long_first_window_has_time_alone() {
 
 #[test]
 fn an_iteration_that_is_traced_in_part_is_not_fingerprinted() {
-    let Ok(model) = Model::of_core(&cores::GOLDEN_COVE, 0.1) else {
+    let Ok(model) = alone(&cores::GOLDEN_COVE, 0.1) else {
         skip(Need::Model, "code cannot be traced on this machine");
         return;
     };
@@ -137,11 +163,11 @@ fn an_iteration_that_is_traced_in_part_is_not_fingerprinted() {
             model.sample_kept();
         }
         // `take_code` clears them where other threads are, such as those of other tests.
-        let code = model.with_account(|code, consumer| {
-            let Budgeted {
-                model, executed, ..
-            } = consumer;
-            code.take(model, executed)
+        let code = model.tracer.with_consumer(|observer| {
+            let Observer {
+                cores, executed, ..
+            } = observer;
+            cores[0].take_code(executed, true)
         });
         model.benchmark_boundary();
         code.flatten().unwrap().first_samples
@@ -168,7 +194,7 @@ fn fill(bytes: &mut [u8]) {
 fn issue_19_7_what_few_instructions_cost_is_bounded_too() {
     const ITERATION_BYTES: usize = 256 << 10;
     for core in cores::ALL {
-        let Ok(model) = Model::of_core(core, 0.1) else {
+        let Ok(model) = alone(core, 0.1) else {
             skip(Need::Model, "code cannot be traced on this machine");
             return;
         };
@@ -208,7 +234,7 @@ fn issue_19_7_what_few_instructions_cost_is_bounded_too() {
 #[test]
 fn every_modelled_core_can_be_chosen() {
     let nearest = nearest_core(&Machine::of_this_machine().vendor).name;
-    assert_eq!(parameters(ModelCore::Nearest).name, nearest);
+    assert_eq!(cores::ALL[number_of(ModelCore::Nearest)].name, nearest);
     let named: Vec<&str> = ModelCore::CHOICES[1..]
         .iter()
         .map(|core| core.name())
@@ -216,7 +242,7 @@ fn every_modelled_core_can_be_chosen() {
     let known: Vec<&str> = cores::ALL.iter().map(|core| core.name).collect();
     assert_eq!(named, known);
     for core in &ModelCore::CHOICES[1..] {
-        assert_eq!(parameters(*core).name, core.name());
+        assert_eq!(cores::ALL[number_of(*core)].name, core.name());
     }
 }
 
@@ -269,11 +295,7 @@ fn what_exceeds_the_budget_of_a_benchmark_is_not_counted() {
         return;
     };
     assert_eq!(window(&model, || divisions(10)).flags, Flags::NONE);
-    model.benchmark.set(Benchmark {
-        cost_instructions: model.budget_instructions,
-        fate: Fate::Modelled,
-        ..Benchmark::default()
-    });
+    spend_budget(&model);
     assert_eq!(window(&model, || divisions(10)).flags, Flags::NOT_COUNTING);
 }
 
@@ -293,7 +315,7 @@ fn slots_of_one(model: &Model, iterations: u64, windows: u64) -> f64 {
             .map(|sample| sample.slots.unwrap())
             .sum();
     }
-    let cost = model.modelled.empty_window.unwrap().slots.unwrap() * windows;
+    let cost = model.provenance().empty_window.unwrap().slots.unwrap() * windows;
     (slots as f64 - cost as f64) / iterations as f64
 }
 
@@ -303,7 +325,7 @@ fn slots_of_one(model: &Model, iterations: u64, windows: u64) -> f64 {
 #[test]
 fn what_windows_cost_leaves_no_bias() {
     for core in cores::ALL {
-        let Ok(model) = Model::of_core(core, 2.0) else {
+        let Ok(model) = alone(core, 2.0) else {
             skip(Need::Model, "code cannot be traced on this machine");
             return;
         };
@@ -321,7 +343,7 @@ fn what_windows_cost_leaves_no_bias() {
 /// Executes as many different functions as the model has room for blocks, and more.
 #[test]
 fn issue_14_11_ever_new_code_does_not_cost_the_next_benchmark_its_slots() {
-    let Ok(model) = Model::of_core(&cores::GOLDEN_COVE, 2.0) else {
+    let Ok(model) = alone(&cores::GOLDEN_COVE, 2.0) else {
         skip(Need::Model, "code cannot be traced on this machine");
         return;
     };
@@ -363,11 +385,11 @@ fn long(rounds: u64) {
 
 /// Returns a model that samples what costs more than 2.5 million instructions, up to 75 million.
 fn sampling(core: &'static CoreParameters) -> Option<Model> {
-    let Ok(mut model) = Model::of_core(core, 0.5) else {
+    let Ok(model) = alone(core, 0.5) else {
         skip(Need::Model, "code cannot be traced on this machine");
         return None;
     };
-    model.samples_long = true;
+    of_first(&model, |core| core.budget.samples_long = true);
     Some(model)
 }
 
@@ -375,7 +397,7 @@ fn sampling(core: &'static CoreParameters) -> Option<Model> {
 fn issue_19_5_what_is_too_long_to_be_modelled_as_a_whole_is_sampled() {
     const ROUNDS: u64 = 500;
     for core in cores::ALL {
-        let (Some(model), Ok(whole)) = (sampling(core), Model::of_core(core, 100.0)) else {
+        let (Some(model), Ok(whole)) = (sampling(core), alone(core, 100.0)) else {
             return;
         };
         let whole = window(&whole, || long(ROUNDS));
@@ -388,7 +410,7 @@ fn issue_19_5_what_is_too_long_to_be_modelled_as_a_whole_is_sampled() {
             let sample = model.completed(&sum);
             model.sample_kept();
             assert_eq!((sample.windows, sample.flags), (iterations, Flags::NONE));
-            let groups = model.groups.get().unwrap();
+            let groups = of_first(&model, |core| core.groups).unwrap();
             let of_groups: u64 = groups.iter().map(|group| group.slots.unwrap()).sum();
             let mean = of_groups as f64 / GROUPS as f64;
             assert!((mean - sample.slots.unwrap() as f64).abs() < 10.0);
@@ -431,10 +453,10 @@ fn issue_19_5_what_is_too_long_to_be_modelled_as_a_whole_is_sampled() {
 
 #[test]
 fn what_is_too_long_to_be_sampled_has_only_time_and_says_why() {
-    let Some(mut model) = sampling(&cores::GOLDEN_COVE) else {
+    let Some(model) = sampling(&cores::GOLDEN_COVE) else {
         return;
     };
-    model.tracer.consumer_mut().sampled = Sampled::new(10_000);
+    of_first(&model, |core| core.sampled = Sampled::new(10_000));
     model.sample_boundary();
     let sample = window(&model, || long(2000));
     assert_eq!(sample.slots, None);
@@ -448,14 +470,147 @@ fn what_is_too_long_to_be_sampled_has_only_time_and_says_why() {
 /// Only launches whose samples double are sampled.
 #[test]
 fn what_is_too_long_for_a_fingerprint_has_none_and_can_be_modelled_all_the_same() {
-    let Some(mut model) = sampling(&cores::ZEN_5) else {
+    let Some(model) = sampling(&cores::ZEN_5) else {
         return;
     };
-    model.samples_long = false;
-    model.ends_with_fingerprint = true;
+    of_first(&model, |core| {
+        core.budget.samples_long = false;
+        core.budget.ends_with_fingerprint = true;
+    });
     model.sample_boundary();
     let sample = window(&model, || long(2000));
     assert_eq!(sample.slots, None);
     let reason = &model.provenance().reason;
     assert!(!reason.starts_with(TOO_LONG), "{reason}");
+}
+
+/// A benchmark on one core: its samples until the core has enough of it, and what else is known.
+struct OnOneCore {
+    samples: Vec<Sample>,
+    provenance: Provenance,
+    groups: Vec<Sample>,
+    code: Option<CodeSlots>,
+}
+
+impl OnOneCore {
+    /// What follows from the instructions that the core looked at.
+    fn extent(&self) -> impl PartialEq + std::fmt::Debug + use<> {
+        let of = |samples: &[Sample]| -> Vec<_> {
+            let samples = samples.iter();
+            samples
+                .map(|s| (s.windows, s.flags, s.instructions.is_some()))
+                .collect()
+        };
+        let whole = self.groups.is_empty();
+        let instructions = self
+            .samples
+            .iter()
+            .filter(|_| whole)
+            .map(|s| s.instructions);
+        let provenance = &self.provenance;
+        (
+            provenance.formula.clone(),
+            provenance.reason.clone(),
+            of(&self.samples),
+            instructions.collect::<Vec<_>>(),
+            of(&self.groups),
+            self.code.is_some(),
+        )
+    }
+}
+
+/// Runs a benchmark whose samples double, and returns what each core makes of it.
+fn benchmark(model: &Model, iteration: &mut dyn FnMut()) -> Vec<OnOneCore> {
+    let mut samples = [Vec::new(), Vec::new()];
+    model.sample_boundary();
+    for iterations in (0..).map(crate::doubling::iterations) {
+        let enough = model.tracer.with_consumer(|observer| {
+            let cores = observer.cores.iter();
+            cores.map(Core::has_enough).collect::<Vec<_>>()
+        });
+        let sample = window(model, || (0..iterations).for_each(|_| iteration()));
+        let sample = model.completed(&sample);
+        model.sample_kept();
+        let of_cores = [sample, sample.of_second_core()];
+        for ((samples, of_core), had_enough) in
+            samples.iter_mut().zip(of_cores).zip(enough.unwrap())
+        {
+            match had_enough {
+                true if of_core.slots.is_some() => assert_eq!(of_core.flags, Flags::NOT_COUNTING),
+                true => {}
+                false => samples.push(of_core),
+            }
+        }
+        model.sample_boundary();
+        if !model.wants_more_after(&sample) {
+            break;
+        }
+    }
+    let [of_first, of_second] = samples;
+    let mut of_cores = vec![OnOneCore {
+        samples: of_first,
+        provenance: model.provenance().clone(),
+        groups: model.take_groups(),
+        code: model.take_code(),
+    }];
+    if let Some(second) = model.take_on_second_core() {
+        of_cores.push(OnOneCore {
+            samples: of_second,
+            provenance: second.provenance,
+            groups: second.groups,
+            code: second.code,
+        });
+    }
+    model.benchmark_boundary();
+    of_cores
+}
+
+/// The two do not agree bit for bit only because another `Model` in the same process has its memory
+/// at other addresses: `cargo-topdown/tests/bench/cores.rs` compares processes.
+#[test]
+fn issue_19_6_each_of_two_cores_looks_at_what_it_would_look_at_alone() {
+    let mut bytes = vec![0; 4 << 20];
+    let mut run = |first: usize, second: Option<usize>| -> Option<Vec<Vec<OnOneCore>>> {
+        let model = Model::of_cores(first, second, Budget::of_seconds(0.1).unwrap());
+        let Ok(model) = model else {
+            skip(Need::Model, "code cannot be traced on this machine");
+            return None;
+        };
+        for core in 0..=usize::from(second.is_some()) {
+            model.tracer.with_consumer(|observer| {
+                observer.cores[core].budget.samples_long = true;
+            });
+        }
+        let mut all = vec![
+            benchmark(&model, &mut || divisions(10)),
+            benchmark(&model, &mut || long(200)),
+        ];
+        // What it costs to model these differs between the cores.
+        for size in (16..=22).flat_map(|power| [2 << power, 3 << power]) {
+            let bytes = &mut bytes[..(size as usize).min(4 << 20)];
+            all.push(benchmark(&model, &mut || fill(bytes)));
+        }
+        Some(all)
+    };
+    let [one, other] = [&cores::GOLDEN_COVE, &cores::ZEN_5].map(number);
+    let (Some(of_one), Some(of_other)) = (run(one, None), run(other, None)) else {
+        return;
+    };
+    let Some(of_both) = run(one, Some(other)) else {
+        return;
+    };
+    let mut differently_long = 0;
+    let mut sampled = 0;
+    for ((both, one), other) in of_both.iter().zip(&of_one).zip(&of_other) {
+        for (beside, alone) in [(&both[0], &one[0]), (&both[1], &other[0])] {
+            assert_eq!(beside.extent(), alone.extent());
+            let slots = |of: &OnOneCore| of.samples.last().unwrap().slots;
+            if let (Some(beside), Some(alone)) = (slots(beside), slots(alone)) {
+                assert!((beside as f64 / alone as f64 - 1.0).abs() < 0.02);
+            }
+        }
+        differently_long += usize::from(one[0].samples.len() != other[0].samples.len());
+        sampled += usize::from(!one[0].groups.is_empty());
+    }
+    assert!(differently_long > 0 && sampled > 0);
 }

@@ -27,6 +27,8 @@ pub(super) struct TrailKeeper {
     every_blocks: u64,
     hashes: Vec<u64>,
     stretch: Range<u64>,
+    /// Whether the current benchmark's trail was asked for.
+    is_known: bool,
     /// Block numbers.
     kept: Vec<u32>,
 }
@@ -45,14 +47,17 @@ impl TrailKeeper {
             every_blocks: 1,
             hashes: Vec::with_capacity(MOST_HASHES),
             stretch: 0..0,
+            is_known: false,
             kept: Vec::with_capacity(room),
         };
         keeper.begin();
         keeper
     }
 
-    /// Restarts the benchmark.
+    /// Begins a benchmark. It has the next number, unless nobody asked for the trail of the one
+    /// before.
     pub(super) fn begin(&mut self) {
+        self.number += u32::from(std::mem::take(&mut self.is_known));
         self.hash = 0;
         self.blocks = 0;
         self.every_blocks = 1;
@@ -90,10 +95,10 @@ impl TrailKeeper {
         }
     }
 
-    /// Ends the benchmark and returns its trail; another begins. The stretch contains block
-    /// numbers.
-    pub(super) fn take(&mut self) -> Trail {
-        let trail = Trail {
+    /// Returns the trail of the benchmark. The stretch contains block numbers.
+    pub(super) fn trail(&mut self) -> Trail {
+        self.is_known = true;
+        Trail {
             number: self.number,
             blocks: self.blocks,
             hash: self.hash,
@@ -101,10 +106,7 @@ impl TrailKeeper {
             hashes: copied(&self.hashes),
             stretch_from: self.stretch.start,
             stretch: copied(&self.kept),
-        };
-        self.number += 1;
-        self.begin();
-        trail
+        }
     }
 }
 
@@ -130,7 +132,9 @@ mod tests {
         for block in blocks {
             keeper.step(block, u64::from(block));
         }
-        keeper.take()
+        let trail = keeper.trail();
+        keeper.begin();
+        trail
     }
 
     #[test]

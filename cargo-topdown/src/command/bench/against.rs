@@ -60,9 +60,8 @@ pub fn run(
     let base_on_the_clock = modelled::on_the_clock(&base_targets, u32::MAX);
     let on_the_clock = modelled::on_the_clock(&targets, u32::MAX);
     let pairs = session.pairs(&base_on_the_clock, &on_the_clock);
-    let (mut base, mut new) = session.measure_in_turn(&base_targets, &targets)?;
-    let mut second_base = session.model_second_core(&base_targets, &base)?;
-    let mut second_new = session.model_second_core(&targets, &new)?;
+    let [(mut base, mut second_base), (mut new, mut second_new)] =
+        session.measure_in_turn(&base_targets, &targets)?;
     for (fingerprints, sides) in executed
         .iter()
         .zip([(&mut base, &mut second_base), (&mut new, &mut second_new)])

@@ -121,8 +121,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         _ => targets,
     };
     let before = usual_baseline(&store, args.save.as_ref());
-    let mut outcome = session.measure(&targets, &before)?;
-    let mut second = session.model_second_core(&targets, &outcome)?;
+    let (mut outcome, mut second) = session.measure(&targets, &before)?;
     if args.prints_functions() {
         session.add_hits(&targets, &mut outcome)?;
     }

@@ -1,0 +1,87 @@
+//! How much of a benchmark a launch models.
+//!
+//! That does not depend on the clock: all windows, until a sample is long enough or the benchmark
+//! has used up its budget of instructions ([`crate::steady`]), which those that are costly to model
+//! use up faster.
+
+use topdown_core_model::Counts;
+
+use super::sampled;
+use crate::environment;
+use crate::error::OpenError;
+use crate::setting::{Sampling, Setting};
+
+/// Roughly how long a benchmark is modelled in each launch.
+pub const DEFAULT_BUDGET_SECONDS: f64 = 2.0;
+
+/// Instructions per second of budget: a fixed number, so that the modelled work does not depend on
+/// the clock. Most programs are modelled at twice this speed.
+const INSTRUCTIONS_PER_SECOND: u64 = 15_000_000;
+
+/// A benchmark is modelled if its budget covers this many iterations: one sample of one iteration
+/// to warm up, and one of two.
+pub const LEAST_ITERATIONS: u64 = 3;
+
+/// What a launch may model of each benchmark, on each core.
+#[derive(Clone, Copy)]
+pub(super) struct Budget {
+    /// The number of instructions to model, if none of them is costly.
+    pub instructions: u64,
+    /// Whether to stop once there are enough samples for a fingerprint.
+    pub ends_with_fingerprint: bool,
+    /// Whether to sample what is too long. Otherwise criterion's plan could be so many samples of
+    /// it that nobody would wait for them.
+    pub samples_long: bool,
+}
+
+impl Budget {
+    /// Returns the budget of so many seconds.
+    ///
+    /// # Errors
+    /// Returns an error if the environment names an unknown way of sampling.
+    pub(super) fn of_seconds(seconds: f64) -> Result<Budget, OpenError> {
+        let wanted = Sampling::from_environment()?;
+        Ok(Budget {
+            instructions: (seconds * INSTRUCTIONS_PER_SECOND as f64) as u64,
+            ends_with_fingerprint: wanted == Sampling::FirstTwo,
+            samples_long: wanted == Sampling::Doubling,
+        })
+    }
+
+    /// Returns what the first window may cost.
+    pub(super) fn largest_window(&self) -> u64 {
+        self.instructions / LEAST_ITERATIONS
+    }
+
+    /// Returns the longest sample, in instructions, that is sampled.
+    pub(super) fn most_sampled_instructions(&self) -> u64 {
+        sampled::most_instructions(self.instructions)
+    }
+}
+
+/// Returns how many instructions of the budget it takes to model what was counted: as many as were
+/// executed, but more where one takes longer than the budget allows for.
+pub(super) fn cost_instructions(counts: &Counts) -> u64 {
+    const INSTRUCTIONS_PER_US: u64 = INSTRUCTIONS_PER_SECOND / 1_000_000;
+    let cost = counts.modelling_ns().saturating_mul(INSTRUCTIONS_PER_US) / 1000;
+    cost.max(counts.events.instructions)
+}
+
+/// Returns the seconds that the environment sets.
+///
+/// # Errors
+/// Returns [`OpenError::Model`] if that is not a positive number.
+pub(super) fn budget_seconds() -> Result<f64, OpenError> {
+    let Ok(text) = std::env::var(environment::MODEL_BUDGET) else {
+        return Ok(DEFAULT_BUDGET_SECONDS);
+    };
+    match text.parse() {
+        Ok(seconds) if seconds > 0.0 => Ok(seconds),
+        _ => Err(OpenError::Model {
+            reason: format!(
+                "{} is `{text}`; it must be a number of seconds",
+                environment::MODEL_BUDGET
+            ),
+        }),
+    }
+}
