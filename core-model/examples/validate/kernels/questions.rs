@@ -35,6 +35,33 @@ loops! { pipes, Group::Question;
     "ask-chains-4": ".rept 6", "add rdi, rax", "add rsi, rax", "add rdx, rax", "add r9, rax", ".endr";
     "ask-chains-6": ".rept 6", "add rdi, rax", "add rsi, rax", "add rdx, rax", "add r9, rax",
         "add r10, rax", "add r11, rax", ".endr";
+    // Does the youngest of several operations wait that are ready in the same cycle?
+    "ask-last-of-3": ".rept 20", "lea rsi, [rax + 0x1000000]", "lea rdi, [rax + 0x1000000]",
+        "lea r9, [rax + 0x1000000]", "lea rax, [r9 + 0x1000000]", ".endr";
+    "ask-last-of-4": ".rept 20", "lea rsi, [rax + 0x1000000]", "lea rdi, [rax + 0x1000000]",
+        "lea r9, [rax + 0x1000000]", "lea r10, [rax + 0x1000000]", "lea rax, [r10 + 0x1000000]",
+        ".endr";
+    "ask-first-of-4": ".rept 20", "lea rsi, [rax + 0x1000000]", "lea rdi, [rax + 0x1000000]",
+        "lea r9, [rax + 0x1000000]", "lea r10, [rax + 0x1000000]", "lea rax, [rsi + 0x1000000]",
+        ".endr";
+    // How long does it take to read a line of code with so many instructions: moves of two to five
+    // bytes that rename executes?
+    "ask-line-of-12": ".rept 192", ".byte 0x3e, 0x3e", "mov rsi, rdi", ".endr";
+    "ask-line-of-16": ".rept 192", ".byte 0x3e", "mov rsi, rdi", ".endr";
+    "ask-line-of-21": ".rept 192", "mov rsi, rdi", ".endr";
+    "ask-line-of-32": ".rept 192", "mov esi, edi", ".endr";
+    // And one that a jump leads into and another leaves?
+    "ask-block-of-4": ".rept 16", ".rept 3", "mov rsi, rdi", ".endr", "jmp 8f", ".p2align 6",
+        "8:", ".endr";
+    "ask-block-of-12": ".rept 16", ".rept 11", "mov rsi, rdi", ".endr", "jmp 8f", ".p2align 6",
+        "8:", ".endr";
+    "ask-block-of-13": ".rept 16", ".rept 12", "mov rsi, rdi", ".endr", "jmp 8f", ".p2align 6",
+        "8:", ".endr";
+    // On how many pipes are moves executed that read one flag or two?
+    "ask-cmovb": ".rept 5", "cmovb rax, r8", "cmovb rsi, r8", "cmovb rdi, r8", "cmovb r9, r8",
+        "cmovb r10, r8", ".endr";
+    "ask-cmova": ".rept 5", "cmova rax, r8", "cmova rsi, r8", "cmova rdi, r8", "cmova r9, r8",
+        "cmova r10, r8", ".endr";
     // How many stores are written per cycle, to one line and to several?
     "ask-stores-one-line": "mov [r12 + 128], rax", "mov [r12 + 136], rax",
         "mov [r12 + 144], rax", "mov [r12 + 152], rax";
