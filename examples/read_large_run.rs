@@ -90,6 +90,8 @@ fn large_run() -> Run {
                 threads: Default::default(),
                 elsewhere: None,
                 sampled_units: None,
+                warmed_iterations: None,
+                cold_fraction: None,
             },
             (0..LAUNCHES).map(|launch| value(index, launch)),
         )

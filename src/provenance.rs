@@ -131,6 +131,20 @@ pub struct Provenance {
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub sampled_units: Option<u64>,
+    /// How many iterations a model executed before those that count, most of them without time, so
+    /// that they warmed up caches and predictors; absent if it executed all of them in detail.
+    #[cfg_attr(
+        feature = "run",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub warmed_iterations: Option<u64>,
+    /// At most this fraction (0 to 1) of the cycles that count waited for memory that a model saw
+    /// for the first time; absent below 0.01.
+    #[cfg_attr(
+        feature = "run",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub cold_fraction: Option<f64>,
 }
 
 impl Provenance {
@@ -146,6 +160,8 @@ impl Provenance {
             threads: CountedThreads::Own,
             elsewhere: None,
             sampled_units: None,
+            warmed_iterations: None,
+            cold_fraction: None,
         }
     }
 

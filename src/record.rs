@@ -132,6 +132,13 @@ fn provenance(json: &mut Json<'_>, of: &Provenance) {
     if let Some(units) = of.sampled_units {
         json.field("sampled_units", &units);
     }
+    if let Some(iterations) = of.warmed_iterations {
+        json.field("warmed_iterations", &iterations);
+    }
+    if let Some(fraction) = of.cold_fraction {
+        json.name("cold_fraction");
+        json.number(fraction);
+    }
 }
 
 #[cfg(all(test, feature = "run_file"))]
@@ -155,6 +162,8 @@ mod tests {
             threads: CountedThreads::All,
             elsewhere: Some(Elsewhere::OtherThreads { fraction: 1e-7 }),
             sampled_units: Some(7),
+            warmed_iterations: Some(93),
+            cold_fraction: Some(0.25),
             ..least.clone()
         };
         let waiting = Provenance {

@@ -2,9 +2,15 @@
 //!
 //! The samples of such a launch [double](crate::doubling). Modelling continues until a sample is
 //! long enough or the next does not fit the budget. Only the last sample counts: it has about as
-//! many iterations as all before it, which warmed up predictors and caches. This depends only on
-//! what was counted, never on the clock.
+//! many iterations as all before it, which warmed up predictors and caches.
+//!
+//! If these would be too few, or what counts would touch memory for the first time, the samples go
+//! on without time: caches and predictors see their iterations at tracing speed, and the core
+//! executes only the last ones of the last sample, which count.
+//!
+//! All this depends only on what was counted, never on the clock.
 
+use crate::doubling;
 use crate::sample::{Flags, Sample};
 
 /// With fewer samples, a launch on the model is useless: the first only warms it up.
@@ -24,6 +30,13 @@ const LONG_INSTRUCTIONS: u64 = 1_000_000;
 /// we do not know how much memory and time that takes.
 const MOST_SAMPLES_OF_WINDOWS: usize = 11;
 
+/// How many instructions warm up functionally in the time in which one is modelled.
+const WARMED_PER_MODELLED: u64 = 10;
+
+/// Warming up goes on for so many iterations, if the budget allows, even if nothing is touched for
+/// the first time any more: predictors learn from repetition.
+const WANTED_WARM_UP: u64 = 31;
+
 /// Returns how many of the `usable` samples of a launch count; they are the last ones.
 pub fn steady_samples(usable: usize) -> usize {
     usable.min(1)
@@ -34,6 +47,51 @@ pub fn steady_samples(usable: usize) -> usize {
 pub struct Modelled {
     samples: usize,
     cost_instructions: u64,
+    warm_up: Option<WarmUp>,
+}
+
+/// What a launch does with the next sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing: what was modelled is enough, or there is no room for more.
+    Nothing,
+    /// Models it as a whole.
+    #[default]
+    Model,
+    /// Warms up: caches and predictors see it.
+    WarmUp {
+        /// About how many instructions it will have.
+        expected_instructions: u64,
+    },
+    /// Warms up and models the last iterations, which count.
+    Last {
+        /// About how many instructions it will have.
+        expected_instructions: u64,
+        /// How many iterations count.
+        iterations: u64,
+    },
+}
+
+/// What is known about a sample that was taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken<'a> {
+    /// Its counts.
+    pub sample: &'a Sample,
+    /// How many instructions it has.
+    pub instructions: u64,
+    /// How many instructions of the budget it cost to model, if it was modelled.
+    pub cost_instructions: u64,
+    /// Whether memory that it touched for the first time may have cost it time.
+    pub is_cold: bool,
+    /// Whether iterations inside of a window can be told apart.
+    pub is_divisible: bool,
+}
+
+/// What is left for functional warming.
+#[derive(Clone, Copy, Debug)]
+struct WarmUp {
+    instructions_left: u64,
+    counted_iterations: u64,
 }
 
 impl Modelled {
@@ -67,6 +125,98 @@ impl Modelled {
         with_next <= budget_instructions && !(is_long && self.samples >= WANTED_SAMPLES)
     }
 
+    /// Counts the benchmark's next sample and returns what to do with the one after it, given a
+    /// budget in instructions. The samples have 1, 2, 4, … iterations.
+    pub fn next_after(&mut self, taken: &Taken<'_>, budget_instructions: u64) -> Next {
+        if let Some(warm_up) = self.warm_up {
+            self.samples += 1;
+            return self.next_of_warm_up(taken, warm_up);
+        }
+        let cost = taken.cost_instructions;
+        let wants_more = self.wants_more_after(taken.sample, cost, budget_instructions);
+        let as_before = if wants_more {
+            Next::Model
+        } else {
+            Next::Nothing
+        };
+        let is_usable = !taken.sample.flags.intersects(Flags::UNUSABLE);
+        if !is_usable || !taken.is_divisible || self.samples < LEAST_SAMPLES {
+            return as_before;
+        }
+        let iterations = doubling::iterations(self.samples - 1);
+        let per_iteration = (taken.instructions / iterations).max(1);
+        let long_iterations = LONG_INSTRUCTIONS
+            .div_ceil(per_iteration)
+            .next_power_of_two();
+        let wanted = long_iterations.max(doubling::iterations(WANTED_SAMPLES - 1));
+        let wanted = if taken.sample.windows > 1 {
+            wanted.min(doubling::iterations(MOST_SAMPLES_OF_WINDOWS - 1))
+        } else {
+            wanted
+        };
+        let cost_per_iteration = (cost / iterations).max(1);
+        let reaches = |last: u64| {
+            let more = 2 * last.saturating_sub(iterations);
+            let cost = cost_per_iteration.saturating_mul(more);
+            self.cost_instructions.saturating_add(cost) <= budget_instructions
+        };
+        let is_short = !reaches(doubling::iterations(ENOUGH_SAMPLES - 1));
+        let ends_early = !wants_more || !reaches(wanted);
+        let needs_warm_up = is_short || (taken.is_cold && ends_early);
+        if !needs_warm_up {
+            return as_before;
+        }
+        let left = budget_instructions
+            .saturating_sub(self.cost_instructions)
+            .max(budget_instructions / 2);
+        let affordable = (left / 2 / cost_per_iteration).max(1);
+        let counted_iterations = (affordable.min(wanted) / 2 + 1).next_power_of_two();
+        let counted_cost = cost_per_iteration.saturating_mul(counted_iterations);
+        let warm_up = WarmUp {
+            instructions_left: left
+                .saturating_sub(counted_cost)
+                .saturating_mul(WARMED_PER_MODELLED),
+            counted_iterations,
+        };
+        match self.next_of_warm_up(taken, warm_up) {
+            Next::Nothing => as_before,
+            next => next,
+        }
+    }
+
+    /// Returns what to do with the sample after `taken`, of twice as many iterations.
+    fn next_of_warm_up(&mut self, taken: &Taken<'_>, warm_up: WarmUp) -> Next {
+        let iterations = doubling::iterations(self.samples);
+        let per_iteration = taken.instructions / (iterations / 2).max(1);
+        let expected_instructions = per_iteration.saturating_mul(iterations);
+        let counted_iterations = warm_up.counted_iterations.min(iterations / 2);
+        let counted_instructions = per_iteration.saturating_mul(counted_iterations);
+        let if_last = expected_instructions.saturating_sub(counted_instructions);
+        let is_warm = !taken.is_cold && iterations / 2 > WANTED_WARM_UP / 2;
+        let with_next = if_last.saturating_add(expected_instructions.saturating_mul(2));
+        let may_be_followed =
+            taken.sample.windows <= 1 || self.samples + 1 < MOST_SAMPLES_OF_WINDOWS;
+        let has_place = taken.sample.windows <= 1 || self.samples < MOST_SAMPLES_OF_WINDOWS;
+        if !has_place || if_last > warm_up.instructions_left {
+            self.warm_up = None;
+            return Next::Nothing;
+        }
+        if is_warm || !may_be_followed || with_next > warm_up.instructions_left {
+            self.warm_up = None;
+            return Next::Last {
+                expected_instructions,
+                iterations: counted_iterations,
+            };
+        }
+        self.warm_up = Some(WarmUp {
+            instructions_left: warm_up.instructions_left - expected_instructions,
+            ..warm_up
+        });
+        Next::WarmUp {
+            expected_instructions,
+        }
+    }
+
     /// Counts `sample`, the benchmark's next, which was sampled: a second one, to which the first
     /// has warmed caches up, is wanted if its two iterations have at most this many instructions.
     pub fn wants_more_when_sampled(&mut self, sample: &Sample, most_instructions: u64) -> bool {
@@ -86,7 +236,7 @@ mod tests {
     fn counted_at(cost: u64, per_iteration: u64, windows: impl Fn(u64) -> u64) -> u64 {
         let mut modelled = Modelled::default();
         let samples = (0..).map(|index| {
-            let iterations = crate::doubling::iterations(index);
+            let iterations = doubling::iterations(index);
             Sample {
                 windows: windows(iterations),
                 instructions: Some(iterations * per_iteration + windows(iterations) * 83),
@@ -97,7 +247,7 @@ mod tests {
             let cost = cost * sample.instructions.unwrap();
             modelled.wants_more_after(sample, cost, 30_000_000)
         });
-        crate::doubling::iterations(more.count())
+        doubling::iterations(more.count())
     }
 
     fn counted(per_iteration: u64, windows: impl Fn(u64) -> u64) -> u64 {
@@ -135,6 +285,87 @@ mod tests {
         assert_eq!(counted(3, |iterations| iterations), 1024);
         assert_eq!(counted(100, |iterations| iterations.min(10)), 1024);
         assert_eq!(counted(10_000, |iterations| iterations.min(10)), 128);
+    }
+
+    /// Returns what happens to each sample after the first, for a benchmark whose first `cold`
+    /// samples touch memory for the first time.
+    fn plan(per_iteration: u64, cold: usize, is_divisible: bool) -> Vec<Next> {
+        let mut modelled = Modelled::default();
+        let mut plan = Vec::new();
+        loop {
+            let instructions = doubling::iterations(plan.len()) * per_iteration;
+            let sample = Sample {
+                windows: 1,
+                instructions: Some(instructions),
+                ..Sample::EMPTY
+            };
+            let taken = Taken {
+                sample: &sample,
+                instructions,
+                cost_instructions: instructions,
+                is_cold: plan.len() < cold,
+                is_divisible,
+            };
+            let next = modelled.next_after(&taken, 30_000_000);
+            if next != Next::Nothing {
+                plan.push(next);
+            }
+            if !matches!(next, Next::Model | Next::WarmUp { .. }) {
+                return plan;
+            }
+        }
+    }
+
+    /// Returns how many samples are modelled as a whole, how many only warm up, and how many
+    /// iterations count of the last one, if it warms up, too.
+    fn summary(per_iteration: u64, cold: usize) -> (usize, usize, Option<u64>) {
+        let plan = plan(per_iteration, cold, true);
+        let count = |is: fn(&Next) -> bool| plan.iter().filter(|next| is(next)).count();
+        let last = plan.last().and_then(|next| match next {
+            Next::Last { iterations, .. } => Some(*iterations),
+            _ => None,
+        });
+        (
+            1 + count(|next| *next == Next::Model),
+            count(|next| matches!(next, Next::WarmUp { .. })),
+            last,
+        )
+    }
+
+    #[test]
+    fn what_is_modelled_for_enough_iterations_and_touches_nothing_new_is_modelled_as_a_whole() {
+        for per_iteration in [3, 100, 10_000, 100_000, 900_000, 1_900_000] {
+            let (modelled, warm_ups, last) = summary(per_iteration, 1);
+            let counts = doubling::iterations(modelled - 1);
+            assert_eq!(counts, counted(per_iteration, |_| 1), "{per_iteration}");
+            assert_eq!((warm_ups, last), (0, None), "{per_iteration}");
+        }
+    }
+
+    #[test]
+    fn what_would_have_fewer_than_eight_iterations_that_count_is_warmed_up() {
+        // 59, 13 and 6 iterations before those that count.
+        assert_eq!(summary(2_100_000, 1), (2, 3, Some(4)));
+        assert_eq!(summary(4_000_000, 1), (2, 1, Some(2)));
+        assert_eq!(summary(9_900_000, 1), (2, 0, Some(1)));
+    }
+
+    #[test]
+    fn what_touches_new_memory_is_warmed_up_until_it_does_not_or_the_budget_ends() {
+        assert_eq!(summary(10_000, 8), (8, 1, Some(128)));
+        assert_eq!(summary(10_000, 11), (8, 4, Some(128)));
+        assert_eq!(summary(10_000, 99), (8, 5, Some(128)));
+        assert_eq!(summary(900_000, 99), (2, 4, Some(8)));
+    }
+
+    #[test]
+    fn what_cannot_be_divided_is_modelled_as_before() {
+        for per_iteration in [10_000, 900_000, 4_000_000, 9_900_000] {
+            let plan = plan(per_iteration, 99, false);
+            let counts = doubling::iterations(plan.len());
+            assert_eq!(counts, counted(per_iteration, |_| 1));
+            assert!(plan.iter().all(|next| *next == Next::Model));
+        }
     }
 
     #[test]

@@ -77,6 +77,8 @@ fn record(ns: u64) -> Record {
             threads: Default::default(),
             elsewhere: None,
             sampled_units: None,
+            warmed_iterations: None,
+            cold_fraction: None,
         },
         samples: vec![sample; 100],
         groups: Vec::new(),

@@ -39,6 +39,8 @@ fn golden_run() -> Run {
         threads: Default::default(),
         elsewhere: None,
         sampled_units: None,
+        warmed_iterations: None,
+        cold_fraction: None,
     };
     let time = Provenance::of_clock("measured with criterion's wall clock");
     let model = Provenance {
@@ -51,6 +53,8 @@ fn golden_run() -> Run {
         threads: Default::default(),
         elsewhere: None,
         sampled_units: None,
+        warmed_iterations: None,
+        cold_fraction: None,
     };
     let id = |package: &str, target: &str, name: &str| BenchmarkId {
         package: package.to_owned(),

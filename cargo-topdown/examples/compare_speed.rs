@@ -108,6 +108,8 @@ fn run(benchmarks: usize, seed: u64) -> Run {
                     threads: Default::default(),
                     elsewhere: None,
                     sampled_units: None,
+                    warmed_iterations: None,
+                    cold_fraction: None,
                 },
                 launches,
             )

@@ -67,6 +67,8 @@ fn run(seed: u32, backend_slots: impl Fn(usize) -> f64) -> Run {
                     threads: Default::default(),
                     elsewhere: None,
                     sampled_units: None,
+                    warmed_iterations: None,
+                    cold_fraction: None,
                 },
                 launches,
             )

@@ -159,6 +159,12 @@ impl Model {
         self.core.ledger.counts()
     }
 
+    /// Returns how many lines were brought from memory into the caches since the model was created,
+    /// whatever its [`Effort`] was.
+    pub fn filled_lines(&self) -> u64 {
+        self.core.filled_lines()
+    }
+
     /// Lets everything in flight retire. Between two calls, slots add up to width × cycles exactly.
     pub fn drain(&mut self) {
         self.core.drain();

@@ -177,6 +177,15 @@ impl Counts {
 }
 
 impl Counts {
+    /// Returns what this many executions count of which each counts this.
+    pub fn repeated(self, executions: u64) -> Counts {
+        Counts {
+            cycles: times(self.cycles, executions, 1),
+            slots: self.slots.times(executions, 1),
+            events: self.events.times(executions, 1),
+        }
+    }
+
     /// Returns the mean of these, of which there is at least one, rounded.
     pub fn mean(all: &[Counts]) -> Counts {
         let mut sum = Counts::default();

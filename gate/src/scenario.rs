@@ -149,6 +149,8 @@ fn provenance(source: SourceKind) -> Provenance {
         threads: Default::default(),
         elsewhere: None,
         sampled_units: None,
+        warmed_iterations: None,
+        cold_fraction: None,
     }
 }
 

@@ -26,6 +26,7 @@ mod observer;
 mod program_symbols;
 mod sampled;
 mod trail;
+mod warmed;
 
 use std::time::Instant;
 
@@ -176,6 +177,8 @@ fn provenance_of(core: &CoreParameters) -> Provenance {
         threads: Default::default(),
         elsewhere: None,
         sampled_units: None,
+        warmed_iterations: None,
+        cold_fraction: None,
     }
 }
 

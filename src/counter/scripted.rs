@@ -182,6 +182,8 @@ impl Scripted {
                 threads: Default::default(),
                 elsewhere: None,
                 sampled_units: None,
+                warmed_iterations: None,
+                cold_fraction: None,
             },
         }
     }

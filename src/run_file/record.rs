@@ -105,6 +105,8 @@ mod tests {
             threads: Default::default(),
             elsewhere: None,
             sampled_units: Some(7),
+            warmed_iterations: None,
+            cold_fraction: None,
         }
     }
 

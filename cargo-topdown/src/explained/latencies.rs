@@ -145,6 +145,8 @@ mod tests {
             threads: Default::default(),
             elsewhere: None,
             sampled_units: None,
+            warmed_iterations: None,
+            cold_fraction: None,
         };
         let sample = |counts: &&[u64]| IterationSample {
             iterations: 1,

@@ -229,6 +229,8 @@ fn together(executions: &[(&Path, Execution)], told: &Told<'_>) -> Result<Import
             threads: Default::default(),
             elsewhere: None,
             sampled_units: None,
+            warmed_iterations: None,
+            cold_fraction: None,
         },
         tool: execution.tool,
         samples,

@@ -377,6 +377,8 @@ mod tests {
                 threads: Default::default(),
                 elsewhere: None,
                 sampled_units: None,
+                warmed_iterations: None,
+                cold_fraction: None,
             },
             summary: Summary {
                 launches: 1,

@@ -100,6 +100,18 @@ fn notes(summary: &Summary, plus_minus: &str, provenance: &Provenance) -> Vec<St
     if let Some(units) = provenance.sampled_units {
         notes.push(format!("sampled: {units} units"));
     }
+    if let Some(iterations) = provenance.warmed_iterations {
+        notes.push(format!(
+            "warmed up by {} iterations",
+            amount(iterations as f64)
+        ));
+    }
+    if let Some(cold) = provenance.cold_fraction {
+        notes.push(format!(
+            "still cold: up to {} % of its cycles wait for memory that it had not touched before",
+            percent(cold)
+        ));
+    }
     if provenance.source == SourceKind::Model && summary.samples_dropped > 0 {
         notes.push("too few iterations to warm up; raise `--model-budget`".to_owned());
     } else if summary.samples_dropped > 0 {

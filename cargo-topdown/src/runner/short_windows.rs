@@ -97,6 +97,8 @@ mod tests {
                 threads: Default::default(),
                 elsewhere: None,
                 sampled_units: None,
+                warmed_iterations: None,
+                cold_fraction: None,
             },
             samples: vec![sample; 10],
         }

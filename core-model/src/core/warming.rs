@@ -92,6 +92,11 @@ impl Core {
         }
     }
 
+    /// Returns how many lines were brought from memory into the caches.
+    pub(crate) fn filled_lines(&self) -> u64 {
+        self.memory.filled_lines()
+    }
+
     /// Forgets the wrong path, which has an end only in time.
     pub(crate) fn leave_detail(&mut self) {
         self.shared_path.end();

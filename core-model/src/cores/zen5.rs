@@ -55,7 +55,7 @@ const FP_STORE: Ports = STORE0.or(STORE1);
 /// AMD Zen 5.
 pub const ZEN_5: CoreParameters = CoreParameters {
     name: "zen-5",
-    version: 8,
+    version: 9,
     width: 8,        // O
     retire_width: 8, // O
     issue_delay: 4,  // A

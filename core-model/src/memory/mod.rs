@@ -91,6 +91,8 @@ pub(crate) struct Hierarchy {
     stlb: Lookup,
     streamer: Streamer,
     strider: Strider,
+    /// How many lines were brought from memory into the L3.
+    filled: u64,
 }
 
 impl Hierarchy {
@@ -121,8 +123,14 @@ impl Hierarchy {
             stlb: tlb(parameters.stlb),
             streamer: Streamer::new(parameters.stream_ahead_lines),
             strider: Strider::new(parameters.stride_ahead_lines),
+            filled: 0,
             parameters: parameters.clone(),
         }
+    }
+
+    /// Returns how many lines were brought from memory into the L3, with time and without.
+    pub(crate) fn filled_lines(&self) -> u64 {
+        self.filled
     }
 
     /// Executes a load that starts at `at`, and returns when its data arrives. Includes the second
@@ -390,6 +398,7 @@ impl Hierarchy {
         }
         ledger.count(|events| &mut events.memory_read_bytes, LINE_BYTES);
         let accepted = self.memory_lines.reserve(accepted);
+        self.filled += 1;
         self.insert_l3(line, false, accepted, ledger);
         accepted + u64::from(self.parameters.memory_cycles)
     }

@@ -1,5 +1,5 @@
 //! The memory hierarchy without time: accesses change what lies in caches and TLBs and what the
-//! prefetchers have learnt, and nothing else. Nothing is counted.
+//! prefetchers have learnt, and nothing else. Only lines that come from memory are counted.
 //!
 //! Prefetches always find a buffer here. With time, those that find none are dropped.
 
@@ -103,6 +103,7 @@ impl Hierarchy {
     /// Brings a line that is not in the L2 into it.
     fn warm_below_l2(&mut self, line: u64) {
         if !self.l3.touch(line, false) {
+            self.filled += 1;
             self.l3.insert(line, false);
         }
         self.warm_insert_l2(line, false);

@@ -79,8 +79,13 @@ pub fn launch_value(
     }
     let dropped = match taken {
         Taken::OnTheMachine => samples.len() - usable.len(),
-        // More samples were requested than the budget allows for most benchmarks.
-        Taken::OnTheModel => steady::ENOUGH_SAMPLES.saturating_sub(usable.len()),
+        // More samples were requested than the budget allows for most benchmarks. Those before the
+        // last one warm up even if they were not counted.
+        Taken::OnTheModel => {
+            let last = samples.iter().rposition(|s| is_usable(s, has_slots));
+            let warmed_up = last.map_or(0, |last| last + 1);
+            steady::ENOUGH_SAMPLES.saturating_sub(warmed_up)
+        }
     };
     let usable = taken.that_count(&usable);
     value_of(launch, usable, dropped, has_slots, empty_window)

@@ -294,6 +294,8 @@ impl Opened {
                 threads: Default::default(),
                 elsewhere: None,
                 sampled_units: None,
+                warmed_iterations: None,
+                cold_fraction: None,
             },
             pmu,
             beginnings: Beginnings::default(),

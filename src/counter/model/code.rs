@@ -119,6 +119,17 @@ impl CodeAccount {
         scale(&mut self.costs[begin..], whole);
     }
 
+    /// Makes the sample that was kept last, of which only one iteration in so many counted, stand
+    /// for all of them.
+    pub(super) fn repeat_last(&mut self, times: u64) {
+        let before = self.ends.len().checked_sub(2);
+        let begin = before.map_or(0, |before| self.ends[before]);
+        for (_, counts) in &mut self.costs[begin..] {
+            let counts_of_all = <[u64; 9]>::from(*counts).map(|count| count.saturating_mul(times));
+            *counts = counts_of_all.into();
+        }
+    }
+
     /// Empties the samples before those that count.
     fn empty_warm_up(&mut self) {
         let steady = steady_samples(self.usable.len());

@@ -9,12 +9,19 @@ use super::counted::{level1_slots, level2_slots, sample_of};
 use super::executed::Executed;
 use super::not_modelled::NotModelled;
 use super::sampled::Sampled;
+use super::warmed::Warmed;
 use crate::code::{CodeCounts, CodeSlots};
-use crate::doubling::FINGERPRINT_SAMPLES;
+use crate::doubling::{self, FINGERPRINT_SAMPLES};
 use crate::event::Events;
 use crate::provenance::Provenance;
 use crate::sample::{Flags, Sample};
-use crate::steady::Modelled;
+use crate::steady::{Modelled, Next, Taken};
+
+/// A benchmark is cold if memory that it touches for the first time may cost more than this fraction
+/// of its cycles: as if nothing else were done while a line comes.
+const COLD_FRACTION: f64 = 0.01;
+
+const LINE_BYTES: u64 = 64;
 
 /// A modelled core. Between two windows of a benchmark it allocates nothing.
 pub(super) struct Core {
@@ -23,6 +30,7 @@ pub(super) struct Core {
     pub model: topdown_core_model::Model,
     pub code: CodeAccount,
     pub sampled: Sampled,
+    warmed: Warmed,
     pub budget: Budget,
     pub benchmark: Benchmark,
     /// How much of the open window it looks at.
@@ -61,9 +69,29 @@ pub(super) struct Benchmark {
     has_gap: bool,
     /// How many instructions the next sample will have, if it is sampled.
     expected_instructions: Option<u64>,
+    /// What is done with the current sample.
+    current: Next,
+    /// Whether a sample that warmed up was not looked at to its end.
+    is_lost: bool,
+    /// The cycles of the last sample that was modelled, and its iterations.
+    cycles: (u64, u64),
+    /// How many lines the model had brought from memory when the benchmark began, and when the
+    /// last sample was kept.
+    filled_lines: (u64, u64),
+    /// How warm what counts is, once that is known and worth a word.
+    warmth: Option<Warmth>,
     /// What its provenance says, if it is not that of a benchmark modelled as a whole. Known once
     /// somebody asks.
     provenance: Option<&'static Provenance>,
+}
+
+/// How warm what counts is.
+#[derive(Clone, Copy)]
+struct Warmth {
+    /// How many iterations came before, if most of them were not executed in detail.
+    warmed_iterations: Option<u64>,
+    /// Which fraction of the cycles may have waited for memory that was touched for the first time.
+    cold_fraction: f64,
 }
 
 /// Whether a benchmark is modelled: its first window decides.
@@ -97,6 +125,7 @@ impl Core {
             code: CodeAccount::new(model.most_rows()),
             model,
             sampled: Sampled::new(budget.instructions),
+            warmed: Warmed::new(capacity.blocks),
             budget,
             benchmark: Benchmark::default(),
             looks_at: Part::None,
@@ -134,6 +163,7 @@ impl Core {
             Fate::Timed(_) => 0,
             _ if self.benchmark.has_enough => 0,
             Fate::Open => self.budget.largest_window(),
+            Fate::Modelled if self.benchmark.current != Next::Model => u64::MAX,
             Fate::Modelled => self.budget.instructions.saturating_sub(spent),
             Fate::Sampled(_) => u64::MAX,
         }
@@ -150,6 +180,7 @@ impl Core {
         if self.sampled.advance(&mut self.model, block) {
             return false;
         }
+        self.warmed.advance(&mut self.model, block);
         if self.sampled.is_due() && self.is_too_costly() {
             self.sampled.begin_after(&mut self.model, self.window_began);
         }
@@ -162,6 +193,8 @@ impl Core {
         if self.looks_at == Part::All {
             let has_room = if self.sampled.is_sampling() {
                 self.sampled.has_room()
+            } else if self.warmed.is_functional() {
+                self.warmed.has_room()
             } else {
                 self.sampled.is_allowed() || !self.is_too_costly()
             };
@@ -185,7 +218,8 @@ impl Core {
     /// Discards the open window and its benchmark.
     pub(super) fn abandon_window(&mut self) {
         self.looks_at = Part::None;
-        self.benchmark = Benchmark::default();
+        self.warmed.begin_benchmark(&mut self.model);
+        self.benchmark = self.new_benchmark();
     }
 
     /// Ends a window, whose trace ended in this way, if there was one, with these calls of the
@@ -211,6 +245,13 @@ impl Core {
                 if !matches!(benchmark.fate, Fate::Sampled(_)) {
                     benchmark.fate = Fate::Sampled(None);
                 }
+                // The rest is known when the sample is complete.
+                Sample {
+                    events: allocations,
+                    ..Sample::EMPTY
+                }
+            }
+            Fate::Modelled if is_whole && benchmark.current != Next::Model => {
                 // The rest is known when the sample is complete.
                 Sample {
                     events: allocations,
@@ -274,6 +315,9 @@ impl Core {
                 ..*sample
             };
         }
+        if matches!(benchmark.fate, Fate::Modelled) && benchmark.current != Next::Model {
+            return self.completed_warm_up(sample);
+        }
         if !matches!(benchmark.fate, Fate::Sampled(_)) {
             return *sample;
         }
@@ -308,6 +352,10 @@ impl Core {
         if matches!(self.benchmark.fate, Fate::Sampled(_)) && is_usable {
             self.code.scale_last(self.estimated.take());
         }
+        if let (Next::Last { iterations, .. }, true) = (self.benchmark.current, is_usable) {
+            let all = doubling::iterations(self.benchmark.modelled.samples());
+            self.code.repeat_last(all / iterations);
+        }
     }
 
     /// Returns whether the core has modelled enough of the benchmark.
@@ -318,25 +366,123 @@ impl Core {
     /// Returns whether it wants a sample of twice as many iterations after this one, which was
     /// kept.
     pub(super) fn wants_more_after(&mut self, sample: &Sample) -> bool {
-        let Core {
-            benchmark, budget, ..
-        } = self;
-        if benchmark.has_enough {
+        if self.benchmark.has_enough {
             return false;
         }
+        let next = self.next_after(sample);
+        let benchmark = &mut self.benchmark;
+        let has_fingerprint = self.budget.ends_with_fingerprint
+            && benchmark.modelled.samples() >= FINGERPRINT_SAMPLES;
+        benchmark.has_enough = next == Next::Nothing || has_fingerprint;
+        benchmark.current = if benchmark.has_enough {
+            Next::Model
+        } else {
+            next
+        };
+        let iterations = doubling::iterations(benchmark.modelled.samples());
+        self.warmed
+            .begin_sample(&mut self.model, iterations, benchmark.current);
+        !benchmark.has_enough
+    }
+
+    /// Returns what to do with the sample after this one, which was kept.
+    fn next_after(&mut self, sample: &Sample) -> Next {
+        let benchmark = &mut self.benchmark;
         let cost = benchmark.cost_instructions - benchmark.kept_cost_instructions;
         benchmark.kept_cost_instructions = benchmark.cost_instructions;
-        let modelled = &mut benchmark.modelled;
-        let wants_more = match benchmark.fate {
-            Fate::Sampled(_) => {
-                modelled.wants_more_when_sampled(sample, budget.most_sampled_instructions())
-            }
-            _ => modelled.wants_more_after(sample, cost, budget.instructions),
+        let next_if = |wants_more: bool| match wants_more {
+            true => Next::Model,
+            false => Next::Nothing,
         };
-        let has_fingerprint =
-            budget.ends_with_fingerprint && modelled.samples() >= FINGERPRINT_SAMPLES;
-        benchmark.has_enough = !wants_more || has_fingerprint;
-        !benchmark.has_enough
+        let modelled = &mut benchmark.modelled;
+        if matches!(benchmark.fate, Fate::Sampled(_)) {
+            let most = self.budget.most_sampled_instructions();
+            return next_if(modelled.wants_more_when_sampled(sample, most));
+        }
+        if !self.budget.samples_long {
+            return next_if(modelled.wants_more_after(sample, cost, self.budget.instructions));
+        }
+        if matches!(benchmark.current, Next::Last { .. }) {
+            return Next::Nothing;
+        }
+        let iterations = doubling::iterations(modelled.samples());
+        let is_modelled = benchmark.current == Next::Model;
+        if is_modelled {
+            benchmark.cycles = (sample.cycles.unwrap_or(0), iterations);
+            self.warmed.learn(iterations, sample.windows);
+        }
+        let filled_lines = self.model.filled_lines();
+        let lines = filled_lines - benchmark.filled_lines.1;
+        benchmark.filled_lines.1 = filled_lines;
+        let (cycles, of_iterations) = benchmark.cycles;
+        let cycles = cycles as f64 * (iterations as f64 / of_iterations.max(1) as f64);
+        let is_lost = benchmark.is_lost;
+        let cold_fraction = self.cold_fraction(lines, cycles);
+        let taken = Taken {
+            sample,
+            instructions: if is_modelled {
+                sample.instructions.unwrap_or(0)
+            } else {
+                self.warmed.instructions()
+            },
+            cost_instructions: cost,
+            is_cold: cold_fraction >= COLD_FRACTION,
+            is_divisible: self.warmed.can_divide() && !is_lost,
+        };
+        let benchmark = &mut self.benchmark;
+        let next = benchmark
+            .modelled
+            .next_after(&taken, self.budget.instructions);
+        if next == Next::Nothing && is_modelled && taken.is_cold {
+            benchmark.warmth = Some(Warmth {
+                warmed_iterations: None,
+                cold_fraction,
+            });
+        }
+        next
+    }
+
+    /// Returns which fraction of `cycles` waited at most for these lines, the last that were brought
+    /// from memory, if the model brought them for the first time. It is 0 once as many were brought
+    /// as the L3 holds: what is brought then did not fit.
+    fn cold_fraction(&self, lines: u64, cycles: f64) -> f64 {
+        let in_all = self.model.filled_lines() - self.benchmark.filled_lines.0;
+        let memory = &cores::ALL[self.number].memory;
+        if in_all >= u64::from(memory.l3.bytes) / LINE_BYTES || cycles <= 0.0 {
+            return 0.0;
+        }
+        let fraction = (lines * u64::from(memory.memory_cycles)) as f64 / cycles;
+        fraction.min(1.0)
+    }
+
+    /// Returns a sample that warmed up, at least in part, with what its last iterations say about
+    /// all of them.
+    fn completed_warm_up(&mut self, sample: &Sample) -> Sample {
+        self.benchmark.is_lost = self.benchmark.has_gap;
+        let counted = self.warmed.end_sample();
+        let counted = counted.filter(|_| !self.benchmark.is_lost);
+        let all = doubling::iterations(self.benchmark.modelled.samples());
+        let (counts, flags) = match (self.benchmark.current, counted) {
+            (Next::Last { iterations, .. }, Some(counted)) => {
+                let cycles = counted.counts.cycles as f64;
+                let warmth = Warmth {
+                    warmed_iterations: Some((2 * all - 1).saturating_sub(iterations)),
+                    cold_fraction: self.cold_fraction(counted.filled_lines, cycles),
+                };
+                self.benchmark.warmth = Some(warmth);
+                (counted.counts.repeated(all / iterations), Flags::NONE)
+            }
+            _ => {
+                self.benchmark.has_gap = true;
+                (Counts::default(), Flags::NOT_COUNTING)
+            }
+        };
+        Sample {
+            windows: sample.windows,
+            wall_ns: sample.wall_ns,
+            flags: sample.flags | flags,
+            ..sample_of(&counts, sample.events)
+        }
     }
 
     /// Ends the benchmark and returns where in the code its slots went, if that is known.
@@ -355,9 +501,18 @@ impl Core {
 
     /// Begins a benchmark.
     pub(super) fn begin_benchmark(&mut self) {
-        self.benchmark = Benchmark::default();
+        self.warmed.begin_benchmark(&mut self.model);
+        self.benchmark = self.new_benchmark();
         self.groups = None;
         self.estimated = None;
+    }
+
+    fn new_benchmark(&self) -> Benchmark {
+        let filled_lines = self.model.filled_lines();
+        Benchmark {
+            filled_lines: (filled_lines, filled_lines),
+            ..Benchmark::default()
+        }
     }
 
     /// Returns the provenance of the benchmark, if it is not `modelled`, that of one which is
@@ -367,8 +522,18 @@ impl Core {
         modelled: &Provenance,
     ) -> Option<&'static Provenance> {
         let provenance = match self.benchmark.fate {
-            Fate::Open | Fate::Modelled | Fate::Sampled(None) => return None,
+            Fate::Open | Fate::Sampled(None) => return None,
+            Fate::Modelled if self.benchmark.warmth.is_none() => return None,
             _ if self.benchmark.provenance.is_some() => return self.benchmark.provenance,
+            Fate::Modelled => {
+                let warmth = self.benchmark.warmth?;
+                let is_cold = warmth.cold_fraction >= COLD_FRACTION;
+                Provenance {
+                    warmed_iterations: warmth.warmed_iterations,
+                    cold_fraction: is_cold.then_some(warmth.cold_fraction),
+                    ..modelled.clone()
+                }
+            }
             Fate::Sampled(Some(units)) => Provenance {
                 // Without the number: benchmarks with the same reason share a line above the table.
                 reason: format!("{}, iterations sampled", modelled.reason),

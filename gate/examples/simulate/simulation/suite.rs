@@ -471,6 +471,8 @@ fn benchmark(index: usize, source: SourceKind, launches: Vec<LaunchValue>) -> Be
             threads: Default::default(),
             elsewhere: None,
             sampled_units: None,
+            warmed_iterations: None,
+            cold_fraction: None,
         },
         launches,
     )

@@ -246,6 +246,8 @@ impl HittingHardware {
                 threads: Default::default(),
                 elsewhere: None,
                 sampled_units: None,
+                warmed_iterations: None,
+                cold_fraction: None,
             },
             group,
             shape,

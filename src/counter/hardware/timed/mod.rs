@@ -131,6 +131,8 @@ impl TimedHardware {
                 threads: Default::default(),
                 elsewhere: None,
                 sampled_units: None,
+                warmed_iterations: None,
+                cold_fraction: None,
             },
         };
         hardware.provenance.empty_window = Some(empty_window_of(&hardware));
