@@ -5,7 +5,7 @@
 //! code itself, so a modelled window's time is meaningless: to get both, measure time in separate
 //! launches.
 //!
-//! Which windows are traced does not depend on the clock: see [`budget`]. If its first window alone
+//! Which windows are traced does not depend on the clock (`budget.rs`). If its first window alone
 //! is so long that the budget would not cover [`LEAST_ITERATIONS`], a benchmark is sampled from
 //! then on. If it is too long for that, its samples have only time, and its provenance says so.
 //!
