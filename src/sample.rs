@@ -204,8 +204,8 @@ impl Sample {
         }
     }
 
-    /// Returns the sample that the second core counted in the same windows: without counts if there
-    /// is no second core.
+    /// Returns the sample that the second core counted in the same windows; without counts if only
+    /// one core was modelled.
     pub fn of_second_core(&self) -> Sample {
         let counts = self.second_core.unwrap_or_default();
         Sample {

@@ -14,9 +14,9 @@ const LEAST_PERIOD: u64 = 101;
 /// The functions that the sample events of a group hit, or why nobody knows.
 pub type SampledGroup = Result<GroupFunctions, GroupError>;
 
-/// Returns after how many counts each event of `group` interrupts, given what its launch counted: as
-/// often as the event that paces it, but for those that are not sampled, which only count. `None`
-/// if none is sampled, or none happened.
+/// Returns after how many counts each event of `group` interrupts, given what its launch counted:
+/// as often as the event that paces it, but for those that are not sampled, which only count.
+/// `None` if none is sampled, or none happened.
 pub fn periods_of(group: &MetricGroup, counts: &[u64]) -> Option<Vec<u64>> {
     let pace = group.paced_at();
     let paces = *counts.get(pace)? as f64;

@@ -60,7 +60,8 @@ pub enum Method {
     /// By tests on launches that differ.
     Statistics,
     /// By the difference alone: the launches of the model agree bit for bit on each side, or both
-    /// sides were sampled and all units agree. The margins are the model's, and nothing is inconclusive except because of its windows' cost.
+    /// sides were sampled and all units agree. The margins are the model's, and nothing is
+    /// inconclusive except because of its windows' cost.
     Exact,
 }
 

@@ -17,8 +17,8 @@ use crate::provenance::Provenance;
 use crate::sample::{Flags, Sample};
 use crate::steady::{Modelled, Next, Taken};
 
-/// A benchmark is cold if memory that it touches for the first time may cost more than this fraction
-/// of its cycles: as if nothing else were done while a line comes.
+/// A benchmark is cold if memory that it touches for the first time may cost more than this
+/// fraction of its cycles: as if nothing else were done while a line comes.
 const COLD_FRACTION: f64 = 0.01;
 
 const LINE_BYTES: u64 = 64;
@@ -442,9 +442,9 @@ impl Core {
         next
     }
 
-    /// Returns which fraction of `cycles` waited at most for these lines, the last that were brought
-    /// from memory, if the model brought them for the first time. It is 0 once as many were brought
-    /// as the L3 holds: what is brought then did not fit.
+    /// Returns which fraction of `cycles` waited at most for these lines, the last that were
+    /// brought from memory, if the model brought them for the first time. It is 0 once as many were
+    /// brought as the L3 holds: what is brought then did not fit.
     fn cold_fraction(&self, lines: u64, cycles: f64) -> f64 {
         let in_all = self.model.filled_lines() - self.benchmark.filled_lines.0;
         let memory = &cores::ALL[self.number].memory;
