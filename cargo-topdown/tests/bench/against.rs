@@ -137,7 +137,8 @@ fn regressions_are_sampled_unless_forbidden(project: &Project) {
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let library = library.canonicalize().unwrap();
     project.depend_on(&format!(
-        "{CRITERION}\ncriterion-topdown = {{ path = {library:?}, features = [\"cargo_bench_support\"] }}"
+        "{CRITERION}\n\
+         criterion-topdown = {{ path = {library:?}, features = [\"cargo_bench_support\"] }}"
     ));
     wait_for(100);
     project.git(&[
