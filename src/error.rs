@@ -505,7 +505,7 @@ impl OpenError {
                 "no permission to use the counters"
             }
             OpenError::OperatingSystem { .. } => "counters are only available on Linux",
-            OpenError::UnsupportedCpu { .. } => "this CPU's counters are not supported",
+            OpenError::UnsupportedCpu { .. } => "the slots of this CPU cannot be counted",
             _ => "the counters cannot be used",
         }
     }

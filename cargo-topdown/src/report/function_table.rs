@@ -49,7 +49,8 @@ const LEGEND_OF_HITS: &str = "sampled functions: further launches recorded where
 
 const NO_FUNCTIONS: &str = "no benchmark of this run has functions; the source `model` knows them, \
                             and `bench --functions` and `exec --functions` sample them where the \
-                            hardware counts";
+                            hardware counts slots; where it counts stalled cycles only, `explain` \
+                            samples these";
 
 /// Writes the tables of the benchmarks whose functions are known, with ANSI colours.
 ///

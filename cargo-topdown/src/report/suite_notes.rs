@@ -119,8 +119,6 @@ fn ran_again(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// Returns how to build for better names, once, if a sentence lacks a name that a build could
-/// provide.
 fn machine_shift(shift: &MachineShift, comparison: &Comparison) -> String {
     let size = percent_change(shift.difference.abs());
     let size = size.trim_start_matches('+');
@@ -147,6 +145,8 @@ fn machine_shift(shift: &MachineShift, comparison: &Comparison) -> String {
     }
 }
 
+/// Returns how to build for better names, once, if a sentence lacks a name that a build could
+/// provide.
 fn names(comparison: &Comparison) -> Option<String> {
     let told = comparison.benchmarks.iter().filter(|b| b.cause.is_some());
     let advice = |benchmark: &BenchmarkVerdict| {

@@ -28,9 +28,10 @@ mod tested;
 mod tests;
 mod two_looks;
 mod undecided;
+mod warning;
 mod windows;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 pub use allocations::AllocationChange;
 pub use benchmark_verdict::*;
@@ -49,7 +50,7 @@ pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
 use crate::comparability::{self, Difference};
 use crate::policy::Policy;
 use crate::selection::{self, Asked, LeftOutBy};
-use crate::summary::{Summary, modelled_launches};
+use crate::summary::modelled_launches;
 use judge::Judge;
 use measured::Measured;
 pub use rules::{CheckedRule, Evidence, Method, Rule, RuleState, Verdict};
@@ -59,6 +60,7 @@ pub use suite_summary::{
     CommonPart, DriftBetween, MachineShift, MetricNoise, ShiftBasis, Suite, TimePerSlot,
 };
 pub use two_looks::{FirstLook, suspects};
+pub use warning::{Uncounted, Warning};
 
 /// A run, and the name or path under which the user requested it.
 #[derive(Clone, Copy, Debug)]
@@ -145,10 +147,10 @@ pub fn with_functions(
     let is_of_functions = |of: &Warning| matches!(of, Warning::SampledOtherwise { .. });
     let mut warnings = comparison.warnings;
     warnings.retain(|warning| !is_of_functions(warning));
-    warnings.extend(sampled_otherwise(&pairs));
+    warnings.extend(warning::sampled_otherwise(&pairs));
     let [of_baseline, of_candidate] = unknown;
-    warnings.extend(functions_unknown(of_baseline, true));
-    warnings.extend(functions_unknown(of_candidate, false));
+    warnings.extend(warning::functions_unknown(of_baseline, true));
+    warnings.extend(warning::functions_unknown(of_candidate, false));
     Comparison {
         warnings,
         benchmarks: (comparison.benchmarks.into_iter().map(functions_of)).collect(),
@@ -189,16 +191,7 @@ fn look(
             Err(differences) => judge.not_comparable(a, b, differences.clone()),
         })
         .collect();
-    let worrying = comparability::worrying(base, new, policy.compare_across_builds);
-    let mut warnings: Vec<Warning> = worrying.into_iter().map(Warning::Differs).collect();
-    warnings.extend(modelled_on_other_cpus(base, new));
-    warnings.extend((base.build.git_dirty == Some(true)).then_some(Warning::UncommittedBaseline));
-    warnings.extend(few_launches(&benchmarks));
-    warnings.extend(launches_left_out(base, new));
-    warnings.extend(judged_by_time(&benchmarks));
-    warnings.extend(sampled_otherwise(&pairs));
-    warnings.extend(mostly_waiting(&pairs));
-    warnings.extend(not_in_baseline(base, &pairs));
+    let warnings = warning::warnings([base, new], &pairs, &benchmarks, policy);
     let counts = Counts {
         new: pairs.new.len(),
         missing: pairs.missing.len(),
@@ -294,83 +287,6 @@ fn same_code(baseline: &Run, candidate: &Run, pairs: &PairedBenchmarks<'_>) -> u
     } else {
         0
     }
-}
-
-fn modelled_on_other_cpus(baseline: &Run, candidate: &Run) -> Option<Warning> {
-    let differences = comparability::modelled_on_other_cpus(baseline, candidate);
-    (!differences.is_empty()).then_some(Warning::ModelledOnOtherCpu { differences })
-}
-
-fn few_launches(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
-    const FEW: u32 = 5;
-    let launches = benchmarks
-        .iter()
-        .filter(|b| b.evidence.is_some_and(|e| e.method == Method::Statistics))
-        .map(|b| b.baseline_launches.used().min(b.candidate_launches.used()))
-        .min()?;
-    (launches < FEW).then_some(Warning::FewLaunches { launches })
-}
-
-fn launches_left_out(baseline: &Run, candidate: &Run) -> impl Iterator<Item = Warning> {
-    let of_baseline = Some(wild_launches(baseline))
-        .filter(|launches| !launches.is_empty())
-        .map(|launches| Warning::LaunchesOfBaselineLeftOut { launches });
-    let of_candidate = Some(wild_launches(candidate))
-        .filter(|launches| !launches.is_empty())
-        .map(|launches| Warning::LaunchesOfCandidateLeftOut { launches });
-    of_baseline.into_iter().chain(of_candidate)
-}
-
-fn judged_by_time(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
-    let benchmarks: Vec<BenchmarkId> = benchmarks
-        .iter()
-        .filter(|b| b.elsewhere.is_some())
-        .map(|b| b.id.clone())
-        .collect();
-    (!benchmarks.is_empty()).then_some(Warning::JudgedByTime { benchmarks })
-}
-
-fn sampled_otherwise(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
-    let engine = |of: &Benchmark| Some(of.functions.as_ref()?.sampled?.engine);
-    let differs = |(old, new): &&(&Benchmark, &Benchmark)| {
-        let engines = engine(old).zip(engine(new));
-        engines.is_some_and(|(old, new)| old != new)
-    };
-    let benchmarks: Vec<BenchmarkId> = (pairs.both.iter().filter(differs))
-        .map(|(_, new)| new.id.clone())
-        .collect();
-    (!benchmarks.is_empty()).then_some(Warning::SampledOtherwise { benchmarks })
-}
-
-/// Returns a warning for each reason why functions are unknown, with all that it applies to.
-fn functions_unknown(unknown: &[(BenchmarkId, String)], of_baseline: bool) -> Vec<Warning> {
-    let mut by_reason: BTreeMap<&String, Vec<BenchmarkId>> = BTreeMap::new();
-    for (id, reason) in unknown {
-        by_reason.entry(reason).or_default().push(id.clone());
-    }
-    let warning = |(reason, benchmarks): (&String, Vec<BenchmarkId>)| Warning::FunctionsUnknown {
-        benchmarks,
-        of_baseline,
-        reason: reason.clone(),
-    };
-    by_reason.into_iter().map(warning).collect()
-}
-
-fn mostly_waiting(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
-    let waits = |benchmark| Summary::new(benchmark).is_some_and(|summary| summary.mostly_waits());
-    let benchmarks = pairs.both.iter().filter(|(_, new)| waits(new)).count();
-    (benchmarks > 0).then_some(Warning::MostlyWaiting { benchmarks })
-}
-
-/// A baseline of part of the suite only guards that part.
-fn not_in_baseline(baseline: &Run, pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
-    let asked = Asked::new(&baseline.selection);
-    let left_out = |id: &&BenchmarkId| asked.left_out(id).is_some();
-    let benchmarks = pairs.new.iter().filter(left_out).count();
-    (benchmarks > 0).then(|| Warning::PartialBaseline {
-        selection: selection::in_words(baseline).unwrap_or_default(),
-        benchmarks,
-    })
 }
 
 fn count(benchmarks: &[BenchmarkVerdict]) -> Counts {

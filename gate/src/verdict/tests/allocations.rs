@@ -63,14 +63,35 @@ fn slots_come_first() {
 }
 
 #[test]
-fn what_either_side_does_not_know_is_not_compared() {
+fn what_either_side_does_not_know_is_not_compared_and_the_reader_is_warned() {
     let known = suite_of([0.0; 4], 0.0, 0.0);
     let unknown = scenario::run(vec![modelled("a", Planted::default())]);
-    for (before, after) in [(&known, &unknown), (&unknown, &known)] {
-        let comparison = judged_by(before, after, &gating(&["allocations"]));
+    let warned = |before, after, words: &[&str]| {
+        let comparison = judged_by(before, after, &gating(words));
         assert_eq!(comparison.benchmarks[0].allocations, None);
         assert_eq!(comparison.exit_code, 0);
+        let is_of_them = |of: &&Warning| matches!(of, Warning::AllocationsUnknown { .. });
+        let texts = (comparison.warnings.iter().filter(is_of_them)).map(Warning::to_string);
+        texts.collect::<Vec<_>>()
+    };
+    let text = |side| format!("allocations of a are not compared: they were not counted {side}");
+    for gate in [["slots"], ["allocations"]] {
+        assert_eq!(warned(&unknown, &known, &gate), [text("in the baseline")]);
+        assert_eq!(warned(&known, &unknown, &gate), [text("in the candidate")]);
     }
+    assert_eq!(
+        warned(&unknown, &unknown, &["allocations"]),
+        [text("on either side")]
+    );
+    // Nobody asked for them.
+    assert_eq!(warned(&unknown, &unknown, &["slots"]), [""; 0]);
+    // Time never has any.
+    let of_time = scenario::run(vec![timed("a", Planted::default())]);
+    assert_eq!(warned(&of_time, &of_time, &["slots"]), [""; 0]);
+    assert_eq!(
+        warned(&of_time, &of_time, &["allocations"]),
+        [text("on either side")]
+    );
 }
 
 #[test]

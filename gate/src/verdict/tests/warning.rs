@@ -1,0 +1,107 @@
+//! Tests what a reader is warned of.
+
+use super::*;
+
+#[test]
+fn functions_that_were_sampled_otherwise_are_a_warning() {
+    let sampled = |engine| {
+        let mut run = suite(3, 1, unchanged);
+        let b = run.benchmarks[0].clone();
+        run.benchmarks[0] = with_functions(b, &[(Some("f"), None, [400, 100, 150, 344])]);
+        let functions = run.benchmarks[0].functions.as_mut().unwrap();
+        functions.sampled = Some(Sampled {
+            engine,
+            ..Sampled::default()
+        });
+        run
+    };
+    let [own, register] = [HitEngine::OwnPeriods, HitEngine::Metrics].map(sampled);
+    let warned = |baseline, candidate| {
+        let warnings = judged(baseline, candidate).warnings;
+        warnings
+            .into_iter()
+            .any(|of| matches!(of, Warning::SampledOtherwise { .. }))
+    };
+    assert!(warned(&own, &register));
+    assert!(!warned(&own, &own));
+    let functions_after = |before: &Run, candidate: &Run| {
+        let comparison = judged(before, &suite(3, 1, unchanged));
+        assert_eq!(comparison.benchmarks[0].functions, []);
+        super::super::with_functions(comparison, [before, candidate], [&[], &[]])
+    };
+    let later = functions_after(&own, &own);
+    assert_eq!(later, judged(&own, &own));
+    let later = functions_after(&own, &register);
+    assert!(matches!(
+        later.warnings[..],
+        [.., Warning::SampledOtherwise { .. }]
+    ));
+    assert!(!warned(&suite(3, 1, unchanged), &own));
+}
+
+#[test]
+fn functions_that_stay_unknown_are_a_warning_for_each_reason() {
+    let run = suite(3, 1, unchanged);
+    let few = "99 hits are too few, it needs 100".to_owned();
+    let unknown = |index: usize, why: &str| (run.benchmarks[index].id.clone(), why.to_owned());
+    let of_candidate = [unknown(0, &few), unknown(1, "it failed"), unknown(2, &few)];
+    let of_baseline = [unknown(1, &few)];
+    let before = judged(&run, &run);
+    let known = before.warnings.len();
+    let after = super::super::with_functions(before, [&run, &run], [&of_baseline, &of_candidate]);
+    let texts: Vec<String> = (after.warnings[known..].iter())
+        .map(|warning| warning.to_string())
+        .collect();
+    let name = |index: usize| &run.benchmarks[index].id.name;
+    let expected = [
+        format!(
+            "functions of {} are unknown in the baseline: {few}",
+            name(1)
+        ),
+        format!(
+            "functions of {}, {} are unknown in the candidate: {few}",
+            name(0),
+            name(2)
+        ),
+        format!(
+            "functions of {} are unknown in the candidate: it failed",
+            name(1)
+        ),
+    ];
+    assert_eq!(texts, expected);
+}
+
+#[test]
+fn a_warning_names_the_first_benchmarks_and_counts_the_others() {
+    let benchmarks: Vec<BenchmarkId> = (suite(7, 1, unchanged).benchmarks.into_iter())
+        .map(|benchmark| benchmark.id)
+        .collect();
+    let names: Vec<&str> = benchmarks.iter().map(|id| id.name.as_str()).collect();
+    let text = format!("functions of {} and 2 more were", names[..5].join(", "));
+    let warning = Warning::SampledOtherwise {
+        benchmarks: benchmarks.clone(),
+    };
+    assert!(warning.to_string().starts_with(&text), "{warning}");
+}
+
+#[test]
+fn a_thread_that_waits_is_a_warning_since_its_slots_are_not_about_the_work() {
+    let waiting = || {
+        let mut run = suite(3, 1, unchanged);
+        let times = run.benchmarks[0].times.launches.clone();
+        let slots = run.benchmarks[0].slots_launches_mut();
+        for (launch, time) in slots.iter_mut().zip(times) {
+            launch.cycles = Some(0.05 * time.wall_ns);
+        }
+        run
+    };
+    let warning = Warning::MostlyWaiting { benchmarks: 1 };
+    assert!(judged(&waiting(), &waiting()).warnings.contains(&warning));
+    let busy = suite(3, 1, unchanged);
+    assert!(!judged(&waiting(), &busy).warnings.contains(&warning));
+    assert!(
+        warning
+            .to_string()
+            .starts_with("one benchmark mostly waits: ")
+    );
+}

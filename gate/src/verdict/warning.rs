@@ -1,0 +1,346 @@
+//! What a reader should know before trusting a comparison, and what of it holds for two runs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
+use serde::Serialize;
+
+use super::PairedBenchmarks;
+use super::benchmark_verdict::BenchmarkVerdict;
+use super::left_out::{WildLaunch, named, wild_launches};
+use super::rules::Method;
+use crate::allocated::Allocated;
+use crate::comparability::{self, Difference};
+use crate::policy::Policy;
+use crate::selection::{self, Asked};
+use crate::summary::Summary;
+
+/// What a reader should know before trusting a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", tag = "warning")]
+pub enum Warning {
+    /// A field that should be equal but need not be.
+    Differs(Difference),
+    /// Accepted changes that were relative to a run that is no longer the baseline.
+    AcceptedExpired {
+        /// How many changes.
+        changes: usize,
+    },
+    /// The baseline is of part of the suite, and the candidate has more.
+    PartialBaseline {
+        /// Which part, in words.
+        selection: String,
+        /// How many benchmarks of the candidate are outside that part.
+        benchmarks: usize,
+    },
+    /// The baseline was taken from uncommitted code.
+    UncommittedBaseline,
+    /// The modelled benchmarks ran on another CPU. Their slots are those of the modelled core and
+    /// are compared; their times are not.
+    ModelledOnOtherCpu {
+        /// How the CPUs differ.
+        differences: Vec<Difference>,
+    },
+    /// Too few launches for any failure, or to make a true one likely.
+    FewLaunches {
+        /// The fewest launches of any benchmark and side.
+        launches: u32,
+    },
+    /// Launches of the baseline that differ in kind from the others of their benchmark.
+    LaunchesOfBaselineLeftOut {
+        /// The launches.
+        launches: Vec<WildLaunch>,
+    },
+    /// Launches of the candidate that differ in kind from the others of their benchmark.
+    LaunchesOfCandidateLeftOut {
+        /// The launches.
+        launches: Vec<WildLaunch>,
+    },
+    /// Benchmarks whose slots are not about their work on one side or both.
+    JudgedByTime {
+        /// The benchmarks.
+        benchmarks: Vec<BenchmarkId>,
+    },
+    /// Benchmarks whose functions were sampled in another way than in the baseline. Their slots are
+    /// compared; their categories are not known equally well.
+    SampledOtherwise {
+        /// The benchmarks.
+        benchmarks: Vec<BenchmarkId>,
+    },
+    /// Benchmarks whose functions launches have failed to sample, for one of many reasons.
+    FunctionsUnknown {
+        /// The benchmarks.
+        benchmarks: Vec<BenchmarkId>,
+        /// Whether it was those of the baseline; otherwise those of the candidate.
+        of_baseline: bool,
+        /// Why, such as too few hits.
+        reason: String,
+    },
+    /// Benchmarks whose allocations a modelled launch could have counted, or the policy gates, and
+    /// that one side or both did not count.
+    AllocationsUnknown {
+        /// The benchmarks.
+        benchmarks: Vec<BenchmarkId>,
+        /// The sides that did not count them.
+        of: Uncounted,
+    },
+    /// Benchmarks whose measured thread hardly executes user code, or whose other threads were not
+    /// watched.
+    MostlyWaiting {
+        /// How many benchmarks.
+        benchmarks: usize,
+    },
+}
+
+/// The sides that did not count something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Uncounted {
+    /// The baseline alone.
+    Baseline,
+    /// The candidate alone.
+    Candidate,
+    /// Neither side counted it.
+    Both,
+}
+
+/// Returns the names of the first benchmarks, and how many more there are.
+fn first_names(benchmarks: &[BenchmarkId]) -> String {
+    const MOST_NAMES: usize = 5;
+    let shown = benchmarks.iter().take(MOST_NAMES);
+    let names: Vec<&str> = shown.map(|id| id.name.as_str()).collect();
+    let names = names.join(", ");
+    match benchmarks.len().saturating_sub(MOST_NAMES) {
+        0 => names,
+        more => format!("{names} and {more} more"),
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::Differs(difference) => {
+                write!(f, "{difference}; this may explain the difference")
+            }
+            Warning::AcceptedExpired { changes } => write!(
+                f,
+                "{changes} accepted changes have expired with their baseline; accept again those \
+                 that you still expect"
+            ),
+            Warning::PartialBaseline {
+                selection,
+                benchmarks,
+            } => {
+                write!(
+                    f,
+                    "the baseline is partial ({selection}): {benchmarks} new benchmark{} not \
+                     compared; retake it",
+                    if *benchmarks == 1 { "" } else { "s" }
+                )
+            }
+            Warning::UncommittedBaseline => {
+                f.write_str("the baseline has uncommitted changes; retake it from a commit")
+            }
+            Warning::ModelledOnOtherCpu { differences } => {
+                let differences: Vec<String> = differences.iter().map(|d| d.to_string()).collect();
+                write!(
+                    f,
+                    "different CPUs ({}): times are not compared, and code that detects CPU \
+                     features may differ",
+                    differences.join("; ")
+                )
+            }
+            Warning::LaunchesOfBaselineLeftOut { launches } => write!(
+                f,
+                "the baseline is judged without {}; retake it",
+                named(launches)
+            ),
+            Warning::LaunchesOfCandidateLeftOut { launches } => {
+                write!(f, "the candidate is judged without {}", named(launches))
+            }
+            Warning::JudgedByTime { benchmarks } => write!(
+                f,
+                "judged by time alone, since other threads do the work: {}",
+                first_names(benchmarks)
+            ),
+            Warning::SampledOtherwise { benchmarks } => write!(
+                f,
+                "functions of {} were sampled by other interrupts than in the baseline; only \
+                 their slots are compared",
+                first_names(benchmarks)
+            ),
+            Warning::FunctionsUnknown {
+                benchmarks,
+                of_baseline,
+                reason,
+            } => {
+                let side = if *of_baseline {
+                    "baseline"
+                } else {
+                    "candidate"
+                };
+                let names = first_names(benchmarks);
+                write!(
+                    f,
+                    "functions of {names} are unknown in the {side}: {reason}"
+                )
+            }
+            Warning::AllocationsUnknown { benchmarks, of } => {
+                let side = match of {
+                    Uncounted::Baseline => "in the baseline",
+                    Uncounted::Candidate => "in the candidate",
+                    Uncounted::Both => "on either side",
+                };
+                write!(
+                    f,
+                    "allocations of {} are not compared: they were not counted {side}",
+                    first_names(benchmarks)
+                )
+            }
+            Warning::MostlyWaiting { benchmarks } => {
+                match benchmarks {
+                    1 => f.write_str("one benchmark mostly waits")?,
+                    count => write!(f, "{count} benchmarks mostly wait")?,
+                }
+                f.write_str(": the kernel and other threads have no slots, so look at the time")
+            }
+            Warning::FewLaunches { launches: 1 } => f.write_str(
+                "a single launch can never fail, because launches differ; run at least 5",
+            ),
+            Warning::FewLaunches { launches } => write!(
+                f,
+                "only {launches} launches on a side: only large differences show; run at least 5, \
+                 preferably 10"
+            ),
+        }
+    }
+}
+
+/// Returns the warnings on two runs, given their verdicts.
+pub(super) fn warnings(
+    [baseline, candidate]: [&Run; 2],
+    pairs: &PairedBenchmarks<'_>,
+    benchmarks: &[BenchmarkVerdict],
+    policy: &Policy,
+) -> Vec<Warning> {
+    let worrying = comparability::worrying(baseline, candidate, policy.compare_across_builds);
+    let mut warnings: Vec<Warning> = worrying.into_iter().map(Warning::Differs).collect();
+    let is_uncommitted = baseline.build.git_dirty == Some(true);
+    warnings.extend(modelled_on_other_cpus(baseline, candidate));
+    warnings.extend(is_uncommitted.then_some(Warning::UncommittedBaseline));
+    warnings.extend(few_launches(benchmarks));
+    warnings.extend(launches_left_out(baseline, candidate));
+    warnings.extend(judged_by_time(benchmarks));
+    warnings.extend(sampled_otherwise(pairs));
+    warnings.extend(allocations_unknown(pairs, policy));
+    warnings.extend(mostly_waiting(pairs));
+    warnings.extend(not_in_baseline(baseline, pairs));
+    warnings
+}
+
+fn modelled_on_other_cpus(baseline: &Run, candidate: &Run) -> Option<Warning> {
+    let differences = comparability::modelled_on_other_cpus(baseline, candidate);
+    (!differences.is_empty()).then_some(Warning::ModelledOnOtherCpu { differences })
+}
+
+fn few_launches(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
+    const FEW: u32 = 5;
+    let launches = benchmarks
+        .iter()
+        .filter(|b| b.evidence.is_some_and(|e| e.method == Method::Statistics))
+        .map(|b| b.baseline_launches.used().min(b.candidate_launches.used()))
+        .min()?;
+    (launches < FEW).then_some(Warning::FewLaunches { launches })
+}
+
+fn launches_left_out(baseline: &Run, candidate: &Run) -> impl Iterator<Item = Warning> {
+    let of_baseline = Some(wild_launches(baseline))
+        .filter(|launches| !launches.is_empty())
+        .map(|launches| Warning::LaunchesOfBaselineLeftOut { launches });
+    let of_candidate = Some(wild_launches(candidate))
+        .filter(|launches| !launches.is_empty())
+        .map(|launches| Warning::LaunchesOfCandidateLeftOut { launches });
+    of_baseline.into_iter().chain(of_candidate)
+}
+
+fn judged_by_time(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
+    let benchmarks: Vec<BenchmarkId> = benchmarks
+        .iter()
+        .filter(|b| b.elsewhere.is_some())
+        .map(|b| b.id.clone())
+        .collect();
+    (!benchmarks.is_empty()).then_some(Warning::JudgedByTime { benchmarks })
+}
+
+pub(super) fn sampled_otherwise(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
+    let engine = |of: &Benchmark| Some(of.functions.as_ref()?.sampled?.engine);
+    let differs = |(old, new): &&(&Benchmark, &Benchmark)| {
+        let engines = engine(old).zip(engine(new));
+        engines.is_some_and(|(old, new)| old != new)
+    };
+    let benchmarks: Vec<BenchmarkId> = (pairs.both.iter().filter(differs))
+        .map(|(_, new)| new.id.clone())
+        .collect();
+    (!benchmarks.is_empty()).then_some(Warning::SampledOtherwise { benchmarks })
+}
+
+/// Returns a warning for each reason why functions are unknown, with all that it applies to.
+pub(super) fn functions_unknown(
+    unknown: &[(BenchmarkId, String)],
+    of_baseline: bool,
+) -> Vec<Warning> {
+    let mut by_reason: BTreeMap<&String, Vec<BenchmarkId>> = BTreeMap::new();
+    for (id, reason) in unknown {
+        by_reason.entry(reason).or_default().push(id.clone());
+    }
+    let warning = |(reason, benchmarks): (&String, Vec<BenchmarkId>)| Warning::FunctionsUnknown {
+        benchmarks,
+        of_baseline,
+        reason: reason.clone(),
+    };
+    by_reason.into_iter().map(warning).collect()
+}
+
+/// Returns a warning for each combination of sides that did not count allocations.
+fn allocations_unknown(pairs: &PairedBenchmarks<'_>, policy: &Policy) -> Vec<Warning> {
+    let mut by_sides: BTreeMap<Uncounted, Vec<BenchmarkId>> = BTreeMap::new();
+    for (old, new) in &pairs.both {
+        let is_modelled = |of: &Benchmark| of.provenance().source == SourceKind::Model;
+        let could_count = is_modelled(old) && is_modelled(new);
+        let is_gated = policy.rules_of(&old.id).gates_allocations();
+        let counted = [old, new].map(|of| Allocated::of_benchmark(of).is_some());
+        let uncounted = match counted {
+            [true, true] => continue,
+            [false, true] => Uncounted::Baseline,
+            [true, false] => Uncounted::Candidate,
+            [false, false] => Uncounted::Both,
+        };
+        // Where neither counts them and the policy does not gate them, nobody asked.
+        if is_gated || could_count && uncounted != Uncounted::Both {
+            by_sides.entry(uncounted).or_default().push(new.id.clone());
+        }
+    }
+    let warning = |(of, benchmarks)| Warning::AllocationsUnknown { benchmarks, of };
+    by_sides.into_iter().map(warning).collect()
+}
+
+fn mostly_waiting(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
+    let waits = |benchmark| Summary::new(benchmark).is_some_and(|summary| summary.mostly_waits());
+    let benchmarks = pairs.both.iter().filter(|(_, new)| waits(new)).count();
+    (benchmarks > 0).then_some(Warning::MostlyWaiting { benchmarks })
+}
+
+/// A baseline of part of the suite only guards that part.
+fn not_in_baseline(baseline: &Run, pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
+    let asked = Asked::new(&baseline.selection);
+    let left_out = |id: &&BenchmarkId| asked.left_out(id).is_some();
+    let benchmarks = pairs.new.iter().filter(left_out).count();
+    (benchmarks > 0).then(|| Warning::PartialBaseline {
+        selection: selection::in_words(baseline).unwrap_or_default(),
+        benchmarks,
+    })
+}
