@@ -81,17 +81,12 @@ fn large_run() -> Run {
                 name: format!("group/function/{index}"),
             },
             Provenance {
-                source: SourceKind::Hardware,
-                formula: "intel-perf-metrics/1".to_owned(),
-                core_type: None,
                 slots_per_cycle: Some(6),
-                reason: "the counters work".to_owned(),
-                empty_window: None,
-                threads: Default::default(),
-                elsewhere: None,
-                sampled_units: None,
-                warmed_iterations: None,
-                cold_fraction: None,
+                ..Provenance::new(
+                    SourceKind::Hardware,
+                    "intel-perf-metrics/1",
+                    "the counters work",
+                )
             },
             (0..LAUNCHES).map(|launch| value(index, launch)),
         )

@@ -148,11 +148,16 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Returns the provenance of samples that have only time. `reason` is one readable sentence.
-    pub fn of_clock(reason: impl Into<String>) -> Provenance {
+    /// Returns the provenance of samples of the measuring thread from `source`, with nothing known
+    /// besides. `formula` is a `name/version`, `reason` one readable sentence.
+    pub fn new(
+        source: SourceKind,
+        formula: impl Into<String>,
+        reason: impl Into<String>,
+    ) -> Provenance {
         Provenance {
-            source: SourceKind::Time,
-            formula: TIME_FORMULA.to_owned(),
+            source,
+            formula: formula.into(),
             core_type: None,
             slots_per_cycle: None,
             reason: reason.into(),
@@ -163,6 +168,11 @@ impl Provenance {
             warmed_iterations: None,
             cold_fraction: None,
         }
+    }
+
+    /// Returns the provenance of samples that have only time. `reason` is one readable sentence.
+    pub fn of_clock(reason: impl Into<String>) -> Provenance {
+        Provenance::new(SourceKind::Time, TIME_FORMULA, reason)
     }
 
     /// Returns the provenance of the same benchmark with slots that do not represent its work: it

@@ -63,22 +63,14 @@ fn record(ns: u64) -> Record {
     };
     Record {
         provenance: Provenance {
-            source: SourceKind::Model,
-            formula: "model-zen-5/8".to_owned(),
-            core_type: None,
             slots_per_cycle: Some(8),
-            reason: "a model".to_owned(),
             empty_window: Some(EmptyWindow {
                 slots: Some(352),
                 cycles: None,
                 instructions: None,
                 wall_ns: ns,
             }),
-            threads: Default::default(),
-            elsewhere: None,
-            sampled_units: None,
-            warmed_iterations: None,
-            cold_fraction: None,
+            ..Provenance::new(SourceKind::Model, "model-zen-5/8", "a model")
         },
         samples: vec![sample; 100],
         groups: Vec::new(),

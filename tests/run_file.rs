@@ -26,35 +26,27 @@ const RECORD_V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-
 /// missing somewhere.
 fn golden_run() -> Run {
     let hardware = Provenance {
-        source: SourceKind::Hardware,
-        formula: "intel-perf-metrics/1".to_owned(),
         core_type: Some("cpu_core".to_owned()),
         slots_per_cycle: Some(6),
-        reason: "the counters work".to_owned(),
         empty_window: Some(EmptyWindow {
             slots: Some(210),
             wall_ns: 41,
             ..EmptyWindow::default()
         }),
-        threads: Default::default(),
-        elsewhere: None,
-        sampled_units: None,
-        warmed_iterations: None,
-        cold_fraction: None,
+        ..Provenance::new(
+            SourceKind::Hardware,
+            "intel-perf-metrics/1",
+            "the counters work",
+        )
     };
     let time = Provenance::of_clock("measured with criterion's wall clock");
     let model = Provenance {
-        source: SourceKind::Model,
-        formula: "model-golden-cove/1".to_owned(),
-        core_type: None,
         slots_per_cycle: Some(6),
-        reason: "no counters; modelled".to_owned(),
-        empty_window: None,
-        threads: Default::default(),
-        elsewhere: None,
-        sampled_units: None,
-        warmed_iterations: None,
-        cold_fraction: None,
+        ..Provenance::new(
+            SourceKind::Model,
+            "model-golden-cove/1",
+            "no counters; modelled",
+        )
     };
     let id = |package: &str, target: &str, name: &str| BenchmarkId {
         package: package.to_owned(),

@@ -99,17 +99,12 @@ fn run(benchmarks: usize, seed: u64) -> Run {
                     name: format!("group/function/{index:05}"),
                 },
                 Provenance {
-                    source: SourceKind::Hardware,
-                    formula: "intel-perf-metrics/1".to_owned(),
-                    core_type: None,
                     slots_per_cycle: Some(6),
-                    reason: "the counters of this CPU".to_owned(),
-                    empty_window: None,
-                    threads: Default::default(),
-                    elsewhere: None,
-                    sampled_units: None,
-                    warmed_iterations: None,
-                    cold_fraction: None,
+                    ..Provenance::new(
+                        SourceKind::Hardware,
+                        "intel-perf-metrics/1",
+                        "the counters of this CPU",
+                    )
                 },
                 launches,
             )

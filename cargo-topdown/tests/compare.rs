@@ -57,19 +57,7 @@ fn run(seed: u32, backend_slots: impl Fn(usize) -> f64) -> Run {
                     target: "bench".to_owned(),
                     name: format!("group/b{index}"),
                 },
-                Provenance {
-                    source: SourceKind::Hardware,
-                    formula: "test/1".to_owned(),
-                    core_type: None,
-                    slots_per_cycle: None,
-                    reason: "a test".to_owned(),
-                    empty_window: None,
-                    threads: Default::default(),
-                    elsewhere: None,
-                    sampled_units: None,
-                    warmed_iterations: None,
-                    cold_fraction: None,
-                },
+                Provenance::new(SourceKind::Hardware, "test/1", "a test"),
                 launches,
             )
         })

@@ -140,17 +140,8 @@ fn provenance(source: SourceKind) -> Provenance {
         SourceKind::Time => ("time/1", None),
     };
     Provenance {
-        source,
-        formula: formula.to_owned(),
-        core_type: None,
         slots_per_cycle,
-        reason: "a test".to_owned(),
-        empty_window: None,
-        threads: Default::default(),
-        elsewhere: None,
-        sampled_units: None,
-        warmed_iterations: None,
-        cold_fraction: None,
+        ..Provenance::new(source, formula, "a test")
     }
 }
 

@@ -168,17 +168,12 @@ impl Model {
 
 fn provenance_of(core: &CoreParameters) -> Provenance {
     Provenance {
-        source: SourceKind::Model,
-        formula: format!("model-{}/{}", core.name, core.version),
-        core_type: None,
         slots_per_cycle: Some(core.width),
-        reason: format!("modelled on {}", title(core.name)),
-        empty_window: None,
-        threads: Default::default(),
-        elsewhere: None,
-        sampled_units: None,
-        warmed_iterations: None,
-        cold_fraction: None,
+        ..Provenance::new(
+            SourceKind::Model,
+            format!("model-{}/{}", core.name, core.version),
+            format!("modelled on {}", title(core.name)),
+        )
     }
 }
 

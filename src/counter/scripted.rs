@@ -170,20 +170,12 @@ impl Scripted {
             records_latencies: false,
             begun: RefCell::default(),
             provenance: Provenance {
-                source: SourceKind::Hardware,
-                formula: FORMULA.to_owned(),
-                core_type: None,
                 slots_per_cycle: Some(4),
-                reason: "a test plays the machine".to_owned(),
                 empty_window: Some(EmptyWindow {
                     slots: Some(0),
                     ..EmptyWindow::default()
                 }),
-                threads: Default::default(),
-                elsewhere: None,
-                sampled_units: None,
-                warmed_iterations: None,
-                cold_fraction: None,
+                ..Provenance::new(SourceKind::Hardware, FORMULA, "a test plays the machine")
             },
         }
     }

@@ -96,17 +96,13 @@ mod tests {
 
     fn provenance() -> Provenance {
         Provenance {
-            formula: "a \"formula\"/1".to_owned(),
-            reason: "line\nof\ttext \\ é \u{1}".to_owned(),
-            source: SourceKind::Model,
-            core_type: None,
             slots_per_cycle: Some(6),
-            empty_window: None,
-            threads: Default::default(),
-            elsewhere: None,
             sampled_units: Some(7),
-            warmed_iterations: None,
-            cold_fraction: None,
+            ..Provenance::new(
+                SourceKind::Model,
+                "a \"formula\"/1",
+                "line\nof\ttext \\ é \u{1}",
+            )
         }
     }
 

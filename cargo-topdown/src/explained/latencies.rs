@@ -135,19 +135,7 @@ mod tests {
     }
 
     fn launch(counts: &[&[u64]]) -> (Provenance, Vec<IterationSample>) {
-        let provenance = Provenance {
-            source: SourceKind::Hardware,
-            formula: "latencies-Load_Latency/1".to_owned(),
-            core_type: None,
-            slots_per_cycle: None,
-            reason: String::new(),
-            empty_window: None,
-            threads: Default::default(),
-            elsewhere: None,
-            sampled_units: None,
-            warmed_iterations: None,
-            cold_fraction: None,
-        };
+        let provenance = Provenance::new(SourceKind::Hardware, "latencies-Load_Latency/1", "");
         let sample = |counts: &&[u64]| IterationSample {
             iterations: 1,
             sample: Sample {

@@ -457,17 +457,8 @@ mod tests {
 
     fn provenance(formula: String) -> Provenance {
         Provenance {
-            source: SourceKind::Hardware,
-            formula,
-            core_type: None,
             slots_per_cycle: Some(4),
-            reason: String::new(),
-            empty_window: None,
-            threads: Default::default(),
-            elsewhere: None,
-            sampled_units: None,
-            warmed_iterations: None,
-            cold_fraction: None,
+            ..Provenance::new(SourceKind::Hardware, formula, "")
         }
     }
 

@@ -212,25 +212,21 @@ fn together(executions: &[(&Path, Execution)], told: &Told<'_>) -> Result<Import
     let (path, execution, meaning) = first.expect("a format gives executions or an error");
     Ok(Imported {
         provenance: Provenance {
-            source: SourceKind::Hardware,
-            reason: format!(
-                "imported from {}{}; {}",
-                path.display(),
-                match executions.len() {
-                    1 => String::new(),
-                    several => format!(" and {} more", several - 1),
-                },
-                meaning.words
-            ),
-            formula: meaning.formula,
             core_type: meaning.core_type,
             slots_per_cycle: meaning.slots_per_cycle,
-            empty_window: None,
-            threads: Default::default(),
-            elsewhere: None,
-            sampled_units: None,
-            warmed_iterations: None,
-            cold_fraction: None,
+            ..Provenance::new(
+                SourceKind::Hardware,
+                meaning.formula,
+                format!(
+                    "imported from {}{}; {}",
+                    path.display(),
+                    match executions.len() {
+                        1 => String::new(),
+                        several => format!(" and {} more", several - 1),
+                    },
+                    meaning.words
+                ),
+            )
         },
         tool: execution.tool,
         samples,

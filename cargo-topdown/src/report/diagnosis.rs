@@ -217,21 +217,17 @@ mod tests {
 
     fn provenance() -> Provenance {
         Provenance {
-            source: SourceKind::Hardware,
-            formula: "intel-perf-metrics/1".to_owned(),
-            core_type: None,
             slots_per_cycle: Some(6),
-            reason: "the counters passed their self-check".to_owned(),
             empty_window: Some(EmptyWindow {
                 slots: Some(210),
                 wall_ns: 41,
                 ..EmptyWindow::default()
             }),
-            threads: Default::default(),
-            elsewhere: None,
-            sampled_units: None,
-            warmed_iterations: None,
-            cold_fraction: None,
+            ..Provenance::new(
+                SourceKind::Hardware,
+                "intel-perf-metrics/1",
+                "the counters passed their self-check",
+            )
         }
     }
 

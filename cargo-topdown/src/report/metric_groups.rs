@@ -368,17 +368,8 @@ mod tests {
                 ..Machine::default()
             },
             provenance: Provenance {
-                source: SourceKind::Hardware,
-                formula: "zen-4/1".to_owned(),
-                core_type: None,
                 slots_per_cycle: Some(6),
-                reason: String::new(),
-                empty_window: None,
-                threads: Default::default(),
-                elsewhere: None,
-                sampled_units: None,
-                warmed_iterations: None,
-                cold_fraction: None,
+                ..Provenance::new(SourceKind::Hardware, "zen-4/1", "")
             },
             summary: Summary {
                 launches: 1,

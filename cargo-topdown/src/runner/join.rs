@@ -351,17 +351,8 @@ mod tests {
     fn line(slots: &[u64]) -> String {
         let record = Record {
             provenance: Provenance {
-                source: SourceKind::Hardware,
-                formula: "scripted/1".to_owned(),
-                core_type: None,
                 slots_per_cycle: Some(4),
-                reason: "a test".to_owned(),
-                empty_window: None,
-                threads: Default::default(),
-                elsewhere: None,
-                sampled_units: None,
-                warmed_iterations: None,
-                cold_fraction: None,
+                ..Provenance::new(SourceKind::Hardware, "scripted/1", "a test")
             },
             samples: slots
                 .iter()

@@ -88,17 +88,8 @@ mod tests {
             fingerprint: None,
             trail: None,
             provenance: Provenance {
-                source: SourceKind::Hardware,
-                formula: formula.to_owned(),
-                core_type: None,
                 slots_per_cycle: Some(6),
-                reason: String::new(),
-                empty_window: None,
-                threads: Default::default(),
-                elsewhere: None,
-                sampled_units: None,
-                warmed_iterations: None,
-                cold_fraction: None,
+                ..Provenance::new(SourceKind::Hardware, formula, "")
             },
             samples: vec![sample; 10],
         }

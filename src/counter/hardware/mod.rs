@@ -285,17 +285,9 @@ impl Opened {
             reads: group.engine.user_reads().cloned(),
             engine: group.engine,
             provenance: Provenance {
-                source: SourceKind::Hardware,
-                formula: group.formula,
                 core_type: pmu.is_one_of_several.then(|| pmu.name.clone()),
                 slots_per_cycle: group.slots_per_cycle,
-                reason: group.reason,
-                empty_window: None,
-                threads: Default::default(),
-                elsewhere: None,
-                sampled_units: None,
-                warmed_iterations: None,
-                cold_fraction: None,
+                ..Provenance::new(SourceKind::Hardware, group.formula, group.reason)
             },
             pmu,
             beginnings: Beginnings::default(),

@@ -462,17 +462,8 @@ fn benchmark(index: usize, source: SourceKind, launches: Vec<LaunchValue>) -> Be
             name: format!("{index:05}"),
         },
         Provenance {
-            source,
-            formula: "simulated/1".to_owned(),
-            core_type: None,
             slots_per_cycle: (source != SourceKind::Time).then_some(6),
-            reason: "simulated".to_owned(),
-            empty_window: None,
-            threads: Default::default(),
-            elsewhere: None,
-            sampled_units: None,
-            warmed_iterations: None,
-            cold_fraction: None,
+            ..Provenance::new(source, "simulated/1", "simulated")
         },
         launches,
     )

@@ -227,27 +227,24 @@ impl HittingHardware {
         state.ring.take();
         let mut hardware = HittingHardware {
             provenance: Provenance {
-                source: SourceKind::Hardware,
-                formula: formula.to_owned(),
                 core_type: pmu.is_one_of_several.then(|| pmu.name.clone()),
                 slots_per_cycle: shape.slots_per_cycle(),
-                reason: format!(
-                    "{} of PMU `{}`, recorded with the address about every {} counts of {}{}",
-                    shape.name(),
-                    pmu.name,
-                    periods.cycles(),
-                    shape.events()[periods.reading()].0,
-                    match periods.engine() {
-                        HitEngine::OwnPeriods => "; its events interrupt by periods of their own",
-                        HitEngine::Counters | HitEngine::Metrics => "",
-                    }
-                ),
-                empty_window: None,
-                threads: Default::default(),
-                elsewhere: None,
-                sampled_units: None,
-                warmed_iterations: None,
-                cold_fraction: None,
+                ..Provenance::new(
+                    SourceKind::Hardware,
+                    formula,
+                    format!(
+                        "{} of PMU `{}`, recorded with the address about every {} counts of {}{}",
+                        shape.name(),
+                        pmu.name,
+                        periods.cycles(),
+                        shape.events()[periods.reading()].0,
+                        match periods.engine() {
+                            HitEngine::OwnPeriods =>
+                                "; its events interrupt by periods of their own",
+                            HitEngine::Counters | HitEngine::Metrics => "",
+                        }
+                    ),
+                )
             },
             group,
             shape,

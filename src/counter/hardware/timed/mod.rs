@@ -117,22 +117,18 @@ impl TimedHardware {
             events,
             state: RefCell::new(State { rings, last }),
             provenance: Provenance {
-                source: SourceKind::Hardware,
-                formula: of_group.latencies_formula(),
                 core_type: pmu.is_one_of_several.then(|| pmu.name.clone()),
                 slots_per_cycle: pmu.slots_per_cycle,
-                reason: format!(
-                    "retire latencies of metric group {group} of PMU `{}` ({}), recorded after \
+                ..Provenance::new(
+                    SourceKind::Hardware,
+                    of_group.latencies_formula(),
+                    format!(
+                        "retire latencies of metric group {group} of PMU `{}` ({}), recorded after \
                      {PERIOD} occurrences",
-                    pmu.name,
-                    table.map_or("", |table| table.name),
-                ),
-                empty_window: None,
-                threads: Default::default(),
-                elsewhere: None,
-                sampled_units: None,
-                warmed_iterations: None,
-                cold_fraction: None,
+                        pmu.name,
+                        table.map_or("", |table| table.name),
+                    ),
+                )
             },
         };
         hardware.provenance.empty_window = Some(empty_window_of(&hardware));
