@@ -154,31 +154,34 @@ fn named_parts(cause: &Cause) -> impl Iterator<Item = &CausePart> {
     cause.parts.iter().filter(is_named).take(MOST_NAMED)
 }
 
-/// `27.5 points in `char_count_general_case` (frontend bound), called from src/lib.rs:4`
+/// `27.5 points in `char_count_general_case` (frontend bound), called from src/lib.rs:4`, or
+/// `20.1 points in `f` (called from src/lib.rs:4), 7.4 in `g` (frontend bound)`
 fn in_functions(cause: &Cause, benchmark: &BenchmarkVerdict) -> Option<String> {
     let is_named = |change: &&FunctionChange| is_named(change, cause);
     let functions = benchmark.functions.iter().filter(is_named);
-    let functions: Vec<String> = functions
-        .take(MOST_NAMED - 1)
-        .enumerate()
-        .map(|(index, change)| {
-            let unit = if index == 0 { " points" } else { "" };
-            let size = points(change.difference.abs());
-            let name = function_name(change);
-            format!("{}{unit} in {name}", size.trim_start_matches('+'))
-        })
-        .collect();
+    let functions: Vec<&FunctionChange> = functions.take(MOST_NAMED - 1).collect();
+    let from = line_of(benchmark).map(|line| format!("called from {}", visible(&line.to_string())));
+    // The line is that of the first one.
+    let (from_first, from_it) = match from {
+        Some(from) if functions.len() > 1 => (format!(" ({from})"), String::new()),
+        Some(from) => (String::new(), format!(", {from}")),
+        None => Default::default(),
+    };
+    let mut text = String::new();
+    for (index, change) in functions.iter().enumerate() {
+        let size = points(change.difference.abs());
+        let size = size.trim_start_matches('+');
+        let name = function_name(change);
+        text += &match index {
+            0 => format!("{size} points in {name}{from_first}"),
+            _ => format!(", {size} in {name}"),
+        };
+    }
     let categories: Vec<&str> = named_parts(cause)
         .map(|part| part.category.name())
         .collect();
-    let from = match line_of(benchmark) {
-        Some(line) if functions.len() == 1 => {
-            format!(", called from {}", visible(&line.to_string()))
-        }
-        _ => String::new(),
-    };
     let categories = categories.join(", ");
-    (!functions.is_empty()).then(|| format!("{} ({categories}){from}", functions.join(", ")))
+    (!functions.is_empty()).then(|| format!("{text} ({categories}){from_it}"))
 }
 
 /// A function that changed in the direction of the whole, and is a good part of it.
@@ -357,6 +360,33 @@ fn last_names(label: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::examples::compared;
+    use topdown_gate::scenario;
+
+    #[test]
+    fn the_line_is_beside_the_function_that_it_calls() {
+        let run = |more| scenario::run(vec![scenario::with_call_paths("parse", more)]);
+        let mut benchmark = compared(&run(0), &run(100)).benchmarks.remove(0);
+        let text =
+            |benchmark: &BenchmarkVerdict| caused(benchmark.cause.as_ref().unwrap(), benchmark);
+        assert_eq!(
+            text(&benchmark),
+            "is 10.0 % slower: 10.0 points in `memcpy (libc.so.6)` (backend bound), called from \
+             src/parse.rs:40"
+        );
+        let second = FunctionChange {
+            name: Some("suite::parse::scan".to_owned()),
+            module: None,
+            called_from: None,
+            ..benchmark.functions[0].clone()
+        };
+        benchmark.functions.insert(1, second);
+        assert_eq!(
+            text(&benchmark),
+            "is 10.0 % slower: 10.0 points in `memcpy (libc.so.6)` (called from src/parse.rs:40), \
+             10.0 in `parse::scan` (backend bound)"
+        );
+    }
 
     #[test]
     fn functions_are_called_by_the_names_that_identify_them() {
