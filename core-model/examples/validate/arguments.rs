@@ -10,6 +10,8 @@ pub struct Arguments {
     pub filter: String,
     /// File with native cycles.
     pub native: Option<PathBuf>,
+    /// Leaves out kernels that the file lacks, instead of measuring them on this machine.
+    pub stored: bool,
     /// Document that should have the summary.
     pub expect: Option<PathBuf>,
     /// Includes the fresh kernels, which should run on the model last.
@@ -28,6 +30,7 @@ impl Arguments {
             core: cores::ALL[0],
             filter: String::new(),
             native: None,
+            stored: false,
             expect: None,
             fresh: true,
             runs: None,
@@ -38,6 +41,7 @@ impl Arguments {
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--measure" => arguments.measure = true,
+                "--stored" => arguments.stored = true,
                 "--counters" => arguments.counters = true,
                 "--without-fresh" => arguments.fresh = false,
                 "--native" => {

@@ -2,13 +2,13 @@
 //!
 //!     cargo run --release -p topdown-core-model --example validate -- CORE [FILTER] [OPTIONS]
 //!
-//! CORE is this machine's core. Native cycles are best-case wall time in units of a chain of
+//! CORE is this machine's core, or any with `--stored`. Native cycles are best-case wall time in units of a chain of
 //! dependent additions, timed just before and after each run. Modelled cycles are those that
 //! `cargo topdown bench` would print: see [`windows`]. With `--runs N` they are those of the Nth
 //! traced run.
 //!
 //! With `--native FILE`, native cycles of earlier launches are read from the file; missing ones are
-//! measured and added. With `--measure`, all are measured and added, and nothing is modelled. If
+//! measured and added, or left out with `--stored`. With `--measure`, all are measured and added, and nothing is modelled. If
 //! three or more launches disagree on a kernel, it is printed but excluded from the means.
 //!
 //! With `--counters`, on a machine with a PMU, it also counts the slots of each kernel, and prints
@@ -69,8 +69,12 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         if !kernel.name.contains(&arguments.filter) || is_left_out {
             continue;
         }
+        let is_measured = measurements.get(kernel.name).best_cycles().is_some();
+        if arguments.stored && !is_measured {
+            continue;
+        }
         let mut run = (kernel.prepare)();
-        if arguments.measure || measurements.get(kernel.name).best_cycles().is_none() {
+        if arguments.measure || !is_measured {
             match native::best_case_cycles(&mut run) {
                 Some(cycles) => measurements.add(kernel.name, cycles)?,
                 None => eprintln!("{}: this core was never alone", kernel.name),
