@@ -6,13 +6,41 @@
 //! thread must not be able to move there. Reading with system calls on any core was rejected: the
 //! counts would have holes.
 
+use super::SystemPaths;
 use super::syscalls::{affinity, set_affinity};
-use super::system::{CorePmu, cpu_list};
+use super::system::{CorePmu, CpuIdentity, core_pmu, cpu_list};
 use crate::error::OpenError;
+use crate::setting::Counters;
+
+/// The cores whose counters are used, on which the thread is kept.
+pub(super) struct CountedCores {
+    /// What they are.
+    pub cpu: CpuIdentity,
+    /// Their PMU.
+    pub pmu: CorePmu,
+    /// The list of their CPUs, if the thread could run on others before.
+    pub confined_to: Option<String>,
+}
+
+/// Finds the cores that `counters` can count, and keeps the calling thread on them.
+pub(super) fn keep_on_counted(
+    paths: &SystemPaths,
+    counters: Counters,
+) -> Result<CountedCores, OpenError> {
+    let cpu = CpuIdentity::read(paths);
+    let pmu = core_pmu(paths, &cpu, counters)?;
+    let cpu = cpu.of_cores(paths, pmu.cpus.as_deref());
+    let confined_to = confine(&pmu)?;
+    Ok(CountedCores {
+        cpu,
+        pmu,
+        confined_to,
+    })
+}
 
 /// Restricts the calling thread to those of its CPUs that `pmu` counts. Returns the list of these
 /// CPUs if that changed anything.
-pub(super) fn confine(pmu: &CorePmu) -> Result<Option<String>, OpenError> {
+fn confine(pmu: &CorePmu) -> Result<Option<String>, OpenError> {
     let Some(counted) = &pmu.cpus else {
         return Ok(None);
     };

@@ -253,16 +253,12 @@ impl Hardware {
 
 impl Opened {
     fn new(paths: &SystemPaths, wanted: Wanted) -> Result<Opened, OpenError> {
-        let cpu = CpuIdentity::read(paths);
-        let pmu = core_pmu(paths, &cpu, wanted.counters())?;
-        let cpu = cpu.of_cores(paths, pmu.cpus.as_deref());
-        let confined = cores::confine(&pmu)?;
-        let opener = Opener {
-            paths,
-            pmu: &pmu.name,
-            pmu_type: pmu.type_number,
-            counted: Counted::ThisThread,
-        };
+        let cores::CountedCores {
+            cpu,
+            pmu,
+            confined_to,
+        } = cores::keep_on_counted(paths, wanted.counters())?;
+        let opener = Opener::of(paths, &pmu, Counted::ThisThread);
         let group = match &wanted {
             Wanted::Group(name) => open_group(&opener, &cpu, &pmu, name),
             Wanted::Categories(counters)
@@ -273,7 +269,7 @@ impl Opened {
             Wanted::Categories(_) => open_exact(&opener, &cpu, &pmu),
         };
         let mut group = group.map_err(|error| watchdog::blamed_rightly(&opener, error))?;
-        if let Some(cpus) = confined {
+        if let Some(cpus) = confined_to {
             group.reason += &format!(
                 "; the thread is kept on CPUs {cpus}, the {}",
                 kind_of_cores(&pmu.name)

@@ -4,7 +4,7 @@ use std::io;
 
 use super::page::Page;
 use super::syscalls::{Counted, Event, EventCode, Recorded};
-use super::system::SystemPaths;
+use super::system::{CorePmu, SystemPaths};
 use crate::error::{EventPlace, OpenError};
 
 /// A PMU whose events are opened.
@@ -16,7 +16,17 @@ pub(super) struct Opener<'a> {
     pub counted: Counted,
 }
 
-impl Opener<'_> {
+impl<'a> Opener<'a> {
+    /// Opens events of `pmu`.
+    pub fn of(paths: &'a SystemPaths, pmu: &'a CorePmu, counted: Counted) -> Opener<'a> {
+        Opener {
+            paths,
+            pmu: &pmu.name,
+            pmu_type: pmu.type_number,
+            counted,
+        }
+    }
+
     pub fn place(&self, event: &'static str) -> EventPlace {
         EventPlace {
             event,

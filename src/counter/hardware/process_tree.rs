@@ -104,12 +104,7 @@ impl TreeCounters {
     /// Returns why it does not.
     #[inline]
     pub fn check(&self) -> Result<(), OpenError> {
-        let opener = Opener {
-            paths: &self.paths,
-            pmu: &self.pmu.name,
-            pmu_type: self.pmu.type_number,
-            counted: Counted::ThreadAndDescendants(0),
-        };
+        let opener = Opener::of(&self.paths, &self.pmu, Counted::ThreadAndDescendants(0));
         let group = InheritedGroup::open(&opener, self.shape)?;
         let leader = self.shape.leader();
         group.enable().map_err(opener.control(leader, "enable"))?;

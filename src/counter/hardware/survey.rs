@@ -98,12 +98,7 @@ fn obstacles(paths: &SystemPaths, survey: &Survey) -> Vec<Obstacle> {
 #[inline]
 fn watchdog_in_words(paths: &SystemPaths) -> Option<&'static str> {
     let pmu = core_pmu(paths, &CpuIdentity::read(paths), Counters::Exact).ok()?;
-    let opener = Opener {
-        paths,
-        pmu: &pmu.name,
-        pmu_type: pmu.type_number,
-        counted: Counted::ThisThread,
-    };
+    let opener = Opener::of(paths, &pmu, Counted::ThisThread);
     match watchdog::holds_a_counter(&opener) {
         Some(true) => Some(
             "the NMI watchdog is on (kernel.nmi_watchdog is 1) and holds a counter of every CPU",

@@ -255,11 +255,6 @@ impl Opened {
     }
 
     fn opener(&self) -> Opener<'_> {
-        Opener {
-            paths: &self.paths,
-            pmu: &self.pmu.name,
-            pmu_type: self.pmu.type_number,
-            counted: Counted::ThisThread,
-        }
+        Opener::of(&self.paths, &self.pmu, Counted::ThisThread)
     }
 }

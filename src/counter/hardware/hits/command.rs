@@ -153,12 +153,7 @@ impl Sampler {
 
     fn opener(&self, counted: Counted) -> (Opener<'_>, Shape) {
         let (paths, pmu, shape) = self.counters.parts();
-        let opener = Opener {
-            paths,
-            pmu: &pmu.name,
-            pmu_type: pmu.type_number,
-            counted,
-        };
+        let opener = Opener::of(paths, pmu, counted);
         (opener, shape)
     }
 

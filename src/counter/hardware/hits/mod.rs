@@ -38,7 +38,7 @@ use super::inherited_group::{MOST_EVENTS, Shape};
 use super::metrics_shape::MetricsShape;
 use super::opener::Opener;
 use super::syscalls::{Counted, Event, Recorded};
-use super::system::{CorePmu, CpuIdentity, core_pmu};
+use super::system::{CorePmu, CpuIdentity};
 use super::{SystemPaths, cores, exact_group, self_check};
 use crate::counter::{Reading, Source, Wanted, empty_window_of};
 use crate::error::OpenError;
@@ -126,16 +126,8 @@ impl HittingHardware {
         counters: Counters,
         period_cycles: u64,
     ) -> Result<HittingHardware, OpenError> {
-        let cpu = CpuIdentity::read(paths);
-        let pmu = core_pmu(paths, &cpu, counters)?;
-        let cpu = cpu.of_cores(paths, pmu.cpus.as_deref());
-        cores::confine(&pmu)?;
-        let opener = Opener {
-            paths,
-            pmu: &pmu.name,
-            pmu_type: pmu.type_number,
-            counted: Counted::ThisThread,
-        };
+        let cores::CountedCores { cpu, pmu, .. } = cores::keep_on_counted(paths, counters)?;
+        let opener = Opener::of(paths, &pmu, Counted::ThisThread);
         let of_cycles = shapes(&cpu, &pmu, counters)?;
         // Whoever asks for PERF_METRICS gets them.
         let own = match counters {
@@ -170,16 +162,8 @@ impl HittingHardware {
         name: &str,
         periods: &[u64],
     ) -> Result<HittingHardware, OpenError> {
-        let cpu = CpuIdentity::read(paths);
-        let pmu = core_pmu(paths, &cpu, Counters::Exact)?;
-        let cpu = cpu.of_cores(paths, pmu.cpus.as_deref());
-        cores::confine(&pmu)?;
-        let opener = Opener {
-            paths,
-            pmu: &pmu.name,
-            pmu_type: pmu.type_number,
-            counted: Counted::ThisThread,
-        };
+        let cores::CountedCores { cpu, pmu, .. } = cores::keep_on_counted(paths, Counters::Exact)?;
+        let opener = Opener::of(paths, &pmu, Counted::ThisThread);
         let group = super::wanted_group(super::table_of(&cpu, &pmu.name)?, name)?;
         let shape = Shape::Exact {
             plan: Plan::of_group(group),

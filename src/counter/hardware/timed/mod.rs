@@ -16,7 +16,6 @@ use std::time::Instant;
 use super::hits::ring::Ring;
 use super::opener::Opener;
 use super::syscalls::{Counted, Event, Recorded};
-use super::system::{CpuIdentity, core_pmu};
 use super::{SystemPaths, cores, self_check, table_of};
 use crate::counter::{MAX_COUNTERS, Reading, Source, empty_window_of};
 use crate::cpu;
@@ -70,10 +69,7 @@ impl TimedHardware {
     /// # Errors
     /// Returns why their latencies cannot be recorded.
     pub fn open(paths: &SystemPaths, group: &str) -> Result<TimedHardware, OpenError> {
-        let cpu = CpuIdentity::read(paths);
-        let pmu = core_pmu(paths, &cpu, Counters::Exact)?;
-        let cpu = cpu.of_cores(paths, pmu.cpus.as_deref());
-        cores::confine(&pmu)?;
+        let cores::CountedCores { cpu, pmu, .. } = cores::keep_on_counted(paths, Counters::Exact)?;
         let of_group = super::wanted_group(table_of(&cpu, &pmu.name)?, group)?;
         let table = cpu::latencies_for(&cpu.identity(&pmu.name));
         let wanted = table.map_or(Vec::new(), |table| table.recorded_for(of_group));
@@ -84,12 +80,7 @@ impl TimedHardware {
                 reason: "its cores record no retire latency that the group needs",
             });
         };
-        let opener = Opener {
-            paths,
-            pmu: &pmu.name,
-            pmu_type: pmu.type_number,
-            counted: Counted::ThisThread,
-        };
+        let opener = Opener::of(paths, &pmu, Counted::ThisThread);
         let mut events: Vec<TimedEvent> = Vec::new();
         for event in &wanted {
             let leader = events.first().map(|leader| &leader.event);
