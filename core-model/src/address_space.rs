@@ -43,6 +43,14 @@ struct Area {
     moved_by: u64,
 }
 
+impl Area {
+    /// Returns whether both are one stretch, before and after.
+    fn continues_with(&self, other: &Area) -> bool {
+        let meet = self.end == other.start || other.end == self.start;
+        meet && self.moved_by == other.moved_by
+    }
+}
+
 /// The places of all memory that the program has touched.
 pub struct AddressSpace {
     /// If absent, every address stays as it is.
@@ -128,6 +136,20 @@ impl AddressSpace {
         if let Some(before) = before.filter(|before| before.end > area.start) {
             area.start = before.end;
             moved_by = Some(before.moved_by);
+        }
+        // A heap grows often.
+        if let Some(moved_by) = moved_by {
+            area.moved_by = moved_by;
+            let mut known = self
+                .areas
+                .iter_mut()
+                .take(next + 1)
+                .skip(next.saturating_sub(1));
+            if let Some(known) = known.find(|known| known.continues_with(&area)) {
+                known.start = known.start.min(area.start);
+                known.end = known.end.max(area.end);
+                return moved_by;
+            }
         }
         area.moved_by = moved_by.unwrap_or_else(|| self.next_place(address, &mapping));
         self.areas.insert(next, area);
@@ -262,6 +284,27 @@ mod tests {
         assert_eq!(space.place(HEAP + 7 * PAGE_BYTES), first + 7 * PAGE_BYTES);
         assert_eq!(space.place(HEAP - PAGE_BYTES), first - PAGE_BYTES);
         assert_eq!(space.place(HEAP), first);
+    }
+
+    /// As a heap does: it would otherwise take an area each time.
+    #[test]
+    fn a_mapping_that_grows_often_keeps_its_place() {
+        let grown = Rc::new(Cell::new(0));
+        let seen = Rc::clone(&grown);
+        let mut space = AddressSpace::new(Some(Box::new(move |_| {
+            Some(Mapping {
+                start: HEAP - seen.get() * PAGE_BYTES,
+                end: HEAP + (seen.get() + 1) * PAGE_BYTES,
+                is_stack: false,
+            })
+        })));
+        let first = space.place(HEAP);
+        for pages in 1..3 * AREAS as u64 {
+            grown.set(pages);
+            let offset = pages * PAGE_BYTES;
+            assert_eq!(space.place(HEAP + offset), first + offset);
+            assert_eq!(space.place(HEAP - offset), first - offset);
+        }
     }
 
     #[test]
