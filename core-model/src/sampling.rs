@@ -5,17 +5,20 @@
 //! modelled in detail. Before it comes a stretch of functional warming
 //! ([`Effort::Warming`](crate::Effort::Warming)) and a lead in detail that is not counted, in which
 //! the pipeline fills. The rest of the period is skimmed
-//! ([`Effort::Skimming`](crate::Effort::Skimming)). Nobody needs to know how long the
-//! execution will be: after a number of units the periods are twice as long. A stretch with periods
-//! of one length is a *stage*; each counts for as many instructions as it has.
+//! ([`Effort::Skimming`](crate::Effort::Skimming)) if the period is short. Of a long one, only what
+//! comes just before the warming is followed ([`Effort::Following`](crate::Effort::Following)); the
+//! rest is skipped.
+//!
+//! Nobody needs to know how long the execution will be: after a number of units the periods are
+//! twice as long. A stretch with periods of one length is a *stage*; each counts for as many
+//! instructions as it has.
 //!
 //! Everything depends on numbers of instructions alone, so the same execution has the same units.
 //! Where in its period a unit lies is scattered, so that a program that repeats itself does not
 //! always show the same side.
 //!
 //! After Wunderlich et al., "SMARTS: Accelerating Microarchitecture Simulation via Rigorous
-//! Statistical Sampling" (ISCA 2003). There, all of the execution is warmed; here, most of a long
-//! one is skimmed.
+//! Statistical Sampling" (ISCA 2003). There, all of the execution is warmed.
 
 use crate::calendar::boxed;
 use crate::model::{Effort, Model};
@@ -41,6 +44,10 @@ pub struct Plan {
     pub lead: u64,
     /// How much is shown to caches and predictors before that.
     pub warming: u64,
+    /// Periods of more instructions are long.
+    pub long_period: u64,
+    /// How much of a long period is followed before that, but at most half of what is left of it.
+    pub following: u64,
     /// How many units a stage has.
     pub units_per_stage: u64,
 }
@@ -51,13 +58,15 @@ impl Default for Plan {
             unit: 8_000,
             lead: 2_000,
             warming: 20_000,
+            long_period: 500_000,
+            following: 1_000_000,
             units_per_stage: 40 * GROUPS as u64,
         }
     }
 }
 
 impl Plan {
-    /// Returns the shortest period: in it, nothing is skimmed.
+    /// Returns the shortest period: in it, all is warmed or modelled.
     fn least_period(&self) -> u64 {
         self.warming + self.lead + self.unit
     }
@@ -92,6 +101,7 @@ impl Stage {
 /// The part of a period that is being executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
+    Skipped,
     Before,
     Warming,
     Lead,
@@ -227,11 +237,34 @@ impl Sampling {
         self.plan.least_period() << self.stage
     }
 
+    fn is_long(&self) -> bool {
+        self.period() > self.plan.long_period
+    }
+
+    /// Returns how much of a period is neither warmed nor modelled.
+    fn rest(&self) -> u64 {
+        self.period() - self.plan.least_period()
+    }
+
+    /// Returns how much of a long period is followed.
+    fn followed(&self) -> u64 {
+        self.plan.following.min(self.rest() / 2)
+    }
+
+    /// Returns how much of a period lies before or after what belongs to its unit.
+    fn movable(&self) -> u64 {
+        match self.is_long() {
+            true => self.rest() - self.followed(),
+            false => self.rest(),
+        }
+    }
+
     /// Continues with the next part that has any instructions left.
     #[inline(never)]
     fn turn(&mut self, model: &mut Model) {
         while self.left <= 0 {
             self.part = match self.part {
+                Part::Skipped => Part::Before,
                 Part::Before => Part::Warming,
                 Part::Warming => Part::Lead,
                 Part::Lead => Part::Unit,
@@ -241,11 +274,14 @@ impl Sampling {
                 }
                 Part::After => {
                     self.begin_period();
-                    Part::Before
+                    Part::Skipped
                 }
             };
             let length = match self.part {
-                Part::Before => self.period() - self.plan.least_period() - self.after,
+                Part::Skipped if self.is_long() => self.movable() - self.after,
+                Part::Skipped => 0,
+                Part::Before if self.is_long() => self.followed(),
+                Part::Before => self.movable() - self.after,
                 Part::Warming => self.plan.warming,
                 Part::Lead => self.plan.lead,
                 Part::Unit => self.plan.unit,
@@ -258,6 +294,9 @@ impl Sampling {
             self.left += length as i64;
         }
         model.set_effort(match self.part {
+            Part::Skipped => Effort::Skipping,
+            Part::After if self.is_long() => Effort::Skipping,
+            Part::Before if self.is_long() => Effort::Following,
             Part::Before | Part::After => Effort::Skimming,
             Part::Warming => Effort::Warming,
             Part::Lead | Part::Unit => Effort::Detail,
@@ -281,9 +320,8 @@ impl Sampling {
             self.units = 0;
         }
         self.units += 1;
-        let skimmed = self.period() - self.plan.least_period();
         let number = self.units + self.stage as u64 * self.units_per_stage;
-        self.after = scattered(number) % (skimmed + 1);
+        self.after = scattered(number) % (self.movable() + 1);
     }
 
     fn end_stage(&mut self) {

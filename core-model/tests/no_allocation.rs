@@ -53,6 +53,8 @@ fn translating_executing_and_draining_do_not_allocate() {
         unit: 100,
         lead: 100,
         warming: 100,
+        long_period: 1000,
+        following: 500,
         units_per_stage: 2,
     };
     let mut sampling = Sampling::new(plan);

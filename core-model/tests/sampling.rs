@@ -11,6 +11,8 @@ const PLAN: Plan = Plan {
     unit: 1000,
     lead: 500,
     warming: 2000,
+    long_period: u64::MAX,
+    following: 0,
     units_per_stage: 4 * GROUPS as u64,
 };
 
@@ -96,6 +98,48 @@ fn the_mean_of_the_units_is_that_of_the_execution() {
     }
 }
 
+/// The loads of the program go to 64 KiB, which move on through memory: all that a period needs was
+/// accessed in the 100 000 instructions before.
+#[test]
+fn of_a_long_period_only_the_end_is_followed() {
+    const STEPS: u64 = 400_000;
+    let program = program();
+    for core in ALL {
+        let step = |model: &mut Model, random: &mut Random, step| {
+            let line = step / 12 + random.next() % 1024;
+            program.step(model, 0, 0x1000_0000 + line * 64);
+        };
+        let (mut model, mut random) = (program.model(core), Random(7));
+        (0..STEPS).for_each(|n| step(&mut model, &mut random, n));
+        let whole = model.counts().slots.total() as f64;
+        let off = |following| {
+            // Periods have 224 000 instructions.
+            let mut sampling = Sampling::new(Plan {
+                unit: 8000,
+                lead: 4000,
+                units_per_stage: GROUPS as u64 / 2,
+                long_period: 223_999,
+                following,
+                ..PLAN
+            });
+            let (mut model, mut random) = (program.model(core), Random(7));
+            sampling.begin(&mut model, Some(STEPS * instructions(0)));
+            for n in 0..STEPS {
+                step(&mut model, &mut random, n);
+                sampling.advance(&mut model, instructions(0));
+            }
+            sampling.end(&mut model);
+            let estimate = sampling.estimate().unwrap();
+            assert!(estimate.units.abs_diff(14) <= 1, "{}", estimate.units);
+            let groups = estimate.groups.iter();
+            let sum: u64 = groups.map(|group| group.slots.total()).sum();
+            sum as f64 / GROUPS as f64 / whole - 1.0
+        };
+        assert!(off(110_000).abs() < 0.03, "{} {}", core.name, off(110_000));
+        assert!(off(0) > 0.08, "{} {}", core.name, off(0));
+    }
+}
+
 #[test]
 fn a_known_length_has_periods_of_one_length_and_an_unknown_one_has_stages() {
     let units = |expected| sampled(&mut program().model(ALL[0]), expected).units;
@@ -127,7 +171,7 @@ fn the_same_execution_has_the_same_units() {
 #[test]
 fn what_is_not_modelled_in_detail_counts_nothing_and_leaves_data_warm() {
     for core in ALL {
-        for effort in [Effort::Warming, Effort::Skimming] {
+        for effort in [Effort::Warming, Effort::Skimming, Effort::Following] {
             let program = program();
             let mut model = program.model(core);
             model.set_effort(effort);

@@ -110,7 +110,7 @@ fn company_changes_nothing_in_a_run() {
 #[test]
 fn what_is_too_long_for_the_model_is_launched_on_it_once() {
     let fixture = Fixture::new();
-    let flags = ["--jobs", "1", "--launches", "2", "--model-budget", "0.01"];
+    let flags = ["--jobs", "1", "--launches", "2", "--model-budget", "0.001"];
     let events = ["--message-format", "json"];
     let outcome = bench(&fixture, "is long", &[&flags[..], &events].concat()).succeeds();
     let launches = outcome.stdout.matches("\"launch-started\"").count();

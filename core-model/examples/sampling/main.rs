@@ -2,7 +2,7 @@
 //! and how fast sampling is.
 //!
 //! `cargo run --release -p topdown-core-model --example sampling [CORE] [PROGRAM]`. The numbers of
-//! other [`Plan`]s can follow: unit, lead, warming, units per stage. Each program runs once for all
+//! other [`Plan`]s can follow: the fields in their order. Each program runs once for all
 //! models, and once for the speed of each plan, in processor time. It takes minutes.
 
 mod programs;
@@ -164,11 +164,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (of_core, of_program): (Vec<&String>, Vec<&String>) =
         words.partition(|word| cores::ALL.iter().any(|core| core.name == word.as_str()));
     let numbers: Vec<u64> = arguments.iter().filter_map(|w| w.parse().ok()).collect();
-    let plans = numbers.chunks_exact(4).map(|numbers| Plan {
+    let plans = numbers.chunks_exact(6).map(|numbers| Plan {
         unit: numbers[0],
         lead: numbers[1],
         warming: numbers[2],
-        units_per_stage: numbers[3],
+        long_period: numbers[3],
+        following: numbers[4],
+        units_per_stage: numbers[5],
     });
     let mut plans: Vec<Plan> = plans.collect();
     if plans.is_empty() {

@@ -111,10 +111,7 @@ impl Core {
     /// Shows the caches what a block at `place` accesses, unless it was accessed recently.
     #[inline]
     pub(crate) fn skim(&mut self, place: u64, operands: &[MemoryOperand], recorded: &[u64]) {
-        let code_line = place / LINE_BYTES;
-        if !self.recent.code.has(code_line, false) {
-            self.memory.warm_code(code_line);
-        }
+        self.skim_code(place);
         for operand in operands {
             let (Address::Fixed(_) | Address::Recorded { .. }) = operand.address else {
                 self.skim_elements(operand, recorded);
@@ -125,6 +122,14 @@ impl Core {
             if !self.recent.data.has(address / LINE_BYTES, operand.writes()) {
                 self.skim_access(operand, address);
             }
+        }
+    }
+
+    #[inline]
+    fn skim_code(&mut self, place: u64) {
+        let code_line = place / LINE_BYTES;
+        if !self.recent.code.has(code_line, false) {
+            self.memory.warm_code(code_line);
         }
     }
 
@@ -147,16 +152,31 @@ impl Core {
         self.memory.warm_lines(address, bytes, operand.writes());
     }
 
-    /// Shows the caches what a block accesses that has repeated string instructions.
+    /// Shows the caches and prefetchers all that a block at `place` accesses.
+    #[inline]
+    pub(crate) fn follow(
+        &mut self,
+        place: u64,
+        operations: &[Operation],
+        operands: &[MemoryOperand],
+        recorded: &[u64],
+    ) {
+        self.skim_code(place);
+        self.warm_accesses(operations, operands, recorded);
+    }
+
+    /// Shows the caches and prefetchers the data that a block accesses.
     #[inline(never)]
-    pub(crate) fn warm_repeats(
+    pub(crate) fn warm_accesses(
         &mut self,
         operations: &[Operation],
         operands: &[MemoryOperand],
         recorded: &[u64],
     ) {
         for operation in operations {
-            self.warm_operands(operation, operands, recorded);
+            if operation.memory_count > 0 {
+                self.warm_operands(operation, operands, recorded);
+            }
         }
     }
 

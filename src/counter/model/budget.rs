@@ -57,6 +57,11 @@ impl Budget {
     pub(super) fn most_sampled_instructions(&self) -> u64 {
         sampled::most_instructions(self.instructions)
     }
+
+    /// Returns the longest sample, in instructions, that is sampled after another one.
+    pub(super) fn most_warm_instructions(&self) -> u64 {
+        sampled::most_warm_instructions(self.instructions)
+    }
 }
 
 /// Returns how many instructions of the budget it takes to model what was counted: as many as were

@@ -396,7 +396,7 @@ impl Core {
         };
         let modelled = &mut benchmark.modelled;
         if matches!(benchmark.fate, Fate::Sampled(_)) {
-            let most = self.budget.most_sampled_instructions();
+            let most = self.budget.most_warm_instructions();
             return next_if(modelled.wants_more_when_sampled(sample, most));
         }
         if !self.budget.samples_long {

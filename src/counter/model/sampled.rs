@@ -8,9 +8,13 @@
 use topdown_core_model::{Counts, GROUPS, Model, Plan, Sampling};
 use topdown_tracer::Block;
 
-/// How many times as many instructions are sampled as the budget has for modelling, since that is
-/// some ten times as fast: most of them are only shown to caches.
-const SAMPLED_PER_MODELLED: u64 = 10;
+/// An iteration may have this many times as many instructions as the budget has for modelling. Most of
+/// a long one is only traced, at several hundred million instructions per second.
+const MOST_PER_MODELLED: u64 = 300;
+
+/// The same for two iterations in which caches are warm: sampling is some ten times as fast as
+/// modelling, since most of what is sampled is only shown to caches.
+const WARM_PER_MODELLED: u64 = 10;
 
 /// A window's cost is looked at after so many blocks.
 const BLOCKS_BETWEEN_LOOKS: u32 = 4096;
@@ -31,7 +35,13 @@ fn plan(budget_instructions: u64) -> Plan {
 
 /// Returns the longest sample, in instructions, with this budget for modelling.
 pub(super) fn most_instructions(budget_instructions: u64) -> u64 {
-    budget_instructions.saturating_mul(SAMPLED_PER_MODELLED)
+    budget_instructions.saturating_mul(MOST_PER_MODELLED)
+}
+
+/// Returns the longest sample, in instructions, that follows another one, with this budget for
+/// modelling.
+pub(super) fn most_warm_instructions(budget_instructions: u64) -> u64 {
+    budget_instructions.saturating_mul(WARM_PER_MODELLED)
 }
 
 /// What is sampled of the current sample. All memory is reserved on creation.

@@ -383,7 +383,7 @@ fn long(rounds: u64) {
     }
 }
 
-/// Returns a model that samples what costs more than 2.5 million instructions, up to 75 million.
+/// Returns a model that samples what costs more than 2.5 million instructions, up to 2250 million.
 fn sampling(core: &'static CoreParameters) -> Option<Model> {
     let Ok(model) = alone(core, 0.5) else {
         skip(Need::Model, "code cannot be traced on this machine");
@@ -456,7 +456,7 @@ fn what_is_too_long_to_be_sampled_has_only_time_and_says_why() {
     let Some(model) = sampling(&cores::GOLDEN_COVE) else {
         return;
     };
-    of_first(&model, |core| core.sampled = Sampled::new(10_000));
+    of_first(&model, |core| core.sampled = Sampled::new(250));
     model.sample_boundary();
     let sample = window(&model, || long(2000));
     assert_eq!(sample.slots, None);
