@@ -5,6 +5,8 @@
 //! an early one. So each resource has a calendar with one bit per cycle, and a request takes the
 //! first free bit at or after the cycle in which it is ready.
 
+use crate::parameters::INTEGER_PORTS;
+
 /// A set of execution ports, one bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ports(pub u32);
@@ -35,6 +37,11 @@ const ROWS: usize = 128;
 const ROW_CYCLES: usize = 64;
 
 const PORTS: usize = 32;
+/// Whether a cycle is closed repeats after so many operations: a prime, so that few loops are in
+/// step with it, but so small that the CPU which executes the model predicts what depends on it.
+const TURNS: u8 = 13;
+/// From one turn to the next: nearest to the golden ratio, which spreads them evenly.
+const TURN_STEP: u8 = 8;
 
 /// A span of 64 cycles, by port and by cycle.
 #[derive(Clone, Copy)]
@@ -44,7 +51,9 @@ struct Row {
     /// For each port, the cycles in which it is busy.
     cycles: [u64; PORTS],
     /// For each cycle, the busy ports.
-    ports: [u32; ROW_CYCLES],
+    busy: [u32; ROW_CYCLES],
+    /// For each cycle, the ports that are busy for operations that become ready in it.
+    closed: [u32; ROW_CYCLES],
 }
 
 impl Row {
@@ -52,16 +61,14 @@ impl Row {
         Row {
             span,
             cycles: [0; PORTS],
-            ports: [0; ROW_CYCLES],
+            busy: [0; ROW_CYCLES],
+            closed: [0; ROW_CYCLES],
         }
     }
 
     /// Returns the first cycle at or after `from` in which one of `ports` is free.
     #[inline]
     fn first_free(&self, ports: Ports, from: usize) -> Option<usize> {
-        if ports.0 & !self.ports[from] != 0 {
-            return Some(from);
-        }
         let mut busy = u64::MAX;
         let mut left = ports.0;
         while left != 0 {
@@ -73,25 +80,61 @@ impl Row {
     }
 
     #[inline]
-    fn occupy(&mut self, port: u32, cycle: usize) {
+    fn occupy(&mut self, closing: &mut Closing, port: u32, cycle: usize) {
+        let busy = self.busy[cycle] | 1 << port;
         self.cycles[port as usize % PORTS] |= 1 << cycle;
-        self.ports[cycle] |= 1 << port;
+        self.busy[cycle] = busy;
+        self.closed[cycle] = closing.closed(busy);
     }
 }
 
 /// The busy cycles of all execution ports.
 pub(crate) struct PortCalendar {
     rows: Box<[Row; ROWS]>,
+    closing: Closing,
+}
+
+/// Which cycles are closed to further integer operations that become ready in them, although a port
+/// is free.
+struct Closing {
+    /// For each set of busy integer ports, in how many turns.
+    by_busy: [u8; 1 << INTEGER_PORTS],
+    turn: u8,
+}
+
+impl Closing {
+    /// Returns the ports that are closed where these are `busy`.
+    #[inline]
+    fn closed(&mut self, busy: u32) -> u32 {
+        const INTEGER: u32 = (1 << INTEGER_PORTS) - 1;
+        let next = self.turn + TURN_STEP;
+        self.turn = next.checked_sub(TURNS).unwrap_or(next);
+        let closes = self.turn < self.by_busy[(busy & INTEGER) as usize];
+        busy | if closes { INTEGER } else { 0 }
+    }
 }
 
 impl PortCalendar {
-    pub(crate) fn new() -> Self {
+    /// `closed_by_busy` is in how many of 13 cases a cycle is closed, by the number of busy integer
+    /// ports.
+    pub(crate) fn new(closed_by_busy: [u8; INTEGER_PORTS + 1]) -> Self {
+        let by_set = |set: usize| closed_by_busy[set.count_ones() as usize];
         PortCalendar {
             rows: boxed(Row::empty(0)),
+            closing: Closing {
+                by_busy: std::array::from_fn(by_set),
+                turn: 0,
+            },
         }
     }
 
+    /// Makes which cycles are closed from now on independent of what was before.
+    pub(crate) fn restart(&mut self) {
+        self.closing.turn = 0;
+    }
+
     /// Takes the first cycle at or after `from` in which one of `ports` is free, and returns it.
+    /// `from` itself may be closed.
     ///
     /// If several ports are free, it takes the highest-numbered, so a core numbers its most
     /// specialised ports lowest to keep them free for operations that need them.
@@ -100,20 +143,40 @@ impl PortCalendar {
         if ports.is_empty() {
             return from;
         }
+        let span = from / ROW_CYCLES as u64;
+        let row = &mut self.rows[span as usize % ROWS];
+        if row.span != span {
+            if row.span > span {
+                // The row already represents a later time: this cycle is forgotten.
+                return from;
+            }
+            *row = Row::empty(span);
+        }
+        let place = from as usize % ROW_CYCLES;
+        let open = ports.0 & !row.closed[place];
+        if open == 0 {
+            return self.reserve_later(ports, from + 1);
+        }
+        row.occupy(&mut self.closing, open.ilog2(), place);
+        from
+    }
+
+    /// Does the same for operations that were ready before `from`.
+    fn reserve_later(&mut self, ports: Ports, from: u64) -> u64 {
         let mut cycle = from;
         loop {
             let span = cycle / ROW_CYCLES as u64;
             let row = &mut self.rows[span as usize % ROWS];
             if row.span != span {
                 if row.span > span {
-                    // The row already represents a later time: this cycle is forgotten.
                     return cycle;
                 }
                 *row = Row::empty(span);
             }
             if let Some(free) = row.first_free(ports, cycle as usize % ROW_CYCLES) {
-                let port = (ports.0 & !row.ports[free % ROW_CYCLES]).ilog2();
-                row.occupy(port, free % ROW_CYCLES);
+                let free = free % ROW_CYCLES;
+                let port = (ports.0 & !row.busy[free]).ilog2();
+                row.occupy(&mut self.closing, port, free);
                 return span * ROW_CYCLES as u64 + free as u64;
             }
             cycle = (span + 1) * ROW_CYCLES as u64;
@@ -133,7 +196,8 @@ impl PortCalendar {
             *row = Row::empty(span);
         }
         if row.span == span {
-            row.occupy(ports.0.trailing_zeros(), cycle as usize % ROW_CYCLES);
+            let place = cycle as usize % ROW_CYCLES;
+            row.occupy(&mut self.closing, ports.0.trailing_zeros(), place);
         }
     }
 }
@@ -197,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_port_serves_one_request_per_cycle() {
-        let mut calendar = PortCalendar::new();
+        let mut calendar = PortCalendar::new([0; INTEGER_PORTS + 1]);
         let port = Ports(0b1);
         assert_eq!(calendar.reserve(port, 10), 10);
         assert_eq!(calendar.reserve(port, 10), 11);
@@ -206,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_most_general_port_is_taken_first() {
-        let mut calendar = PortCalendar::new();
+        let mut calendar = PortCalendar::new([0; INTEGER_PORTS + 1]);
         assert_eq!(calendar.reserve(Ports(0b11), 0), 0);
         // Port 1 took the general request, so the specialised port 0 is still free.
         assert_eq!(calendar.reserve(Ports(0b01), 0), 0);
@@ -222,8 +286,41 @@ mod tests {
     }
 
     #[test]
+    fn some_operations_wait_for_a_cycle_and_all_ports_are_taken_in_the_end() {
+        let integer = Ports((1 << INTEGER_PORTS) - 1);
+        let in_first_cycle = |calendar: &mut PortCalendar, from| {
+            let times = [from; INTEGER_PORTS].map(|from| calendar.reserve(integer, from));
+            times.iter().filter(|&&time| time == from).count()
+        };
+        let mut always = PortCalendar::new([0; INTEGER_PORTS + 1]);
+        let mut never = PortCalendar::new([0, 0, 0, TURNS, TURNS, TURNS, 0]);
+        let mut sometimes = PortCalendar::new([0, 0, 0, 3, 4, 4, 0]);
+        let mut found = 0;
+        for from in (0..1300).map(|step| step * 4) {
+            assert_eq!(in_first_cycle(&mut always, from), INTEGER_PORTS);
+            assert_eq!(in_first_cycle(&mut never, from), 3);
+            found += in_first_cycle(&mut sometimes, from);
+        }
+        assert!(
+            (3 * 1300 + 1300..6 * 1300 - 1300).contains(&found),
+            "{found}"
+        );
+        let mut full = PortCalendar::new([0, 0, 0, TURNS, TURNS, TURNS, 0]);
+        let last = (0..600).map(|_| full.reserve(integer, 0)).max();
+        assert_eq!(last, Some(100), "only the first cycle stays half empty");
+    }
+
+    #[test]
+    fn ports_of_other_operations_never_close() {
+        let mut calendar = PortCalendar::new([TURNS; INTEGER_PORTS + 1]);
+        let other = Ports(0b11 << INTEGER_PORTS);
+        assert_eq!([0; 2].map(|from| calendar.reserve(other, from)), [0; 2]);
+        assert_eq!(calendar.reserve(Ports(1), 0), 1);
+    }
+
+    #[test]
     fn a_full_row_continues_in_the_next() {
-        let mut calendar = PortCalendar::new();
+        let mut calendar = PortCalendar::new([0; INTEGER_PORTS + 1]);
         let last = (0..200).map(|_| calendar.reserve(Ports(1), 0)).last();
         assert_eq!(last, Some(199));
     }

@@ -242,9 +242,16 @@ pub struct MemoryPorts {
     pub string_step: Ports,
     /// Bytes per such step; a power of two up to 64.
     pub string_step_bytes: u32,
+    /// In how many of 13 cases a cycle is closed to operations of the integer ports that become
+    /// ready in it, although one is free, by how many are busy. They are the [`INTEGER_PORTS`]
+    /// lowest.
+    pub closed_by_busy: [u8; INTEGER_PORTS + 1],
     /// Ports that cannot execute vector operations while these are 64 bytes wide.
     pub lost_at_512: Ports,
 }
+
+/// Number of ports of integer operations that may close together.
+pub const INTEGER_PORTS: usize = 6;
 
 /// The memory hierarchy.
 #[derive(Clone, Debug)]

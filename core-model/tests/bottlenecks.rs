@@ -138,7 +138,7 @@ fn independent_additions_mostly_retire() {
         a.set_label(&mut top).unwrap();
         for _ in 0..6 {
             for register in [rax, rbx, rcx, rdx, rsi, rdi] {
-                a.add(register, r8).unwrap();
+                a.lea(register, r8 + r9).unwrap();
             }
         }
         a.jmp(top).unwrap();
@@ -148,6 +148,34 @@ fn independent_additions_mostly_retire() {
         let share = counts.slots.retiring() as f64 / counts.slots.total() as f64;
         assert!(share > 0.7, "{}: {share}", core.name);
     }
+}
+
+/// Measured on a Turin virtual machine: 1.00, 1.06, 1.18 and 1.29 cycles for an addition to each of
+/// three to six chains (`ask-chains-4`, `ask-chains-6`).
+#[test]
+fn chains_side_by_side_do_not_always_find_a_port_on_zen_5() {
+    let cycles = [3, 4, 5, 6].map(|chains| {
+        let program = Program::new(|a| {
+            let mut top = a.create_label();
+            a.set_label(&mut top).unwrap();
+            for _ in 0..6 {
+                for register in [rax, rbx, rcx, rdx, rsi, rdi].into_iter().take(chains) {
+                    a.add(register, r8).unwrap();
+                }
+            }
+            a.jmp(top).unwrap();
+        });
+        let counts = program.repeat(&ZEN_5, 400);
+        let additions = counts.events.instructions as f64 * (6 * chains) as f64
+            / (6 * chains + 1) as f64
+            / chains as f64;
+        counts.cycles as f64 / additions
+    });
+    for (modelled, measured) in cycles.into_iter().zip([1.0, 1.06, 1.18, 1.29]) {
+        let ratio = modelled / measured;
+        assert!((0.9..1.15).contains(&ratio), "{cycles:?}");
+    }
+    assert!(cycles[3] > 1.2, "{cycles:?}");
 }
 
 /// A walk through a random cycle of lines: each load needs the one before.
@@ -251,7 +279,7 @@ fn a_change_of_these_cycles_needs_a_new_version_of_the_core() {
     let golden_cove = [5_390_288, 799_712, 1_199_586];
     assert_eq!(cycles(&GOLDEN_COVE), ("golden-cove", 6, golden_cove));
     let zen_5 = [2_340_422, 796_064, 400_378];
-    assert_eq!(cycles(&ZEN_5), ("zen-5", 9, zen_5));
+    assert_eq!(cycles(&ZEN_5), ("zen-5", 10, zen_5));
 }
 
 /// Cycles for each of many random loads of 4 MiB, each followed by a branch that nothing predicts,

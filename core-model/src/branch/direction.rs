@@ -28,40 +28,35 @@ struct Entry {
     useful: u8,
 }
 
-/// Taken branches, newest first, as one number per tagged table: a polynomial with one coefficient
-/// for each branch that the table sees.
+/// Taken branches, newest first, as one number for each number of them: a polynomial with one
+/// coefficient for each branch.
 struct PathHistory {
-    branches: Box<[u64; HISTORY]>,
+    /// The polynomial of all branches up to each one.
+    sums: Box<[u64; HISTORY]>,
     newest: usize,
-    lengths: [usize; TAGGED_TABLES],
-    sums: [u64; TAGGED_TABLES],
-    /// The weight of the branch that leaves a table's history.
-    oldest_weights: [u64; TAGGED_TABLES],
 }
 
 impl PathHistory {
-    fn new(lengths: [u32; TAGGED_TABLES]) -> Self {
+    fn new() -> Self {
         PathHistory {
-            branches: boxed(0),
+            sums: boxed(0),
             newest: 0,
-            lengths: lengths.map(|length| length as usize),
-            sums: [0; TAGGED_TABLES],
-            oldest_weights: lengths.map(|length| STEP.wrapping_pow(length)),
         }
     }
 
     #[inline]
     fn push(&mut self, ip: u64, target: u64) {
         let branch = (ip ^ target.rotate_left(20)).wrapping_mul(SPREAD);
-        self.newest = (self.newest + 1) % HISTORY;
-        for table in 0..TAGGED_TABLES {
-            let oldest = self.branches[(self.newest + HISTORY - self.lengths[table]) % HISTORY];
-            self.sums[table] = self.sums[table]
-                .wrapping_mul(STEP)
-                .wrapping_add(branch)
-                .wrapping_sub(oldest.wrapping_mul(self.oldest_weights[table]));
-        }
-        self.branches[self.newest] = branch;
+        let sum = self.sums[self.newest % HISTORY].wrapping_mul(STEP);
+        self.newest += 1;
+        self.sums[self.newest % HISTORY] = sum.wrapping_add(branch);
+    }
+
+    /// Returns the polynomial of the newest `branches`, given the weight of the one before them.
+    #[inline]
+    fn of(&self, branches: usize, weight: u64) -> u64 {
+        let before = self.sums[self.newest.wrapping_sub(branches) % HISTORY];
+        self.sums[self.newest % HISTORY].wrapping_sub(before.wrapping_mul(weight))
     }
 }
 
@@ -70,6 +65,9 @@ impl PathHistory {
 struct Table {
     first: usize,
     mask: usize,
+    /// The number of branches of its history, and the weight of the one before them.
+    branches: usize,
+    weight: u64,
 }
 
 /// The origin of a prediction.
@@ -106,14 +104,15 @@ impl DirectionPredictor {
             Table {
                 first,
                 mask: size - 1,
+                branches: table.history_branches as usize,
+                weight: STEP.wrapping_pow(table.history_branches),
             }
         });
-        let lengths = parameters.tagged_tables.map(|table| table.history_branches);
         DirectionPredictor {
             bimodal: vec![0; parameters.bimodal_entries as usize].into_boxed_slice(),
             entries: vec![Entry::default(); entries].into_boxed_slice(),
             tables,
-            history: PathHistory::new(lengths),
+            history: PathHistory::new(),
             trust_alternate: 0,
             allocations: 0,
         }
@@ -149,10 +148,10 @@ impl DirectionPredictor {
         // unpredictable.
         let mut hits = 0_u32;
         for number in 0..TAGGED_TABLES {
-            let hash = self.history.sums[number] ^ spread;
+            let table = self.tables[number];
+            let hash = self.history.of(table.branches, table.weight) ^ spread;
             let tag = (hash >> (u64::BITS - TAG_BITS)) as u16;
-            let Table { first, mask } = self.tables[number];
-            let place = first + ((hash >> 24) as usize & mask);
+            let place = table.first + ((hash >> 24) as usize & table.mask);
             places[number] = place;
             tags[number] = tag;
             hits |= u32::from(self.entries[place].tag == tag) << number;

@@ -15,7 +15,7 @@ impl Core {
         let now = self.ledger.cycle();
         let mut backend = self.window.room(operation.needs, now);
         backend = backend.max(self.issue_from);
-        backend = self.schedulers.room(operation.pools, backend);
+        backend = self.schedulers.room(operation.waits_in, backend);
         let store_room = if RARE {
             self.stores.room(operation.stores.into())
         } else {
@@ -91,5 +91,6 @@ impl Core {
         self.ledger
             .charge(block, |slots| &mut slots.core_bound, rest);
         self.frontend.redirect(self.ledger.cycle());
+        self.ports.restart();
     }
 }

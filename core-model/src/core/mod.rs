@@ -147,7 +147,7 @@ impl Core {
         Core {
             frontend: Frontend::new(&parameters.frontend),
             predictor: Predictor::new(&parameters.prediction),
-            ports: PortCalendar::new(),
+            ports: PortCalendar::new(parameters.ports.closed_by_busy),
             schedulers: Schedulers::new(parameters.window.scheduler_entries),
             window: Window::new(parameters),
             stores: StoreQueue::new(&parameters.window),

@@ -155,6 +155,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         store_data_512: P4,             // O
         string_step: Ports::NONE,       // M: as fast as its stores
         string_step_bytes: 64,          // A
+        closed_by_busy: [0; 7],         // A
         lost_at_512: P1,                // O: ports 0 and 1 join
     },
     memory: Memory {

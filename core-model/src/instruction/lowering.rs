@@ -14,7 +14,7 @@ use super::registers::{
 use super::{Class, Timing, form};
 use crate::calendar::Ports;
 use crate::parameters::CoreParameters;
-use crate::pipeline::NO_POOL;
+use crate::pipeline::{NO_POOL, Pools};
 
 /// Lowers instructions for one core.
 pub(crate) struct Lowering {
@@ -83,6 +83,7 @@ impl Lowering {
             busy: timing.busy,
             operations: 0,
             pools: [NO_POOL; 3],
+            waits_in: Pools::new([NO_POOL; 3]),
             schedulers: [NO_POOL; 3],
             integer_results: 0,
             vector_results: 0,

@@ -7,7 +7,7 @@ use super::needs::Needs;
 use super::registers::{CARRY_FLAG, NONE, NOWHERE, Register};
 use crate::calendar::Ports;
 use crate::parameters::MemoryPorts;
-use crate::pipeline::NO_POOL;
+use crate::pipeline::{NO_POOL, Pools};
 
 /// Maximum number of registers read, excluding memory addresses.
 pub(crate) const SOURCES: usize = 4;
@@ -72,6 +72,8 @@ pub(crate) struct Operation {
     pub stores: u8,
     /// Index of the first memory operand in the program's table, and their number.
     pub first_memory: u32,
+    /// Those of `pools` that it has operations for. Set by the same function.
+    pub waits_in: Pools,
     /// See `first_memory`.
     pub memory_count: u8,
     /// Issue slots; 0 if it shares the slot of the instruction before it.
@@ -172,6 +174,7 @@ impl Operation {
         {
             *place = if count > 0 { pool } else { NO_POOL };
         }
+        self.waits_in = Pools::new(self.pools);
         if self.operations > 0 {
             self.latency = self.latency.max(1);
             self.chained_latency = self.chained_latency.max(1);

@@ -13,7 +13,7 @@ mod window;
 pub(crate) use dependences::{Dependences, Effect, Found};
 pub(crate) use frontend::Frontend;
 pub(crate) use loads::{LoadNumber, NO_LOAD};
-pub(crate) use schedulers::{NO_POOL, Schedulers};
+pub(crate) use schedulers::{NO_POOL, Pools, Schedulers};
 pub(crate) use shared_path::{Mispredicted, SharedPath};
 pub(crate) use stores::{Forward, Store, StoreQueue};
 pub(crate) use window::{Issued, Window};

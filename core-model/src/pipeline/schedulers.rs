@@ -12,12 +12,19 @@ use crate::parameters::SCHEDULERS;
 /// horizon.
 const HORIZON: usize = 1 << 16;
 
-/// Number of cycles whose departures are processed together if the last time was long ago.
+/// Number of cycles whose departures are counted together.
 const CHUNK: usize = 8;
+
+/// Returns the sum of the eight bytes.
+#[inline]
+fn sum_of_bytes(bytes: u64) -> u32 {
+    const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
+    let pairs = (bytes & EVEN) + (bytes >> 8 & EVEN);
+    (pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48) as u32
+}
 
 /// Not a pool: for operations that do not wait.
 pub(crate) const NO_POOL: u8 = SCHEDULERS as u8;
-const PLACES: usize = (SCHEDULERS + 1).next_power_of_two();
 
 /// When the operations of a pool leave it.
 struct Pool {
@@ -45,16 +52,16 @@ impl Pool {
         }
         while self.counted < now {
             let place = self.counted as usize % HORIZON;
-            let is_far = now - self.counted >= CHUNK as u64;
+            let cycles = (now - self.counted).min(CHUNK as u64);
             match self.leaving[place..].first_chunk_mut::<CHUNK>() {
-                Some(chunk) if is_far => {
-                    if *chunk != [0; CHUNK] {
-                        waiting -= chunk.iter().map(|&count| u32::from(count)).sum::<u32>();
-                        *chunk = [0; CHUNK];
-                    }
-                    self.counted += CHUNK as u64;
+                Some(chunk) => {
+                    let counts = u64::from_le_bytes(*chunk);
+                    let gone = counts & u64::MAX >> (u64::BITS as u64 - 8 * cycles);
+                    waiting -= sum_of_bytes(gone);
+                    *chunk = (counts ^ gone).to_le_bytes();
+                    self.counted += cycles;
                 }
-                _ => waiting -= self.leave_one_cycle(),
+                None => waiting -= self.leave_one_cycle(),
             }
         }
         waiting
@@ -69,14 +76,35 @@ impl Pool {
     }
 }
 
+/// Bits per lane. Each pool has one lane of the same word, so that all are compared at once.
+const LANE_BITS: u32 = 10;
+/// The level at which a pool is full. Half of a lane is left for instructions of several operations,
+/// which need room for one only.
+const FULL: u32 = 1 << (LANE_BITS - 1);
+
+/// A set of pools.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pools(u32);
+
+impl Pools {
+    /// Those of `pools` that are not [`NO_POOL`].
+    pub(crate) fn new(pools: [u8; 3]) -> Pools {
+        let lanes = pools.map(|pool| match pool {
+            NO_POOL => 0,
+            pool => FULL << (u32::from(pool) * LANE_BITS),
+        });
+        Pools(lanes[0] | lanes[1] | lanes[2])
+    }
+}
+
 /// All schedulers of a core.
 pub(crate) struct Schedulers {
     pools: [Pool; SCHEDULERS],
-    /// Capacity of each pool. Here and below, indices from [`NO_POOL`] on represent pools that are
-    /// never full.
-    capacity: [u32; PLACES],
-    /// Number of operations that leave each pool from its `counted` on.
-    waiting: [u32; PLACES],
+    /// For each pool, the level at which it is empty.
+    empty: [u32; SCHEDULERS],
+    /// The level of each pool, one lane each: that plus the number of operations that leave it from
+    /// its `counted` on.
+    levels: u32,
     /// The last cycle for which room was requested: earlier departures need not be counted any
     /// more.
     now: u64,
@@ -84,70 +112,88 @@ pub(crate) struct Schedulers {
 
 impl Schedulers {
     pub(crate) fn new(entries: [u32; SCHEDULERS]) -> Self {
-        let mut capacity = [u32::MAX; PLACES];
-        for (place, entries) in capacity.iter_mut().zip(entries) {
-            *place = entries.max(1);
-        }
+        const { assert!(SCHEDULERS as u32 * LANE_BITS <= u32::BITS) };
+        let empty = entries.map(|entries| FULL - entries.clamp(1, FULL));
+        let lanes = (0_u32..).zip(empty);
         Schedulers {
             pools: entries.map(|_| Pool::new()),
-            capacity,
-            waiting: [0; PLACES],
+            empty,
+            levels: lanes.map(|(pool, level)| level << (pool * LANE_BITS)).sum(),
             now: 0,
         }
     }
 
-    /// Returns the first cycle at or after `at` in which each of the pools has room for an
-    /// operation. Calls must be in order of time.
+    /// Returns the first cycle at or after `at` in which each of `pools` has room for an operation.
+    /// Calls must be in order of time.
     #[inline]
-    pub(crate) fn room(&mut self, pools: [u8; 3], at: u64) -> u64 {
+    pub(crate) fn room(&mut self, pools: Pools, at: u64) -> u64 {
         self.now = at;
-        // No branch for each, because the pools an instruction needs are hard to predict.
-        let is_full = pools.map(|pool| self.is_full(pool));
-        if is_full[0] | is_full[1] | is_full[2] {
-            for (pool, is_full) in pools.into_iter().zip(is_full) {
-                if is_full {
-                    self.wait(pool);
-                }
-            }
+        let full = self.levels & pools.0;
+        if full != 0 {
+            self.wait(Pools(full));
         }
         self.now
     }
 
-    #[inline]
-    fn is_full(&self, pool: u8) -> bool {
-        let place = usize::from(pool) % PLACES;
-        self.waiting[place] >= self.capacity[place]
+    /// Advances to the first cycle in which each of `full` has a free entry.
+    #[inline(never)]
+    fn wait(&mut self, full: Pools) {
+        let mut left = full.0;
+        while left != 0 {
+            let place = (left.trailing_zeros() / LANE_BITS) as usize % SCHEDULERS;
+            left &= left - 1;
+            let capacity = FULL - self.empty[place];
+            let before = self.waiting(place);
+            let pool = &mut self.pools[place];
+            let mut waiting = pool.advance(before, self.now);
+            while waiting >= capacity {
+                waiting -= pool.leave_one_cycle();
+                self.now = pool.counted;
+            }
+            self.leave(place, before - waiting);
+        }
     }
 
-    /// Advances to the first cycle in which the pool has a free entry.
-    #[inline(never)]
-    fn wait(&mut self, pool: u8) {
-        let place = usize::from(pool);
-        let pool = &mut self.pools[place];
-        let mut waiting = pool.advance(self.waiting[place], self.now);
-        while waiting >= self.capacity[place] {
-            waiting -= pool.leave_one_cycle();
-            self.now = pool.counted;
-        }
-        self.waiting[place] = waiting;
+    /// Returns the number of operations that leave the pool from its `counted` on.
+    #[inline]
+    fn waiting(&self, place: usize) -> u32 {
+        let level = self.levels >> (place as u32 * LANE_BITS) & ((1 << LANE_BITS) - 1);
+        level - self.empty[place]
+    }
+
+    #[inline]
+    fn leave(&mut self, place: usize, operations: u32) {
+        self.levels -= operations << (place as u32 * LANE_BITS);
     }
 
     /// Puts an operation into the pool; it leaves when it executes.
     #[inline]
     pub(crate) fn enter(&mut self, pool: u8, executes: u64) {
         let place = usize::from(pool);
-        let Some(pool) = self.pools.get_mut(place) else {
+        let Some(pool) = self.pools.get(place) else {
             return;
         };
+        let mut leaves = executes;
         if executes - pool.counted >= HORIZON as u64 {
-            self.waiting[place] = pool.advance(self.waiting[place], self.now);
+            leaves = self.enter_far(place, executes);
         }
-        let leaves = executes.min(pool.counted + HORIZON as u64 - 1);
-        let leaving = &mut pool.leaving[leaves as usize % HORIZON];
+        let leaving = &mut self.pools[place].leaving[leaves as usize % HORIZON];
         if *leaving < u8::MAX {
             *leaving += 1;
-            self.waiting[place] += 1;
+            self.levels += 1 << (place as u32 * LANE_BITS);
         }
+    }
+
+    /// Advances the pool for an operation that executes beyond the horizon, and returns when it
+    /// leaves.
+    #[cold]
+    fn enter_far(&mut self, place: usize, executes: u64) -> u64 {
+        let before = self.waiting(place);
+        let pool = &mut self.pools[place];
+        let waiting = pool.advance(before, self.now);
+        let last = pool.counted + HORIZON as u64 - 1;
+        self.leave(place, before - waiting);
+        executes.min(last)
     }
 }
 
@@ -156,8 +202,8 @@ mod tests {
     use super::*;
 
     /// Returns the pools of an instruction that needs one.
-    fn only(pool: u8) -> [u8; 3] {
-        [pool, NO_POOL, NO_POOL]
+    fn only(pool: u8) -> Pools {
+        Pools::new([pool, NO_POOL, NO_POOL])
     }
 
     #[test]
@@ -176,8 +222,8 @@ mod tests {
         let mut schedulers = Schedulers::new([1, 1, 1]);
         schedulers.enter(0, 1000);
         assert_eq!(schedulers.room(only(1), 5), 5);
-        assert_eq!(schedulers.room([NO_POOL, 2, 1], 6), 6);
-        assert_eq!(schedulers.room([1, 0, 2], 7), 1001);
+        assert_eq!(schedulers.room(Pools::new([NO_POOL, 2, 1]), 6), 6);
+        assert_eq!(schedulers.room(Pools::new([1, 0, 2]), 7), 1001);
     }
 
     #[test]

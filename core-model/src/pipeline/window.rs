@@ -12,6 +12,8 @@ use crate::parameters::CoreParameters;
 
 /// Number of instructions kept: twice the entries of a reorder buffer, because two may share one.
 const RING: usize = 1024;
+/// Number of instructions that are checked at once for having retired.
+const STRIDE: u64 = 6;
 
 /// An issued instruction.
 #[derive(Clone, Copy, Debug, Default)]
@@ -107,9 +109,7 @@ impl Window {
     fn free(&mut self, needs: Needs, now: u64) -> u64 {
         let mut at = now;
         loop {
-            while self.oldest < self.next && self.ring[self.oldest as usize % RING].retires <= at {
-                self.oldest += 1;
-            }
+            self.oldest = self.first_in_flight(self.oldest, at);
             if self.oldest == self.next {
                 self.limit = self.capacity.plus(self.taken);
                 return at;
@@ -121,6 +121,21 @@ impl Window {
             }
             at = oldest.retires;
         }
+    }
+
+    /// Returns the oldest instruction from `number` on that retires after `at`, or the next one.
+    #[inline]
+    fn first_in_flight(&self, mut number: u64, at: u64) -> u64 {
+        // They retire in order, so the last of several stands for all of them.
+        while number + STRIDE <= self.next
+            && self.ring[(number + STRIDE - 1) as usize % RING].retires <= at
+        {
+            number += STRIDE;
+        }
+        while number < self.next && self.ring[number as usize % RING].retires <= at {
+            number += 1;
+        }
+        number
     }
 
     /// Returns the first cycle in which the queue before rename has room for `slots` more.
@@ -193,16 +208,13 @@ impl Window {
         let mut block = self.ring[head as usize % RING].block;
         let (mut memory, mut core) = (0, 0);
         while at < until {
+            head = self.first_in_flight(head, at);
             if head == self.next {
                 // Nothing is in flight: the next instruction to issue waits for itself.
                 charge(self.youngest_block(), 0, (until - at) * width - passed);
                 break;
             }
             let blocking = &self.ring[head as usize % RING];
-            if blocking.retires <= at {
-                head += 1;
-                continue;
-            }
             if blocking.block != block {
                 charge(block, memory, core);
                 block = blocking.block;
