@@ -4,10 +4,9 @@
 //! The execution is cut into periods of equally many instructions, and in each one a *unit* is
 //! modelled in detail. Before it comes a stretch of functional warming
 //! ([`Effort::Warming`](crate::Effort::Warming)) and a lead in detail that is not counted, in which
-//! the pipeline fills. The rest of the period is skimmed
-//! ([`Effort::Skimming`](crate::Effort::Skimming)) if the period is short. Of a long one, only what
-//! comes just before the warming is followed ([`Effort::Following`](crate::Effort::Following)); the
-//! rest is skipped.
+//! the pipeline fills. The rest of the period is followed
+//! ([`Effort::Following`](crate::Effort::Following)) if the period is short. Of a long one, only
+//! what comes just before the warming is; the rest is skipped.
 //!
 //! Nobody needs to know how long the execution will be: after a number of units the periods are
 //! twice as long. A stretch with periods of one length is a *stage*; each counts for as many
@@ -296,8 +295,7 @@ impl Sampling {
         model.set_effort(match self.part {
             Part::Skipped => Effort::Skipping,
             Part::After if self.is_long() => Effort::Skipping,
-            Part::Before if self.is_long() => Effort::Following,
-            Part::Before | Part::After => Effort::Skimming,
+            Part::Before | Part::After => Effort::Following,
             Part::Warming => Effort::Warming,
             Part::Lead | Part::Unit => Effort::Detail,
         });

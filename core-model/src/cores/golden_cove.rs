@@ -50,7 +50,7 @@ const ALU: Ports = P015.or(P6).or(P10);
 /// Intel Golden Cove.
 pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     name: "golden-cove",
-    version: 6,
+    version: 7,
     width: 6,        // O
     retire_width: 8, // O
     issue_delay: 4,  // K
