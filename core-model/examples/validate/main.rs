@@ -65,7 +65,8 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         kernels::all()
     };
     for kernel in kernels {
-        let is_left_out = kernel.group == kernels::Group::Fresh && !arguments.fresh;
+        let is_fresh = matches!(kernel.group, kernels::Group::Fresh | kernels::Group::Later);
+        let is_left_out = is_fresh && !arguments.fresh;
         if !kernel.name.contains(&arguments.filter) || is_left_out {
             continue;
         }

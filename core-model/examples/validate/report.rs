@@ -143,7 +143,13 @@ fn are_near(line: &str, known: &str) -> Option<bool> {
 
 /// Returns a line of a Markdown table for each group.
 fn summary(core: &CoreParameters, rows: &[Row]) -> impl Iterator<Item = String> {
-    let groups = [Group::Tuned, Group::HeldOut, Group::Fresh, Group::Loop];
+    let groups = [
+        Group::Tuned,
+        Group::HeldOut,
+        Group::Fresh,
+        Group::Later,
+        Group::Loop,
+    ];
     groups.into_iter().filter_map(|group| {
         let counted = rows.iter().filter(|row| row.counts() && row.group == group);
         let mut counted: Vec<&Row> = counted.collect();
@@ -173,6 +179,7 @@ fn title(group: Group) -> &'static str {
         Group::Tuned => "calibrated on",
         Group::HeldOut => "held out",
         Group::Fresh => "written for version 4",
+        Group::Later => "written for version 10",
         Group::Loop => "loops of 1 to 200 instructions",
         Group::Question => "question",
     }

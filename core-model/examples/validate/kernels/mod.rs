@@ -4,6 +4,7 @@ mod algorithms;
 mod application;
 mod fresh;
 mod guesses;
+mod later;
 mod loops;
 pub mod microscopic;
 mod questions;
@@ -17,6 +18,8 @@ pub enum Group {
     HeldOut,
     /// Written before version 4, and not run on the model before that was done.
     Fresh,
+    /// Written before version 10 of Zen 5, and not run on the model before that was done.
+    Later,
     /// A loop of a few instructions, for nanosecond benchmarks.
     Loop,
     /// A loop that asks one question about a core.
@@ -46,6 +49,7 @@ macro_rules! group {
 group!(tuned, Tuned);
 group!(held_out, HeldOut);
 group!(fresh, Fresh);
+group!(later, Later);
 
 /// All kernels.
 pub fn all() -> Vec<Kernel> {
@@ -53,6 +57,7 @@ pub fn all() -> Vec<Kernel> {
     kernels.extend(application::kernels());
     kernels.extend(algorithms::kernels());
     kernels.extend(fresh::kernels());
+    kernels.extend(later::kernels());
     kernels.extend(guesses::kernels());
     kernels.extend(loops::kernels());
     kernels
