@@ -2,14 +2,15 @@
 //!
 //!     cargo run --release -p topdown-core-model --example validate -- CORE [FILTER] [OPTIONS]
 //!
-//! CORE is this machine's core, or any with `--stored`. Native cycles are best-case wall time in units of a chain of
-//! dependent additions, timed just before and after each run. Modelled cycles are those that
-//! `cargo topdown bench` would print: see [`windows`]. With `--runs N` they are those of the Nth
-//! traced run.
+//! CORE is this machine's core, or any with `--stored`. Native cycles are best-case wall time in
+//! units of a chain of dependent additions, timed just before and after each run. Modelled cycles
+//! are those that `cargo topdown bench` would print: see [`windows`]. With `--runs N` they are
+//! those of the Nth traced run.
 //!
-//! With `--native FILE`, native cycles of earlier launches are read from the file; missing ones are
-//! measured and added, or left out with `--stored`. With `--measure`, all are measured and added, and nothing is modelled. If
-//! three or more launches disagree on a kernel, it is printed but excluded from the means.
+//! With `--native FILE`, native cycles of earlier launches are read from the file; missing ones
+//! are measured and added, or left out with `--stored`. With `--measure`, all are measured and
+//! added, and nothing is modelled. If three or more launches disagree on a kernel, it is printed
+//! but excluded from the means.
 //!
 //! With `--counters`, on a machine with a PMU, it also counts the slots of each kernel, and prints
 //! the counted split beside the modelled one.

@@ -55,7 +55,7 @@ const FP_STORE: Ports = STORE0.or(STORE1);
 /// AMD Zen 5.
 pub const ZEN_5: CoreParameters = CoreParameters {
     name: "zen-5",
-    version: 10,
+    version: 11,
     width: 8,        // O
     retire_width: 8, // O
     issue_delay: 4,  // A
@@ -157,8 +157,8 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         lost_at_512: Ports::NONE, // O: full width on servers
         // M: of operations that are ready together, the three oldest never wait. Where the last of
         // four, five or six additions is the next one's operand, it waits in 39, 45 and 53 % of
-        // cases. Four, five, six and seven chains of 40 additions side by side take 42, 47, 52 and 54
-        // cycles; 96 independent operations take 16. Which rule the core follows is unknown.
+        // cases. Four, five, six and seven chains of 40 additions side by side take 42, 47, 52 and
+        // 54 cycles; 96 independent operations take 16. Which rule the core follows is unknown.
         closed_by_busy: [0, 0, 0, 3, 4, 4, 0],
     },
     memory: Memory {
@@ -304,16 +304,17 @@ const TIMINGS: &[Timing] = &[
     Timing::several(Class::CpuId, 100, &[ALU; 4], 100),
     Timing::several(Class::SystemCall, 60, &[ALU; 4], 150),
     Timing::several(Class::Microcode, 40, &[ALU; 8], 40),
+    // M: which pipes most of these have, by pairs of independent operations; a test has the pairs.
     Timing::single(Class::VecMove, &[FP], 2),
     Timing::single(Class::VecFromGpr, &[FP_STORE], 4),
     Timing::single(Class::VecToGpr, &[FP_STORE], 5),
     Timing::single(Class::VecLogic, &[FP], 2),
     Timing::single(Class::VecAdd, &[FP], 2),
     Timing::single(Class::VecCompare, &[FP], 2),
-    Timing::single(Class::VecMaskCompare, &[FP01], 5),
-    Timing::single(Class::VecShift, &[FP12], 2),
-    Timing::single(Class::VecShiftByXmm, &[FP12], 2),
-    Timing::single(Class::VecShiftVar, &[FP12], 2),
+    Timing::single(Class::VecMaskCompare, &[FP12], 5),
+    Timing::single(Class::VecShift, &[FP23], 2),
+    Timing::single(Class::VecShiftByXmm, &[FP01], 2),
+    Timing::single(Class::VecShiftVar, &[FP23], 2),
     Timing::single(Class::VecShuffle, &[FP], 2),
     Timing::single(Class::VecShuffleBytes, &[FP12], 2),
     Timing::single(Class::VecShuffleLane, &[FP12], 4),
@@ -324,18 +325,18 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::VecBlendVar, &[FP01], 2),
     Timing::several(Class::VecMaskMove, 2, &[FP, FP], 2),
     Timing::several(Class::VecCompress, 2, &[FP12, FP12], 5),
-    Timing::single(Class::VecMultiply, &[FP03], 3),
-    Timing::single(Class::VecMultiply32, &[FP03], 3),
-    Timing::single(Class::VecMultiply64, &[FP03], 3),
+    Timing::single(Class::VecMultiply, &[FP01], 3),
+    Timing::single(Class::VecMultiply32, &[FP01], 3),
+    Timing::single(Class::VecMultiply64, &[FP01], 3),
     Timing::single(Class::VecMoveMask, &[FP_STORE], 5),
     Timing::several(Class::VecInsert, 2, &[FP12, FP_STORE], 5),
     Timing::several(Class::VecExtract, 2, &[FP12, FP_STORE], 6),
     Timing::several(Class::VecTest, 2, &[FP12, FP_STORE], 7),
-    Timing::single(Class::VecSumDifferences, &[FP03], 3),
+    Timing::single(Class::VecSumDifferences, &[FP01], 3),
     Timing::several(Class::VecMultiSad, 4, &[FP03; 4], 5),
     Timing::several(Class::VecHorizontal, 4, &[FP12; 4], 4),
-    Timing::single(Class::VecPopcnt, &[FP12], 2),
-    Timing::single(Class::VecLzcnt, &[FP12], 2),
+    Timing::single(Class::VecPopcnt, &[FP03], 2),
+    Timing::single(Class::VecLzcnt, &[FP03], 2),
     Timing::single(Class::VecConflict, &[FP12], 3),
     Timing::several(Class::VecString, 4, &[FP12, FP12, FP12, FP12, FP_STORE], 10),
     Timing::single(Class::VecZeroUpper, &[FP0], 0),
@@ -351,16 +352,16 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::FpAdd, &[FP23], 3).chained(2),
     Timing::single(Class::FpMultiply, &[FP01], 3),
     Timing::single(Class::FpFma, &[FP01], 4),
-    Timing::single(Class::FpMinMax, &[FP01], 2),
-    Timing::single(Class::FpCompare, &[FP01], 2),
-    Timing::several(Class::FpCompareFlags, 2, &[FP01, FP_STORE], 7),
+    Timing::single(Class::FpMinMax, &[FP23], 2),
+    Timing::single(Class::FpCompare, &[FP23], 2),
+    Timing::several(Class::FpCompareFlags, 2, &[FP23, FP_STORE], 7),
     Timing::single(Class::FpDivide32, &[FP_DIVIDER], 10).blocking(2),
     Timing::single(Class::FpDivide32Wide, &[FP_DIVIDER], 10).blocking(3),
     Timing::single(Class::FpDivide64, &[FP_DIVIDER], 13).blocking(4),
     Timing::single(Class::FpDivide64Wide, &[FP_DIVIDER], 13).blocking(4),
     Timing::single(Class::FpSqrt32, &[FP_DIVIDER], 14).blocking(4),
     Timing::single(Class::FpSqrt64, &[FP_DIVIDER], 20).blocking(7),
-    Timing::single(Class::FpReciprocal, &[FP01], 4),
+    Timing::single(Class::FpReciprocal, &[FP12], 4),
     Timing::single(Class::FpRound, &[FP23], 3),
     Timing::single(Class::FpManipulate, &[FP23], 4),
     Timing::single(Class::FpConvert, &[FP23], 3),
@@ -376,7 +377,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::Aes, &[FP01], 4),
     Timing::single(Class::AesKey, &[FP01], 4),
     Timing::several(Class::CarrylessMultiply, 4, &[FP01; 4], 5),
-    Timing::single(Class::Galois, &[FP01], 3),
+    Timing::single(Class::Galois, &[FP12], 3),
     Timing::single(Class::Sha256Rounds, &[FP0], 4).blocking(2),
     Timing::single(Class::Sha256Message1, &[FP01], 4),
     Timing::several(Class::Sha256Message2, 4, &[FP01; 4], 6),

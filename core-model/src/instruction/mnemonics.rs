@@ -98,14 +98,14 @@ classes_of! {
         Vpshrdvd Vpshrdvq Vpshrdvw Vpsllvd Vpsllvq Vpsllvw Vpsravd Vpsravq Vpsravw Vpsrlvd Vpsrlvq
         Vpsrlvw;
     VecShuffle: Insertps Movddup Movhlps Movhpd Movhps Movlhps Movlpd Movlps Movshdup Movsldup
-        Packssdw Packsswb Packusdw Packuswb Palignr Pblendw Pshufd Pshufhw Pshuflw Pshufw Pslldq
-        Psrldq Pswapd Punpckhbw Punpckhdq Punpckhqdq Punpckhwd Punpcklbw Punpckldq Punpcklqdq
-        Punpcklwd Shufpd Shufps Unpckhpd Unpckhps Unpcklpd Unpcklps Vinsertps Vmovddup Vmovhlps
-        Vmovhpd Vmovhps Vmovlhps Vmovlpd Vmovlps Vmovshdup Vmovsldup Vpackssdw Vpacksswb Vpackusdw
-        Vpackuswb Vpalignr Vpblendw Vpermilpd Vpermilps Vpshufd Vpshufhw Vpshuflw Vpslldq Vpsrldq
-        Vpunpckhbw Vpunpckhdq Vpunpckhqdq Vpunpckhwd Vpunpcklbw Vpunpckldq Vpunpcklqdq Vpunpcklwd
-        Vshufpd Vshufps Vunpckhpd Vunpckhps Vunpcklpd Vunpcklps;
-    VecShuffleBytes: Pshufb Vpshufb;
+        Pblendw Pshufd Pshufhw Pshuflw Pshufw Pswapd Punpckhbw Punpckhdq Punpckhqdq Punpckhwd
+        Punpcklbw Punpckldq Punpcklqdq Punpcklwd Shufpd Shufps Unpckhpd Unpckhps Unpcklpd Unpcklps
+        Vinsertps Vmovddup Vmovhlps Vmovhpd Vmovhps Vmovlhps Vmovlpd Vmovlps Vmovshdup Vmovsldup
+        Vpblendw Vpermilpd Vpermilps Vpshufd Vpshufhw Vpshuflw Vpunpckhbw Vpunpckhdq Vpunpckhqdq
+        Vpunpckhwd Vpunpcklbw Vpunpckldq Vpunpcklqdq Vpunpcklwd Vshufpd Vshufps Vunpckhpd Vunpckhps
+        Vunpcklpd Vunpcklps;
+    VecShuffleBytes: Packssdw Packsswb Packusdw Packuswb Palignr Pshufb Pslldq Psrldq Vpackssdw
+        Vpacksswb Vpackusdw Vpackuswb Vpalignr Vpshufb Vpslldq Vpsrldq;
     VecShuffleLane: Valignd Valignq Vperm2f128 Vperm2i128 Vpermb Vpermd Vpermi2b Vpermi2d
         Vpermi2pd Vpermi2ps Vpermi2q Vpermi2w Vpermpd Vpermps Vpermq Vpermt2b Vpermt2d Vpermt2pd
         Vpermt2ps Vpermt2q Vpermt2w Vpermw Vshuff32x4 Vshuff64x2 Vshufi32x4 Vshufi64x2;
