@@ -35,7 +35,7 @@ chmod +x "$work/bin/setarch"
 # Prints one line per benchmark: launches, different values, largest difference in percent.
 differences='
     [.[].benchmarks[]] | group_by(.id.name)[] | .[0].id.name as $name
-    | [.[].launches | range(.slots | length) as $launch
+    | [.[].slots | range(.slots | length) as $launch
         | [.slots[$launch], (.level1, .level2 | map_values(.[$launch]))]]
     | [.[][0]] as $slots
     | [$name, length, (unique | length), 100 * (($slots | max) / ($slots | min) - 1)] | @tsv'
