@@ -78,8 +78,8 @@ impl Pool {
 
 /// Bits per lane. Each pool has one lane of the same word, so that all are compared at once.
 const LANE_BITS: u32 = 10;
-/// The level at which a pool is full. Half of a lane is left for instructions of several operations,
-/// which need room for one only.
+/// The level at which a pool is full. Half of a lane is left for instructions of several
+/// operations, which need room for one only.
 const FULL: u32 = 1 << (LANE_BITS - 1);
 
 /// A set of pools.
