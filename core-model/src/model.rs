@@ -81,8 +81,8 @@ pub enum Effort {
     /// nothing. Several times as fast as warming.
     Skimming,
     /// Shows caches, TLBs and prefetchers all accesses to data, branch predictors nothing, and
-    /// counts nothing. Half as fast as skimming, after which prefetchers know too much: what was
-    /// accessed recently breaks no pattern.
+    /// counts nothing. Half as fast as skimming. That makes prefetchers know too much, because what
+    /// was accessed recently breaks no pattern.
     Following,
     /// Does nothing with them: caches stay as they were.
     Skipping,

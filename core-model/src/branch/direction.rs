@@ -10,7 +10,7 @@ use crate::calendar::boxed;
 use crate::parameters::{Prediction as Parameters, TAGGED_TABLES};
 
 const TAG_BITS: u32 = 12;
-/// Taken branches kept: more than the longest history.
+/// Taken branches kept: more than the longest history, and a power of two, since places wrap.
 const HISTORY: usize = 512;
 /// Allocations between two ageings of all usefulness counters.
 const AGEING_PERIOD: u32 = 64 * 1024;
@@ -38,6 +38,7 @@ struct PathHistory {
 
 impl PathHistory {
     fn new() -> Self {
+        const { assert!(HISTORY.is_power_of_two()) };
         PathHistory {
             sums: boxed(0),
             newest: 0,

@@ -8,12 +8,13 @@
 use topdown_core_model::{Counts, GROUPS, Model, Plan, Sampling};
 use topdown_tracer::Block;
 
-/// An iteration may have this many times as many instructions as the budget has for modelling. Most of
-/// a long one is only traced, at several hundred million instructions per second.
+/// An iteration may have this many times as many instructions as the budget has for modelling. Most
+/// of a long one is only traced, at several hundred million instructions per second.
 const MOST_PER_MODELLED: u64 = 300;
 
-/// The same for two iterations in which caches are warm: sampling is some ten times as fast as
-/// modelling, since most of what is sampled is only shown to caches.
+/// The same for two iterations in which caches are warm. Sampling is two to five times as fast as
+/// modelling, since most of what is sampled is only shown to caches: the longest of these
+/// iterations take more than the budget.
 const WARM_PER_MODELLED: u64 = 10;
 
 /// A window's cost is looked at after so many blocks.
