@@ -302,7 +302,7 @@ impl Consumer for Model {
         }
         let first = self.operations.len();
         let first_of_memory = self.memory.len();
-        for instruction in block.instructions {
+        for (number, instruction) in block.instructions.iter().enumerate() {
             let first_memory = self.memory.len();
             for access in block.accesses_of(instruction) {
                 let operand = self.lowering.memory_operand(&instruction.decoded, access);
@@ -310,6 +310,9 @@ impl Consumer for Model {
             }
             let memory = &self.memory[first_memory..];
             let mut operation = self.lowering.lower(&instruction.decoded, memory);
+            let before = block.instructions[..number].iter().map(|it| &it.decoded);
+            let before = before.zip(&self.operations[first..]).rev();
+            self.lowering.delay(before, &mut operation);
             operation.ip = self.core.addresses.place(operation.ip);
             operation.window = self.lowering.window(operation.ip);
             operation.first_memory = first_memory as u32;

@@ -71,6 +71,9 @@ pub struct Frontend {
     pub return_prediction_cycles: u32,
     /// Cycles by which prediction may be ahead of fetch when it follows a branch.
     pub prediction_ahead_cycles: u32,
+    /// Whether the bubble of an indirect branch delays prediction, which may be ahead of fetch,
+    /// instead of fetch.
+    pub indirect_bubbles_delay_prediction: bool,
     /// Number of code lines by which branch prediction may run ahead of fetch, prefetching as it
     /// goes.
     pub runahead_lines: u32,
@@ -153,6 +156,15 @@ pub struct Rename {
     pub fuses_arithmetic_and_branch: bool,
     /// Which loads of just-stored values have no latency.
     pub memory_renaming: MemoryRenaming,
+    /// Whether flags are kept with the result of their instruction, so that one which has no other
+    /// result takes a general register.
+    pub flags_take_registers: bool,
+    /// Added to the latency of a conditional move or set that comes within three instructions after
+    /// the logic operation whose flags it reads.
+    pub condition_after_logic_cycles: u8,
+    /// Added to the latency of a shift that reads a register to which one of the three instructions
+    /// before it added an immediate without a port.
+    pub shift_after_add_cycles: u8,
     /// Extra slots of an instruction that reads, modifies and writes memory.
     pub read_modify_write_extra_slots: u32,
 }
@@ -162,10 +174,22 @@ pub struct Rename {
 pub enum MemoryRenaming {
     /// Integer loads of a store's first bytes, if neither has an index register and the store does
     /// nothing but store.
-    SimpleAddress,
+    SimpleAddress(Disambiguation),
     /// Integer loads of at least four bytes that have read the same store before, counted from the
     /// load back, from its first byte on.
     Learnt(LearntOrder),
+}
+
+/// How a core counts whether a load may run ahead of earlier stores whose addresses are unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disambiguation {
+    /// In how many executions a load waits for the addresses of all earlier stores after it
+    /// conflicted with one that it ran ahead of, or would have.
+    pub safe_executions: u8,
+    /// After how many discarded loads all loads wait...
+    pub discards: u8,
+    /// ... and how many in a row must run ahead rightly for one of these to be forgotten.
+    pub right_for_one: u8,
 }
 
 /// How a core learns which loads read earlier stores. Numbers of executions of a load, at most 255.

@@ -2,7 +2,7 @@
 
 use topdown_tracer::{AccessKind, Address};
 
-use super::{CAUTIOUS_LOADS, Core, Executed, Origin, Value};
+use super::{Core, Executed, Order, Origin, Value};
 use crate::instruction::{MemoryOperand, Operation};
 use crate::memory::LINE_BYTES;
 use crate::parameters::MemoryRenaming;
@@ -83,10 +83,9 @@ impl Core {
         let address = self.addresses.place(address);
         let bytes = operand.bytes.min(LINE_BYTES as u32);
         let ports = operand.load_ports;
-        let known = known
-            .max(self.load_from)
-            .max(self.caution(operation.ip, known));
-        let at = self.ports.reserve(ports, known);
+        let caution = self.caution(operation.ip, known);
+        let known = known.max(self.load_from);
+        let at = self.ports.reserve(ports, known.max(caution));
         if address % LINE_BYTES + u64::from(bytes) > LINE_BYTES {
             for _ in 0..self.parameters.memory.split_load_extra_operations {
                 self.ports.reserve(ports, at);
@@ -97,13 +96,15 @@ impl Core {
         if RARE && self.shared_path.is_here() {
             self.load_on_wrong_path(operand, address, bytes, &found);
         }
-        let effect = self.learn_order(operation, operand, address, &found, at, block);
+        // Where it would have executed without caution.
+        let alone = if caution > known { known } else { at };
+        let effect = self.learn_order(operation, operand, address, &found, (alone, at), block);
         let (from, ready) = match found {
             Forward::Whole(store) => {
                 let at = if effect == Effect::Renamed {
                     at
                 } else {
-                    self.order(operation, &store, at, block)
+                    at.max(store.address_known)
                 };
                 if self.is_renamed(operand, address, &store, effect) {
                     (store.data_ready, store.data_ready)
@@ -115,7 +116,7 @@ impl Core {
                 }
             }
             Forward::Part(store) => {
-                let at = self.order(operation, &store, at, block);
+                let at = at.max(store.address_known);
                 let blocked = u64::from(self.parameters.memory.blocked_forward_cycles);
                 (at, at.max(store.written) + blocked)
             }
@@ -162,8 +163,12 @@ impl Core {
     /// addresses of earlier stores.
     #[inline]
     fn caution(&mut self, ip: u64, known: u64) -> u64 {
-        let Some(dependences) = &mut self.dependences else {
-            return 0;
+        let dependences = match &mut self.order {
+            Order::Learnt(dependences) => dependences,
+            Order::Counted(disambiguation) if disambiguation.waits(ip) => {
+                return self.stores.addresses_known();
+            }
+            Order::Counted(_) => return 0,
         };
         let expected = dependences.look_up(ip);
         let waits = expected.waits_without_pair
@@ -184,11 +189,26 @@ impl Core {
         operand: &MemoryOperand,
         address: u64,
         found: &Forward,
-        at: u64,
+        (alone, at): (u64, u64),
         block: u32,
     ) -> Effect {
-        let Some(dependences) = &mut self.dependences else {
-            return Effect::Usual;
+        let dependences = match &mut self.order {
+            Order::Learnt(dependences) => dependences,
+            Order::Counted(disambiguation) => {
+                let is_ahead = self.stores.addresses_known() > alone;
+                let (conflicts, discovered) = match found {
+                    Forward::None | Forward::Written => (false, at),
+                    Forward::Whole(store) | Forward::Part(store) => {
+                        (store.address_known > alone, store.address_known)
+                    }
+                };
+                if disambiguation.learn(operation.ip, is_ahead, conflicts) {
+                    self.ledger.count(|events| &mut events.machine_clears, 1);
+                    self.restart(discovered, block, true);
+                    return Effect::Discarded;
+                }
+                return Effect::Usual;
+            }
         };
         let (seen, discovered) = match found {
             Forward::None => (Found::Nothing, at),
@@ -216,23 +236,6 @@ impl Core {
         effect
     }
 
-    /// Returns when a load that overlaps `store` may take its data: at `at`, or when the store's
-    /// address is known. The first time a load runs ahead, it takes old data and everything after
-    /// it is discarded; from then on it waits.
-    #[inline]
-    fn order(&mut self, operation: &Operation, store: &Store, at: u64, block: u32) -> u64 {
-        if store.address_known <= at || self.dependences.is_some() {
-            return at.max(store.address_known);
-        }
-        let place = (operation.ip ^ operation.ip >> 10) as usize % CAUTIOUS_LOADS;
-        if self.cautious[place] != operation.ip {
-            self.cautious[place] = operation.ip;
-            self.ledger.count(|events| &mut events.machine_clears, 1);
-            self.restart(store.address_known, block, true);
-        }
-        store.address_known
-    }
-
     /// Records that a load waits for more than the L2 from `at` until `ready`.
     #[inline]
     fn wait_beyond_l2(&mut self, at: u64, ready: u64) {
@@ -258,7 +261,7 @@ impl Core {
         }
         match self.parameters.rename.memory_renaming {
             MemoryRenaming::Learnt(_) => effect == Effect::Renamed,
-            MemoryRenaming::SimpleAddress => {
+            MemoryRenaming::SimpleAddress(_) => {
                 store.is_simple
                     && address == store.address
                     && operand.kind == AccessKind::Read

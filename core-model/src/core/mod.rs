@@ -19,12 +19,9 @@ use crate::ledger::Ledger;
 use crate::memory::{Hierarchy, LINE_BYTES};
 use crate::parameters::{CoreParameters, MemoryRenaming};
 use crate::pipeline::{
-    Dependences, Frontend, Issued, LoadNumber, Mispredicted, NO_LOAD, Schedulers, SharedPath,
-    StoreQueue, Window,
+    Dependences, Disambiguation, Frontend, Issued, LoadNumber, Mispredicted, NO_LOAD, Schedulers,
+    SharedPath, StoreQueue, Window,
 };
-
-/// Loads that once ran before a store they depended on, and wait from then on.
-const CAUTIOUS_LOADS: usize = 1024;
 
 /// A register's content: when it is ready and what it waited for. Small, because every instruction
 /// reads and writes several.
@@ -91,6 +88,14 @@ pub(crate) struct Executed<'a> {
     pub recorded: &'a [u64],
 }
 
+/// What is known of the order of loads and earlier stores.
+enum Order {
+    /// Which loads read which stores.
+    Learnt(Dependences),
+    /// Which loads may not run ahead.
+    Counted(Disambiguation),
+}
+
 /// A branch whose target is unknown until the next block arrives.
 #[derive(Clone, Copy)]
 struct PendingBranch {
@@ -132,9 +137,7 @@ pub(crate) struct Core {
     load_from: u64,
     /// The latest stretch of cycles in which some load waited for more than the L2.
     outstanding: (u64, u64),
-    cautious: Box<[u64; CAUTIOUS_LOADS]>,
-    /// Instead of these, on cores that learn more.
-    dependences: Option<Dependences>,
+    order: Order,
     recent: warming::Recent,
 }
 
@@ -162,10 +165,9 @@ impl Core {
             issue_from: 0,
             load_from: 0,
             outstanding: (0, 0),
-            cautious: crate::calendar::boxed(0),
-            dependences: match parameters.rename.memory_renaming {
-                MemoryRenaming::Learnt(order) => Some(Dependences::new(order)),
-                MemoryRenaming::SimpleAddress => None,
+            order: match parameters.rename.memory_renaming {
+                MemoryRenaming::Learnt(rules) => Order::Learnt(Dependences::new(rules)),
+                MemoryRenaming::SimpleAddress(rules) => Order::Counted(Disambiguation::new(rules)),
             },
             recent: warming::Recent::new(),
             parameters: parameters.clone(),

@@ -8,6 +8,10 @@
 //! * **M**: measured by this project on a Sapphire Rapids virtual machine, as a ratio to a chain of
 //!   dependent additions, on a core whose other hardware thread was idle: the rows of
 //!   `examples/measure-table`, and loops written to answer a single question each.
+//! * **J**: J. Chen, blog.jia.je, "Intel Golden Cove 微架构评测" (2025): measured on a Core i9.
+//! * **C**: Chips and Cheese, "Popping the Hood on Golden Cove" (2021), figure 17, as summarised in
+//!   a public translation of the article: measured on a Core i9. The article itself we could open
+//!   only in part.
 //! * **K**: calibrated there on single kernels until the modelled cycles matched the measured ones.
 //! * **A**: assumed; we know of no public source.
 //!
@@ -16,8 +20,8 @@
 use crate::calendar::Ports;
 use crate::instruction::{Class, Timing};
 use crate::parameters::{
-    Cache, CoreParameters, Frontend, Memory, MemoryPorts, MemoryRenaming, Prediction, Rename,
-    TaggedTable, TargetBuffer, Tlb, Window,
+    Cache, CoreParameters, Disambiguation, Frontend, Memory, MemoryPorts, MemoryRenaming,
+    Prediction, Rename, TaggedTable, TargetBuffer, Tlb, Window,
 };
 
 // The port numbers are Intel's. The bits are ordered from the most specialised to the most general,
@@ -50,7 +54,7 @@ const ALU: Ports = P015.or(P6).or(P10);
 /// Intel Golden Cove.
 pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     name: "golden-cove",
-    version: 7,
+    version: 8,
     width: 6,        // O
     retire_width: 8, // O
     issue_delay: 4,  // K
@@ -68,8 +72,11 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         taken_branches_per_cycle: 1,     // O
         predicted_branches_per_cycle: 1, // A
         return_prediction_cycles: 1,     // A
-        prediction_ahead_cycles: 0,      // no matter: a taken branch ends the cycle of fetch
-        runahead_lines: 32,              // A
+        prediction_ahead_cycles: 32,     // A: as many as lines of code
+        // M: jumps to changing targets take 3.7 cycles in a loop of their own and nothing among
+        // twelve other instructions.
+        indirect_bubbles_delay_prediction: true,
+        runahead_lines: 32, // A
     },
     prediction: Prediction {
         bimodal_entries: 16 * 1024, // A
@@ -123,17 +130,26 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         eliminates_vector_moves: true,  // U
         // M: 0.17 per addition of -1024 to 1023 to a 64-bit register, 1 for all others
         eliminates_immediate_adds: true,
-        fuses_compare_and_branch: true,                 // O
-        fuses_arithmetic_and_branch: true,              // O
-        memory_renaming: MemoryRenaming::SimpleAddress, // M: 0.55 per store and load
-        read_modify_write_extra_slots: 1,               // U: 2 fused operations
+        fuses_compare_and_branch: true,    // O
+        fuses_arithmetic_and_branch: true, // O
+        // M: 0.55 per store and load
+        memory_renaming: MemoryRenaming::SimpleAddress(Disambiguation {
+            safe_executions: 15, // J
+            discards: 4,         // J
+            right_for_one: 64,   // J
+        }),
+        flags_take_registers: true,      // C: 248 of either in flight
+        condition_after_logic_cycles: 1, // M: 0.8
+        // M: 2. Why: tavianator.com/2025/shlxplained.html, on `shlx` whose count was incremented.
+        shift_after_add_cycles: 2,
+        read_modify_write_extra_slots: 1, // U: 2 fused operations
     },
     window: Window {
-        reorder_entries: 512, // O
-        load_entries: 192,    // O
-        store_entries: 114,   // O
-        // Published measurements: 280 and 332, minus the architectural registers.
-        integer_registers: 264,
+        reorder_entries: 512,   // O
+        load_entries: 192,      // O
+        store_entries: 114,     // O
+        integer_registers: 248, // C
+        // Published measurements: 332, minus the architectural registers.
         vector_registers: 300,
         // Published measurements; O gives no figure.
         scheduler_entries: [97, 70, 38],

@@ -76,7 +76,8 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         // M: a call and its return take 4 cycles, with up to 20 instructions between calls
         return_prediction_cycles: 3,
         prediction_ahead_cycles: 8, // A
-        runahead_lines: 32,         // A
+        indirect_bubbles_delay_prediction: false,
+        runahead_lines: 32, // A
     },
     prediction: Prediction {
         bimodal_entries: 16 * 1024, // A
@@ -122,6 +123,9 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         fuses_compare_and_branch: true,    // O
         fuses_arithmetic_and_branch: true, // O
         memory_renaming: MemoryRenaming::Learnt(ORDER),
+        flags_take_registers: false,
+        condition_after_logic_cycles: 0,
+        shift_after_add_cycles: 0,
         read_modify_write_extra_slots: 0, // O: one macro-operation
     },
     window: Window {

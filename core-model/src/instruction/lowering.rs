@@ -11,7 +11,7 @@ use super::operation::{DESTINATIONS, Flow, MemoryOperand, OPERATIONS, Operation,
 use super::registers::{
     CARRY_FLAG, FIRST_X87, NONE, NOWHERE, OTHER_FLAGS, Register, STACK_POINTER, is_vector, number,
 };
-use super::{Class, Timing, form};
+use super::{Class, Timing, form, neighbours};
 use crate::calendar::Ports;
 use crate::parameters::CoreParameters;
 use crate::pipeline::{NO_POOL, Pools};
@@ -212,6 +212,13 @@ impl Lowering {
         if modified & STATUS_FLAGS & !carry != 0 {
             destinations.push(OTHER_FLAGS);
         }
+        let writes_flags = modified & STATUS_FLAGS != 0;
+        if writes_flags
+            && operation.integer_results == 0
+            && self.parameters.rename.flags_take_registers
+        {
+            operation.integer_results = 1;
+        }
     }
 
     /// Returns the number of the code window that contains the address `ip`.
@@ -241,6 +248,17 @@ impl Lowering {
             operation.latency = 0;
             operation.chained_latency = 0;
         }
+    }
+
+    /// Lengthens an instruction that follows too closely on these, the nearest first.
+    pub(crate) fn delay<'a>(
+        &self,
+        before: impl Iterator<Item = (&'a Instruction, &'a Operation)> + Clone,
+        operation: &mut Operation,
+    ) {
+        let extra = neighbours::extra_cycles(&self.parameters.rename, before, operation);
+        operation.latency += extra;
+        operation.chained_latency += extra;
     }
 
     /// Fuses a conditional jump with the instruction before it, if the core does.

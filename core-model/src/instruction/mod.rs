@@ -7,6 +7,7 @@ mod form;
 mod lowering;
 mod mnemonics;
 mod needs;
+mod neighbours;
 mod operation;
 mod registers;
 

@@ -121,10 +121,19 @@ impl Frontend {
             return;
         }
         self.window = NO_WINDOW;
-        let followed = self.follow(outcome.flow);
+        let is_indirect = matches!(outcome.flow, Flow::IndirectJump | Flow::IndirectCall);
+        let delays_prediction = is_indirect
+            && !outcome.found_at_decode
+            && self.parameters.indirect_bubbles_delay_prediction;
+        let (late, bubble) = if delays_prediction {
+            (outcome.bubble_cycles, 0)
+        } else {
+            (0, outcome.bubble_cycles)
+        };
+        let followed = self.follow(outcome.flow, late);
         self.taken_in_cycle += 1;
-        if outcome.bubble_cycles > 0 {
-            self.next_cycle(self.cycle + 1 + outcome.bubble_cycles);
+        if bubble > 0 {
+            self.next_cycle(self.cycle + 1 + bubble);
         } else if self.taken_in_cycle >= self.parameters.taken_branches_per_cycle {
             self.next_cycle(self.cycle + 1);
         }
@@ -137,9 +146,10 @@ impl Frontend {
         }
     }
 
-    /// Makes prediction follow a taken branch, and returns the cycle in which it knows the target.
+    /// Makes prediction follow a taken branch `late` cycles later than usual, and returns the cycle
+    /// in which it knows the target.
     #[inline]
-    fn follow(&mut self, flow: Flow) -> u64 {
+    fn follow(&mut self, flow: Flow, late: u64) -> u64 {
         let per_cycle = u64::from(self.parameters.predicted_branches_per_cycle);
         let parts = match flow {
             Flow::Call | Flow::IndirectCall => per_cycle,
@@ -148,7 +158,7 @@ impl Frontend {
         };
         let ahead = u64::from(self.parameters.prediction_ahead_cycles);
         let earliest = self.cycle.saturating_sub(ahead) * per_cycle;
-        self.followed = self.followed.max(earliest) + parts;
+        self.followed = self.followed.max(earliest) + parts + late * per_cycle;
         self.followed / per_cycle
     }
 

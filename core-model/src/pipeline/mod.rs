@@ -2,6 +2,7 @@
 //! imposes.
 
 mod dependences;
+mod disambiguation;
 mod frontend;
 mod loads;
 mod queue;
@@ -11,6 +12,7 @@ mod stores;
 mod window;
 
 pub(crate) use dependences::{Dependences, Effect, Found};
+pub(crate) use disambiguation::Disambiguation;
 pub(crate) use frontend::Frontend;
 pub(crate) use loads::{LoadNumber, NO_LOAD};
 pub(crate) use schedulers::{NO_POOL, Pools, Schedulers};
