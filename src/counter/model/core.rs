@@ -5,7 +5,7 @@ use topdown_tracer::{Block, Consumer, End, Mapping, TraceError};
 
 use super::budget::{Budget, cost_instructions};
 use super::code::CodeAccount;
-use super::counted::{level1_slots, level2_slots, sample_of};
+use super::counted::{late_fraction, level1_slots, level2_slots, sample_of};
 use super::executed::Executed;
 use super::not_modelled::NotModelled;
 use super::sampled::Sampled;
@@ -436,7 +436,7 @@ impl Core {
         if next == Next::Nothing && is_modelled && taken.is_cold {
             benchmark.warmth = Some(Warmth {
                 warmed_iterations: None,
-                cold_fraction,
+                cold_fraction: cold_fraction.min(late_fraction(sample)),
             });
         }
         next
@@ -465,9 +465,11 @@ impl Core {
         let (counts, flags) = match (self.benchmark.current, counted) {
             (Next::Last { iterations, .. }, Some(counted)) => {
                 let cycles = counted.counts.cycles as f64;
+                let cold_fraction = self.cold_fraction(counted.filled_lines, cycles);
+                let counted_sample = sample_of(&counted.counts, Events::default());
                 let warmth = Warmth {
                     warmed_iterations: Some((2 * all - 1).saturating_sub(iterations)),
-                    cold_fraction: self.cold_fraction(counted.filled_lines, cycles),
+                    cold_fraction: cold_fraction.min(late_fraction(&counted_sample)),
                 };
                 self.benchmark.warmth = Some(warmth);
                 (counted.counts.repeated(all / iterations), Flags::NONE)

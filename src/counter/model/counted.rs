@@ -26,6 +26,16 @@ pub(super) fn sample_of(counts: &Counts, allocations: Events<u64>) -> Sample {
     }
 }
 
+/// Returns which fraction of a sample's slots was empty because memory was late: because a load or
+/// store, the fetch of an instruction, or the decision of a mispredicted branch waited.
+pub(super) fn late_fraction(sample: &Sample) -> f64 {
+    let late = sample.level2.map(|part| part.sum() - part.retiring);
+    match (late, sample.slots) {
+        (Some(late), Some(slots)) if slots > 0 => late / slots as f64,
+        _ => 0.0,
+    }
+}
+
 /// Returns the model's slots by category.
 pub(super) fn level1_slots(slots: &Slots) -> PerCategory<u64> {
     PerCategory {

@@ -713,3 +713,31 @@ fn issue_19_4_what_does_not_repeat_as_often_as_expected_counts_as_before() {
     assert!(sample.slots > Some(0), "{samples:?}");
     assert!(iterations >= 2, "{samples:?}");
 }
+
+/// As `iter_batched` does with its outputs: stores to lines that nothing touched before, for which
+/// nothing waits.
+#[test]
+fn what_hides_the_latency_of_new_lines_is_hardly_cold() {
+    for core in cores::ALL {
+        let Ok(model) = alone(core, 0.5) else {
+            skip(Need::Model, "code cannot be traced on this machine");
+            return;
+        };
+        of_first(&model, |core| core.budget.samples_long = true);
+        let mut outputs = vec![0_u64; 1 << 20];
+        let mut next = 0;
+        let samples = launch(&model, || {
+            outputs[next % (1 << 20)] = next as u64;
+            next += 1;
+        });
+        let (_, sample) = that_counts(&samples);
+        let (level2, slots) = (sample.level2.unwrap(), sample.slots.unwrap() as f64);
+        let waiting = level2.sum() - level2.retiring;
+        let cold = model.provenance().cold_fraction.unwrap_or(0.0);
+        assert!(
+            cold <= waiting / slots,
+            "{}: {cold}, {waiting} of {slots}",
+            core.name
+        );
+    }
+}
