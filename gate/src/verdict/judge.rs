@@ -304,7 +304,7 @@ impl<'a> Judge<'a> {
                 || p_not_faster < ONE_SIDED_ERROR && p_not_slower < ONE_SIDED_ERROR,
             costly_windows: total.metric != Metric::Wall
                 && windows::explain(measured, difference, margins.point),
-            suite_wide_slowdown: self.suite_wide_slowdown(measured),
+            suite_wide_slowdown: difference < margins.point && self.suite_wide_slowdown(measured),
             time_disagrees: false,
             took_longer: enough_launches && took_longer(tested),
         }

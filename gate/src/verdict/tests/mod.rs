@@ -201,6 +201,29 @@ fn a_suite_of_time_that_slows_as_a_whole_is_undecided() {
 }
 
 #[test]
+fn what_the_suite_does_not_explain_is_not_put_down_to_the_machine() {
+    let noisy = |seed, factor: f64| {
+        let mut run = timed_suite(12, seed, |_| factor);
+        let planted = Planted {
+            seed,
+            time_per_slot: factor * if factor > 1.0 { 1.3 } else { 1.0 },
+            deviation: 0.25,
+            ..Planted::default()
+        };
+        run.benchmarks.push(timed("wild", planted));
+        run
+    };
+    let comparison = judged(&noisy(3, 1.0), &noisy(4, 1.2));
+    let wild = comparison.benchmarks.last().unwrap();
+    let beyond = wild.effect(Metric::Wall).unwrap().difference;
+    assert!(beyond > 0.05, "{beyond}");
+    assert_ne!(
+        wild.undecided.unwrap().reason,
+        UndecidedReason::MachineOrGlobalChange
+    );
+}
+
+#[test]
 fn time_that_grows_without_gating_is_told() {
     let candidate = suite(6, 2, |index| Planted {
         time_per_slot: if index == 5 { 1.25 } else { 1.0 },
