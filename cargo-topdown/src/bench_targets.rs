@@ -136,6 +136,13 @@ pub struct CargoFlags {
 }
 
 impl CargoFlags {
+    /// Returns what follows each `--package`.
+    pub fn named_packages(&self) -> Vec<&str> {
+        let pairs = self.selection.windows(2);
+        let named = pairs.filter(|pair| pair[0] == "--package");
+        named.map(|pair| pair[1].as_str()).collect()
+    }
+
     /// Lets cargo add to the lock file.
     pub fn unlock(&mut self) {
         self.common.retain(|word| word != "--locked");

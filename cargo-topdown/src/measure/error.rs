@@ -5,6 +5,7 @@ use std::io;
 use thiserror::Error;
 use topdown_gate::filter_expression::ExpressionError;
 
+use super::unbuilt::Unbuilt;
 use crate::base_tree::BaseTreeError;
 use crate::bench_targets::BuildError;
 use crate::config::ConfigError;
@@ -40,6 +41,9 @@ pub enum MeasureError {
          first"
     )]
     NoBenchTargets,
+    /// cargo built no bench target, since all of them require features that are off.
+    #[error("no bench target was built: {}", in_short(.0))]
+    FeaturesOff(Vec<Unbuilt>),
     /// The bench targets have no criterion benchmark.
     #[error(
         "none of the bench targets has a criterion benchmark, so nothing was measured; `cargo \
@@ -104,6 +108,18 @@ pub enum MeasureError {
     /// The user interrupted the run.
     #[error("interrupted; nothing was stored")]
     Interrupted,
+}
+
+/// Lists the first targets, and how many more there are.
+fn in_short(targets: &[Unbuilt]) -> String {
+    const MOST_NAMED: usize = 3;
+    let named: Vec<String> = (targets.iter().take(MOST_NAMED))
+        .map(ToString::to_string)
+        .collect();
+    match targets.len().saturating_sub(MOST_NAMED) {
+        0 => named.join("; "),
+        more => format!("{}; and {more} more", named.join("; ")),
+    }
 }
 
 impl From<BuildError> for MeasureError {

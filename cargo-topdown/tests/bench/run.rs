@@ -277,6 +277,22 @@ fn a_package_without_benches_is_an_error() {
 }
 
 #[test]
+fn benches_that_need_features_are_named_with_them() {
+    let bench = "[[bench]]\nname = \"b\"\nharness = false\nrequired-features = [\"f\", \"g\"]\n";
+    let package = package(&format!(
+        "[package]\nname = \"x\"\n[features]\nf = []\ng = []\n{bench}"
+    ));
+    std::fs::create_dir(package.path().join("benches")).unwrap();
+    std::fs::write(package.path().join("benches/b.rs"), "fn main() {}").unwrap();
+    let manifest = package.path().join("Cargo.toml");
+    let outcome = Fixture::new().bench(&["--manifest-path", manifest.to_str().unwrap()]);
+    outcome.fails_with(
+        101,
+        "no bench target was built: `x::b` needs `--features f,g`",
+    );
+}
+
+#[test]
 fn files_that_cannot_be_written_are_named() {
     let fixture = Fixture::new();
     let words = ["--bench", "mixed", "--exact", "first"];
