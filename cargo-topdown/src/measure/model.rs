@@ -1,9 +1,13 @@
 //! Launches on the model, whose slots are added to the times of the ordinary launches.
 
-use std::time::Instant;
+use std::cmp::Reverse;
+use std::time::{Duration, Instant};
+
+use criterion_topdown::run_file::BenchmarkId;
 
 use super::{MeasureError, Session, jobs};
 use crate::bench_targets::BenchTarget;
+use crate::count::count_of;
 use crate::runner::launch_error::LaunchError;
 use crate::runner::launcher::Launcher;
 use crate::runner::model_processes::Processes;
@@ -44,9 +48,7 @@ impl Session {
         let of_first = second_core::on_first(&first);
         let outcome = self.with_further_launches(outcome, &of_first, &launcher)?;
         if !self.request.quiet {
-            for (id, took) in modelled::times(&outcome.collected) {
-                tell!("    Modelled {} in {:.2} s", id.name, took.as_secs_f64());
-            }
+            tell_times(modelled::times(&outcome.collected));
         }
         let times = second_core::times_of(timed);
         modelled::join(timed, outcome, &of_first);
@@ -152,4 +154,26 @@ impl Session {
             ..self.launcher().clone()
         }
     }
+}
+
+/// Says how long it took to model benchmarks, and which took longest.
+fn tell_times(mut times: Vec<(&BenchmarkId, Duration)>) {
+    const MOST_NAMED: usize = 3;
+    times.sort_by_key(|(_, took)| Reverse(*took));
+    let all: Duration = times.iter().map(|(_, took)| *took).sum();
+    let longest = times.iter().take(MOST_NAMED);
+    let longest: Vec<String> = longest
+        .map(|(id, took)| format!("{} {:.2} s", id.name, took.as_secs_f64()))
+        .collect();
+    let what = match times.len() {
+        0 => return,
+        1 => longest.concat(),
+        count => format!(
+            "{} in {:.2} s; longest: {}",
+            count_of(count, "benchmark"),
+            all.as_secs_f64(),
+            longest.join(", ")
+        ),
+    };
+    tell!("    Modelled {what}");
 }

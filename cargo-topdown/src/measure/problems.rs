@@ -7,8 +7,8 @@ use crate::terminal::{print_text, tell};
 pub fn report(outcome: &Outcome) {
     for target in &outcome.not_criterion {
         tell!(
-            "note: bench target `{target}` is left out: it is not a criterion benchmark (if it \
-             should be one, set `harness = false` in its [[bench]] section)"
+            "note: bench target `{target}` is left out: it does not use criterion, or has no \
+             `harness = false` in its [[bench]] section"
         );
     }
     for target in &outcome.not_connected {

@@ -13,8 +13,10 @@ use topdown_gate::verdict::is_exact;
 
 use super::{MeasureError, Session, problems};
 use crate::bench_targets::BenchTarget;
+use crate::count::count_of;
 use crate::runner::launcher::Launcher;
 use crate::runner::{Outcome, again, modelled, second_core};
+use crate::terminal::tell;
 
 /// How often a benchmark is timed whose slots are modelled exactly.
 const LAUNCHES_BESIDE_THE_MODEL: u32 = 2;
@@ -56,6 +58,7 @@ impl Session {
             let lacking = Lacking::of(&outcome.collected.benchmarks, before, made);
             let further = lacking.further(targets, made);
             if !further.is_empty() && !self.has_to_stop(&outcome) {
+                self.tell_of(&lacking);
                 outcome.append(self.launch(&further, self.launcher())?, made);
             }
         }
@@ -95,6 +98,7 @@ impl Session {
                 && !self.has_to_stop(&of_base)
                 && !self.has_to_stop(&of_candidate)
             {
+                self.tell_of(&either);
                 let (more_of_base, more_of_candidate) =
                     self.pairs(&further[0], &further[1]).launch()?;
                 of_base.append(more_of_base, made);
@@ -123,6 +127,19 @@ impl Session {
         let targets = second_core::on_first(targets);
         self.add_model(&targets, modelled::LAUNCHES_THAT_AGREE, &mut outcome)?;
         Ok(outcome)
+    }
+
+    /// Says which benchmarks are timed further, and why.
+    fn tell_of(&self, lacking: &Lacking) {
+        let parts = [
+            (&lacking.inexact, "no exact slots"),
+            (&lacking.hinting, "longer than the slots explain"),
+        ];
+        let parts = parts.into_iter().filter(|(ids, _)| !ids.is_empty());
+        for (ids, why) in parts.filter(|_| !self.request.quiet) {
+            let benchmarks = count_of(ids.len(), "benchmark");
+            tell!("      Timing {benchmarks} further: {why}");
+        }
     }
 
     /// Only a launch shows whether `auto` finds counters.

@@ -39,7 +39,8 @@ pub struct Row {
     pub shares: Option<Shares>,
     /// One text per category, in the order of [`CATEGORIES`].
     pub share_cells: Vec<String>,
-    pub is_time_only: bool,
+    /// Whether it has only time, and no note says why.
+    pub lacks_slots: bool,
     pub notes: Vec<String>,
 }
 
@@ -56,11 +57,12 @@ impl Row {
                 allocations: None,
                 shares: None,
                 share_cells: Vec::new(),
-                is_time_only: false,
+                lacks_slots: false,
                 notes: vec!["no launch has a value".to_owned()],
             };
         };
         let plus_minus = if look.unicode { "±" } else { "+-" };
+        let provenance = benchmark.provenance();
         // The one that the gate judges.
         let gated = summary.slots.unwrap_or(summary.wall_ns);
         Row {
@@ -77,8 +79,8 @@ impl Row {
                 .map(|allocated| amount(allocated.times)),
             shares: summary.shares,
             share_cells: summary.shares.map(|s| share_cells(&s)).unwrap_or_default(),
-            is_time_only: benchmark.provenance().source == SourceKind::Time,
-            notes: notes(&summary, plus_minus, benchmark.provenance()),
+            lacks_slots: provenance.source == SourceKind::Time && provenance.elsewhere.is_none(),
+            notes: notes(&summary, plus_minus, provenance),
         }
     }
 }

@@ -56,7 +56,7 @@ pub fn write_run_table(out: &mut impl Write, run: &Run, look: Look) -> io::Resul
         }
         for row in rows_left.by_ref().take(group.len()) {
             add_row(&mut table, row, &rows, look);
-            if row.is_time_only && has_shares {
+            if row.lacks_slots && has_shares {
                 table.text(format!("    {DIM}time only: no slots were counted{DIM:#}"));
             }
             for note in &row.notes {

@@ -43,7 +43,7 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
             )
         };
         notes.push(format!(
-            "{which}: modelled launches agree; only far longer time fails"
+            "{which}: modelled launches agree; time fails only if far longer"
         ));
     }
     notes.extend(same_code(comparison));
@@ -136,7 +136,7 @@ fn machine_shift(shift: &MachineShift, comparison: &Comparison) -> String {
         ShiftBasis::Time => {
             let has_slots = |verdict: &BenchmarkVerdict| verdict.effect(Metric::Slots).is_some();
             let which = if comparison.benchmarks.iter().any(has_slots) {
-                "what has only time"
+                "those without slots"
             } else {
                 "everything"
             };

@@ -6,7 +6,9 @@ use super::function_rows::{label_of, plus_minus};
 use super::number::{percent, percent_change, points};
 use super::text::shortened;
 use topdown_gate::metric::Metric;
-use topdown_gate::verdict::{BenchmarkVerdict, Cause, CauseKind, CodeChange, FunctionChange};
+use topdown_gate::verdict::{
+    BenchmarkVerdict, Cause, CauseKind, CodeChange, FunctionChange, Verdict,
+};
 
 /// Parts of a difference that would be shown as 0.0 are omitted.
 const LEAST_SHOWN_PART: f64 = 0.0005;
@@ -56,6 +58,12 @@ pub fn facts(benchmark: &BenchmarkVerdict, unicode: bool) -> Vec<String> {
             let limit = disagreement.least_failing * 100.0;
             facts.push(format!("fails from +{limit:.0} % on"));
         }
+    }
+    // The sentence says it of the others.
+    if let Some(elsewhere) = benchmark.elsewhere
+        && benchmark.verdict == Verdict::Inconclusive
+    {
+        facts.push(format!("judged by time alone, since {elsewhere}"));
     }
     if let Some(undecided) = benchmark.undecided {
         let deviation = undecided.launch_deviation * 100.0;

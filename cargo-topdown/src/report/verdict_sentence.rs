@@ -72,8 +72,11 @@ pub fn predicate(benchmark: &BenchmarkVerdict) -> String {
         format!("; its time grew by {}", size(wall.difference))
     });
     let elsewhere = match benchmark.elsewhere {
-        Some(elsewhere) => format!("; judged by time alone, since {elsewhere}"),
-        None => String::new(),
+        // Of many that are undecided, a warning says it once.
+        Some(elsewhere) if benchmark.verdict != Verdict::Inconclusive => {
+            format!("; judged by time alone, since {elsewhere}")
+        }
+        _ => String::new(),
     };
     let accepted = match &benchmark.accepted {
         Some(reason) => format!("; accepted: {reason}"),
@@ -294,7 +297,7 @@ fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> Str
     };
     match undecided.reason {
         UndecidedReason::MachineOrGlobalChange => {
-            format!("is undecided at {change}: all benchmarks took longer, as on a slower machine")
+            format!("is undecided at {change}: most benchmarks took longer, as on a slower machine")
         }
         UndecidedReason::OthersFaster => format!(
             "is undecided at {change}: only the others got faster; `bench --against` decides"

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use criterion_topdown::setting::Sampling;
+
 use crate::bench_targets::BenchTarget;
 use crate::event::Event;
 use crate::terminal::{print_text, tell};
@@ -124,7 +126,11 @@ impl Progress {
                     Some(left) => format!(", {} left", minutes(left)),
                     None => String::new(),
                 };
-                tell!("      Launch {number} of {of}: {}{left}", self.name);
+                let on = match target.settings.sampling {
+                    Sampling::Doubling => " on the model",
+                    _ => "",
+                };
+                tell!("      Launch {number} of {of}{on}: {}{left}", self.name);
             }
             Style::Events => Event::LaunchStarted {
                 package: &target.package,
