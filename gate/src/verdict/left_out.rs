@@ -96,10 +96,13 @@ fn of_benchmark(benchmark: &Benchmark) -> Vec<WildLaunch> {
 
 impl fmt::Display for WildLaunch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Numbers begin at 0 in files, and at 1 in what people read while it runs.
         write!(
             f,
             "launch {} of {} ({:.1} times the median)",
-            self.launch, self.benchmark.name, self.times_median
+            self.launch + 1,
+            self.benchmark.name,
+            self.times_median
         )
     }
 }

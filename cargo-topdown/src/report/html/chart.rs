@@ -90,7 +90,7 @@ impl LaunchChart {
                     .iter()
                     .map(|&(launch, value)| Dot {
                         x: x(value),
-                        title: format!("launch {launch}: {}", amount(metric, value)),
+                        title: format!("launch {}: {}", launch + 1, amount(metric, value)),
                     })
                     .collect(),
                 mean: s.mean.map(|mean| x(mean.clamp(low, high))),
