@@ -164,7 +164,8 @@ impl fmt::Display for Warning {
             }
             Warning::JudgedByTime { benchmarks } => write!(
                 f,
-                "judged by time alone, since other threads do the work, or the measured one waits: {}",
+                "judged by time alone, since other threads do the work, or the measured one \
+                 waits: {}",
                 first_names(benchmarks)
             ),
             Warning::SampledOtherwise { benchmarks } => write!(
