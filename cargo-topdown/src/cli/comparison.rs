@@ -110,7 +110,7 @@ pub struct PolicyArgs {
     /// The metrics that can fail a benchmark, separated by commas [default: all]
     ///
     /// `allocations` makes a benchmark fail that allocates more often, or more bytes, per
-    /// iteration: `slots,allocations`.
+    /// iteration: `slots,allocations`. If a side did not count them, it is not comparable.
     #[arg(
         long,
         value_name = "METRICS",

@@ -9,7 +9,7 @@ use super::style::{Look, of_class};
 use super::table::{Cell, Column, Keep, Table};
 use super::text::Hanging;
 use topdown_gate::metric::Metric;
-use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Effect, Share, Verdict};
+use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Effect, Share};
 
 /// The interval of an exact change; aligned with intervals that have no mark.
 const EXACT: &str = "exact ";
@@ -67,7 +67,7 @@ const fn category(heading: &'static str) -> Column {
 pub fn write(comparison: &Comparison, look: Look, out: &mut impl Write) -> io::Result<()> {
     let rows: Vec<&BenchmarkVerdict> = worst_first(comparison)
         .into_iter()
-        .filter(|benchmark| benchmark.verdict != Verdict::NotComparable)
+        .filter(|benchmark| benchmark.is_compared())
         .collect();
     let names = Names::new(comparison);
     let all_exact = rows

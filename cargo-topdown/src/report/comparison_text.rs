@@ -14,7 +14,7 @@ use super::suite_notes::suite_notes;
 use super::text::{Hanging, shortened};
 use super::verdict_facts::facts;
 use super::verdict_sentence::predicate;
-use topdown_gate::verdict::{Comparison, Verdict};
+use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
 
 /// The most benchmarks of a non-failing verdict that get a sentence each.
 const MOST_SENTENCES: usize = 10;
@@ -52,7 +52,7 @@ pub fn write(
     if comparison
         .benchmarks
         .iter()
-        .any(|b| b.verdict != Verdict::NotComparable)
+        .any(BenchmarkVerdict::is_compared)
     {
         writeln!(out)?;
         comparison_table::write(comparison, look, &mut out)?;
@@ -192,6 +192,7 @@ impl Text<'_> {
 #[cfg(test)]
 mod tests {
     use crate::report::examples::{comparison_text, comparison_text_by, one_of_each};
+    use criterion_topdown::event::Events;
     use criterion_topdown::run_file::{Benchmark, Run};
     use topdown_gate::metric::Metric;
     use topdown_gate::policy::{Overrides, Policy, Subject};
@@ -298,6 +299,14 @@ mod tests {
         });
         let failing = comparison_text_by(&gating, &baseline, &candidate, 80);
         insta::assert_snapshot!("allocations_failing", failing);
+        let mut uncounted = candidate.clone();
+        for benchmark in uncounted.benchmarks.iter_mut().skip(1) {
+            for launch in benchmark.slots_launches_mut() {
+                launch.events = Events::NONE;
+            }
+        }
+        let unknown = comparison_text_by(&gating, &baseline, &uncounted, 80);
+        insta::assert_snapshot!("allocations_unknown", unknown);
     }
 
     #[test]

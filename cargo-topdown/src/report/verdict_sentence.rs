@@ -86,6 +86,16 @@ pub fn predicate(benchmark: &BenchmarkVerdict) -> String {
 }
 
 fn not_comparable(benchmark: &BenchmarkVerdict) -> String {
+    if let (Some(Rule::AllocationsUnknown), Some(uncounted)) =
+        (benchmark.rule, benchmark.allocations_uncounted)
+    {
+        let slots = benchmark.effect(Metric::Slots);
+        let beside = slots.map_or(String::new(), |_| format!("; {}", slots_of(benchmark)));
+        return format!(
+            "cannot be judged: allocations gate it, but were not counted {}{beside}",
+            uncounted.place()
+        );
+    }
     let differs = |field| benchmark.differences.iter().find(|d| d.field == field);
     let core = differs(MODELLED_CORE).map(|d| d.baseline.trim_matches('`'));
     let remedy = match (differs(MODEL_VERSION), core) {

@@ -8,6 +8,41 @@ use serde::Serialize;
 
 use crate::allocated::Allocated;
 
+/// The sides that did not count something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Uncounted {
+    /// The baseline alone.
+    Baseline,
+    /// The candidate alone.
+    Candidate,
+    /// Neither side counted it.
+    Both,
+}
+
+impl Uncounted {
+    /// Returns the sides that did not count their allocations, if any.
+    pub(super) fn allocations_of(baseline: &Benchmark, candidate: &Benchmark) -> Option<Uncounted> {
+        let counted = [baseline, candidate].map(|of| Allocated::of_benchmark(of).is_some());
+        match counted {
+            [true, true] => None,
+            [false, true] => Some(Uncounted::Baseline),
+            [true, false] => Some(Uncounted::Candidate),
+            [false, false] => Some(Uncounted::Both),
+        }
+    }
+
+    /// Returns where it was not counted: `in the baseline`.
+    pub fn place(self) -> &'static str {
+        match self {
+            Uncounted::Baseline => "in the baseline",
+            Uncounted::Candidate => "in the candidate",
+            Uncounted::Both => "on either side",
+        }
+    }
+}
+
 /// How the allocations of an iteration changed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

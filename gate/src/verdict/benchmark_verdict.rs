@@ -8,7 +8,7 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId};
 use serde::Serialize;
 
-use super::allocations::AllocationChange;
+use super::allocations::{AllocationChange, Uncounted};
 use super::cause::Cause;
 use super::code_change::ExecutedChange;
 use super::disagreement::Disagreement;
@@ -31,10 +31,10 @@ pub struct BenchmarkVerdict {
     pub source: SourceKind,
     /// The verdict.
     pub verdict: Verdict,
-    /// The rule that gave it; absent if not comparable.
+    /// The rule that gave it; absent if neither slots nor time were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<Rule>,
-    /// All rules in order, as they were checked; empty if not comparable.
+    /// All rules in order, as they were checked; empty if neither slots nor time were compared.
     #[serde(skip)]
     pub rules: Vec<CheckedRule>,
     /// Where its work is, if it is not in the slots of one side or both; then only its time was
@@ -49,21 +49,24 @@ pub struct BenchmarkVerdict {
     pub baseline_launches: LaunchCount,
     /// The candidate's launches.
     pub candidate_launches: LaunchCount,
-    /// What the verdict is based on; absent if not comparable.
+    /// What the verdict is based on; absent if neither slots nor time were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// One entry per metric that both sides have; empty if not comparable.
+    /// One entry per metric that both sides have; empty if neither slots nor time were compared.
     pub effects: Vec<Effect>,
     /// The split of the slots, for information only: shares are never tested.
     pub shares: Vec<Share>,
     /// What both sides counted besides slots, for information only: events are never tested, except
-    /// for allocations. Absent if neither counted any, and if not comparable.
+    /// for allocations. Absent if neither counted any, and if neither slots nor time were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<EventSides>,
     /// How often an iteration allocates, and how much; absent if either side does not know.
     /// Compared even if slots are not comparable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocations: Option<AllocationChange>,
+    /// The sides that did not count allocations, if the policy lets these fail the benchmark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocations_uncounted: Option<Uncounted>,
     /// Why the user expects the change, if it is accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<String>,
@@ -87,7 +90,7 @@ pub struct BenchmarkVerdict {
     /// first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<FunctionChange>,
-    /// Why it is not comparable.
+    /// Why it is not comparable; empty if the reason is `allocations_uncounted`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,
 }
@@ -96,6 +99,11 @@ impl BenchmarkVerdict {
     /// Returns the effect on one metric.
     pub fn effect(&self, metric: Metric) -> Option<&Effect> {
         self.effects.iter().find(|effect| effect.metric == metric)
+    }
+
+    /// Returns whether slots or time were compared.
+    pub fn is_compared(&self) -> bool {
+        self.evidence.is_some()
     }
 
     /// Gives the verdict by the first of `rules` that holds. Does nothing if the sides are not

@@ -3,7 +3,7 @@
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run};
 
-use super::allocations::AllocationChange;
+use super::allocations::{AllocationChange, Uncounted};
 use super::benchmark_verdict::{BenchmarkVerdict, EventSides, LaunchCount, Share};
 use super::cause;
 use super::code_change::{self, ExecutedChange};
@@ -95,6 +95,8 @@ impl<'a> Judge<'a> {
         verdict.evidence = Some(Evidence {
             same_code: self.is_the_machines(&verdict, &evidence),
             accepted: accepted.is_some(),
+            // Only now: the same code allocates the same, whether counted or not.
+            allocations_unknown: verdict.allocations_uncounted.is_some(),
             ..evidence
         });
         verdict.decide(&RULES);
@@ -148,6 +150,8 @@ impl<'a> Judge<'a> {
             shares: Vec::new(),
             events: None,
             allocations: AllocationChange::new(baseline, candidate, gates_allocations),
+            allocations_uncounted: Uncounted::allocations_of(baseline, candidate)
+                .filter(|_| gates_allocations),
             accepted: None,
             executed: None,
             disagreement: None,
@@ -291,6 +295,7 @@ impl<'a> Judge<'a> {
             whole_hit: hit(false),
             category_hit: hit(true),
             allocates_more: false,
+            allocations_unknown: false,
             p_slower,
             slower: difference >= margins.sure && p_slower < ONE_SIDED_ERROR,
             p_faster,

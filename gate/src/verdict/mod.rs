@@ -33,7 +33,7 @@ mod windows;
 
 use std::collections::HashMap;
 
-pub use allocations::AllocationChange;
+pub use allocations::{AllocationChange, Uncounted};
 pub use benchmark_verdict::*;
 pub use budget::{BudgetCheck, BudgetResult, BudgetStatus, check_budgets};
 pub use cause::{Cause, CauseDetail, CauseKind, CausePart};
@@ -60,7 +60,7 @@ pub use suite_summary::{
     CommonPart, DriftBetween, MachineShift, MetricNoise, ShiftBasis, Suite, TimePerSlot,
 };
 pub use two_looks::{FirstLook, suspects};
-pub use warning::{Uncounted, Warning};
+pub use warning::Warning;
 
 /// A run, and the name or path under which the user requested it.
 #[derive(Clone, Copy, Debug)]
@@ -137,7 +137,7 @@ pub fn with_functions(
         let mut pairs = pairs.both.iter();
         let pair = pairs.find(|(old, _)| old.id == verdict.id);
         match pair {
-            Some((old, new)) if verdict.verdict != Verdict::NotComparable => BenchmarkVerdict {
+            Some((old, new)) if verdict.is_compared() => BenchmarkVerdict {
                 functions: functions::changes(old, new),
                 ..verdict
             },

@@ -14,7 +14,7 @@ pub enum Verdict {
     TimeDisagrees,
     /// Certainly slower, by enough to matter.
     Regressed,
-    /// The two sides cannot be compared.
+    /// The two sides cannot be compared, or not in what was asked for.
     NotComparable,
     /// Slower like a regression, but by no more than what the user accepted with a reason.
     Accepted,
@@ -82,6 +82,8 @@ pub struct Evidence {
     pub p_slower: f64,
     /// Whether an iteration allocates more, and the policy lets that fail.
     pub allocates_more: bool,
+    /// Whether the policy lets allocations fail it, but a side did not count them.
+    pub allocations_unknown: bool,
     /// Whether the total grew: by at least the sure margin, with `p_slower` below 5 %. A category
     /// alone only fails a benchmark that did.
     pub slower: bool,
@@ -118,6 +120,9 @@ pub struct Evidence {
 pub enum Rule {
     /// The same machine code did the same.
     SameCode,
+    /// The policy gates allocations that a side did not count, and the benchmark is not slower, or
+    /// only by what the user accepted.
+    AllocationsUnknown,
     /// It got slower, or took longer, by no more than the user accepted.
     Accepted,
     /// Slots or time are hit, or a category is and the total grew.
@@ -143,8 +148,9 @@ pub enum Rule {
 }
 
 /// The rules in order, each with the verdict that it gives.
-pub const RULES: [(Rule, Verdict); 12] = [
+pub const RULES: [(Rule, Verdict); 13] = [
     (Rule::SameCode, Verdict::Unchanged),
+    (Rule::AllocationsUnknown, Verdict::NotComparable),
     (Rule::Accepted, Verdict::Accepted),
     (Rule::Slower, Verdict::Regressed),
     (Rule::AllocatesMore, Verdict::Regressed),
@@ -164,6 +170,10 @@ impl Rule {
         let decided = evidence.faster || evidence.total_within_margin;
         match self {
             Rule::SameCode => evidence.same_code,
+            // What is surely slower fails whatever it allocates.
+            Rule::AllocationsUnknown => {
+                evidence.allocations_unknown && (evidence.accepted || !Rule::Slower.holds(evidence))
+            }
             Rule::Accepted => {
                 let is_worse = Rule::Slower.holds(evidence)
                     || evidence.allocates_more

@@ -8,10 +8,10 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
 use serde::Serialize;
 
 use super::PairedBenchmarks;
+use super::allocations::Uncounted;
 use super::benchmark_verdict::BenchmarkVerdict;
 use super::left_out::{WildLaunch, named, wild_launches};
-use super::rules::Method;
-use crate::allocated::Allocated;
+use super::rules::{Method, Rule};
 use crate::comparability::{self, Difference};
 use crate::policy::Policy;
 use crate::selection::{self, Asked};
@@ -80,7 +80,7 @@ pub enum Warning {
         reason: String,
     },
     /// Benchmarks whose allocations a modelled launch could have counted, or the policy gates, and
-    /// that one side or both did not count.
+    /// that one side or both did not count. Not those that are not comparable for that reason.
     AllocationsUnknown {
         /// The benchmarks.
         benchmarks: Vec<BenchmarkId>,
@@ -93,19 +93,6 @@ pub enum Warning {
         /// How many benchmarks.
         benchmarks: usize,
     },
-}
-
-/// The sides that did not count something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Uncounted {
-    /// The baseline alone.
-    Baseline,
-    /// The candidate alone.
-    Candidate,
-    /// Neither side counted it.
-    Both,
 }
 
 /// Returns the names of the first benchmarks, and how many more there are.
@@ -190,18 +177,12 @@ impl fmt::Display for Warning {
                     "functions of {names} are unknown in the {side}: {reason}"
                 )
             }
-            Warning::AllocationsUnknown { benchmarks, of } => {
-                let side = match of {
-                    Uncounted::Baseline => "in the baseline",
-                    Uncounted::Candidate => "in the candidate",
-                    Uncounted::Both => "on either side",
-                };
-                write!(
-                    f,
-                    "allocations of {} are not compared: they were not counted {side}",
-                    first_names(benchmarks)
-                )
-            }
+            Warning::AllocationsUnknown { benchmarks, of } => write!(
+                f,
+                "allocations of {} are not compared: they were not counted {}",
+                first_names(benchmarks),
+                of.place()
+            ),
             Warning::MostlyWaiting { benchmarks } => {
                 match benchmarks {
                     1 => f.write_str("one benchmark mostly waits")?,
@@ -237,7 +218,7 @@ pub(super) fn warnings(
     warnings.extend(launches_left_out(baseline, candidate));
     warnings.extend(judged_by_time(benchmarks));
     warnings.extend(sampled_otherwise(pairs));
-    warnings.extend(allocations_unknown(pairs, policy));
+    warnings.extend(allocations_unknown(pairs, benchmarks, policy));
     warnings.extend(mostly_waiting(pairs));
     warnings.extend(not_in_baseline(baseline, pairs));
     warnings
@@ -307,19 +288,23 @@ pub(super) fn functions_unknown(
 }
 
 /// Returns a warning for each combination of sides that did not count allocations.
-fn allocations_unknown(pairs: &PairedBenchmarks<'_>, policy: &Policy) -> Vec<Warning> {
+fn allocations_unknown(
+    pairs: &PairedBenchmarks<'_>,
+    benchmarks: &[BenchmarkVerdict],
+    policy: &Policy,
+) -> Vec<Warning> {
     let mut by_sides: BTreeMap<Uncounted, Vec<BenchmarkId>> = BTreeMap::new();
-    for (old, new) in &pairs.both {
+    for ((old, new), verdict) in pairs.both.iter().zip(benchmarks) {
         let is_modelled = |of: &Benchmark| of.provenance().source == SourceKind::Model;
         let could_count = is_modelled(old) && is_modelled(new);
         let is_gated = policy.rules_of(&old.id).gates_allocations();
-        let counted = [old, new].map(|of| Allocated::of_benchmark(of).is_some());
-        let uncounted = match counted {
-            [true, true] => continue,
-            [false, true] => Uncounted::Baseline,
-            [true, false] => Uncounted::Candidate,
-            [false, false] => Uncounted::Both,
+        let Some(uncounted) = Uncounted::allocations_of(old, new) else {
+            continue;
         };
+        // Its own sentence says so.
+        if verdict.rule == Some(Rule::AllocationsUnknown) {
+            continue;
+        }
         // Where neither counts them and the policy does not gate them, nobody asked.
         if is_gated || could_count && uncounted != Uncounted::Both {
             by_sides.entry(uncounted).or_default().push(new.id.clone());

@@ -17,7 +17,7 @@ use crate::report::style::{self, Look};
 use crate::report::{difference, difference_json};
 use crate::terminal::tell;
 use topdown_gate::policy::Overrides;
-use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
+use topdown_gate::verdict::{BenchmarkVerdict, Comparison};
 
 /// Runs the subcommand with `--against base`. The exit code judges nothing: `compare` does.
 ///
@@ -126,7 +126,7 @@ fn wanted<'a>(
 /// Checks that both sides have what explains a difference.
 fn check_measured(verdict: &BenchmarkVerdict, comparison: &Comparison) -> Result<(), ExplainError> {
     let id = verdict.id.clone();
-    if verdict.verdict == Verdict::NotComparable {
+    if !verdict.is_compared() {
         let differences = verdict.differences.iter().map(ToString::to_string);
         return Err(ExplainError::NotComparable {
             id,

@@ -44,6 +44,11 @@ fn rule_text(
             let asked = format!("the same instructions on data in the same places{counts}");
             (asked, evidence.same_code)
         }
+        Rule::AllocationsUnknown => {
+            let asked = "allocations gate but were not counted, and it is slower by no more than was \
+                         accepted";
+            (asked.to_owned(), verdict.holds(rule))
+        }
         Rule::Accepted => {
             let asked = "slower or longer by no more than was accepted with a reason";
             (asked.to_owned(), verdict.holds(rule))

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::allocated::Allocated;
-use crate::scenario::allocating;
+use crate::scenario::{allocating, with_fingerprint};
 
 fn suite_of(categories: [f64; 4], times: f64, bytes: f64) -> Run {
     let planted = Planted {
@@ -62,35 +62,111 @@ fn slots_come_first() {
     assert!(verdict.cause.is_some() && verdict.grown_allocations().is_some());
 }
 
+/// Returns the verdict, its rule and the exit code, and the warnings about allocations.
+fn on_unknown(before: &Run, after: &Run, words: &[&str]) -> (BenchmarkVerdict, u8, Vec<String>) {
+    let comparison = judged_by(before, after, &gating(words));
+    let is_of_them = |of: &&Warning| matches!(of, Warning::AllocationsUnknown { .. });
+    let texts = (comparison.warnings.iter().filter(is_of_them)).map(Warning::to_string);
+    let texts = texts.collect();
+    let verdict = comparison.benchmarks.into_iter().next().unwrap();
+    assert_eq!(verdict.allocations, None);
+    (verdict, comparison.exit_code, texts)
+}
+
 #[test]
-fn what_either_side_does_not_know_is_not_compared_and_the_reader_is_warned() {
+fn where_nobody_asked_for_them_the_reader_is_warned_of_what_one_side_does_not_know() {
     let known = suite_of([0.0; 4], 0.0, 0.0);
     let unknown = scenario::run(vec![modelled("a", Planted::default())]);
-    let warned = |before, after, words: &[&str]| {
-        let comparison = judged_by(before, after, &gating(words));
-        assert_eq!(comparison.benchmarks[0].allocations, None);
-        assert_eq!(comparison.exit_code, 0);
-        let is_of_them = |of: &&Warning| matches!(of, Warning::AllocationsUnknown { .. });
-        let texts = (comparison.warnings.iter().filter(is_of_them)).map(Warning::to_string);
-        texts.collect::<Vec<_>>()
+    let warned = |before, after| {
+        let (verdict, exit_code, warnings) = on_unknown(before, after, &["slots"]);
+        assert_eq!((verdict.allocations_uncounted, exit_code), (None, 0));
+        warnings
     };
     let text = |side| format!("allocations of a are not compared: they were not counted {side}");
-    for gate in [["slots"], ["allocations"]] {
-        assert_eq!(warned(&unknown, &known, &gate), [text("in the baseline")]);
-        assert_eq!(warned(&known, &unknown, &gate), [text("in the candidate")]);
-    }
-    assert_eq!(
-        warned(&unknown, &unknown, &["allocations"]),
-        [text("on either side")]
-    );
-    // Nobody asked for them.
-    assert_eq!(warned(&unknown, &unknown, &["slots"]), [""; 0]);
+    assert_eq!(warned(&unknown, &known), [text("in the baseline")]);
+    assert_eq!(warned(&known, &unknown), [text("in the candidate")]);
+    assert_eq!(warned(&unknown, &unknown), [""; 0]);
     // Time never has any.
     let of_time = scenario::run(vec![timed("a", Planted::default())]);
-    assert_eq!(warned(&of_time, &of_time, &["slots"]), [""; 0]);
+    assert_eq!(warned(&of_time, &of_time), [""; 0]);
+}
+
+#[test]
+fn a_gate_on_allocations_that_were_not_counted_does_not_pass() {
+    let known = suite_of([0.0; 4], 0.0, 0.0);
+    let unknown = scenario::run(vec![modelled("a", Planted::default())]);
+    let of_time = scenario::run(vec![timed("a", Planted::default())]);
+    for (before, after, sides) in [
+        (&unknown, &known, Uncounted::Baseline),
+        (&known, &unknown, Uncounted::Candidate),
+        (&unknown, &unknown, Uncounted::Both),
+        (&of_time, &of_time, Uncounted::Both),
+    ] {
+        for gate in [&["allocations"][..], &["slots", "wall", "allocations"]] {
+            let (verdict, exit_code, warnings) = on_unknown(before, after, gate);
+            assert_eq!(verdict.rule, Some(Rule::AllocationsUnknown));
+            assert_eq!((verdict.verdict, exit_code), (Verdict::NotComparable, 102));
+            assert_eq!(verdict.allocations_uncounted, Some(sides));
+            // Its own sentence says so.
+            assert_eq!(warnings, [""; 0]);
+        }
+    }
+    // The other benchmarks of the suite are judged as ever.
+    let two = |categories| {
+        let mut run = suite_of(categories, 0.0, 0.0);
+        run.benchmarks.push(modelled("b", Planted::default()));
+        run
+    };
+    let policy = gating(&["slots", "allocations"]);
+    let comparison = judged_by(&two([0.0; 4]), &two([0.0, 0.0, 0.0, 0.5]), &policy);
+    let verdicts: Vec<Verdict> = comparison.benchmarks.iter().map(|b| b.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Regressed, Verdict::NotComparable]);
+    assert_eq!(comparison.exit_code, 100);
+}
+
+#[test]
+fn what_is_slower_fails_although_its_allocations_are_unknown() {
+    let of = |backend| {
+        let planted = Planted {
+            categories: [0.0, 0.0, 0.0, backend].into(),
+            ..Planted::default()
+        };
+        scenario::run(vec![modelled("a", planted)])
+    };
+    let (before, after) = (of(0.0), of(0.5));
+    let (verdict, exit_code, warnings) = on_unknown(&before, &after, &["slots", "allocations"]);
+    assert_eq!((verdict.rule, exit_code), (Some(Rule::Slower), 100));
+    assert_eq!(warnings.len(), 1);
+    // Accepting the slots accepts no allocations that nobody counted.
+    let mut policy = gating(&["slots", "allocations"]);
+    let change = AcceptedChange {
+        reason: "a safer parser".to_owned(),
+        differences: [(Metric::Slots, 0.5)].into(),
+        allocations: None,
+    };
+    policy.accepted.insert(verdict.id.to_string(), change);
+    let comparison = judged_by(&before, &after, &policy);
     assert_eq!(
-        warned(&of_time, &of_time, &["allocations"]),
-        [text("on either side")]
+        comparison.benchmarks[0].rule,
+        Some(Rule::AllocationsUnknown)
+    );
+    assert_eq!(comparison.benchmarks[0].accepted, None);
+    assert_eq!(comparison.exit_code, 102);
+}
+
+#[test]
+fn the_same_code_allocates_the_same_whether_counted_or_not() {
+    let of = |data| {
+        let benchmark = modelled("a", Planted::default());
+        let benchmark = with_functions(benchmark, &[(Some("f"), None, [400, 100, 150, 350])]);
+        scenario::run(vec![with_fingerprint(benchmark, data, &[("kernel", 5)])])
+    };
+    let (verdict, exit_code, _) = on_unknown(&of(7), &of(7), &["allocations"]);
+    assert_eq!((verdict.rule, exit_code), (Some(Rule::SameCode), 0));
+    let (verdict, exit_code, _) = on_unknown(&of(7), &of(8), &["allocations"]);
+    assert_eq!(
+        (verdict.rule, exit_code),
+        (Some(Rule::AllocationsUnknown), 102)
     );
 }
 
