@@ -1,7 +1,8 @@
-//! The table of all benchmarks of a comparison. More columns appear as the width allows.
+//! The table of a comparison's benchmarks. More columns appear as the width allows.
 
 use std::io::{self, Write};
 
+use super::comparison_text::Detail;
 use super::names::Names;
 use super::number::{points, slots, time_ns};
 use super::sentences::worst_first;
@@ -9,7 +10,10 @@ use super::style::{Look, of_class};
 use super::table::{Cell, Column, Keep, Table};
 use super::text::Hanging;
 use topdown_gate::metric::Metric;
-use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Effect, Share};
+use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Effect, Share, Verdict};
+
+/// If more benchmarks than this were compared, the unchanged ones are counted in one line.
+const MOST_ROWS: usize = 20;
 
 /// The interval of an exact change; aligned with intervals that have no mark.
 const EXACT: &str = "exact ";
@@ -64,15 +68,22 @@ const fn category(heading: &'static str) -> Column {
 }
 
 /// Writes the table, worst verdicts first, and the legend of its marks.
-pub fn write(comparison: &Comparison, look: Look, out: &mut impl Write) -> io::Result<()> {
-    let rows: Vec<&BenchmarkVerdict> = worst_first(comparison)
-        .into_iter()
-        .filter(|benchmark| benchmark.is_compared())
-        .collect();
-    let names = Names::new(comparison);
-    let all_exact = rows
+pub fn write(
+    comparison: &Comparison,
+    detail: Detail,
+    look: Look,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let compared = worst_first(comparison).into_iter();
+    let compared: Vec<&BenchmarkVerdict> = compared.filter(|b| b.is_compared()).collect();
+    let all_exact = compared
         .iter()
         .all(|row| row.main_effect().is_none_or(|effect| effect.exact));
+    let has_all = detail == Detail::All || compared.len() <= MOST_ROWS;
+    let (rows, counted): (Vec<&BenchmarkVerdict>, Vec<&BenchmarkVerdict>) = compared
+        .into_iter()
+        .partition(|row| has_all || row.verdict != Verdict::Unchanged);
+    let names = Names::new(comparison);
     let first = [Column::name("benchmark", 24), Column::text("verdict")];
     let others = COLUMNS.iter().map(|(column, _)| *column);
     let mut table = Table::new(first.into_iter().chain(others).collect::<Vec<_>>());
@@ -89,18 +100,45 @@ pub fn write(comparison: &Comparison, look: Look, out: &mut impl Write) -> io::R
                 .chain(cells),
         );
     }
-    table.write(out, look)?;
+    if !rows.is_empty() {
+        table.write(out, look)?;
+    }
+    if !counted.is_empty() {
+        let lead = match rows.len() {
+            0 => String::new(),
+            _ => format!("{} and ", look.ellipsis()),
+        };
+        let text = format!("{lead}{}", count_unchanged(&counted));
+        Hanging { width: look.width }.write(out, "", 4, &text)?;
+    }
     writeln!(out)?;
-    for line in legend(&rows) {
+    for line in legend(&rows, &counted) {
         Hanging { width: look.width }.write(out, "", 0, line)?;
     }
     Ok(())
 }
 
-/// Explains the columns, one sentence each.
-fn legend(rows: &[&BenchmarkVerdict]) -> Vec<&'static str> {
-    let with_slots = rows.iter().any(|row| row.effect(Metric::Slots).is_some());
-    let with_time = rows.iter().any(|row| row.effect(Metric::Slots).is_none());
+/// `188 unchanged (-1.2 to +0.9 %); -v lists them`
+fn count_unchanged(counted: &[&BenchmarkVerdict]) -> String {
+    let changes = counted.iter().filter_map(|b| b.main_effect());
+    let changes: Vec<f64> = changes.map(|effect| effect.difference).collect();
+    let least = points(changes.iter().copied().fold(f64::INFINITY, f64::min));
+    let most = points(changes.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+    let range = if least == most {
+        least
+    } else {
+        format!("{least} to {most}")
+    };
+    let them = if counted.len() == 1 { "it" } else { "them" };
+    format!("{} unchanged ({range} %); -v lists {them}", counted.len())
+}
+
+/// Explains the columns, one sentence each, and the changes of what has no row.
+fn legend(rows: &[&BenchmarkVerdict], counted: &[&BenchmarkVerdict]) -> Vec<&'static str> {
+    let has_slots = |row: &&BenchmarkVerdict| row.effect(Metric::Slots).is_some();
+    let mut all = rows.iter().chain(counted);
+    let with_slots = all.clone().any(has_slots);
+    let with_time = !all.all(has_slots);
     let mut legend = vec![match (with_slots, with_time) {
         (true, false) => {
             "Changes are percent of the baseline's slots; the categories add up to the change."

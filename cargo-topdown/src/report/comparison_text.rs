@@ -1,4 +1,5 @@
 //! A comparison for people: the verdict, a sentence on each benchmark that changed, then the table.
+//! Of many benchmarks alike, such as unchanged ones, only [`Detail::All`] has each.
 //!
 //! Styles are always written; the output stream removes them if unsuitable.
 
@@ -16,15 +17,16 @@ use super::verdict_facts::facts;
 use super::verdict_sentence::predicate;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
 
-/// The most benchmarks of a non-failing verdict that get a sentence each.
+/// The most benchmarks of a non-failing verdict that get a sentence each, unless all do.
 const MOST_SENTENCES: usize = 10;
 
 /// How much a report says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// A sentence on each benchmark that changed.
+    /// A sentence on each benchmark that changed, and the table.
     Sentences,
-    /// And all categories, functions and changed code, and the two runs in full.
+    /// All benchmarks in both, and all categories, functions and changed code, and the two runs in
+    /// full.
     All,
 }
 
@@ -55,7 +57,7 @@ pub fn write(
         .any(BenchmarkVerdict::is_compared)
     {
         writeln!(out)?;
-        comparison_table::write(comparison, look, &mut out)?;
+        comparison_table::write(comparison, detail, look, &mut out)?;
     }
     text.runs(&mut out)
 }
@@ -120,7 +122,7 @@ impl Text<'_> {
             let members = sentences::members(self.comparison, class);
             let shown = match class {
                 Verdict::TimeDisagrees | Verdict::Regressed => members.len(),
-                _ => MOST_SENTENCES,
+                _ => self.most_named(),
             };
             for benchmark in members.iter().take(shown) {
                 if std::mem::take(&mut is_first) {
@@ -156,18 +158,28 @@ impl Text<'_> {
     }
 
     fn list(&self, word: &str, ids: &[BenchmarkId], out: &mut impl Write) -> io::Result<()> {
-        for id in ids.iter().take(MOST_SENTENCES) {
+        let shown = self.most_named();
+        for id in ids.iter().take(shown) {
             writeln!(out, "{WARNING}{word:<11}{WARNING:#}{}", self.names.name(id))?;
         }
-        if ids.len() > MOST_SENTENCES {
-            self.more(ids.len() - MOST_SENTENCES, word, out)?;
+        if ids.len() > shown {
+            self.more(ids.len() - shown, word, out)?;
         }
         Ok(())
     }
 
+    /// Of benchmarks that fail nothing.
+    fn most_named(&self) -> usize {
+        match self.detail {
+            Detail::Sentences => MOST_SENTENCES,
+            Detail::All => usize::MAX,
+        }
+    }
+
     fn more(&self, count: usize, word: &str, out: &mut impl Write) -> io::Result<()> {
         let ellipsis = self.look.ellipsis();
-        writeln!(out, "{ellipsis} and {count} more {word}")
+        let them = if count == 1 { "it" } else { "them" };
+        writeln!(out, "{ellipsis} and {count} more {word}; -v lists {them}")
     }
 
     fn runs(&self, out: &mut impl Write) -> io::Result<()> {
@@ -191,7 +203,10 @@ impl Text<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::report::examples::{comparison_text, comparison_text_by, one_of_each};
+    use super::Detail;
+    use crate::report::examples::{
+        compared, comparison_text, comparison_text_by, comparison_text_in, one_of_each,
+    };
     use criterion_topdown::event::Events;
     use criterion_topdown::run_file::{Benchmark, Run};
     use topdown_gate::metric::Metric;
@@ -214,6 +229,65 @@ mod tests {
         insta::assert_snapshot!("one_of_each_120", text(baseline, candidate, 120));
         for line in narrow.lines() {
             assert!(line.chars().count() <= 60, "{line}");
+        }
+    }
+
+    /// This many benchmarks that did not change.
+    fn unchanged(count: usize, seed: u64) -> Vec<Benchmark> {
+        let planted = Planted {
+            seed,
+            ..Planted::default()
+        };
+        let of = |n| modelled(&format!("same/{n:03}"), planted);
+        (0..count).map(of).collect()
+    }
+
+    fn rows_of_unchanged(text: &str) -> usize {
+        text.lines().filter(|l| l.starts_with("same/")).count()
+    }
+
+    #[test]
+    fn of_a_large_suite_what_is_unchanged_is_counted() {
+        let (mut baseline, mut candidate) = one_of_each();
+        baseline.extend(unchanged(200, 1));
+        candidate.benchmarks.extend(unchanged(200, 2));
+        for width in [60, 160] {
+            let name = format!("large_suite_{width}");
+            insta::assert_snapshot!(name, text(baseline.clone(), candidate.clone(), width));
+        }
+        let baseline = scenario::run(baseline);
+        let comparison = compared(&baseline, &candidate);
+        let in_full = comparison_text_in(Detail::All, &comparison, 120);
+        assert_eq!(rows_of_unchanged(&in_full), 200, "{in_full}");
+        assert!(!in_full.contains("-v"), "{in_full}");
+    }
+
+    #[test]
+    fn a_table_of_up_to_twenty_benchmarks_has_all_of_them() {
+        let of = |count| text(unchanged(count, 1), scenario::run(unchanged(count, 2)), 80);
+        let few = of(20);
+        assert_eq!(rows_of_unchanged(&few), 20, "{few}");
+        insta::assert_snapshot!("nothing_changed_in_21", of(21));
+    }
+
+    #[test]
+    fn in_full_every_benchmark_is_named() {
+        let baseline = scenario::run(unchanged(30, 1));
+        let mut candidate = scenario::run(unchanged(60, 2));
+        candidate.benchmarks.drain(..15);
+        let comparison = compared(&baseline, &candidate);
+        let text = comparison_text_in(Detail::Sentences, &comparison, 80);
+        assert!(
+            text.contains("\n… and 5 more missing; -v lists them\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n… and 20 more new; -v lists them\n"),
+            "{text}"
+        );
+        let text = comparison_text_in(Detail::All, &comparison, 80);
+        for n in 0..60 {
+            assert!(text.contains(&format!("same/{n:03}")), "{n}: {text}");
         }
     }
 

@@ -36,16 +36,21 @@ pub fn comparison_text_by(
     candidate: &Run,
     width: usize,
 ) -> String {
+    let comparison = compared_by(baseline, candidate, policy);
+    let text = comparison_text_in(Detail::Sentences, &comparison, width);
+    assert_nothing_wraps_twice(&text);
+    text
+}
+
+/// Returns `comparison` in this detail, as a terminal of `width` columns without colours shows it.
+pub fn comparison_text_in(detail: Detail, comparison: &Comparison, width: usize) -> String {
     let look = Look {
         width,
         unicode: true,
     };
     let mut out = Vec::new();
-    let comparison = compared_by(baseline, candidate, policy);
-    super::comparison_text::write(&comparison, Detail::Sentences, look, &mut out).unwrap();
-    let text = anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string();
-    assert_nothing_wraps_twice(&text);
-    text
+    super::comparison_text::write(comparison, detail, look, &mut out).unwrap();
+    anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
 }
 
 /// The lines of a message below its first are indented; at most one is.

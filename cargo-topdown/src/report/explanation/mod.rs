@@ -96,6 +96,7 @@ impl<W: Write> Page<'_, W> {
 mod tests {
     use super::*;
     use crate::report::comparison_table;
+    use crate::report::comparison_text::Detail;
     use crate::report::examples::{compared, one_of_each};
     use criterion_topdown::run_file::Run;
     use topdown_gate::policy::{AcceptedChange, Policy};
@@ -143,7 +144,7 @@ mod tests {
             unicode: true,
         };
         let mut table = Vec::new();
-        comparison_table::write(comparison, look, &mut table).unwrap();
+        comparison_table::write(comparison, Detail::All, look, &mut table).unwrap();
         let table = anstream::adapter::strip_str(&String::from_utf8(table).unwrap()).to_string();
         let name = &comparison.benchmarks[nth].id.name;
         let row = table.lines().find_map(|line| line.strip_prefix(&**name));
