@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use criterion_topdown::provenance::SourceKind;
+
 use super::comparison_text::Detail;
 use super::names::Names;
 use super::number::{points, slots, time_ns};
@@ -156,6 +158,16 @@ fn legend(rows: &[&BenchmarkVerdict], counted: &[&BenchmarkVerdict]) -> Vec<&'st
         legend.push("Intervals are 95 % per benchmark, with * for the whole suite at once.");
     } else if intervals.next().is_some() {
         legend.push("Intervals are 95 % per benchmark.");
+    }
+    let is_modelled_with_interval = |row: &&BenchmarkVerdict| {
+        let mut effect = row.main_effect().into_iter();
+        row.source == SourceKind::Model && effect.any(|e| !e.exact && e.interval.is_some())
+    };
+    if rows.iter().any(is_modelled_with_interval) {
+        legend.push(
+            "Modelled benchmarks with an interval were sampled, being too long to model whole, or \
+             their launches differ.",
+        );
     }
     legend
 }

@@ -212,7 +212,7 @@ mod tests {
     use topdown_gate::metric::Metric;
     use topdown_gate::policy::{Overrides, Policy, Subject};
     use topdown_gate::scenario::{
-        self, Planted, allocating, benchmark, modelled, timed, with_a_grown_function,
+        self, Planted, allocating, benchmark, modelled, sampled, timed, with_a_grown_function,
         with_fingerprint, with_functions,
     };
     use topdown_gate::verdict::{LabelledRun, compare};
@@ -230,6 +230,23 @@ mod tests {
         for line in narrow.lines() {
             assert!(line.chars().count() <= 60, "{line}");
         }
+    }
+
+    #[test]
+    fn intervals_of_what_the_model_sampled_are_explained() {
+        let suite = |seed, slower: f64| -> Vec<Benchmark> {
+            let planted = |backend| Planted {
+                seed,
+                categories: [0.0, 0.0, 0.0, backend].into(),
+                ..Planted::default()
+            };
+            let mut suite = vec![modelled("exact", planted(0.0))];
+            suite.push(sampled("long/slower", planted(slower)));
+            suite.push(sampled("long/same", planted(0.0)));
+            suite
+        };
+        let candidate = scenario::run(suite(2, 0.1));
+        insta::assert_snapshot!(text(suite(1, 0.0), candidate, 80));
     }
 
     /// This many benchmarks that did not change.

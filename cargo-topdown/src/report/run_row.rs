@@ -100,7 +100,10 @@ fn notes(summary: &Summary, plus_minus: &str, provenance: &Provenance) -> Vec<St
     let mut notes = Vec::new();
     notes.extend(whose_work(provenance));
     if let Some(units) = provenance.sampled_units {
-        notes.push(format!("sampled: {units} units"));
+        notes.push(format!(
+            "too long to model whole: estimated from {units} short parts of an iteration, whose \
+             scatter gives the spread"
+        ));
     }
     if let Some(iterations) = provenance.warmed_iterations {
         notes.push(format!(

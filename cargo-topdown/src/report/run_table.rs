@@ -337,6 +337,18 @@ mod tests {
     }
 
     #[test]
+    fn what_the_model_sampled_says_what_it_is_estimated_from() {
+        let mut run = counted_run();
+        let provenance = run.benchmarks[0].provenance_mut();
+        provenance.source = SourceKind::Model;
+        provenance.sampled_units = Some(1107);
+        let text = table(&run, 60, true);
+        let note = "    ! too long to model whole: estimated from 1107 short\n      parts of an \
+                    iteration, whose scatter gives the spread\n";
+        assert!(text.contains(note), "{text}");
+    }
+
+    #[test]
     fn a_benchmark_without_launches_is_not_left_out() {
         let mut run = counted_run();
         run.benchmarks[1].slots = None;
