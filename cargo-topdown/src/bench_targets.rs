@@ -136,13 +136,6 @@ pub struct CargoFlags {
 }
 
 impl CargoFlags {
-    /// Returns what follows each `--package`.
-    pub fn named_packages(&self) -> Vec<&str> {
-        let pairs = self.selection.windows(2);
-        let named = pairs.filter(|pair| pair[0] == "--package");
-        named.map(|pair| pair[1].as_str()).collect()
-    }
-
     /// Lets cargo add to the lock file.
     pub fn unlock(&mut self) {
         self.common.retain(|word| word != "--locked");
@@ -173,6 +166,23 @@ impl Cargo {
         }
         command.other_options(self.flags.common.clone());
         Ok(command.exec()?)
+    }
+
+    /// Returns `cargo tree` of the selected packages and features, without dependencies.
+    pub fn tree(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command.args(["tree", "--quiet", "--depth", "0"]);
+        if let Some(path) = &self.manifest_path {
+            command.arg("--manifest-path").arg(path);
+        }
+        command
+            .args(&self.flags.common)
+            .args(&self.flags.selection)
+            .stdin(Stdio::null());
+        command
     }
 
     /// Builds the selected benches and returns their executables, sorted by package and name.

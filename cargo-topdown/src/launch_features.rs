@@ -3,10 +3,8 @@
 //! It brings the model and hits, for which only this program launches benches: `cargo bench`,
 //! `cargo test` and `cargo clippy` compile without them.
 
-use std::collections::BTreeSet;
-use std::process::{Command, Stdio};
-
 use cargo_metadata::{Dependency, Metadata};
+use std::collections::BTreeSet;
 
 use crate::adoption::PACKAGE;
 use crate::adoption::lock_file::in_the_way;
@@ -31,20 +29,7 @@ impl Cargo {
     /// calls a different dependency by this name, or if the library is too old for it. The reason
     /// for `time` says so. What the lock file pins is told here, as only cargo knows it.
     fn accepts(&self, feature: &str) -> bool {
-        let mut command = Command::new(&self.program);
-        if let Some(directory) = &self.directory {
-            command.current_dir(directory);
-        }
-        command.args(["tree", "--quiet", "--depth", "0", "--features", feature]);
-        if let Some(path) = &self.manifest_path {
-            command.arg("--manifest-path").arg(path);
-        }
-        let output = command
-            .args(&self.flags.common)
-            .args(&self.flags.selection)
-            .stdin(Stdio::null())
-            .output();
-        let Ok(output) = output else {
+        let Ok(output) = self.tree().args(["--features", feature]).output() else {
             return false;
         };
         let pinned = in_the_way(&String::from_utf8_lossy(&output.stderr));
@@ -81,6 +66,7 @@ fn feature_of(dependency: &Dependency) -> String {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::process::Command;
 
     use super::*;
     use crate::bench_targets::{CargoFlags, cargo_program};

@@ -36,6 +36,7 @@ mod nearest;
 mod place;
 mod processes;
 mod report;
+mod required_features;
 mod runner;
 #[cfg(test)]
 mod schema;

@@ -5,11 +5,11 @@ use std::io;
 use thiserror::Error;
 use topdown_gate::filter_expression::ExpressionError;
 
-use super::unbuilt::Unbuilt;
 use crate::base_tree::BaseTreeError;
 use crate::bench_targets::BuildError;
 use crate::config::ConfigError;
 use crate::nearest::Suggestion;
+use crate::required_features::NeedsFeatures;
 use crate::runner::launch_error::LaunchError;
 use crate::shard::ShardNumber;
 
@@ -43,7 +43,7 @@ pub enum MeasureError {
     NoBenchTargets,
     /// cargo built no bench target, since all of them require features that are off.
     #[error("no bench target was built: {}", in_short(.0))]
-    FeaturesOff(Vec<Unbuilt>),
+    FeaturesOff(Vec<NeedsFeatures>),
     /// The bench targets have no criterion benchmark.
     #[error(
         "none of the bench targets has a criterion benchmark, so nothing was measured; `cargo \
@@ -111,7 +111,7 @@ pub enum MeasureError {
 }
 
 /// Lists the first targets, and how many more there are.
-fn in_short(targets: &[Unbuilt]) -> String {
+fn in_short(targets: &[NeedsFeatures]) -> String {
     const MOST_NAMED: usize = 3;
     let named: Vec<String> = (targets.iter().take(MOST_NAMED))
         .map(ToString::to_string)

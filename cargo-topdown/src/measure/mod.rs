@@ -23,7 +23,6 @@ mod selection;
 mod session;
 pub mod shards;
 mod time;
-mod unbuilt;
 
 pub use error::MeasureError;
 pub use request::Request;

@@ -10,7 +10,7 @@ use topdown_gate::pattern::Pattern;
 use topdown_gate::selection::{NameFilter, Wanted};
 
 use super::pairs::Pairs;
-use super::{MeasureError, Request, missed_variables, run, selection, unbuilt};
+use super::{MeasureError, Request, missed_variables, run, selection};
 use crate::adoption::{self, PACKAGE};
 use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
 use crate::config::Workspace;
@@ -96,8 +96,7 @@ impl Session {
         let targets = self.cargo.bench_targets(metadata, &self.settings)?;
         self.started_at = Timestamp::now();
         if targets.is_empty() {
-            let named = self.cargo.flags.named_packages();
-            return Err(match unbuilt::requiring_features(metadata, &named) {
+            return Err(match self.cargo.needing_features(metadata) {
                 none if none.is_empty() => MeasureError::NoBenchTargets,
                 some => MeasureError::FeaturesOff(some),
             });
