@@ -8,10 +8,10 @@ use cargo_metadata::{Metadata, Package, Target, TargetKind};
 
 use crate::bench_targets::Cargo;
 
-/// A bench target, and the features that it requires.
+/// A bench target, and features that it requires.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NeedsFeatures {
-    /// `package::name`.
+    package: String,
     target: String,
     /// As in the manifest.
     features: Vec<String>,
@@ -20,8 +20,60 @@ pub struct NeedsFeatures {
 impl fmt::Display for NeedsFeatures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let features = self.features.join(",");
-        write!(f, "`{}` needs `--features {features}`", self.target)
+        let name = self.name();
+        write!(f, "`{name}` needs `--features {features}`")
     }
+}
+
+impl NeedsFeatures {
+    /// Returns what `target` requires that is off unless the command line says otherwise, if
+    /// anything is.
+    pub fn off_by_default(package: &Package, target: &Target) -> Option<NeedsFeatures> {
+        let on = on_by_default(package);
+        let required = target.required_features.iter();
+        let off = required.filter(|feature| !on.contains(feature.as_str()));
+        let needs = NeedsFeatures {
+            package: package.name.to_string(),
+            target: target.name.clone(),
+            features: off.cloned().collect(),
+        };
+        (!needs.features.is_empty()).then_some(needs)
+    }
+
+    /// `package::target`
+    pub fn name(&self) -> String {
+        format!("{}::{}", self.package, self.target)
+    }
+
+    /// Returns what `--features` has to say for `targets` in a build of the whole workspace from its
+    /// root: `x,member/y`.
+    pub fn in_workspace(targets: &[NeedsFeatures], metadata: &Metadata) -> String {
+        let root = metadata.root_package();
+        let of_target = |needs: &NeedsFeatures| -> Vec<String> {
+            // Cargo's first resolver takes `root/x` for a dependency's feature.
+            let is_root = root.is_some_and(|root| *root.name == needs.package);
+            let in_package = |feature: &String| match is_root || feature.contains('/') {
+                true => feature.clone(),
+                false => format!("{}/{feature}", needs.package),
+            };
+            needs.features.iter().map(in_package).collect()
+        };
+        let all: BTreeSet<String> = targets.iter().flat_map(of_target).collect();
+        all.into_iter().collect::<Vec<_>>().join(",")
+    }
+}
+
+/// Returns the features that `default` turns on.
+fn on_by_default(package: &Package) -> BTreeSet<&str> {
+    let mut on = BTreeSet::new();
+    let mut open = vec!["default"];
+    while let Some(feature) = open.pop() {
+        if on.insert(feature) {
+            let more = package.features.get(feature).into_iter().flatten();
+            open.extend(more.map(String::as_str));
+        }
+    }
+    on
 }
 
 impl Cargo {
@@ -59,7 +111,8 @@ fn of_package(package: &Package) -> Vec<NeedsFeatures> {
         target.kind.contains(&TargetKind::Bench) && !target.required_features.is_empty()
     };
     let needs = |target: &Target| NeedsFeatures {
-        target: format!("{}::{}", package.name, target.name),
+        package: package.name.to_string(),
+        target: target.name.clone(),
         features: target.required_features.clone(),
     };
     let targets = package.targets.iter();
@@ -73,8 +126,15 @@ mod tests {
     use super::*;
     use crate::bench_targets::{CargoFlags, cargo_program};
 
-    /// A workspace of two packages, of which `one` is built by default, with a bench target each
-    /// that requires a feature.
+    /// A package with a bench target that requires a feature.
+    fn manifest(name: &str) -> String {
+        format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n[features]\nf = []\n\
+             [[bench]]\nname = \"b\"\nrequired-features = [\"f\"]\n"
+        )
+    }
+
+    /// A workspace of two packages, of which `one` is built by default.
     fn workspace() -> tempfile::TempDir {
         let workspace = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
@@ -88,15 +148,58 @@ mod tests {
             &format!("[workspace]\n{members}\nresolver = \"2\"\n"),
         );
         for name in ["one", "two"] {
-            let manifest = format!(
-                "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n[features]\nf = []\n\
-                 [[bench]]\nname = \"b\"\nrequired-features = [\"f\"]\n"
-            );
-            write(&format!("{name}/Cargo.toml"), &manifest);
+            write(&format!("{name}/Cargo.toml"), &manifest(name));
             write(&format!("{name}/src/lib.rs"), "");
             write(&format!("{name}/benches/b.rs"), "");
         }
         workspace
+    }
+
+    #[test]
+    fn cargo_builds_what_needs_features_with_those_that_are_named() {
+        for resolver in ["1", "2"] {
+            let workspace = tempfile::tempdir().unwrap();
+            let write = |path: &str, text: &str| {
+                let path = workspace.path().join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            };
+            let root = format!("[workspace]\nmembers = [\"member\"]\nresolver = \"{resolver}\"\n");
+            for (directory, name, more) in [("", "root", root.as_str()), ("member/", "member", "")]
+            {
+                write(&format!("{directory}Cargo.toml"), &(manifest(name) + more));
+                write(&format!("{directory}src/lib.rs"), "");
+                write(&format!("{directory}benches/b.rs"), "");
+            }
+            let cargo = Cargo {
+                program: cargo_program(),
+                flags: CargoFlags::default(),
+                manifest_path: Some(workspace.path().join("Cargo.toml")),
+                directory: None,
+            };
+            let metadata = cargo.metadata().unwrap();
+            let of_package = |package: &&Package| {
+                let targets: Vec<NeedsFeatures> = (package.targets.iter())
+                    .filter_map(|target| NeedsFeatures::off_by_default(package, target))
+                    .collect();
+                targets
+            };
+            let packages = metadata.workspace_packages();
+            let needing: Vec<NeedsFeatures> = packages.iter().flat_map(of_package).collect();
+            let features = NeedsFeatures::in_workspace(&needing, &metadata);
+            assert_eq!(features, "f,member/f");
+            let tree = cargo
+                .tree()
+                .args(["--offline", "--workspace"])
+                .args(["--features", &features])
+                .output();
+            let tree = tree.unwrap();
+            assert!(
+                tree.status.success(),
+                "{}",
+                String::from_utf8_lossy(&tree.stderr)
+            );
+        }
     }
 
     #[test]

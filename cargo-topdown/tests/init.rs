@@ -229,6 +229,38 @@ fn issue_17_1_what_stands_in_the_way_of_measuring_is_said() {
     insta::assert_snapshot!(workspace.init(&[]));
 }
 
+/// Cargo leaves such targets out, so a workflow that does not pass the features measures nothing.
+#[test]
+fn features_that_bench_targets_require_are_said_and_passed_by_the_workflow() {
+    let workspace = Workspace::empty();
+    workspace.write("Cargo.toml", "[workspace]\nmembers = [\"p*\"]\n");
+    let features = "\n[features]\ndefault = [\"on\"]\non = [\"within\"]\nwithin = []\noff = []\n";
+    for (name, required) in [
+        ("p-off", "\"on\", \"within\", \"off\""),
+        ("p-on", "\"on\", \"within\""),
+        ("p-other", "\"off\""),
+    ] {
+        let own = format!("harness = false\nrequired-features = [{required}]{features}");
+        workspace.package(name, "criterion = \"0.8\"", &own);
+        let is_criterion = name != "p-other";
+        let bench = if is_criterion {
+            CRITERION_BENCH
+        } else {
+            "divan::main();\n"
+        };
+        workspace.write(&format!("{name}/benches/b.rs"), bench);
+    }
+    insta::assert_snapshot!(workspace.init(&["--ci=github"]));
+    let github = workspace.read(".github/workflows/topdown.yml");
+    let arguments =
+        "            --workspace\n            --features=p-off/off\n            --locked\n";
+    assert!(github.contains(arguments), "{github}");
+    workspace.init(&["--ci=gitlab"]);
+    let gitlab = workspace.read(".gitlab-ci.yml");
+    let command = "cargo topdown bench --workspace --features=p-off/off --against ";
+    assert!(gitlab.contains(command), "{gitlab}");
+}
+
 #[test]
 fn issue_17_1_a_workspace_without_criterion_is_told_how_to_begin() {
     let workspace = Workspace::empty();

@@ -19,6 +19,8 @@ pub use library::{Finder, Library, PACKAGE};
 pub use source::Framework;
 pub use workflow::{Service, Workflow};
 
+use crate::required_features::NeedsFeatures;
+
 /// The criterion that the library stands in for, and the oldest Rust that compiles it.
 const CRITERION: Version = Version::new(0, 8, 2);
 const CRITERION_RUST: Version = Version::new(1, 86, 0);
@@ -36,6 +38,8 @@ pub struct Plan {
     pub adopted: Vec<String>,
     /// Bench targets that run no criterion benchmark.
     pub without_benchmarks: Vec<Obstacle>,
+    /// Bench targets with criterion benchmarks that cargo skips by default.
+    pub needing_features: Vec<NeedsFeatures>,
     /// Whether any bench target is written for criterion.
     pub has_criterion_benches: bool,
 }
@@ -188,7 +192,10 @@ impl Plan {
                 Framework::Unknown => has_harness && (adopted.is_some() || criterion.is_some()),
                 Framework::Divan | Framework::Libtest => false,
             };
-            if !runs_criterion {
+            if runs_criterion {
+                self.needing_features
+                    .extend(NeedsFeatures::off_by_default(package, bench));
+            } else {
                 self.without_benchmarks.push(Obstacle {
                     package: package.name.to_string(),
                     target: bench.name.clone(),

@@ -13,6 +13,9 @@ const PLACEHOLDER: &str = "<owner>/cargo-topdown@<commit>";
 /// The placeholder for the program's installation in GitLab's workflow.
 const INSTALL: &str = "cargo install --locked cargo-topdown";
 
+/// The argument of `cargo topdown bench` in both workflows after which features belong.
+const WORKSPACE: &str = "--workspace";
+
 const GITHUB: &str = include_str!("github.yml");
 const GITLAB: &str = include_str!("gitlab.yml");
 
@@ -34,8 +37,16 @@ pub struct Workflow {
 
 impl Workflow {
     /// Makes the workflow for the repository at `root`, whose program comes from where `library`
-    /// does.
-    pub fn new(service: Service, root: &Path, library: &Library) -> Workflow {
+    /// does. It turns on `features`, as cargo takes them, if there are any.
+    pub fn new(service: Service, root: &Path, library: &Library, features: &str) -> Workflow {
+        let with_features = |text: &str, separator: &str| match features {
+            "" => text.to_owned(),
+            some => text.replacen(
+                WORKSPACE,
+                &format!("{WORKSPACE}{separator}--features={some}"),
+                1,
+            ),
+        };
         match service {
             Service::Github => {
                 let action = action_of(library);
@@ -46,7 +57,8 @@ impl Workflow {
                 });
                 Workflow {
                     path: root.join(".github/workflows/topdown.yml"),
-                    text: GITHUB.replace(PLACEHOLDER, action.as_deref().unwrap_or(PLACEHOLDER)),
+                    text: with_features(GITHUB, "\n            ")
+                        .replace(PLACEHOLDER, action.as_deref().unwrap_or(PLACEHOLDER)),
                     to_do,
                 }
             }
@@ -54,7 +66,7 @@ impl Workflow {
                 let (command, to_do) = installation_of(library);
                 Workflow {
                     path: root.join(".gitlab-ci.yml"),
-                    text: GITLAB.replace(INSTALL, &command),
+                    text: with_features(GITLAB, " ").replace(INSTALL, &command),
                     to_do,
                 }
             }
@@ -135,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_action_is_where_the_library_is() {
-        let github = |library: &Library| Workflow::new(Service::Github, Path::new(""), library);
+        let github = |library: &Library| Workflow::new(Service::Github, Path::new(""), library, "");
         let known = github(&git("https://github.com/me/x.git"));
         assert!(known.text.contains("uses: me/x@1f2e\n"), "{}", known.text);
         assert_eq!(known.to_do, None);
@@ -146,7 +158,7 @@ mod tests {
 
     #[test]
     fn gitlab_installs_the_program_from_there() {
-        let gitlab = |library: &Library| Workflow::new(Service::Gitlab, Path::new(""), library);
+        let gitlab = |library: &Library| Workflow::new(Service::Gitlab, Path::new(""), library, "");
         let known = gitlab(&git("https://host/x"));
         let command = "cargo install --locked cargo-topdown --git https://host/x --rev 1f2e\n";
         assert!(known.text.contains(command), "{}", known.text);
@@ -159,7 +171,7 @@ mod tests {
     fn a_file_that_is_there_is_not_replaced() {
         let root = tempfile::tempdir().unwrap();
         let library = Library::Registry("0.1.0".to_owned());
-        let workflow = Workflow::new(Service::Github, root.path(), &library);
+        let workflow = Workflow::new(Service::Github, root.path(), &library, "");
         workflow.write().unwrap();
         workflow.write().unwrap();
         fs::write(&workflow.path, "mine").unwrap();

@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::launch_features::features_of_library;
 use crate::report::style::{self, Look};
+use crate::required_features::NeedsFeatures;
 
 pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     let cargo = cargo_program();
@@ -30,13 +31,14 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     let library = Finder::new(args.library.as_deref(), &cargo, root);
     let plan = adoption::plan(&metadata, &library)?;
     let adopted = Library::of_workspace(&metadata);
+    let features = NeedsFeatures::in_workspace(&plan.needing_features, &metadata);
     let workflow = match args.ci {
         Some(service) => {
             let used = match &adopted {
                 Some(adopted) => adopted,
                 None => library.library()?,
             };
-            Some(Workflow::new(service.into(), root, used))
+            Some(Workflow::new(service.into(), root, used, &features))
         }
         None => None,
     };
@@ -64,6 +66,7 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
         dependency,
         unpinned,
         workflow: workflow.as_ref(),
+        features: &features,
     };
     let text = text.describe(&plan, Look::of_environment().width);
     style::stdout(anstream::ColorChoice::Auto).write_all(text.as_bytes())?;
@@ -81,6 +84,8 @@ struct Text<'a> {
     /// The packages that Cargo.lock pinned at versions too old for the library.
     unpinned: Vec<String>,
     workflow: Option<&'a Workflow>,
+    /// What benches need that is off by default, as cargo takes it.
+    features: &'a str,
 }
 
 impl Text<'_> {
@@ -105,6 +110,7 @@ impl Text<'_> {
         for obstacle in &plan.without_benchmarks {
             self.describe_obstacle(obstacle, &mut text);
         }
+        self.describe_features(&plan.needing_features, &mut text);
         if !plan.self_timed.is_empty() {
             text.say("in these, only time is measured if the closure returns a `Duration`:");
             for place in &plan.self_timed {
@@ -175,6 +181,24 @@ impl Text<'_> {
             text.say(
                 "  if code no longer compiles, CHANGELOG.md of criterion says what to use instead",
             );
+        }
+    }
+
+    fn describe_features(&self, targets: &[NeedsFeatures], text: &mut Lines) {
+        if targets.is_empty() {
+            return;
+        }
+        let names: Vec<String> = targets.iter().map(NeedsFeatures::name).collect();
+        text.say(format_args!(
+            "cargo skips these bench targets unless features that are off by default are on: {}",
+            names.join(", ")
+        ));
+        text.quote(format_args!(
+            "  cargo topdown bench --workspace --features {}",
+            self.features
+        ));
+        if self.workflow.is_some() {
+            text.say("  the workflow passes them");
         }
     }
 
