@@ -1,6 +1,6 @@
 //! A record's allocations depend neither on the clock nor on what was executed: on the model, the
 //! heap's layout affects slots.
-#![cfg(feature = "criterion")]
+#![cfg(all(feature = "criterion", target_os = "linux", target_arch = "x86_64"))]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -1,6 +1,6 @@
 //! Hostile names: what reaches a terminal, or the log of a CI job. Issue 14, numbers 8 and 11.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -108,12 +108,12 @@ fn issue_14_11_input_without_an_end_is_refused() {
 fn issue_14_11_where_nobody_can_be_told_the_exit_code_is_the_same() {
     let (root, run) = workspace();
     for arguments in [&["compare", "none"][..], &["merge", run.to_str().unwrap()]] {
-        let code = |stderr: File| {
+        let code = |stderr: fs::File| {
             let status = topdown(&root, arguments).stderr(stderr).status().unwrap();
             status.code()
         };
-        let told = code(File::create(root.path().join("stderr")).unwrap());
-        let untold = code(File::options().write(true).open("/dev/full").unwrap());
+        let told = code(fs::File::create(root.path().join("stderr")).unwrap());
+        let untold = code(fs::File::options().write(true).open("/dev/full").unwrap());
         assert_eq!(told, untold, "{arguments:?}");
     }
 }

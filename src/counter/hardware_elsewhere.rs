@@ -4,12 +4,10 @@ use std::convert::Infallible;
 #[cfg(feature = "commands")]
 use std::time::Duration;
 
-#[cfg(feature = "proof")]
-use super::Wanted;
 #[cfg(feature = "commands")]
 use super::command_hits::CommandHits;
 use super::survey::Survey;
-use super::{Provenance, Reading, Source};
+use super::{Provenance, Reading, Source, Wanted};
 use crate::cpu::{CpuTable, LatencyTable};
 use crate::error::OpenError;
 use crate::sample::Sample;
@@ -29,8 +27,7 @@ impl Hardware {
 
     /// # Errors
     /// Always returns [`OpenError::OperatingSystem`].
-    #[cfg(feature = "proof")]
-    pub fn open_to_prove(_: Wanted) -> Result<Hardware, OpenError> {
+    pub fn open_own(_: Wanted) -> Result<Hardware, OpenError> {
         Err(unsupported())
     }
 

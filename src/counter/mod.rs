@@ -65,6 +65,10 @@ pub struct Reading {
     /// The clock.
     pub at: Instant,
     /// Names the window to its source.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        allow(dead_code, reason = "no source has several windows there")
+    )]
     pub(crate) ticket: u32,
     /// Neither `Send` nor `Sync`.
     bound_to_thread: PhantomData<*const ()>,
@@ -195,11 +199,6 @@ fn empty_windows_of(source: &dyn Source) -> Vec<Sample> {
         let start = source.start();
         source.end(&start)
     })
-}
-
-/// Returns the median cost of an empty window made by `window`.
-fn empty_window_by(window: &dyn Fn() -> Sample) -> EmptyWindow {
-    median_window(&empty_windows_by(window))
 }
 
 fn empty_windows_by(window: &dyn Fn() -> Sample) -> Vec<Sample> {

@@ -24,12 +24,4 @@ impl Wanted {
             _ => Ok(Wanted::Categories(Counters::from_environment()?)),
         }
     }
-
-    /// Returns the kind of counters it takes: a group consists of plain ones.
-    pub(super) fn counters(&self) -> Counters {
-        match self {
-            Wanted::Categories(counters) => *counters,
-            Wanted::Group(_) => Counters::Exact,
-        }
-    }
 }

@@ -12,7 +12,9 @@ pub(crate) struct Engine<C> {
 }
 
 impl<C: Consumer> Engine<C> {
-    pub(crate) fn open(_config: Config, _consumer: C) -> Result<Engine<C>, OpenError> {
+    pub(crate) fn open(config: Config, _consumer: C) -> Result<Engine<C>, OpenError> {
+        // What is wrong everywhere is said everywhere.
+        config.check()?;
         Err(OpenError::Platform {
             architecture: std::env::consts::ARCH,
             system: std::env::consts::OS,

@@ -134,7 +134,7 @@ fn report(survey: &Survey) -> MachineReport {
 }
 
 fn attempt(counters: String, wanted: Wanted, events: &[&str], loops: &mut Loops) -> Attempt {
-    let measured = Hardware::open_to_prove(wanted)
+    let measured = Hardware::open_own(wanted)
         .map(|hardware| (hardware.provenance().clone(), loops.measure(&hardware)));
     match measured {
         Ok((provenance, loops)) => Attempt {

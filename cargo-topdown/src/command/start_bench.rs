@@ -3,7 +3,6 @@
 use crate::cli::StartBenchArgs;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::runner::session;
 
 /// Becomes the bench.
 ///
@@ -11,7 +10,8 @@ use crate::runner::session;
 /// Never. The parent process learns of failures through its channel, or is already gone.
 pub fn run(args: &StartBenchArgs) -> Result<Exit, Error> {
     #[cfg(target_os = "linux")]
-    let _ = session::become_bench(args.parent, args.cgroup.as_deref(), &args.command);
+    let _ =
+        crate::runner::session::become_bench(args.parent, args.cgroup.as_deref(), &args.command);
     #[cfg(not(target_os = "linux"))]
     let _ = args;
     Ok(Exit::BenchFailed)

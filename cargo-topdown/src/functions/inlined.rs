@@ -144,9 +144,8 @@ fn shortened(file: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
-    use std::process::Command;
 
+    #[cfg(target_os = "linux")]
     const SOURCE: &str = "
         mod kernel {
             #[inline(always)]
@@ -173,6 +172,9 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn an_inlined_function_is_known_with_debug_information_alone() {
         use object::read::{Object, ObjectSymbol};
+        use std::fs;
+        use std::process::Command;
+
         let directory = tempfile::tempdir().unwrap();
         let source = directory.path().join("program.rs");
         fs::write(&source, SOURCE).unwrap();

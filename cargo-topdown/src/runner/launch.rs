@@ -143,10 +143,7 @@ mod tests {
     use super::*;
     use crate::config::measuring::Settings;
     use crate::runner::scratch::Scratch;
-    use std::fs;
-    use std::net::TcpStream;
     use std::path::PathBuf;
-    use std::thread;
 
     #[test]
     fn a_program_that_cannot_be_started_is_named() {
@@ -196,8 +193,12 @@ sleep 0.1
     #[cfg(target_os = "linux")]
     #[test]
     fn issue_14_3_whoever_else_connects_neither_hangs_nor_fails_a_run() {
+        use std::fs;
         use std::io::Write;
+        use std::net::TcpStream;
         use std::os::unix::fs::PermissionsExt;
+        use std::thread;
+
         const HELLO: &[u8] = b"Criterion\x00\x08\x02\x00\x01\x00\x01";
         let attacks: [&[u8]; 4] = [
             b"",

@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command};
 
 const SUBCOMMAND: &str = "start-bench";
@@ -106,7 +106,11 @@ pub fn enter(_: i32) -> io::Result<bool> {
 /// # Errors
 /// Returns an error if the other end is closed.
 #[cfg(target_os = "linux")]
-pub fn become_bench(parent: i32, cgroup: Option<&Path>, words: &[OsString]) -> io::Result<()> {
+pub fn become_bench(
+    parent: i32,
+    cgroup: Option<&std::path::Path>,
+    words: &[OsString],
+) -> io::Result<()> {
     use std::io::Write;
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;

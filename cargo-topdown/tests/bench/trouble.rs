@@ -1,8 +1,6 @@
 //! Benches that go wrong: each is reported by name, and the others are kept.
 
-use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -263,9 +261,27 @@ fn issue_14_4_a_bench_of_which_nothing_is_wanted_has_not_ended_early() {
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
 fn an_abort_while_tracing_is_the_benchs_own_and_leaves_the_baseline_alone() {
+    use std::collections::BTreeMap;
+    use std::path::{Path, PathBuf};
+
+    /// Returns all files in `directory`, with their content.
+    fn files_of(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                files.extend(files_of(&path));
+            } else {
+                let content = std::fs::read(&path).unwrap();
+                files.insert(path, content);
+            }
+        }
+        files
+    }
+
     let fixture = Fixture::new();
     bench_with(&fixture, "", &["--save", "main"]).succeeds();
-    let before = files(&fixture.baselines());
+    let before = files_of(&fixture.baselines());
     let flags = ["--source", "model", "--save", "main"];
     let outcome = bench_with(&fixture, "aborts on the model", &flags).fails_with(
         101,
@@ -274,22 +290,7 @@ fn an_abort_while_tracing_is_the_benchs_own_and_leaves_the_baseline_alone() {
     for text in ["the bench's data is missing", "`main` was not saved"] {
         assert!(outcome.stderr.contains(text), "{}", outcome.stderr);
     }
-    assert_eq!(files(&fixture.baselines()), before);
-}
-
-/// Returns all files in `directory`, with their content.
-fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    for entry in std::fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(self::files(&path));
-        } else {
-            let content = std::fs::read(&path).unwrap();
-            files.insert(path, content);
-        }
-    }
-    files
+    assert_eq!(files_of(&fixture.baselines()), before);
 }
 
 #[test]

@@ -9,6 +9,7 @@
 use super::SystemPaths;
 use super::syscalls::{affinity, set_affinity};
 use super::system::{CorePmu, CpuIdentity, core_pmu, cpu_list};
+use crate::counter::Wanted;
 use crate::error::OpenError;
 use crate::setting::Counters;
 
@@ -20,6 +21,14 @@ pub(super) struct CountedCores {
     pub pmu: CorePmu,
     /// The list of their CPUs, if the thread could run on others before.
     pub confined_to: Option<String>,
+}
+
+/// Returns the kind of counters that `wanted` takes: a group consists of plain ones.
+pub(super) fn counters_for(wanted: &Wanted) -> Counters {
+    match wanted {
+        Wanted::Categories(counters) => *counters,
+        Wanted::Group(_) => Counters::Exact,
+    }
 }
 
 /// Finds the cores that `counters` can count, and keeps the calling thread on them.

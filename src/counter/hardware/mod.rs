@@ -189,8 +189,8 @@ impl Hardware {
     ///
     /// # Errors
     /// Same as [`open`](Hardware::open).
-    #[cfg(feature = "proof")]
-    pub fn open_to_prove(wanted: Wanted) -> Result<Hardware, OpenError> {
+    #[inline]
+    pub fn open_own(wanted: Wanted) -> Result<Hardware, OpenError> {
         Hardware::open_wanted(&SystemPaths::default(), wanted)
     }
 
@@ -257,7 +257,7 @@ impl Opened {
             cpu,
             pmu,
             confined_to,
-        } = cores::keep_on_counted(paths, wanted.counters())?;
+        } = cores::keep_on_counted(paths, cores::counters_for(&wanted))?;
         let opener = Opener::of(paths, &pmu, Counted::ThisThread);
         let group = match &wanted {
             Wanted::Group(name) => open_group(&opener, &cpu, &pmu, name),

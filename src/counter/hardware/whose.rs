@@ -16,7 +16,7 @@ use super::system::CpuIdentity;
 use super::{Engine, Opened, open_exact};
 use crate::activity::Activity;
 use crate::counter::processor_time::Watch;
-use crate::counter::{Reading, Wanted, empty_window_by};
+use crate::counter::{Reading, Wanted, empty_windows_by, median_window};
 use crate::error::OpenError;
 use crate::provenance::{CountedThreads, Provenance};
 use crate::sample::{Flags, Sample};
@@ -221,11 +221,11 @@ impl Opened {
         // Its counters are needed.
         drop(plain);
         let all = AllThreads::open(opener, shape)?;
-        let empty_window = empty_window_by(&|| {
+        let empty_window = median_window(&empty_windows_by(&|| {
             let mut start = Readout::now();
             all.start(&mut start);
             all.end(&start)
-        });
+        }));
         let provenance = Provenance {
             formula,
             slots_per_cycle,

@@ -8,7 +8,8 @@ mod sampled;
 use std::io::Write;
 
 use criterion_topdown::category::Category;
-use criterion_topdown::counter::hardware::{self, Hardware, SystemPaths};
+use criterion_topdown::counter::Wanted;
+use criterion_topdown::counter::hardware::{self, Hardware};
 use criterion_topdown::cpu::{LatencyTable, MetricGroup};
 use criterion_topdown::error::OpenError;
 use criterion_topdown::machine::Machine;
@@ -115,7 +116,7 @@ impl Explaining<'_> {
         let id = benchmark.id.clone();
         // If the slots are missing for a reason other than the core or what a hypervisor hides, the
         // error gives its remedy.
-        let opened = Hardware::open_with(&SystemPaths::default(), Counters::Auto);
+        let opened = Hardware::open_own(Wanted::Categories(Counters::Auto));
         let are_hidden = matches!(opened, Err(OpenError::HiddenEvents { .. }));
         let table = hardware::table(None).ok();
         let stalls = table.and_then(|table| Some((table, stalled_cycles(table, are_hidden)?)));
