@@ -7,7 +7,7 @@ use super::bar::CATEGORIES;
 use super::number::{amount, percent, slots, time_ns};
 use super::style::Look;
 use topdown_gate::allocated::Allocated;
-use topdown_gate::statistics::launch::MOST_TAKEN_OUT;
+use topdown_gate::statistics::middle_half::MOST_TAKEN_OUT;
 use topdown_gate::summary::{Shares, Summary};
 
 /// Categories with a coarser resolution are marked: the gate's margin for being sure.

@@ -23,7 +23,7 @@ use crate::bench_targets::BenchTarget;
 use crate::config::measuring::Settings;
 use criterion_topdown::setting::Sampling;
 use criterion_topdown::setting::SourceChoice;
-use topdown_gate::statistics::launch::slots_agree;
+use topdown_gate::statistics::agreement::slots_agree;
 
 /// How many launches must agree.
 pub const LAUNCHES_THAT_AGREE: u32 = 2;

@@ -5,15 +5,12 @@
 //! linear sampling gives samples of very different length), and keeps the categories adding up to
 //! the total, because all are summed over the same samples. A median per category would lose that.
 
-use criterion_topdown::category::PerCategory;
-use criterion_topdown::event::{Event, Events};
 use criterion_topdown::provenance::{EmptyWindow, SourceKind};
-use criterion_topdown::run_file::{Benchmark, IterationSample, LaunchValue, SlotsValue, TimeValue};
-use criterion_topdown::sample::{Flags, Level1, Sample};
+use criterion_topdown::run_file::{IterationSample, LaunchValue, SlotsValue, TimeValue};
+use criterion_topdown::sample::{Flags, Level1};
 use criterion_topdown::steady;
 
-/// At most this fraction of a launch's slots is subtracted as the cost of its windows.
-pub const MOST_TAKEN_OUT: f64 = 0.5;
+use super::middle_half::{Kept, middle_half_of};
 
 /// A launch on the machine needs this many usable samples.
 pub const LEAST_SAMPLES: usize = 4;
@@ -199,41 +196,6 @@ pub fn residual_fraction(samples: &[IterationSample]) -> Option<f64> {
     residual.is_finite().then_some(residual)
 }
 
-/// Returns whether all launches have the same slots, bit for bit; trivially true for a single one.
-///
-/// Counters and the clock never agree like this. A model that executed the same instructions at the
-/// same addresses does.
-pub fn slots_agree(launches: &[SlotsValue]) -> bool {
-    launches
-        .windows(2)
-        .all(|pair| slots_of(&pair[0]) == slots_of(&pair[1]))
-}
-
-/// Returns whether the launches of a benchmark's slots are groups of units of a sampled iteration.
-pub fn is_sampled(benchmark: &Benchmark) -> bool {
-    benchmark.provenance().sampled_units.is_some()
-}
-
-/// What of a launch or group must agree bit for bit.
-fn slots_of(value: &SlotsValue) -> (f64, Option<Level1>, Option<PerCategory<f64>>) {
-    (value.slots, value.level1, value.level2)
-}
-
-/// Returns whether both sides were sampled, and every group of units counted the same on both:
-/// then they executed the same, as far as anything was looked at.
-pub fn units_agree(baseline: &Benchmark, candidate: &Benchmark) -> bool {
-    let counts = |benchmark: &Benchmark| -> Vec<_> {
-        let groups = benchmark.slots_launches().iter();
-        groups
-            .map(|group| (slots_of(group), group.instructions))
-            .collect()
-    };
-    is_sampled(baseline)
-        && is_sampled(candidate)
-        && baseline.provenance().sampled_units == candidate.provenance().sampled_units
-        && counts(baseline) == counts(candidate)
-}
-
 fn is_usable(sample: &IterationSample, has_slots: bool) -> bool {
     !sample.sample.flags.intersects(Flags::UNUSABLE)
         && sample.iterations > 0
@@ -244,133 +206,12 @@ fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-/// The samples of the middle half, in the order in which they were taken.
-#[derive(Clone)]
-struct Kept<'a> {
-    samples: Vec<&'a Sample>,
-    iterations: f64,
-}
-
-/// Returns the indices, ascending, that remain after removing ⌊n/4⌋ samples at each end of the
-/// order by `quantity` per iteration; among equal ones, earlier samples come first.
-fn middle_half_of(
-    usable: &[&IterationSample],
-    quantity: impl Fn(&Sample) -> Option<u64>,
-) -> Vec<usize> {
-    let mut order: Vec<(f64, usize)> = usable
-        .iter()
-        .enumerate()
-        .map(|(index, s)| {
-            let rate = quantity(&s.sample).unwrap_or(0) as f64 / s.iterations as f64;
-            (rate, index)
-        })
-        .collect();
-    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let cut = order.len() / 4;
-    let mut kept: Vec<usize> = order[cut..order.len() - cut]
-        .iter()
-        .map(|(_, index)| *index)
-        .collect();
-    kept.sort_unstable();
-    kept
-}
-
-impl<'a> Kept<'a> {
-    fn middle_half(
-        usable: &[&'a IterationSample],
-        quantity: impl Fn(&Sample) -> Option<u64>,
-    ) -> Kept<'a> {
-        let kept = middle_half_of(usable, quantity);
-        Kept {
-            samples: kept.iter().map(|&index| &usable[index].sample).collect(),
-            // u128: sums of u64 must not wrap, whatever a file contains.
-            iterations: kept
-                .iter()
-                .map(|&index| u128::from(usable[index].iterations))
-                .sum::<u128>() as f64,
-        }
-    }
-
-    fn per_iteration(&self, quantity: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
-        Some(self.sum(quantity)? / self.iterations)
-    }
-
-    fn sum(&self, quantity: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
-        let mut sum = 0_u128;
-        for sample in &self.samples {
-            sum += u128::from(quantity(sample)?);
-        }
-        Some(sum as f64)
-    }
-
-    /// Returns the categories per iteration, scaled to add up to `slots`, and the scale: the four
-    /// bytes of a ratio register need not add up to 255.
-    fn level1(&self, slots: f64) -> Option<(Level1, f64)> {
-        let sum = self.level1_sum()?;
-        let scale = slots / sum.total_slots();
-        (scale.is_finite() && scale > 0.0).then(|| {
-            let level1 = Level1 {
-                slots: sum.slots.map(|slots| slots * scale),
-                smt_contention_slots: sum.smt_contention_slots.map(|slots| slots * scale),
-            };
-            (level1, scale)
-        })
-    }
-
-    fn level1_sum(&self) -> Option<Level1> {
-        self.samples
-            .iter()
-            .map(|sample| sample.level1)
-            .reduce(|a, b| Some(a?.plus(&b?)))?
-    }
-
-    fn level2(&self, scale: f64) -> Option<PerCategory<f64>> {
-        let sum = self
-            .samples
-            .iter()
-            .map(|sample| sample.level2)
-            .reduce(|a, b| Some(a? + b?))??;
-        Some(sum.map(|slots| slots * scale))
-    }
-
-    fn events(&self) -> Events<f64> {
-        let rate = |event| self.per_iteration(|sample| sample.events.get(event));
-        let counted = |event| Some((event, rate(event)?));
-        Event::ALL.into_iter().filter_map(counted).collect()
-    }
-
-    /// Returns the fraction of a quantity that is the cost of windows, if an empty one costs
-    /// `cost`.
-    fn window_fraction(&self, quantity: impl Fn(&Sample) -> Option<u64>, cost: Option<u64>) -> f64 {
-        let windows: u64 = self.samples.iter().map(|sample| sample.windows).sum();
-        match self.sum(quantity) {
-            Some(sum) if sum > 0.0 => windows as f64 * cost.unwrap_or(0) as f64 / sum,
-            _ => 0.0,
-        }
-    }
-
-    /// Returns the quantity per iteration, without the cost of its windows.
-    fn without_windows(
-        &self,
-        quantity: impl Fn(&Sample) -> Option<u64> + Copy,
-        cost: Option<u64>,
-    ) -> Option<f64> {
-        let fraction = self.window_fraction(quantity, cost).min(MOST_TAKEN_OUT);
-        Some(self.per_iteration(quantity)? * (1.0 - fraction))
-    }
-
-    fn resolution_fraction(&self) -> f64 {
-        let resolution: f64 = self.samples.iter().map(|s| s.resolution_slots).sum();
-        match self.sum(|sample| sample.slots) {
-            Some(slots) if slots > 0.0 => resolution / slots,
-            _ => 0.0,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use criterion_topdown::category::PerCategory;
+    use criterion_topdown::event::{Event, Events};
+    use criterion_topdown::sample::Sample;
 
     fn sample(iterations: u64, slots_per_iteration: u64) -> IterationSample {
         let slots = iterations * slots_per_iteration;
@@ -543,28 +384,6 @@ mod tests {
             launch_value(0, &[10, 30, 20, 1000].map(timed), Taken::OnTheMachine, None).unwrap();
         assert_eq!(value.time.wall_ns, 12.5);
         assert_eq!(value.slots, None);
-    }
-
-    #[test]
-    fn launches_agree_bit_for_bit_or_not_at_all() {
-        let value = |slots| SlotsValue {
-            slots,
-            ..SlotsValue::default()
-        };
-        assert!(slots_agree(&[value(1.0), value(1.0), value(1.0)]));
-        assert!(!slots_agree(&[
-            value(1.0),
-            value(1.0),
-            value(1.0 + f64::EPSILON)
-        ]));
-        let mut shifted = value(1.0);
-        shifted.level1 = Some(Level1::default());
-        assert!(!slots_agree(&[value(1.0), shifted]));
-        let later = SlotsValue {
-            launch: 1,
-            ..value(1.0)
-        };
-        assert!(slots_agree(&[value(1.0), later]));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! treating them as independent is the main cause of false alarms (Kalibera & Jones 2013, "Rigorous
 //! benchmarking in reasonable time").
 
+pub mod agreement;
 pub mod autocorrelation;
 pub mod change_points;
 pub mod common_difference;
@@ -15,6 +16,7 @@ pub mod contrast;
 pub mod densest;
 pub mod drift;
 pub mod launch;
+pub mod middle_half;
 pub mod noise;
 pub mod outlook;
 mod polygamma;

@@ -10,7 +10,7 @@ use criterion_topdown::run_file::{Benchmark, Fingerprint, Functions, Hash};
 use serde::Serialize;
 
 use super::measured::is_exact;
-use crate::statistics::launch::slots_agree;
+use crate::statistics::agreement::slots_agree;
 use crate::statistics::median;
 
 /// How the code that ran on the two sides of a comparison differs.

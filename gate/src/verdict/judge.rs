@@ -20,7 +20,7 @@ use crate::comparability;
 use crate::comparability::Difference;
 use crate::metric::Metric;
 use crate::policy::Policy;
-use crate::statistics::launch::is_sampled;
+use crate::statistics::agreement::is_sampled;
 use crate::statistics::noise::{Estimate, Uncertainty};
 use crate::statistics::student::Quantiles;
 

@@ -6,7 +6,7 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run, SlotsValue};
 use serde::Serialize;
 
 use crate::metric::Metric;
-use crate::statistics::launch::is_sampled;
+use crate::statistics::agreement::is_sampled;
 use crate::statistics::median;
 use crate::statistics::wild::wild;
 

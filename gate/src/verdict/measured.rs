@@ -10,8 +10,8 @@ use super::rules::Method;
 use crate::comparability::{self, Difference};
 use crate::metric::Metric;
 use crate::policy::{Margins, Policy, Rules};
+use crate::statistics::agreement::{is_sampled, slots_agree, units_agree};
 use crate::statistics::contrast::{Contrast, Launches};
-use crate::statistics::launch::{is_sampled, slots_agree, units_agree};
 use crate::statistics::mean;
 
 /// Categories with a coarser resolution are not tested: a reset policy then makes 8-bit ratios

@@ -5,7 +5,7 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::Benchmark;
 
 use super::measured::Measured;
-use crate::statistics::launch::MOST_TAKEN_OUT;
+use crate::statistics::middle_half::MOST_TAKEN_OUT;
 
 /// How much of an empty window's cost the edges of a window may add to or take from the slots of
 /// the code in it. A mispredicted branch is 0.28 of the cost on the modelled Zen 5; what ran before
