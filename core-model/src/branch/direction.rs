@@ -1,23 +1,14 @@
 //! Direction of conditional branches: a bimodal table under tagged tables of growing history.
 //!
 //! After Seznec and Michaud, "A case for (partially) tagged geometric history length branch
-//! prediction" (JILP 2006). As on real cores, the history contains only taken branches, each with
-//! its own address and its target's (Yavarzadeh et al., "Half&Half: Demystifying Intel's
-//! Directional Branch Predictors for Fast, Secure Partitioned Execution", IEEE S&P 2023). Branches
-//! that are not taken, such as bounds checks, push nothing out of it.
+//! prediction" (JILP 2006).
 
-use crate::calendar::boxed;
+use super::history::{PathHistory, SPREAD, Stretch};
 use crate::parameters::{Prediction as Parameters, TAGGED_TABLES};
 
 const TAG_BITS: u32 = 12;
-/// Taken branches kept: more than the longest history, and a power of two, since places wrap.
-const HISTORY: usize = 512;
 /// Allocations between two ageings of all usefulness counters.
 const AGEING_PERIOD: u32 = 64 * 1024;
-/// Odd numbers that spread addresses over 64 bits: the golden ratio's, and one by Steele and Vigna
-/// ("Computationally easy, spectrally good multipliers", 2021).
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-const STEP: u64 = 0xd134_2543_de82_ef95;
 
 #[derive(Clone, Copy, Default)]
 struct Entry {
@@ -28,47 +19,12 @@ struct Entry {
     useful: u8,
 }
 
-/// Taken branches, newest first, as one number for each number of them: a polynomial with one
-/// coefficient for each branch.
-struct PathHistory {
-    /// The polynomial of all branches up to each one.
-    sums: Box<[u64; HISTORY]>,
-    newest: usize,
-}
-
-impl PathHistory {
-    fn new() -> Self {
-        const { assert!(HISTORY.is_power_of_two()) };
-        PathHistory {
-            sums: boxed(0),
-            newest: 0,
-        }
-    }
-
-    #[inline]
-    fn push(&mut self, ip: u64, target: u64) {
-        let branch = (ip ^ target.rotate_left(20)).wrapping_mul(SPREAD);
-        let sum = self.sums[self.newest % HISTORY].wrapping_mul(STEP);
-        self.newest += 1;
-        self.sums[self.newest % HISTORY] = sum.wrapping_add(branch);
-    }
-
-    /// Returns the polynomial of the newest `branches`, given the weight of the one before them.
-    #[inline]
-    fn of(&self, branches: usize, weight: u64) -> u64 {
-        let before = self.sums[self.newest.wrapping_sub(branches) % HISTORY];
-        self.sums[self.newest % HISTORY].wrapping_sub(before.wrapping_mul(weight))
-    }
-}
-
 /// The position of a table among all entries, and the bits of a hash that select one of its own.
 #[derive(Clone, Copy)]
 struct Table {
     first: usize,
     mask: usize,
-    /// The number of branches of its history, and the weight of the one before them.
-    branches: usize,
-    weight: u64,
+    history: Stretch,
 }
 
 /// The origin of a prediction.
@@ -89,7 +45,6 @@ pub(crate) struct DirectionPredictor {
     /// All tagged tables, one after the other.
     entries: Box<[Entry]>,
     tables: [Table; TAGGED_TABLES],
-    history: PathHistory,
     /// Whether the alternate predicts better than new entries: -8 to 7.
     trust_alternate: i8,
     allocations: u32,
@@ -105,25 +60,23 @@ impl DirectionPredictor {
             Table {
                 first,
                 mask: size - 1,
-                branches: table.history_branches as usize,
-                weight: STEP.wrapping_pow(table.history_branches),
+                history: Stretch::new(table.history_branches),
             }
         });
         DirectionPredictor {
             bimodal: vec![0; parameters.bimodal_entries as usize].into_boxed_slice(),
             entries: vec![Entry::default(); entries].into_boxed_slice(),
             tables,
-            history: PathHistory::new(),
             trust_alternate: 0,
             allocations: 0,
         }
     }
 
-    /// Predicts the branch at `ip`, learns that it was `taken`, and returns whether the prediction
-    /// was right.
+    /// Predicts the branch at `ip` behind `history`, learns that it was `taken`, and returns whether
+    /// the prediction was right.
     #[inline]
-    pub(crate) fn predict(&mut self, ip: u64, taken: bool) -> bool {
-        let lookup = self.look_up(ip);
+    pub(crate) fn predict(&mut self, history: &PathHistory, ip: u64, taken: bool) -> bool {
+        let lookup = self.look_up(history, ip);
         let use_alternate = lookup.provider_is_new && self.trust_alternate >= 0;
         let predicted = if use_alternate {
             lookup.alternate_taken
@@ -134,14 +87,8 @@ impl DirectionPredictor {
         predicted == taken
     }
 
-    /// Adds a taken branch of any kind to the history.
     #[inline]
-    pub(crate) fn note(&mut self, ip: u64, target: u64) {
-        self.history.push(ip, target);
-    }
-
-    #[inline]
-    fn look_up(&self, ip: u64) -> Lookup {
+    fn look_up(&self, history: &PathHistory, ip: u64) -> Lookup {
         let spread = ip.wrapping_mul(SPREAD);
         let mut places = [0; TAGGED_TABLES];
         let mut tags = [0; TAGGED_TABLES];
@@ -150,7 +97,7 @@ impl DirectionPredictor {
         let mut hits = 0_u32;
         for number in 0..TAGGED_TABLES {
             let table = self.tables[number];
-            let hash = self.history.of(table.branches, table.weight) ^ spread;
+            let hash = history.of(table.history) ^ spread;
             let tag = (hash >> (u64::BITS - TAG_BITS)) as u16;
             let place = table.first + ((hash >> 24) as usize & table.mask);
             places[number] = place;
@@ -255,26 +202,36 @@ mod tests {
 
     const BRANCH: u64 = 0x40_1000;
 
-    fn predictor() -> DirectionPredictor {
-        DirectionPredictor::new(&GOLDEN_COVE.prediction)
+    struct Path {
+        predictor: DirectionPredictor,
+        history: PathHistory,
     }
 
-    /// Executes a conditional branch, over ten bytes if taken.
-    fn goes(predictor: &mut DirectionPredictor, ip: u64, taken: bool) -> bool {
-        let is_right = predictor.predict(ip, taken);
-        if taken {
-            predictor.note(ip, ip + 10);
+    impl Path {
+        fn new() -> Path {
+            Path {
+                predictor: DirectionPredictor::new(&GOLDEN_COVE.prediction),
+                history: PathHistory::new(),
+            }
         }
-        is_right
+
+        /// Executes a conditional branch, over ten bytes if taken.
+        fn goes(&mut self, ip: u64, taken: bool) -> bool {
+            let is_right = self.predictor.predict(&self.history, ip, taken);
+            if taken {
+                self.history.push(ip, ip + 10);
+            }
+            is_right
+        }
     }
 
     /// Returns how often a branch in a loop is mispredicted in the second half of its outcomes.
     fn wrong(outcomes: impl IntoIterator<Item = bool>) -> usize {
-        let mut predictor = predictor();
+        let mut path = Path::new();
         let outcomes: Vec<bool> = outcomes.into_iter().collect();
         let mut is_wrong = |&taken: &bool| {
-            let is_right = goes(&mut predictor, BRANCH, taken);
-            predictor.note(BRANCH + 32, BRANCH - 16);
+            let is_right = path.goes(BRANCH, taken);
+            path.history.push(BRANCH + 32, BRANCH - 16);
             !is_right
         };
         let wrong: Vec<bool> = outcomes.iter().map(&mut is_wrong).collect();
@@ -324,14 +281,14 @@ mod tests {
     #[test]
     fn branches_that_are_not_taken_push_nothing_out_of_the_history() {
         let wrong_behind = |filler_taken: bool| {
-            let mut predictor = predictor();
+            let mut path = Path::new();
             let outcomes: Vec<bool> = random().take(2000).collect();
             let mut is_right = |&taken: &bool| {
-                goes(&mut predictor, BRANCH, taken);
+                path.goes(BRANCH, taken);
                 for filler in 0..400 {
-                    goes(&mut predictor, BRANCH + 0x100 + filler * 16, filler_taken);
+                    path.goes(BRANCH + 0x100 + filler * 16, filler_taken);
                 }
-                goes(&mut predictor, BRANCH + 0x4000, taken)
+                path.goes(BRANCH + 0x4000, taken)
             };
             let right: Vec<bool> = outcomes.iter().map(&mut is_right).collect();
             right[1000..].iter().filter(|&&right| !right).count()

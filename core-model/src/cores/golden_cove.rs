@@ -20,8 +20,8 @@
 use crate::calendar::Ports;
 use crate::instruction::{Class, Timing};
 use crate::parameters::{
-    Cache, CoreParameters, Disambiguation, Frontend, Memory, MemoryPorts, MemoryRenaming,
-    Prediction, Rename, TaggedTable, TargetBuffer, Tlb, Window,
+    Cache, CoreParameters, Disambiguation, Frontend, IndirectPath, Memory, MemoryPorts,
+    MemoryRenaming, Prediction, Rename, TaggedTable, TargetBuffer, Tlb, Window,
 };
 
 // The port numbers are Intel's. The bits are ordered from the most specialised to the most general,
@@ -98,6 +98,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         ],
         // M: a call that goes to 256 places in turn is usually predicted, one to 600 hardly ever.
         indirect_entries: 512,
+        indirect_path: IndirectPath::Branches(34),
         return_stack_entries: 16, // M: recursion deeper than this mispredicts
         // O: 128, 5 Ki, 12 Ki. M: the bubbles, and how many jumps of a loop are known at each
         // level: all of 4000 and 12 000.

@@ -12,8 +12,8 @@
 use crate::calendar::Ports;
 use crate::instruction::{Class, Timing};
 use crate::parameters::{
-    Cache, CoreParameters, Frontend, LearntOrder, Memory, MemoryPorts, MemoryRenaming, Prediction,
-    Rename, TaggedTable, TargetBuffer, Tlb, Window,
+    Cache, CoreParameters, Frontend, IndirectPath, LearntOrder, Memory, MemoryPorts,
+    MemoryRenaming, Prediction, Rename, TaggedTable, TargetBuffer, Tlb, Window,
 };
 
 // Six integer pipes, four address pipes, four floating-point pipes and two that store vectors. The
@@ -92,7 +92,9 @@ pub const ZEN_5: CoreParameters = CoreParameters {
             TaggedTable::new(4096, 96),
             TaggedTable::new(4096, 240),
         ],
-        indirect_entries: 4096,   // O: 3072
+        indirect_entries: 4096, // O: 3072
+        // A
+        indirect_path: IndirectPath::TargetBits,
         return_stack_entries: 64, // O: 52
         target_buffers: &[
             TargetBuffer {
