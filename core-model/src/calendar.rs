@@ -99,6 +99,8 @@ pub(crate) struct PortCalendar {
 struct Closing {
     /// For each set of busy integer ports, in how many turns.
     by_busy: [u8; 1 << INTEGER_PORTS],
+    /// Whether any cycle is.
+    happens: bool,
     turn: u8,
 }
 
@@ -107,6 +109,9 @@ impl Closing {
     #[inline]
     fn closed(&mut self, busy: u32) -> u32 {
         const INTEGER: u32 = (1 << INTEGER_PORTS) - 1;
+        if !self.happens {
+            return busy;
+        }
         let next = self.turn + TURN_STEP;
         self.turn = next.checked_sub(TURNS).unwrap_or(next);
         let closes = self.turn < self.by_busy[(busy & INTEGER) as usize];
@@ -123,6 +128,7 @@ impl PortCalendar {
             rows: boxed(Row::empty(0)),
             closing: Closing {
                 by_busy: std::array::from_fn(by_set),
+                happens: closed_by_busy != [0; INTEGER_PORTS + 1],
                 turn: 0,
             },
         }

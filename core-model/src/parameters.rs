@@ -282,6 +282,10 @@ pub struct MemoryPorts {
     /// ready in it, although one is free, by how many are busy. They are the [`INTEGER_PORTS`]
     /// lowest.
     pub closed_by_busy: [u8; INTEGER_PORTS + 1],
+    /// Whether operations of the five lowest ports are bound to one of them when they issue, by how
+    /// many wait for each, instead of taking whichever is free when they are ready. Then no set
+    /// contains some of these and others.
+    pub bound_at_issue: bool,
     /// Ports that cannot execute vector operations while these are 64 bytes wide.
     pub lost_at_512: Ports,
 }

@@ -19,8 +19,8 @@ use crate::ledger::Ledger;
 use crate::memory::{Hierarchy, LINE_BYTES};
 use crate::parameters::{CoreParameters, MemoryRenaming};
 use crate::pipeline::{
-    Dependences, Disambiguation, Frontend, Issued, LoadNumber, Mispredicted, NO_LOAD, Schedulers,
-    SharedPath, StoreQueue, Window,
+    BoundPorts, Dependences, Disambiguation, Frontend, Issued, LoadNumber, Mispredicted, NO_LOAD,
+    Schedulers, SharedPath, StoreQueue, Window,
 };
 
 /// A register's content: when it is ready and what it waited for. Small, because every instruction
@@ -120,6 +120,7 @@ pub(crate) struct Core {
     frontend: Frontend,
     predictor: Predictor,
     ports: PortCalendar,
+    bound: BoundPorts,
     schedulers: Schedulers,
     window: Window,
     stores: StoreQueue,
@@ -151,6 +152,7 @@ impl Core {
             frontend: Frontend::new(&parameters.frontend),
             predictor: Predictor::new(&parameters.prediction),
             ports: PortCalendar::new(parameters.ports.closed_by_busy),
+            bound: BoundPorts::new(parameters.ports.bound_at_issue),
             schedulers: Schedulers::new(parameters.window.scheduler_entries),
             window: Window::new(parameters),
             stores: StoreQueue::new(&parameters.window),
@@ -282,7 +284,7 @@ impl Core {
         } else {
             Value::READY
         };
-        let result = self.compute::<RARE>(operation, earliest, &loaded);
+        let result = self.compute::<RARE>(operation, issued, &loaded);
         let mut done = result.ready.max(issued + 1);
         let mut stored = 0;
         if operation.stores > 0 {
@@ -348,7 +350,7 @@ impl Core {
     fn compute<const RARE: bool>(
         &mut self,
         operation: &Operation,
-        earliest: u64,
+        issued: u64,
         loaded: &Value,
     ) -> Value {
         let sources = if RARE && operation.is_x87 {
@@ -381,11 +383,13 @@ impl Core {
             return result;
         }
         let [ports, further @ ..] = &operation.ports;
-        let from = result.ready.max(earliest);
-        let executed = self.ports.reserve(*ports, from);
+        let from = result
+            .ready
+            .max(issued + u64::from(self.parameters.issue_delay));
+        let executed = self.reserve(*ports, issued, from);
         if RARE {
             for cycle in 1..u64::from(operation.busy) {
-                self.ports.block(*ports, executed + cycle);
+                self.block(*ports, executed + cycle);
             }
         }
         self.schedulers.enter(operation.pools[0], executed);
@@ -393,13 +397,33 @@ impl Core {
         if RARE {
             let mut last = executed;
             for &ports in further.iter().take(usize::from(operation.operations) - 1) {
-                let at = self.ports.reserve(ports, from);
+                let at = self.reserve(ports, issued, from);
                 self.schedulers.enter(operation.pools[0], at);
                 last = last.max(at);
             }
             result.ready = result.ready.max(last + 1);
         }
         result
+    }
+
+    /// Returns when an operation that issues at `issued` and is ready at `from` executes on one of
+    /// `ports`.
+    #[inline(always)]
+    fn reserve(&mut self, ports: Ports, issued: u64, from: u64) -> u64 {
+        if self.bound.has(ports) {
+            self.bound.reserve(ports, issued, from)
+        } else {
+            self.ports.reserve(ports, from)
+        }
+    }
+
+    /// Takes one more cycle of a port, for operations that are not pipelined.
+    fn block(&mut self, ports: Ports, cycle: u64) {
+        if self.bound.has(ports) {
+            self.bound.block(ports, cycle);
+        } else {
+            self.ports.block(ports, cycle);
+        }
     }
 
     /// Returns the physical register for a name: x87 names are relative to the top of the stack.

@@ -26,8 +26,8 @@ use crate::parameters::{
 
 // The port numbers are Intel's. The bits are ordered from the most specialised to the most general,
 // because the calendar takes the highest free bit.
-const P1: Ports = Ports(1 << 0);
-const P0: Ports = Ports(1 << 1);
+const P0: Ports = Ports(1 << 0);
+const P1: Ports = Ports(1 << 1);
 const P5: Ports = Ports(1 << 2);
 const P6: Ports = Ports(1 << 3);
 const P10: Ports = Ports(1 << 4);
@@ -54,7 +54,7 @@ const ALU: Ports = P015.or(P6).or(P10);
 /// Intel Golden Cove.
 pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     name: "golden-cove",
-    version: 8,
+    version: 9,
     width: 6,        // O
     retire_width: 8, // O
     issue_delay: 4,  // K
@@ -98,6 +98,9 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         ],
         // M: a call that goes to 256 places in turn is usually predicted, one to 600 hardly ever.
         indirect_entries: 512,
+        // A: the third length of the directions' tables. 16 and 24 give the same within 1 %. The
+        // core has six places for a path, in tables that see up to 194 branches (L. Li et al.,
+        // "Indirector", USENIX Security 2024: section 3.2.2 of its artifact).
         indirect_path: IndirectPath::Branches(34),
         return_stack_entries: 16, // M: recursion deeper than this mispredicts
         // O: 128, 5 Ki, 12 Ki. M: the bubbles, and how many jumps of a loop are known at each
@@ -173,7 +176,9 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         string_step: Ports::NONE,       // M: as fast as its stores
         string_step_bytes: 64,          // A
         closed_by_busy: [0; 7],         // A
-        lost_at_512: P1,                // O: ports 0 and 1 join
+        // Abel and Reineke, "uiCA" (ICS 2022), on Ice Lake; see `pipeline/binding.rs`.
+        bound_at_issue: true,
+        lost_at_512: P1, // O: ports 0 and 1 join
     },
     memory: Memory {
         // O

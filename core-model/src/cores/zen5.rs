@@ -157,9 +157,10 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         store_address: AGU2.or(AGU3),          // O: two stores per cycle
         store_data: ALU4.or(ALU5),             // M: additions and stores share pipes
         store_data_vector: STORE0.or(STORE1),
-        store_data_512: STORE0,   // O: one of 64 bytes
-        string_step: STORE0,      // M: `memcpy-16k`
-        string_step_bytes: 32,    // M
+        store_data_512: STORE0, // O: one of 64 bytes
+        string_step: STORE0,    // M: `memcpy-16k`
+        string_step_bytes: 32,  // M
+        bound_at_issue: false,
         lost_at_512: Ports::NONE, // O: full width on servers
         // M: of operations that are ready together, the three oldest never wait. Where the last of
         // four, five or six additions is the next one's operand, it waits in 39, 45 and 53 % of

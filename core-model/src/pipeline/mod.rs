@@ -1,6 +1,7 @@
 //! The parts of the core between the frontend and retirement, each represented by the times it
 //! imposes.
 
+mod binding;
 mod dependences;
 mod disambiguation;
 mod frontend;
@@ -11,6 +12,7 @@ mod shared_path;
 mod stores;
 mod window;
 
+pub(crate) use binding::BoundPorts;
 pub(crate) use dependences::{Dependences, Effect, Found};
 pub(crate) use disambiguation::Disambiguation;
 pub(crate) use frontend::Frontend;
