@@ -22,8 +22,8 @@ pub struct CompareArgs {
     #[arg(long, value_name = "BENCH", conflicts_with = "json")]
     pub explain: Option<String>,
 
-    /// Show both runs in full, all benchmarks, and all categories, functions and changed code of each
-    /// change
+    /// Show both runs in full, all benchmarks, and all categories, functions and changed code of
+    /// each change
     #[arg(short, long)]
     pub verbose: bool,
 
