@@ -36,6 +36,9 @@ impl Ports {
 const ROWS: usize = 128;
 const ROW_CYCLES: usize = 64;
 
+/// Within so many cycles most requests are served.
+const NEAR_CYCLES: usize = 4;
+
 const PORTS: usize = 32;
 /// Whether a cycle is closed repeats after so many operations: a prime, so that few loops are in
 /// step with it, but so small that the CPU which executes the model predicts what depends on it.
@@ -52,7 +55,7 @@ struct Row {
     cycles: [u64; PORTS],
     /// For each cycle, the busy ports.
     busy: [u32; ROW_CYCLES],
-    /// For each cycle, the ports that are busy for operations that become ready in it.
+    /// For each cycle, the ports that an operation which was just woken would not get.
     closed: [u32; ROW_CYCLES],
 }
 
@@ -69,6 +72,13 @@ impl Row {
     /// Returns the first cycle at or after `from` in which one of `ports` is free.
     #[inline]
     fn first_free(&self, ports: Ports, from: usize) -> Option<usize> {
+        // Mostly it is among the next few.
+        let near = from..(from + NEAR_CYCLES).min(ROW_CYCLES);
+        for cycle in near {
+            if ports.0 & !self.busy[cycle] != 0 {
+                return Some(cycle);
+            }
+        }
         let mut busy = u64::MAX;
         let mut left = ports.0;
         while left != 0 {
@@ -76,7 +86,7 @@ impl Row {
             left &= left - 1;
         }
         let free = !busy & u64::MAX << from;
-        (free != 0).then(|| free.trailing_zeros() as usize)
+        (free != 0).then(|| free.trailing_zeros() as usize % ROW_CYCLES)
     }
 
     #[inline]
@@ -94,8 +104,8 @@ pub(crate) struct PortCalendar {
     closing: Closing,
 }
 
-/// Which cycles are closed to further integer operations that become ready in them, although a port
-/// is free.
+/// Which cycles are closed to further integer operations that were just woken, although a port is
+/// free.
 struct Closing {
     /// For each set of busy integer ports, in how many turns.
     by_busy: [u8; 1 << INTEGER_PORTS],
@@ -140,12 +150,13 @@ impl PortCalendar {
     }
 
     /// Takes the first cycle at or after `from` in which one of `ports` is free, and returns it.
-    /// `from` itself may be closed.
+    /// An operation that `is_woken`, by its last operand since it was issued, may take a port in
+    /// vain and try again in the next cycle.
     ///
     /// If several ports are free, it takes the highest-numbered, so a core numbers its most
     /// specialised ports lowest to keep them free for operations that need them.
     #[inline]
-    pub(crate) fn reserve(&mut self, ports: Ports, from: u64) -> u64 {
+    pub(crate) fn reserve(&mut self, ports: Ports, from: u64, is_woken: bool) -> u64 {
         if ports.is_empty() {
             return from;
         }
@@ -159,16 +170,22 @@ impl PortCalendar {
             *row = Row::empty(span);
         }
         let place = from as usize % ROW_CYCLES;
-        let open = ports.0 & !row.closed[place];
+        let taken = if is_woken {
+            row.closed[place]
+        } else {
+            row.busy[place]
+        };
+        let open = ports.0 & !taken;
         if open == 0 {
-            return self.reserve_later(ports, from + 1);
+            return self.reserve_later(ports, from, is_woken);
         }
         row.occupy(&mut self.closing, open.ilog2(), place);
         from
     }
 
-    /// Does the same for operations that were ready before `from`.
-    fn reserve_later(&mut self, ports: Ports, from: u64) -> u64 {
+    /// Does the same if there is no open port in `from`.
+    #[inline(never)]
+    fn reserve_later(&mut self, ports: Ports, from: u64, is_woken: bool) -> u64 {
         let mut cycle = from;
         loop {
             let span = cycle / ROW_CYCLES as u64;
@@ -179,13 +196,19 @@ impl PortCalendar {
                 }
                 *row = Row::empty(span);
             }
-            if let Some(free) = row.first_free(ports, cycle as usize % ROW_CYCLES) {
-                let free = free % ROW_CYCLES;
-                let port = (ports.0 & !row.busy[free]).ilog2();
-                row.occupy(&mut self.closing, port, free);
-                return span * ROW_CYCLES as u64 + free as u64;
+            let Some(free) = row.first_free(ports, cycle as usize % ROW_CYCLES) else {
+                cycle = (span + 1) * ROW_CYCLES as u64;
+                continue;
+            };
+            cycle = span * ROW_CYCLES as u64 + free as u64;
+            let port = (ports.0 & !row.busy[free]).ilog2();
+            let is_closed = is_woken && ports.0 & !row.closed[free] == 0;
+            row.occupy(&mut self.closing, port, free);
+            if !is_closed {
+                return cycle;
             }
-            cycle = (span + 1) * ROW_CYCLES as u64;
+            // The port was taken in vain.
+            cycle += 1;
         }
     }
 
@@ -269,18 +292,18 @@ mod tests {
     fn a_port_serves_one_request_per_cycle() {
         let mut calendar = PortCalendar::new([0; INTEGER_PORTS + 1]);
         let port = Ports(0b1);
-        assert_eq!(calendar.reserve(port, 10), 10);
-        assert_eq!(calendar.reserve(port, 10), 11);
-        assert_eq!(calendar.reserve(port, 5), 5);
+        assert_eq!(calendar.reserve(port, 10, true), 10);
+        assert_eq!(calendar.reserve(port, 10, true), 11);
+        assert_eq!(calendar.reserve(port, 5, true), 5);
     }
 
     #[test]
     fn the_most_general_port_is_taken_first() {
         let mut calendar = PortCalendar::new([0; INTEGER_PORTS + 1]);
-        assert_eq!(calendar.reserve(Ports(0b11), 0), 0);
+        assert_eq!(calendar.reserve(Ports(0b11), 0, true), 0);
         // Port 1 took the general request, so the specialised port 0 is still free.
-        assert_eq!(calendar.reserve(Ports(0b01), 0), 0);
-        assert_eq!(calendar.reserve(Ports(0b11), 0), 1);
+        assert_eq!(calendar.reserve(Ports(0b01), 0, true), 0);
+        assert_eq!(calendar.reserve(Ports(0b11), 0, true), 1);
     }
 
     #[test]
@@ -292,42 +315,53 @@ mod tests {
     }
 
     #[test]
-    fn some_operations_wait_for_a_cycle_and_all_ports_are_taken_in_the_end() {
+    fn some_woken_operations_wait_for_a_cycle() {
         let integer = Ports((1 << INTEGER_PORTS) - 1);
         let in_first_cycle = |calendar: &mut PortCalendar, from| {
-            let times = [from; INTEGER_PORTS].map(|from| calendar.reserve(integer, from));
-            times.iter().filter(|&&time| time == from).count()
+            let times = [from; INTEGER_PORTS].map(|from| calendar.reserve(integer, from, true));
+            times.iter().filter(|&&time| time == from).count() as u32
         };
         let mut always = PortCalendar::new([0; INTEGER_PORTS + 1]);
         let mut never = PortCalendar::new([0, 0, 0, TURNS, TURNS, TURNS, 0]);
-        let mut sometimes = PortCalendar::new([0, 0, 0, 3, 4, 4, 0]);
+        let mut sometimes = PortCalendar::new([0, 0, 0, 3, 4, 6, 0]);
         let mut found = 0;
         for from in (0..1300).map(|step| step * 4) {
-            assert_eq!(in_first_cycle(&mut always, from), INTEGER_PORTS);
+            assert_eq!(in_first_cycle(&mut always, from), INTEGER_PORTS as u32);
             assert_eq!(in_first_cycle(&mut never, from), 3);
             found += in_first_cycle(&mut sometimes, from);
         }
+        // Three, and then 10, 9 and 7 of 13 that try.
         assert!(
-            (3 * 1300 + 1300..6 * 1300 - 1300).contains(&found),
+            (4.5 * 1300.0..5.5 * 1300.0).contains(&f64::from(found)),
             "{found}"
         );
-        let mut full = PortCalendar::new([0, 0, 0, TURNS, TURNS, TURNS, 0]);
-        let last = (0..600).map(|_| full.reserve(integer, 0)).max();
-        assert_eq!(last, Some(100), "only the first cycle stays half empty");
+    }
+
+    #[test]
+    fn a_port_that_is_taken_in_vain_stays_busy() {
+        let integer = Ports((1 << INTEGER_PORTS) - 1);
+        let mut calendar = PortCalendar::new([0, 0, 0, TURNS, 0, 0, 0]);
+        let woken = [0; 4].map(|from| calendar.reserve(integer, from, true));
+        assert_eq!(woken, [0, 0, 0, 1]);
+        let ready = [0; 3].map(|from| calendar.reserve(integer, from, false));
+        assert_eq!(ready, [0, 0, 1], "four of six ports are busy");
     }
 
     #[test]
     fn ports_of_other_operations_never_close() {
         let mut calendar = PortCalendar::new([TURNS; INTEGER_PORTS + 1]);
         let other = Ports(0b11 << INTEGER_PORTS);
-        assert_eq!([0; 2].map(|from| calendar.reserve(other, from)), [0; 2]);
-        assert_eq!(calendar.reserve(Ports(1), 0), 1);
+        assert_eq!(
+            [0; 2].map(|from| calendar.reserve(other, from, true)),
+            [0; 2]
+        );
+        assert_eq!(calendar.reserve(Ports(1), 0, true), 1);
     }
 
     #[test]
     fn a_full_row_continues_in_the_next() {
         let mut calendar = PortCalendar::new([0; INTEGER_PORTS + 1]);
-        let last = (0..200).map(|_| calendar.reserve(Ports(1), 0)).last();
+        let last = (0..200).map(|_| calendar.reserve(Ports(1), 0, true)).last();
         assert_eq!(last, Some(199));
     }
 }

@@ -44,9 +44,9 @@ pub use instruction::{Class, Timing};
 pub use ledger::BlockCounts;
 pub use model::{BlockOnPath, Capacity, Effort, Model};
 pub use parameters::{
-    Cache, CoreParameters, Frontend, INTEGER_PORTS, LearntOrder, Memory, MemoryPorts,
-    MemoryRenaming, Prediction, Rename, SCHEDULERS, TAGGED_TABLES, TaggedTable, TargetBuffer, Tlb,
-    Window,
+    Cache, CoreParameters, DecodedEntries, Frontend, INTEGER_PORTS, LearntOrder, Memory,
+    MemoryPorts, MemoryRenaming, Prediction, Rename, SCHEDULERS, TAGGED_TABLES, TaggedTable,
+    TargetBuffer, Tlb, Window,
 };
 pub use paths::{CallPath, ROOT};
 pub use sampling::{Estimate, GROUPS, Plan, Sampling};

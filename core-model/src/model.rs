@@ -237,6 +237,20 @@ impl Model {
     }
 }
 
+/// Removes the operations from `first` on that the one after them executes, and returns the number
+/// of the others.
+fn keep_executed(operations: &mut Vec<Operation>, first: usize) -> usize {
+    let mut end = first;
+    for number in first..operations.len() {
+        if !operations[number].is_absorbed {
+            operations[end] = operations[number];
+            end += 1;
+        }
+    }
+    operations.truncate(end);
+    end - first
+}
+
 /// Executes a repeated string instruction: its start, then its steps.
 #[inline(never)]
 fn repeat(core: &mut Core, operation: &Operation, repeat: Repeat, executed: &Executed<'_>) -> u64 {
@@ -320,10 +334,10 @@ impl Consumer for Model {
             operation.repeat = instruction.repeat;
             self.operations.push(operation);
         }
-        if let ([.., compare, jump], [.., instruction, _]) =
-            (&mut self.operations[first..], block.instructions)
-        {
-            self.lowering.fuse(&instruction.decoded, compare, jump);
+        for (number, pair) in block.instructions.windows(2).enumerate().rev() {
+            let pair = [&pair[0].decoded, &pair[1].decoded];
+            self.lowering
+                .fuse(pair, &mut self.operations[first + number..]);
         }
         let mut costs = FixedCosts::default();
         for operation in &mut self.operations[first..] {
@@ -336,12 +350,13 @@ impl Consumer for Model {
             *operation = operation.complete(memory);
             costs.add(operation);
         }
+        let count = keep_executed(&mut self.operations, first);
         self.blocks.push(LoweredBlock {
             start_ip: block.start_ip(),
             end_ip: block.end_ip(),
             place: self.core.addresses.place(block.start_ip()),
             first: first as u32,
-            count: instructions as u32,
+            count: count as u32,
             first_memory: first_of_memory as u32,
             memory_count: (self.memory.len() - first_of_memory) as u32,
             has_repeat: self.operations[first..].iter().any(|o| o.repeat.is_some()),

@@ -48,7 +48,10 @@ pub struct Frontend {
     pub uop_cache_ways: u32,
     /// Bytes of code that one line covers; a power of two.
     pub uop_cache_window_bytes: u32,
-    /// Operations per cycle from the cache of decoded operations.
+    /// How its entries are read; if unknown, any operations, up to `uop_cache_width` per cycle.
+    pub decoded_entries: Option<DecodedEntries>,
+    /// Operations per cycle from the cache of decoded operations, if it is not known how its
+    /// entries are read.
     pub uop_cache_width: u32,
     /// Instructions per cycle through the decoders.
     pub decode_width: u32,
@@ -62,7 +65,7 @@ pub struct Frontend {
     pub microcode_entry_cycles: u32,
     /// Operations between frontend and rename.
     pub queue_entries: u32,
-    /// Taken branches the frontend can follow per cycle.
+    /// Taken branches the frontend can follow per cycle, if the same is not known.
     pub taken_branches_per_cycle: u32,
     /// Taken branches that prediction, which runs ahead of fetch, can follow per cycle; a call
     /// takes a whole cycle.
@@ -77,6 +80,19 @@ pub struct Frontend {
     /// Number of code lines by which branch prediction may run ahead of fetch, prefetching as it
     /// goes.
     pub runahead_lines: u32,
+}
+
+/// How entries of the cache of decoded operations are read: two that begin in the same line of code
+/// per cycle.
+#[derive(Clone, Debug)]
+pub struct DecodedEntries {
+    /// Instructions in an entry.
+    pub instructions: u32,
+    /// Cycles until the next two entries of the same line are read.
+    pub again_cycles: u32,
+    /// In how many of 64 cases an entry that is read alone before a taken branch is read together
+    /// with the first one after it.
+    pub shared_of_64: u32,
 }
 
 /// Branch prediction.
@@ -166,6 +182,9 @@ pub struct Rename {
     pub fuses_compare_and_branch: bool,
     /// Whether arithmetic (add, sub, and, inc, dec) also fuses with the jump after it.
     pub fuses_arithmetic_and_branch: bool,
+    /// Whether a move between general registers fuses with a simple operation on its destination
+    /// right after it.
+    pub fuses_moves: bool,
     /// Which loads of just-stored values have no latency.
     pub memory_renaming: MemoryRenaming,
     /// Whether flags are kept with the result of their instruction, so that one which has no other
@@ -278,9 +297,9 @@ pub struct MemoryPorts {
     pub string_step: Ports,
     /// Bytes per such step; a power of two up to 64.
     pub string_step_bytes: u32,
-    /// In how many of 13 cases a cycle is closed to operations of the integer ports that become
-    /// ready in it, although one is free, by how many are busy. They are the [`INTEGER_PORTS`]
-    /// lowest.
+    /// In how many of 13 cases an operation of the integer ports, whose last operand has become
+    /// ready since it was issued, takes a free port in vain and tries again in the next cycle, by
+    /// how many ports are busy. They are the [`INTEGER_PORTS`] lowest.
     pub closed_by_busy: [u8; INTEGER_PORTS + 1],
     /// Whether operations of the five lowest ports are bound to one of them when they issue, by how
     /// many wait for each, instead of taking whichever is free when they are ready. Then no set

@@ -26,7 +26,7 @@ impl Core {
             }
             let known = self.load_address_ready(operand).max(earliest);
             if operand.kind == AccessKind::Hint {
-                let at = self.ports.reserve(self.parameters.ports.load, known);
+                let at = self.ports.reserve(self.parameters.ports.load, known, false);
                 if let Some(address) = operand.address.first(executed.recorded) {
                     let address = self.addresses.place(address);
                     self.memory.prefetch(address, at, &mut self.ledger);
@@ -85,10 +85,10 @@ impl Core {
         let ports = operand.load_ports;
         let caution = self.caution(operation.ip, known);
         let known = known.max(self.load_from);
-        let at = self.ports.reserve(ports, known.max(caution));
+        let at = self.ports.reserve(ports, known.max(caution), false);
         if address % LINE_BYTES + u64::from(bytes) > LINE_BYTES {
             for _ in 0..self.parameters.memory.split_load_extra_operations {
-                self.ports.reserve(ports, at);
+                self.ports.reserve(ports, at, false);
             }
         }
         self.schedulers.enter(operation.pools[1], at);
@@ -324,10 +324,12 @@ impl Core {
         let known = self.address_ready(operand).max(earliest);
         let address_at = self
             .ports
-            .reserve(self.parameters.ports.store_address, known);
-        let data_at = self
-            .ports
-            .reserve(operand.data_ports, data_ready.max(earliest));
+            .reserve(self.parameters.ports.store_address, known, false);
+        let data_at = self.ports.reserve(
+            operand.data_ports,
+            data_ready.max(earliest),
+            data_ready >= earliest,
+        );
         let executed = address_at.max(data_at);
         self.schedulers.enter(operation.pools[2], executed);
         executed + 1

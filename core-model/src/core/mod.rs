@@ -383,10 +383,8 @@ impl Core {
             return result;
         }
         let [ports, further @ ..] = &operation.ports;
-        let from = result
-            .ready
-            .max(issued + u64::from(self.parameters.issue_delay));
-        let executed = self.reserve(*ports, issued, from);
+        let ready = result.ready;
+        let executed = self.reserve(*ports, issued, ready);
         if RARE {
             for cycle in 1..u64::from(operation.busy) {
                 self.block(*ports, executed + cycle);
@@ -397,7 +395,7 @@ impl Core {
         if RARE {
             let mut last = executed;
             for &ports in further.iter().take(usize::from(operation.operations) - 1) {
-                let at = self.reserve(ports, issued, from);
+                let at = self.reserve(ports, issued, ready);
                 self.schedulers.enter(operation.pools[0], at);
                 last = last.max(at);
             }
@@ -406,14 +404,16 @@ impl Core {
         result
     }
 
-    /// Returns when an operation that issues at `issued` and is ready at `from` executes on one of
-    /// `ports`.
+    /// Returns when an operation that issues at `issued`, and whose operands are ready at `ready`,
+    /// executes on one of `ports`.
     #[inline(always)]
-    fn reserve(&mut self, ports: Ports, issued: u64, from: u64) -> u64 {
+    fn reserve(&mut self, ports: Ports, issued: u64, ready: u64) -> u64 {
+        let earliest = issued + u64::from(self.parameters.issue_delay);
+        let from = ready.max(earliest);
         if self.bound.has(ports) {
             self.bound.reserve(ports, issued, from)
         } else {
-            self.ports.reserve(ports, from)
+            self.ports.reserve(ports, from, ready >= earliest)
         }
     }
 

@@ -59,9 +59,10 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     retire_width: 8, // O
     issue_delay: 4,  // K
     frontend: Frontend {
-        uop_cache_lines: 512,            // O: 4096 operations, 8 per line
-        uop_cache_ways: 8,               // O
-        uop_cache_window_bytes: 32,      // A: O says 64 with several lines each
+        uop_cache_lines: 512,       // O: 4096 operations, 8 per line
+        uop_cache_ways: 8,          // O
+        uop_cache_window_bytes: 32, // A: O says 64 with several lines each
+        decoded_entries: None,
         uop_cache_width: 8,              // O
         decode_width: 6,                 // O
         decode_bytes: 32,                // O
@@ -136,6 +137,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         eliminates_immediate_adds: true,
         fuses_compare_and_branch: true,    // O
         fuses_arithmetic_and_branch: true, // O
+        fuses_moves: false,
         // M: 0.55 per store and load
         memory_renaming: MemoryRenaming::SimpleAddress(Disambiguation {
             safe_executions: 15, // J
@@ -279,8 +281,10 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::BitCount, &[P1], 3),
     Timing::single(Class::BitScan, &[P1], 3),
     Timing::single(Class::BitDeposit, &[P1], 3),
+    Timing::single(Class::AndNot, &[P1510], 1),   // M
     Timing::single(Class::BitField, &[P1510], 1), // M
     Timing::single(Class::BitTest, &[P06], 1),
+    Timing::single(Class::BitChange, &[P06], 1),
     Timing::single(Class::ByteSwap, &[P1], 1), // M
     Timing::several(Class::ByteSwap64, 2, &[P06, P1], 2), // M
     Timing::single(Class::Crc, &[P1], 3),

@@ -146,6 +146,29 @@ fn extension(instruction: &Instruction) -> Class {
     }
 }
 
+/// Returns how many places of an entry of the cache of decoded operations an instruction takes: two
+/// with an immediate of eight bytes, or with an immediate and a displacement.
+pub(super) fn entry_places(instruction: &Instruction) -> u8 {
+    let kinds = || (0..instruction.op_count()).map(|number| instruction.op_kind(number));
+    let is_immediate = |kind| {
+        use OpKind::*;
+        matches!(
+            kind,
+            Immediate8
+                | Immediate16
+                | Immediate32
+                | Immediate8to16
+                | Immediate8to32
+                | Immediate8to64
+                | Immediate32to64
+        )
+    };
+    let is_displaced = instruction.memory_displ_size() > 0;
+    let is_wide = kinds().any(|kind| kind == OpKind::Immediate64)
+        || (is_displaced && kinds().any(is_immediate));
+    if is_wide { 2 } else { 1 }
+}
+
 /// The immediates that Golden Cove adds at rename: measured, see `cores/golden_cove.rs`.
 const SMALL: RangeInclusive<i64> = -1024..=1023;
 

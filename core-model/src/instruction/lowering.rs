@@ -11,7 +11,7 @@ use super::operation::{DESTINATIONS, Flow, MemoryOperand, OPERATIONS, Operation,
 use super::registers::{
     CARRY_FLAG, FIRST_X87, NONE, NOWHERE, OTHER_FLAGS, Register, STACK_POINTER, is_vector, number,
 };
-use super::{Class, Timing, form, neighbours};
+use super::{Class, Timing, form, fusion, neighbours};
 use crate::calendar::Ports;
 use crate::parameters::CoreParameters;
 use crate::pipeline::{NO_POOL, Pools};
@@ -74,6 +74,7 @@ impl Lowering {
             ip: instruction.ip(),
             window: 0,
             length: instruction.len() as u8,
+            entry_places: form::entry_places(instruction),
             flow: flow(instruction),
             class,
             rename: Rename::Execute,
@@ -92,6 +93,7 @@ impl Lowering {
             serializes: is_serializing(class),
             is_atomic: class == Class::Atomic || class == Class::FullFence,
             is_known: class != Class::Unknown,
+            is_absorbed: false,
             needs: Needs::default(),
             loads: 0,
             stores: 0,
@@ -261,44 +263,11 @@ impl Lowering {
         operation.chained_latency += extra;
     }
 
-    /// Fuses a conditional jump with the instruction before it, if the core does.
-    pub(crate) fn fuse(
-        &self,
-        first: &Instruction,
-        operation: &mut Operation,
-        jump: &mut Operation,
-    ) {
-        let rename = &self.parameters.rename;
-        if jump.flow != Flow::Conditional || jump.class != Class::Branch {
-            return;
-        }
-        use Mnemonic::*;
-        let fuses = match first.mnemonic() {
-            Cmp | Test => rename.fuses_compare_and_branch,
-            Add | Sub | And | Inc | Dec => {
-                rename.fuses_arithmetic_and_branch && first.op0_kind() == OpKind::Register
-            }
-            _ => false,
-        };
-        // A memory operand with an immediate does not fuse (Intel Optimization Manual, 3.4.2.2).
-        let has_immediate =
-            first.op_count() == 2 && !matches!(first.op1_kind(), OpKind::Register | OpKind::Memory);
-        if !fuses || (operation.memory_count > 0 && has_immediate) {
-            return;
-        }
-        let branch = self.timings[Class::Branch as usize];
-        operation.rename = Rename::Execute;
-        operation.operations = 0;
-        for (port, &row) in operation.ports.iter_mut().zip(branch.operations) {
-            *port = row;
-            operation.operations += 1;
-        }
-        operation.latency = branch.latency;
-        operation.chained_latency = branch.latency;
-        jump.slots = 0;
-        jump.operations = 0;
-        jump.latency = 0;
-        jump.chained_latency = 0;
+    /// Fuses two neighbours of a block, if the core decodes them as one. `operations` are those of
+    /// the two and of what follows them, which is fused already.
+    pub(crate) fn fuse(&self, pair: [&Instruction; 2], operations: &mut [Operation]) {
+        let branch = &self.timings[Class::Branch as usize];
+        fusion::fuse(&self.parameters.rename, branch, pair, operations);
     }
 }
 
@@ -469,26 +438,6 @@ mod tests {
         let operation = lower(&[0x50]); // push rax
         assert!(!operation.destinations.contains(&STACK_POINTER));
         assert!(operation.sources.contains(&number(Iced::RAX)));
-    }
-
-    #[test]
-    fn a_compare_and_its_jump_share_a_slot() {
-        let compare = decode(&[0x48, 0x39, 0xd8]); // cmp rax, rbx
-        let mut lowering = Lowering::new(&GOLDEN_COVE);
-        let mut first = lowering.lower(&compare, &[]);
-        let mut jump = lowering.lower(&decode(&[0x74, 0x10]), &[]); // je
-        lowering.fuse(&compare, &mut first, &mut jump);
-        assert_eq!((first.slots, jump.slots), (1, 0));
-    }
-
-    #[test]
-    fn a_move_and_a_jump_do_not_fuse() {
-        let first = decode(&[0x48, 0x89, 0xd8]);
-        let mut lowering = Lowering::new(&GOLDEN_COVE);
-        let mut operation = lowering.lower(&first, &[]);
-        let mut jump = lowering.lower(&decode(&[0x74, 0x10]), &[]);
-        lowering.fuse(&first, &mut operation, &mut jump);
-        assert_eq!(jump.slots, 1);
     }
 
     #[test]

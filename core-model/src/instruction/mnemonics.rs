@@ -43,8 +43,10 @@ classes_of! {
     BitCount: Lzcnt Popcnt;
     BitScan: Bsf Bsr Tzcnt;
     BitDeposit: Pdep Pext;
-    BitField: Andn Bextr Blsi Blsmsk Blsr Bzhi;
-    BitTest: Bt Btc Btr Bts;
+    AndNot: Andn;
+    BitField: Bextr Blsi Blsmsk Blsr Bzhi;
+    BitTest: Bt;
+    BitChange: Btc Btr Bts;
     ByteSwap: Bswap;
     Crc: Crc32;
     Exchange: Xchg;

@@ -4,6 +4,7 @@
 //! not part of a class: an instruction with memory operands has them in addition.
 
 mod form;
+mod fusion;
 mod lowering;
 mod mnemonics;
 mod needs;
@@ -97,10 +98,14 @@ classes! {
     BitScan,
     /// `pdep`, `pext`.
     BitDeposit,
-    /// `andn`, `blsr`, `blsi`, `blsmsk`, `bzhi`, `bextr`.
+    /// `andn`.
+    AndNot,
+    /// `blsr`, `blsi`, `blsmsk`, `bzhi`, `bextr`.
     BitField,
-    /// `bt`, `bts`, `btr`, `btc`.
+    /// `bt`.
     BitTest,
+    /// `bts`, `btr`, `btc`.
+    BitChange,
     /// `bswap` of 32 bits, and `movbe`.
     ByteSwap,
     /// `bswap` of 64 bits.

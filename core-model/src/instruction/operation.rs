@@ -76,13 +76,16 @@ pub(crate) struct Operation {
     pub waits_in: Pools,
     /// See `first_memory`.
     pub memory_count: u8,
-    /// Issue slots; 0 if it shares the slot of the instruction before it.
+    /// Issue slots; 0 if it shares that of a neighbour.
     pub slots: u8,
     /// The pools in which its operations, loads and stores wait; [`NO_POOL`] if it has none. Set by
     /// [`Operation::complete`].
     pub pools: [u8; 3],
     /// Its length in bytes.
     pub length: u8,
+    /// Places it takes in an entry of the cache of decoded operations; 0 if it shares that of the
+    /// instruction before it.
+    pub entry_places: u8,
     /// Cycles from the last source to the result; at least 1 if it has operations.
     pub latency: u8,
     /// The same after an instruction of the same class.
@@ -121,6 +124,8 @@ pub(crate) struct Operation {
     pub is_atomic: bool,
     /// Whether the form is in the table.
     pub is_known: bool,
+    /// Whether the operation after it does its work.
+    pub is_absorbed: bool,
     /// Number of results in the general register file, and in the vector register file.
     pub integer_results: u8,
     /// See `integer_results`.

@@ -1,5 +1,6 @@
 //! The frontend: when each instruction reaches the queue before rename.
 
+use super::entries::Entries;
 use crate::branch::Outcome;
 use crate::instruction::{Flow, Operation};
 use crate::ledger::Ledger;
@@ -14,6 +15,7 @@ const NO_WINDOW: u64 = u64::MAX;
 pub(crate) struct Frontend {
     parameters: Parameters,
     uop_cache: Lookup,
+    entries: Option<Entries>,
     /// The current delivery cycle.
     cycle: u64,
     delivered: u32,
@@ -37,6 +39,7 @@ impl Frontend {
         Frontend {
             uop_cache: Lookup::new(parameters.uop_cache_lines, parameters.uop_cache_ways),
             parameters: parameters.clone(),
+            entries: parameters.decoded_entries.as_ref().map(Entries::new),
             cycle: 0,
             delivered: 0,
             decoded_bytes: 0,
@@ -80,6 +83,11 @@ impl Frontend {
                 self.next_cycle(self.cycle + 1);
             }
             self.decoded_bytes += bytes;
+        } else if let Some(entries) = &mut self.entries {
+            let read = entries.read(operation.ip, operation.entry_places.into(), self.cycle);
+            if read > self.cycle {
+                self.next_cycle(read);
+            }
         } else if self.delivered + slots > self.parameters.uop_cache_width {
             self.next_cycle(self.cycle + 1);
         }
@@ -121,6 +129,9 @@ impl Frontend {
             return;
         }
         self.window = NO_WINDOW;
+        if let Some(entries) = &mut self.entries {
+            entries.jump();
+        }
         let is_indirect = matches!(outcome.flow, Flow::IndirectJump | Flow::IndirectCall);
         let delays_prediction = is_indirect
             && !outcome.found_at_decode
@@ -134,7 +145,9 @@ impl Frontend {
         self.taken_in_cycle += 1;
         if bubble > 0 {
             self.next_cycle(self.cycle + 1 + bubble);
-        } else if self.taken_in_cycle >= self.parameters.taken_branches_per_cycle {
+        } else if (self.decoding || self.entries.is_none())
+            && self.taken_in_cycle >= self.parameters.taken_branches_per_cycle
+        {
             self.next_cycle(self.cycle + 1);
         }
         if followed > self.cycle {
@@ -168,6 +181,9 @@ impl Frontend {
             self.next_cycle(at);
         }
         self.window = NO_WINDOW;
+        if let Some(entries) = &mut self.entries {
+            entries.restart();
+        }
         self.predicted = self.cycle;
         self.followed = self.cycle * u64::from(self.parameters.predicted_branches_per_cycle);
     }

@@ -4,6 +4,7 @@
 mod binding;
 mod dependences;
 mod disambiguation;
+mod entries;
 mod frontend;
 mod loads;
 mod queue;
