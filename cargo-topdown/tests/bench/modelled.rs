@@ -199,10 +199,10 @@ fn a_slower_benchmark_of_nanoseconds_is_slower() {
         assert_eq!(verdict["verdict"], "regressed", "{verdict:#}");
         assert_eq!(verdict["evidence"]["method"], "exact");
         let slots = &verdict["effects"][0];
-        // 20 rounds of at least five slots instead of eight instructions, plus what the window
-        // leaves, which depends on where the linker puts its code.
+        // The 20 rounds take at least 20 cycles, 160 slots, for each waits for the one before it.
+        // More than half of them may pass beside what else is in the window.
         let slots_of = |side: &str| slots[side].as_f64().unwrap();
         let more_slots = slots_of("candidate") - slots_of("baseline");
-        assert!(more_slots > 80.0, "{slots:#}");
+        assert!(more_slots > 60.0, "{slots:#}");
     }
 }

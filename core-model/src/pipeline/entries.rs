@@ -108,7 +108,8 @@ impl Entries {
         let first = PARTS - with(one);
         let mut third = with(two);
         if third > 0 {
-            third = third - with(three) + with(four) - with(five);
+            // Execution may go on elsewhere without a branch, such as in a signal handler.
+            third = third.saturating_sub(with(three)) + with(four).saturating_sub(with(five));
         }
         let mut cost = first + again * third;
         let mut alone = first + third;

@@ -120,6 +120,9 @@ impl Frontend {
     #[inline]
     pub(crate) fn warm_branch(&mut self) {
         self.window = NO_WINDOW;
+        if let Some(entries) = &mut self.entries {
+            entries.restart();
+        }
     }
 
     /// Continues after a branch.

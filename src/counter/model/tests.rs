@@ -606,7 +606,8 @@ fn issue_19_6_each_of_two_cores_looks_at_what_it_would_look_at_alone() {
             assert_eq!(beside.extent(), alone.extent());
             let slots = |of: &OnOneCore| of.samples.last().unwrap().slots;
             if let (Some(beside), Some(alone)) = (slots(beside), slots(alone)) {
-                assert!((beside as f64 / alone as f64 - 1.0).abs() < 0.02);
+                let ratio = beside as f64 / alone as f64;
+                assert!((ratio - 1.0).abs() < 0.02, "{beside} slots, alone {alone}");
             }
         }
         differently_long += usize::from(one[0].samples.len() != other[0].samples.len());
