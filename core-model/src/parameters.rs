@@ -90,6 +90,8 @@ pub struct DecodedEntries {
     pub instructions: u32,
     /// Cycles until the next two entries of the same line are read.
     pub again_cycles: u32,
+    /// In how many of 64 cases the cycles until then serve the first entry after a taken branch.
+    pub idle_used_of_64: u32,
     /// In how many of 64 cases an entry that is read alone before a taken branch is read together
     /// with the first one after it.
     pub shared_of_64: u32,
@@ -104,8 +106,9 @@ pub struct Prediction {
     pub tagged_tables: [TaggedTable; TAGGED_TABLES],
     /// Entries of the table of indirect targets.
     pub indirect_entries: u32,
-    /// What of the path that led to an indirect branch selects one of them.
-    pub indirect_path: IndirectPath,
+    /// The number of taken branches of the path by which the targets of an indirect branch are told
+    /// apart, at most 500.
+    pub indirect_history_branches: u32,
     /// Entries of the return stack.
     pub return_stack_entries: u32,
     /// Levels of the branch target buffer: entries, and fetch bubble of a taken branch found there.
@@ -125,16 +128,6 @@ pub struct Prediction {
     /// The furthest forward target of a conditional branch whose ways join so soon that the wrong
     /// path loads what the right one needs: bytes from the branch; 0 if it loads nothing.
     pub wrong_path_skip_bytes: u32,
-}
-
-/// The path by which the targets of an indirect branch are told apart.
-#[derive(Clone, Copy, Debug)]
-pub enum IndirectPath {
-    /// Low bits of the last sixteen targets, of the older ones fewer. How far back they tell paths
-    /// apart depends on where the linker puts the code.
-    TargetBits,
-    /// Addresses and targets of so many taken branches, at most 500.
-    Branches(u32),
 }
 
 /// The number of tagged tables in the direction predictor.

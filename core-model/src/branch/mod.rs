@@ -9,7 +9,7 @@ use history::{PathHistory, Stretch};
 use targets::{IndirectPredictor, ReturnStack, TargetBuffers};
 
 use crate::instruction::Flow;
-use crate::parameters::{IndirectPath, Prediction as Parameters};
+use crate::parameters::Prediction as Parameters;
 
 /// What the frontend experiences at a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +32,8 @@ pub(crate) struct Predictor {
     direction: DirectionPredictor,
     targets: TargetBuffers,
     indirect: IndirectPredictor,
-    /// The part of the history that tells indirect targets apart, or nothing for their low bits.
-    indirect_path: Option<Stretch>,
+    /// The part of the history that tells indirect targets apart.
+    indirect_path: Stretch,
     returns: ReturnStack,
     return_cycles: u64,
 }
@@ -45,10 +45,7 @@ impl Predictor {
             direction: DirectionPredictor::new(parameters),
             targets: TargetBuffers::new(parameters),
             indirect: IndirectPredictor::new(parameters),
-            indirect_path: match parameters.indirect_path {
-                IndirectPath::TargetBits => None,
-                IndirectPath::Branches(branches) => Some(Stretch::new(branches)),
-            },
+            indirect_path: Stretch::new(parameters.indirect_history_branches),
             returns: ReturnStack::new(parameters),
             return_cycles: parameters.return_cycles.into(),
         }
@@ -62,7 +59,7 @@ impl Predictor {
             Flow::Next | Flow::Jump | Flow::Call => true,
             Flow::Conditional => self.direction.predict(&self.history, ip, taken),
             Flow::IndirectJump | Flow::IndirectCall => {
-                let path = self.indirect_path.map(|stretch| self.history.of(stretch));
+                let path = self.history.of(self.indirect_path);
                 self.indirect.predict(path, ip, target)
             }
             Flow::Return => self.returns.predict(target),
@@ -80,7 +77,6 @@ impl Predictor {
             };
         }
         self.history.push(ip, target);
-        self.indirect.note(target);
         let (mut bubble_cycles, known) = self.targets.taken(ip, target);
         if flow == Flow::Return {
             bubble_cycles = bubble_cycles.max(self.return_cycles);

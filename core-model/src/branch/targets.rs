@@ -73,8 +73,6 @@ const WAYS: usize = 4;
 pub(crate) struct IndirectPredictor {
     by_path: Box<[Target]>,
     last: Box<[u64]>,
-    /// The low bits of the targets of the path.
-    bits: u64,
 }
 
 impl IndirectPredictor {
@@ -83,16 +81,15 @@ impl IndirectPredictor {
         IndirectPredictor {
             by_path: vec![Target::default(); entries].into_boxed_slice(),
             last: vec![0; entries].into_boxed_slice(),
-            bits: 0,
         }
     }
 
-    /// Predicts the branch at `ip` behind `path`, or if that is nothing, behind the low bits of the
-    /// last targets. Learns that it went to `target`, and returns whether the prediction was right.
+    /// Predicts the branch at `ip` behind `path`, learns that it went to `target`, and returns whether
+    /// the prediction was right.
     #[inline]
-    pub(crate) fn predict(&mut self, path: Option<u64>, ip: u64, target: u64) -> bool {
+    pub(crate) fn predict(&mut self, path: u64, ip: u64, target: u64) -> bool {
         let mask = self.last.len() - 1;
-        let hash = (path.unwrap_or(self.bits) ^ ip).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = (path ^ ip).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let tag = hash as u32 | 1;
         let first = ((hash >> 40) as usize & mask) / WAYS * WAYS;
         let set = &mut self.by_path[first..first + WAYS];
@@ -122,13 +119,6 @@ impl IndirectPredictor {
         }
         *last = target;
         predicted == target
-    }
-
-    /// Adds a taken branch to the path.
-    #[inline]
-    pub(crate) fn note(&mut self, target: u64) {
-        // Sixteen branches fit; older ones are shifted out.
-        self.bits = self.bits << 4 ^ (target ^ target >> 4 ^ target >> 8) & 0xfff;
     }
 }
 
@@ -173,6 +163,7 @@ impl ReturnStack {
 
 #[cfg(test)]
 mod tests {
+    use super::super::history::{PathHistory, Stretch};
     use super::*;
     use crate::cores::GOLDEN_COVE;
 
@@ -201,13 +192,15 @@ mod tests {
     #[test]
     fn a_cycle_of_targets_is_learnt_by_its_path() {
         let mut predictor = IndirectPredictor::new(&GOLDEN_COVE.prediction);
+        let mut history = PathHistory::new();
+        let path = Stretch::new(16);
         let mut wrong_late = 0;
         for step in 0..1000 {
             let target = 0x5000 + (step % 5) * 0x40;
-            if !predictor.predict(None, 0x1000, target) && step >= 500 {
+            if !predictor.predict(history.of(path), 0x1000, target) && step >= 500 {
                 wrong_late += 1;
             }
-            predictor.note(target);
+            history.push(0x1000, target);
         }
         assert_eq!(wrong_late, 0);
     }

@@ -20,8 +20,8 @@
 use crate::calendar::Ports;
 use crate::instruction::{Class, Timing};
 use crate::parameters::{
-    Cache, CoreParameters, Disambiguation, Frontend, IndirectPath, Memory, MemoryPorts,
-    MemoryRenaming, Prediction, Rename, TaggedTable, TargetBuffer, Tlb, Window,
+    Cache, CoreParameters, Disambiguation, Frontend, Memory, MemoryPorts, MemoryRenaming,
+    Prediction, Rename, TaggedTable, TargetBuffer, Tlb, Window,
 };
 
 // The port numbers are Intel's. The bits are ordered from the most specialised to the most general,
@@ -102,7 +102,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         // A: the third length of the directions' tables. 16 and 24 give the same within 1 %. The
         // core has six places for a path, in tables that see up to 194 branches (L. Li et al.,
         // "Indirector", USENIX Security 2024: section 3.2.2 of its artifact).
-        indirect_path: IndirectPath::Branches(34),
+        indirect_history_branches: 34,
         return_stack_entries: 16, // M: recursion deeper than this mispredicts
         // O: 128, 5 Ki, 12 Ki. M: the bubbles, and how many jumps of a loop are known at each
         // level: all of 4000 and 12 000.

@@ -12,8 +12,8 @@
 use crate::calendar::Ports;
 use crate::instruction::{Class, Timing};
 use crate::parameters::{
-    Cache, CoreParameters, DecodedEntries, Frontend, IndirectPath, LearntOrder, Memory,
-    MemoryPorts, MemoryRenaming, Prediction, Rename, TaggedTable, TargetBuffer, Tlb, Window,
+    Cache, CoreParameters, DecodedEntries, Frontend, LearntOrder, Memory, MemoryPorts,
+    MemoryRenaming, Prediction, Rename, TaggedTable, TargetBuffer, Tlb, Window,
 };
 
 // Six integer pipes, four address pipes, four floating-point pipes and two that store vectors. The
@@ -65,11 +65,13 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         uop_cache_ways: 16,         // O
         uop_cache_window_bytes: 32, // A: lines end at 64 bytes or 6 instructions
         // M: entries of six instructions, two of a line per cycle, the next two of it two cycles
-        // later, as loops of moves show. Two blocks of one entry each take 1.06 cycles, three 1.6 or
-        // 2.0. K: of what could be read together, a quarter is.
+        // later, as loops of moves show. A block of one or two entries, and one of three that begin
+        // in a line, take 3.0 or 4.0 cycles, in one order and in the other. Two blocks of one entry
+        // each take 1.06 cycles, three 1.6 or 2.0. K: of what could be read together, a quarter is.
         decoded_entries: Some(DecodedEntries {
             instructions: 6,
             again_cycles: 2,
+            idle_used_of_64: 32,
             shared_of_64: 16,
         }),
         uop_cache_width: 12,             // O: two lines of 6
@@ -102,8 +104,8 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         ],
         indirect_entries: 4096, // O: 3072
         // A
-        indirect_path: IndirectPath::TargetBits,
-        return_stack_entries: 64, // O: 52
+        indirect_history_branches: 34, // A: as Golden Cove
+        return_stack_entries: 64,      // O: 52
         target_buffers: &[
             TargetBuffer {
                 entries: 16 * 1024,
@@ -114,10 +116,10 @@ pub const ZEN_5: CoreParameters = CoreParameters {
                 bubble_cycles: 1,
             },
         ], // O: 16 Ki, then 8 Ki more
-        changed_target_cycles: 0, // A
-        return_cycles: 1,         // M: with more instructions between calls
-        unknown_target_cycles: 8, // A
-        redirect_cycles: 16,      // K
+        changed_target_cycles: 0,      // A
+        return_cycles: 1,              // M: with more instructions between calls
+        unknown_target_cycles: 8,      // A
+        redirect_cycles: 16,           // K
         // The guide for Zen 4 (57647) gives 11 to 18 cycles for the whole penalty and 13 as the
         // common case; that of Zen 5 was not checked. Resolution alone takes 5 of them, which
         // leaves 6 to 13 for the frontend to refill, 9 or 10 on average. What K finds beyond that

@@ -34,6 +34,8 @@ pub(super) struct Entries {
     shared: u64,
     /// In how many of 64 places the current entry is read alone.
     alone: u64,
+    /// Parts of cycles without a lookup, since the block began, that may serve the next block.
+    idle: u64,
 }
 
 impl Entries {
@@ -47,6 +49,7 @@ impl Entries {
             count: 0,
             shared: 0,
             alone: 0,
+            idle: 0,
         }
     }
 
@@ -61,6 +64,7 @@ impl Entries {
     pub(super) fn restart(&mut self) {
         self.jump();
         self.alone = 0;
+        self.idle = 0;
     }
 
     /// Reads the instruction at `ip`, which takes this many places of an entry, in `cycle` or
@@ -95,13 +99,14 @@ impl Entries {
         self.starts = [FAR; EARLIER];
         self.shared = self.alone * u64::from(self.parameters.shared_of_64) / 64;
         self.alone = PARTS - self.shared;
-        PARTS - self.shared
+        let idle = std::mem::take(&mut self.idle);
+        self.alone.saturating_sub(idle)
     }
 
     /// Returns what a further entry costs.
     #[inline]
     fn continue_block(&mut self, ip: u64) -> u64 {
-        let again = u64::from(self.parameters.again_cycles);
+        let again = u64::from(self.parameters.again_cycles).max(1);
         // In how many places both are in one line.
         let with = |start: u64| PARTS.saturating_sub(ip.wrapping_sub(start));
         let [one, two, three, four, five] = self.starts;
@@ -111,6 +116,7 @@ impl Entries {
             // Execution may go on elsewhere without a branch, such as in a signal handler.
             third = third.saturating_sub(with(three)) + with(four).saturating_sub(with(five));
         }
+        self.idle += third * (again - 1) * u64::from(self.parameters.idle_used_of_64) / 64;
         let mut cost = first + again * third;
         let mut alone = first + third;
         // If the first entry was shared, the others of its line are read one lookup earlier.
@@ -136,10 +142,11 @@ mod tests {
 
     /// Returns the cycles per pass over blocks of code, each this many instructions of this many
     /// bytes, at the average over all places.
-    fn cycles(blocks: &[(u64, u64)], shared_of_64: u32) -> f64 {
+    fn cycles(blocks: &[(u64, u64)], idle_used_of_64: u32, shared_of_64: u32) -> f64 {
         const PASSES: u64 = 1000;
         let parameters = ZEN_5.frontend.decoded_entries.clone().unwrap();
         let mut entries = Entries::new(&Parameters {
+            idle_used_of_64,
             shared_of_64,
             ..parameters
         });
@@ -160,13 +167,13 @@ mod tests {
     fn two_entries_of_a_line_take_a_cycle() {
         // 200 entries of 36 bytes: one or two begin in a line, and each line takes a cycle.
         let lines = 1.0 + 199.0 * 36.0 / 64.0;
-        assert!((cycles(&[(1200, 6)], 0) - lines).abs() < 0.1);
+        assert!((cycles(&[(1200, 6)], 0, 0) - lines).abs() < 0.1);
     }
 
     #[test]
     fn denser_code_waits_for_the_third_entry_of_a_line() {
         // Entries of 24 bytes: a third one begins in a line in two of three cases.
-        let cycles_per_line = cycles(&[(6000, 4)], 0) / (6000.0 * 4.0 / 64.0);
+        let cycles_per_line = cycles(&[(6000, 4)], 0, 0) / (6000.0 * 4.0 / 64.0);
         assert!(
             (cycles_per_line - 7.0 / 3.0).abs() < 0.01,
             "{cycles_per_line}"
@@ -175,10 +182,18 @@ mod tests {
 
     #[test]
     fn a_block_takes_a_cycle_unless_it_shares_one() {
-        assert_eq!(cycles(&[(4, 4), (4, 4)], 0), 2.0);
-        assert_eq!(cycles(&[(4, 4), (4, 4)], 64), 1.0);
+        assert_eq!(cycles(&[(4, 4), (4, 4)], 0, 0), 2.0);
+        assert_eq!(cycles(&[(4, 4), (4, 4)], 0, 64), 1.0);
         // One entry and two make three, two of which are read in a cycle.
-        assert_eq!(cycles(&[(4, 0), (12, 0)], 64), 1.5);
+        assert_eq!(cycles(&[(4, 0), (12, 0)], 0, 64), 1.5);
+    }
+
+    #[test]
+    fn a_block_may_be_read_while_another_waits_for_its_third_entry() {
+        // All entries of the first block begin in one line.
+        let blocks = [(13, 0), (4, 4)];
+        assert_eq!(cycles(&blocks, 0, 0), 4.0);
+        assert_eq!(cycles(&blocks, 64, 0), 3.0);
     }
 
     #[test]
