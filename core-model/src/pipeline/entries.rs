@@ -4,7 +4,7 @@
 //! on across the end of a line of code. A cycle looks up one line and reads two of the entries that
 //! begin in it; the next two of the same line come some cycles later. So how long reading takes
 //! depends on where in its line the code lies, and a linker moves code. The model takes the average
-//! over all 64 places: a function that moved is not slower.
+//! over all 64 places, so that a function that moved is not slower for it.
 
 use crate::memory::LINE_BYTES;
 use crate::parameters::DecodedEntries as Parameters;
