@@ -565,11 +565,29 @@ fn benchmark(model: &Model, iteration: &mut dyn FnMut()) -> Vec<OnOneCore> {
     of_cores
 }
 
+/// Returns memory in a mapping of its own. The model places mappings, and otherwise this one would
+/// be joined with memory of the models, of which a process has another number each time.
+fn own_mapping(bytes: usize) -> &'static mut [u8] {
+    const GUARD_BYTES: usize = 1 << 16;
+    let whole = bytes + 2 * GUARD_BYTES;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping, which nothing else knows of. What lies between its inaccessible ends
+    // is readable, writable and 0, and stays until the process ends.
+    unsafe {
+        let start = libc::mmap(std::ptr::null_mut(), whole, libc::PROT_NONE, flags, -1, 0);
+        assert_ne!(start, libc::MAP_FAILED);
+        let start = start.cast::<u8>().add(GUARD_BYTES);
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        assert_eq!(libc::mprotect(start.cast(), bytes, protection), 0);
+        std::slice::from_raw_parts_mut(start, bytes)
+    }
+}
+
 /// The two do not agree bit for bit only because another `Model` in the same process has its memory
 /// at other addresses: `cargo-topdown/tests/bench/cores.rs` compares processes.
 #[test]
 fn issue_19_6_each_of_two_cores_looks_at_what_it_would_look_at_alone() {
-    let mut bytes = vec![0; 4 << 20];
+    let bytes = own_mapping(4 << 20);
     let mut run = |first: usize, second: Option<usize>| -> Option<Vec<Vec<OnOneCore>>> {
         let model = Model::of_cores(first, second, Budget::of_seconds(0.1).unwrap());
         let Ok(model) = model else {
