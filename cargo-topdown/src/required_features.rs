@@ -45,7 +45,7 @@ impl NeedsFeatures {
         format!("{}::{}", self.package, self.target)
     }
 
-    /// Returns what `--features` has to say for `targets` in a build of the whole workspace from its
+    /// Returns what `--features` must name for `targets` in a build of the whole workspace from its
     /// root: `x,member/y`.
     pub fn in_workspace(targets: &[NeedsFeatures], metadata: &Metadata) -> String {
         let root = metadata.root_package();

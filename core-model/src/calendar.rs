@@ -183,7 +183,7 @@ impl PortCalendar {
         from
     }
 
-    /// Does the same if there is no open port in `from`.
+    /// Like `reserve`, where no port is open in `from`.
     #[inline(never)]
     fn reserve_later(&mut self, ports: Ports, from: u64, is_woken: bool) -> u64 {
         let mut cycle = from;

@@ -72,8 +72,8 @@ impl DirectionPredictor {
         }
     }
 
-    /// Predicts the branch at `ip` behind `history`, learns that it was `taken`, and returns whether
-    /// the prediction was right.
+    /// Predicts the branch at `ip` behind `history`, learns that it was `taken`, and returns
+    /// whether the prediction was right.
     #[inline]
     pub(crate) fn predict(&mut self, history: &PathHistory, ip: u64, taken: bool) -> bool {
         let lookup = self.look_up(history, ip);

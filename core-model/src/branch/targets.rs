@@ -84,8 +84,8 @@ impl IndirectPredictor {
         }
     }
 
-    /// Predicts the branch at `ip` behind `path`, learns that it went to `target`, and returns whether
-    /// the prediction was right.
+    /// Predicts the branch at `ip` behind `path`, learns that it went to `target`, and returns
+    /// whether the prediction was right.
     #[inline]
     pub(crate) fn predict(&mut self, path: u64, ip: u64, target: u64) -> bool {
         let mask = self.last.len() - 1;

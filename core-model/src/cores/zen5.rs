@@ -173,12 +173,12 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         string_step_bytes: 32,  // M
         bound_at_issue: false,
         lost_at_512: Ports::NONE, // O: full width on servers
-        // M, K: 8 additions to each of 4, 6, 8 and 11 registers take 8.7, 10.4, 12.4 and 17.1 cycles,
-        // as many independent ones a sixth of a cycle each. Additions that depend on those of other
-        // chains take as long as the same number of chains. A simulation in which an operation whose
-        // operand has just become ready takes a free pipe in vain in 20, 35 and 50 % of cases, where
-        // three, four and five are busy, was 3.5 % off on 28 such loops; with pipes chosen before, at
-        // random or in turn, 4 % and more.
+        // M, K: 8 additions to each of 4, 6, 8 and 11 registers take 8.7, 10.4, 12.4 and 17.1
+        // cycles, as many independent ones a sixth of a cycle each. Additions that depend on those
+        // of other chains take as long as the same number of chains. A simulation in which an
+        // operation whose operand has just become ready takes a free pipe in vain in 20, 35 and 50 %
+        // of cases, where three, four and five are busy, was 3.5 % off on 28 such loops; with pipes
+        // chosen before, at random or in turn, 4 % and more.
         closed_by_busy: [0, 0, 0, 3, 4, 6, 0],
     },
     memory: Memory {

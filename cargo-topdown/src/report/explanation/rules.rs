@@ -45,8 +45,8 @@ fn rule_text(
             (asked, evidence.same_code)
         }
         Rule::AllocationsUnknown => {
-            let asked = "allocations gate but were not counted, and it is slower by no more than was \
-                         accepted";
+            let asked = "allocations gate but were not counted, and it is slower by no more than \
+                         was accepted";
             (asked.to_owned(), verdict.holds(rule))
         }
         Rule::Accepted => {
