@@ -46,7 +46,7 @@ pub use model::{BlockOnPath, Capacity, Effort, Model};
 pub use parameters::{
     Cache, CoreParameters, DecodedEntries, Frontend, INTEGER_PORTS, LearntOrder, Memory,
     MemoryPorts, MemoryRenaming, Prediction, Rename, SCHEDULERS, TAGGED_TABLES, TaggedTable,
-    TargetBuffer, Tlb, Window,
+    TargetBuffer, Tlb, UopCacheReads, Window,
 };
 pub use paths::{CallPath, ROOT};
 pub use sampling::{Estimate, GROUPS, Plan, Sampling};

@@ -48,11 +48,8 @@ pub struct Frontend {
     pub uop_cache_ways: u32,
     /// Bytes of code that one line covers; a power of two.
     pub uop_cache_window_bytes: u32,
-    /// How its entries are read; if unknown, any operations, up to `uop_cache_width` per cycle.
-    pub decoded_entries: Option<DecodedEntries>,
-    /// Operations per cycle from the cache of decoded operations, if it is not known how its
-    /// entries are read.
-    pub uop_cache_width: u32,
+    /// What of it is read per cycle.
+    pub uop_cache_reads: UopCacheReads,
     /// Instructions per cycle through the decoders.
     pub decode_width: u32,
     /// Bytes per cycle through the decoders.
@@ -65,7 +62,8 @@ pub struct Frontend {
     pub microcode_entry_cycles: u32,
     /// Operations between frontend and rename.
     pub queue_entries: u32,
-    /// Taken branches the frontend can follow per cycle, if the same is not known.
+    /// Taken branches the frontend can follow per cycle. Where entries of the cache of decoded
+    /// operations are read, they decide instead.
     pub taken_branches_per_cycle: u32,
     /// Taken branches that prediction, which runs ahead of fetch, can follow per cycle; a call
     /// takes a whole cycle.
@@ -80,6 +78,15 @@ pub struct Frontend {
     /// Number of code lines by which branch prediction may run ahead of fetch, prefetching as it
     /// goes.
     pub runahead_lines: u32,
+}
+
+/// What is read per cycle from the cache of decoded operations.
+#[derive(Clone, Debug)]
+pub enum UopCacheReads {
+    /// This many operations.
+    Operations(u32),
+    /// Entries.
+    Entries(DecodedEntries),
 }
 
 /// How entries of the cache of decoded operations are read: two that begin in the same line of code

@@ -1,5 +1,6 @@
 //! Targets of branches: the branch target buffer, indirect targets, the return stack.
 
+use super::history::SPREAD;
 use crate::calendar::boxed;
 use crate::memory::Lookup;
 use crate::parameters::Prediction as Parameters;
@@ -89,7 +90,7 @@ impl IndirectPredictor {
     #[inline]
     pub(crate) fn predict(&mut self, path: u64, ip: u64, target: u64) -> bool {
         let mask = self.last.len() - 1;
-        let hash = (path ^ ip).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = (path ^ ip).wrapping_mul(SPREAD);
         let tag = hash as u32 | 1;
         let first = ((hash >> 40) as usize & mask) / WAYS * WAYS;
         let set = &mut self.by_path[first..first + WAYS];
@@ -163,8 +164,8 @@ impl ReturnStack {
 
 #[cfg(test)]
 mod tests {
-    use super::super::history::{PathHistory, Stretch};
     use super::*;
+    use crate::branch::history::{PathHistory, Stretch};
     use crate::cores::GOLDEN_COVE;
 
     #[test]

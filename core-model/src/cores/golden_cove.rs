@@ -21,7 +21,7 @@ use crate::calendar::Ports;
 use crate::instruction::{Class, Timing};
 use crate::parameters::{
     Cache, CoreParameters, Disambiguation, Frontend, Memory, MemoryPorts, MemoryRenaming,
-    Prediction, Rename, TaggedTable, TargetBuffer, Tlb, Window,
+    Prediction, Rename, TaggedTable, TargetBuffer, Tlb, UopCacheReads, Window,
 };
 
 // The port numbers are Intel's. The bits are ordered from the most specialised to the most general,
@@ -59,21 +59,20 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     retire_width: 8, // O
     issue_delay: 4,  // K
     frontend: Frontend {
-        uop_cache_lines: 512,       // O: 4096 operations, 8 per line
-        uop_cache_ways: 8,          // O
-        uop_cache_window_bytes: 32, // A: O says 64 with several lines each
-        decoded_entries: None,
-        uop_cache_width: 8,              // O
-        decode_width: 6,                 // O
-        decode_bytes: 32,                // O
-        decode_switch_cycles: 1,         // A
-        microcode_above_slots: 4,        // O
-        microcode_entry_cycles: 2,       // A
-        queue_entries: 144,              // O
-        taken_branches_per_cycle: 1,     // O
-        predicted_branches_per_cycle: 1, // A
-        return_prediction_cycles: 1,     // A
-        prediction_ahead_cycles: 32,     // A: as many as lines of code
+        uop_cache_lines: 512,                          // O: 4096 operations, 8 per line
+        uop_cache_ways: 8,                             // O
+        uop_cache_window_bytes: 32,                    // A: O says 64 with several lines each
+        uop_cache_reads: UopCacheReads::Operations(8), // O
+        decode_width: 6,                               // O
+        decode_bytes: 32,                              // O
+        decode_switch_cycles: 1,                       // A
+        microcode_above_slots: 4,                      // O
+        microcode_entry_cycles: 2,                     // A
+        queue_entries: 144,                            // O
+        taken_branches_per_cycle: 1,                   // O
+        predicted_branches_per_cycle: 1,               // A
+        return_prediction_cycles: 1,                   // A
+        prediction_ahead_cycles: 32,                   // A: as many as lines of code
         // M: jumps to changing targets take 3.7 cycles in a loop of their own and nothing among
         // twelve other instructions.
         indirect_bubbles_delay_prediction: true,

@@ -13,7 +13,7 @@ use crate::calendar::Ports;
 use crate::instruction::{Class, Timing};
 use crate::parameters::{
     Cache, CoreParameters, DecodedEntries, Frontend, LearntOrder, Memory, MemoryPorts,
-    MemoryRenaming, Prediction, Rename, TaggedTable, TargetBuffer, Tlb, Window,
+    MemoryRenaming, Prediction, Rename, TaggedTable, TargetBuffer, Tlb, UopCacheReads, Window,
 };
 
 // Six integer pipes, four address pipes, four floating-point pipes and two that store vectors. The
@@ -68,13 +68,12 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         // later, as loops of moves show. A block of one or two entries, and one of three that begin
         // in a line, take 3.0 or 4.0 cycles, in one order and in the other. Two blocks of one entry
         // each take 1.06 cycles, three 1.6 or 2.0. K: of what could be read together, a quarter is.
-        decoded_entries: Some(DecodedEntries {
-            instructions: 6,
+        uop_cache_reads: UopCacheReads::Entries(DecodedEntries {
+            instructions: 6, // O, M
             again_cycles: 2,
             idle_used_of_64: 32,
             shared_of_64: 16,
         }),
-        uop_cache_width: 12,             // O: two lines of 6
         decode_width: 4,                 // O: one cluster per thread
         decode_bytes: 32,                // O
         decode_switch_cycles: 1,         // A
@@ -176,9 +175,9 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         // M, K: 8 additions to each of 4, 6, 8 and 11 registers take 8.7, 10.4, 12.4 and 17.1
         // cycles, as many independent ones a sixth of a cycle each. Additions that depend on those
         // of other chains take as long as the same number of chains. A simulation in which an
-        // operation whose operand has just become ready takes a free pipe in vain in 20, 35 and 50 %
-        // of cases, where three, four and five are busy, was 3.5 % off on 28 such loops; with pipes
-        // chosen before, at random or in turn, 4 % and more.
+        // operation whose operand has just become ready takes a free pipe in vain in 20, 35 and
+        // 50 % of cases, where three, four and five are busy, was 3.5 % off on 28 such loops; with
+        // pipes chosen before, at random or in turn, 4 % and more.
         closed_by_busy: [0, 0, 0, 3, 4, 6, 0],
     },
     memory: Memory {

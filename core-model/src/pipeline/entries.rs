@@ -139,16 +139,23 @@ impl Entries {
 mod tests {
     use super::*;
     use crate::cores::ZEN_5;
+    use crate::parameters::UopCacheReads;
+
+    fn parameters() -> Parameters {
+        match &ZEN_5.frontend.uop_cache_reads {
+            UopCacheReads::Entries(entries) => entries.clone(),
+            UopCacheReads::Operations(_) => panic!("Zen 5 reads entries"),
+        }
+    }
 
     /// Returns the cycles per pass over blocks of code, each this many instructions of this many
     /// bytes, at the average over all places.
     fn cycles(blocks: &[(u64, u64)], idle_used_of_64: u32, shared_of_64: u32) -> f64 {
         const PASSES: u64 = 1000;
-        let parameters = ZEN_5.frontend.decoded_entries.clone().unwrap();
         let mut entries = Entries::new(&Parameters {
             idle_used_of_64,
             shared_of_64,
-            ..parameters
+            ..parameters()
         });
         let mut last = 0;
         for _ in 0..PASSES {
@@ -198,7 +205,7 @@ mod tests {
 
     #[test]
     fn where_code_lies_has_no_effect() {
-        let parameters = ZEN_5.frontend.decoded_entries.clone().unwrap();
+        let parameters = parameters();
         let at = |start: u64| {
             let mut entries = Entries::new(&parameters);
             (0..1000).map(|n| entries.read(start + n * 3, 1, 0)).last()

@@ -5,17 +5,23 @@ use crate::branch::Outcome;
 use crate::instruction::{Flow, Operation};
 use crate::ledger::Ledger;
 use crate::memory::{Hierarchy, LINE_BYTES, Lookup};
-use crate::parameters::Frontend as Parameters;
+use crate::parameters::{Frontend as Parameters, UopCacheReads};
 
 /// Number of code lines whose fetch times are kept; at least the longest run-ahead.
 const LINES: usize = 64;
 const NO_WINDOW: u64 = u64::MAX;
 
+/// What is read from the cache of decoded operations; see [`UopCacheReads`].
+enum Reads {
+    Operations(u32),
+    Entries(Entries),
+}
+
 /// Fetch and decode, on the predicted path.
 pub(crate) struct Frontend {
     parameters: Parameters,
     uop_cache: Lookup,
-    entries: Option<Entries>,
+    reads: Reads,
     /// The current delivery cycle.
     cycle: u64,
     delivered: u32,
@@ -39,7 +45,10 @@ impl Frontend {
         Frontend {
             uop_cache: Lookup::new(parameters.uop_cache_lines, parameters.uop_cache_ways),
             parameters: parameters.clone(),
-            entries: parameters.decoded_entries.as_ref().map(Entries::new),
+            reads: match &parameters.uop_cache_reads {
+                UopCacheReads::Operations(per_cycle) => Reads::Operations(*per_cycle),
+                UopCacheReads::Entries(entries) => Reads::Entries(Entries::new(entries)),
+            },
             cycle: 0,
             delivered: 0,
             decoded_bytes: 0,
@@ -83,13 +92,20 @@ impl Frontend {
                 self.next_cycle(self.cycle + 1);
             }
             self.decoded_bytes += bytes;
-        } else if let Some(entries) = &mut self.entries {
-            let read = entries.read(operation.ip, operation.entry_places.into(), self.cycle);
-            if read > self.cycle {
-                self.next_cycle(read);
+        } else {
+            match &mut self.reads {
+                Reads::Operations(per_cycle) if self.delivered + slots > *per_cycle => {
+                    self.next_cycle(self.cycle + 1);
+                }
+                Reads::Operations(_) => {}
+                Reads::Entries(entries) => {
+                    let places = operation.entry_places.into();
+                    let read = entries.read(operation.ip, places, self.cycle);
+                    if read > self.cycle {
+                        self.next_cycle(read);
+                    }
+                }
             }
-        } else if self.delivered + slots > self.parameters.uop_cache_width {
-            self.next_cycle(self.cycle + 1);
         }
         self.delivered += slots;
         self.cycle
@@ -120,7 +136,7 @@ impl Frontend {
     #[inline]
     pub(crate) fn warm_branch(&mut self) {
         self.window = NO_WINDOW;
-        if let Some(entries) = &mut self.entries {
+        if let Reads::Entries(entries) = &mut self.reads {
             entries.restart();
         }
     }
@@ -132,7 +148,7 @@ impl Frontend {
             return;
         }
         self.window = NO_WINDOW;
-        if let Some(entries) = &mut self.entries {
+        if let Reads::Entries(entries) = &mut self.reads {
             entries.jump();
         }
         let is_indirect = matches!(outcome.flow, Flow::IndirectJump | Flow::IndirectCall);
@@ -148,7 +164,7 @@ impl Frontend {
         self.taken_in_cycle += 1;
         if bubble > 0 {
             self.next_cycle(self.cycle + 1 + bubble);
-        } else if (self.decoding || self.entries.is_none())
+        } else if (self.decoding || matches!(self.reads, Reads::Operations(_)))
             && self.taken_in_cycle >= self.parameters.taken_branches_per_cycle
         {
             self.next_cycle(self.cycle + 1);
@@ -184,7 +200,7 @@ impl Frontend {
             self.next_cycle(at);
         }
         self.window = NO_WINDOW;
-        if let Some(entries) = &mut self.entries {
+        if let Reads::Entries(entries) = &mut self.reads {
             entries.restart();
         }
         self.predicted = self.cycle;
