@@ -3,6 +3,7 @@
 use topdown_tracer::{Address, Block, BlockId, Consumer, Mapping, Repeat};
 
 use crate::address_space::MappingAt;
+use crate::branch::CodePlace;
 use crate::core::{Core, Executed};
 use crate::instruction::{Lowering, MemoryOperand, NONE, Operation};
 use crate::ledger::{BlockCounts, FixedCosts};
@@ -34,7 +35,9 @@ struct LoweredBlock {
     start_ip: u64,
     end_ip: u64,
     /// Where `start_ip` lies in the model.
-    place: u64,
+    place: CodePlace,
+    /// Where the last instruction lies.
+    last_place: CodePlace,
     first: u32,
     count: u32,
     /// The memory operands of all instructions.
@@ -351,10 +354,15 @@ impl Consumer for Model {
             costs.add(operation);
         }
         let count = keep_executed(&mut self.operations, first);
+        let start = self.core.addresses.place(block.start_ip());
+        let place = self.core.code_place(start);
+        let last = self.operations[first..].last();
+        let last_place = last.map_or(place, |last| self.core.code_place(last.ip));
         self.blocks.push(LoweredBlock {
             start_ip: block.start_ip(),
             end_ip: block.end_ip(),
-            place: self.core.addresses.place(block.start_ip()),
+            place,
+            last_place,
             first: first as u32,
             count: count as u32,
             first_memory: first_of_memory as u32,
@@ -382,7 +390,8 @@ impl Consumer for Model {
             Effort::Detail => {}
             Effort::Warming => {
                 self.core.warm_arrival(lowered.place);
-                self.core.warm(operations, &self.memory, addresses);
+                let last = lowered.last_place;
+                self.core.warm(operations, last, &self.memory, addresses);
                 return;
             }
             Effort::Skimming if lowered.has_repeat => {
@@ -390,7 +399,7 @@ impl Consumer for Model {
                 return;
             }
             Effort::Following => {
-                let place = lowered.place;
+                let place = lowered.place.ip;
                 self.core.follow(place, operations, &self.memory, addresses);
                 return;
             }
@@ -398,7 +407,7 @@ impl Consumer for Model {
             Effort::Skimming => {
                 let first = lowered.first_memory as usize;
                 let operands = &self.memory[first..first + lowered.memory_count as usize];
-                self.core.skim(lowered.place, operands, addresses);
+                self.core.skim(lowered.place.ip, operands, addresses);
                 return;
             }
         }
@@ -421,7 +430,7 @@ impl Consumer for Model {
             };
         }
         if let Some(last) = operations.last() {
-            self.core.leave(last, done, id);
+            self.core.leave(last, lowered.last_place, done, id);
         }
     }
 

@@ -116,12 +116,15 @@ pub struct Prediction {
     /// The number of taken branches of the path by which the targets of an indirect branch are told
     /// apart, at most 500.
     pub indirect_history_branches: u32,
+    /// Whether the tables tell branches and targets apart by the order in which they were first
+    /// executed, instead of by their addresses, which a linker chooses.
+    pub numbers_branches: bool,
     /// Entries of the return stack.
     pub return_stack_entries: u32,
     /// Levels of the branch target buffer: entries, and fetch bubble of a taken branch found there.
     pub target_buffers: &'static [TargetBuffer],
-    /// Fetch bubble of a branch that the first level knows with a different target: a return to
-    /// another place than last time, or an indirect jump.
+    /// Fetch bubble of a return or an indirect branch that the first level knows with a different
+    /// target than this time.
     pub changed_target_cycles: u32,
     /// Fetch bubble of a return to any target.
     pub return_cycles: u32,

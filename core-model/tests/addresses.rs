@@ -5,7 +5,7 @@ mod program;
 
 use iced_x86::code_asm::*;
 use program::{Program, Random};
-use topdown_core_model::cores::ALL;
+use topdown_core_model::cores::{ALL, GOLDEN_COVE};
 use topdown_core_model::{Capacity, CoreParameters, Counts, Model};
 use topdown_tracer::Mapping;
 
@@ -96,4 +96,54 @@ fn counts_do_not_depend_on_where_the_mappings_are() {
 fn without_mappings_they_do() {
     let plain = |layout: Layout| layout.run(Model::new(ALL[0], Capacity::default()));
     assert_ne!(plain(ONE), plain(OTHER));
+}
+
+/// Runs functions of one branch each, which go one way or the other at random, but always the same,
+/// with this many lines of unused code behind each function.
+fn branches_of_functions(core: &CoreParameters, unused_lines: impl Fn(usize) -> usize) -> Counts {
+    const FUNCTIONS: usize = 24;
+    const BLOCKS: usize = 4;
+    let program = Program::new(|a| {
+        for function in 0..FUNCTIONS {
+            let mut skip = a.create_label();
+            let mut next = a.create_label();
+            a.test(rdi, rdi).unwrap();
+            a.jne(skip).unwrap();
+            a.nop().unwrap();
+            a.set_label(&mut skip).unwrap();
+            a.inc(rdx).unwrap();
+            a.jmp(next).unwrap();
+            a.nops_with_size(64 * unused_lines(function)).unwrap();
+            a.set_label(&mut next).unwrap();
+            // That makes one line, with the jump of five bytes that so much unused code needs.
+            a.nops_with_size(50).unwrap();
+        }
+    });
+    let mut random = Random(31);
+    let ways: Vec<bool> = (0..300).map(|_| random.next() & 1 == 1).collect();
+    let executions = ways.iter().cycle().take(40 * ways.len()).enumerate();
+    let path: Vec<(usize, u64)> = executions
+        .flat_map(|(number, &is_taken)| {
+            let first = number % FUNCTIONS * BLOCKS;
+            let blocks = if is_taken { &[0, 2][..] } else { &[0, 1, 2] };
+            blocks.iter().map(move |block| (first + block, 0))
+        })
+        .collect();
+    program.run(core, &path)
+}
+
+#[test]
+fn on_golden_cove_it_does_not_matter_how_far_apart_the_linker_put_functions() {
+    let cycles = |core: &CoreParameters| {
+        [0, 1, 2, 3].map(|period| {
+            let counts = branches_of_functions(core, |function| 2 + function * period % 4);
+            (counts.cycles, counts.events.mispredicted_branches)
+        })
+    };
+    let numbered = cycles(&GOLDEN_COVE);
+    assert_eq!(numbered, [numbered[0]; 4]);
+    let mut by_address = GOLDEN_COVE;
+    by_address.prediction.numbers_branches = false;
+    let by_address = cycles(&by_address);
+    assert_ne!(by_address, [by_address[0]; 4]);
 }

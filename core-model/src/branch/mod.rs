@@ -2,10 +2,13 @@
 
 mod direction;
 mod history;
+mod places;
 mod targets;
 
 use direction::DirectionPredictor;
 use history::{PathHistory, Stretch};
+pub(crate) use places::CodePlace;
+use places::Keys;
 use targets::{IndirectPredictor, ReturnStack, TargetBuffers};
 
 use crate::instruction::Flow;
@@ -26,8 +29,19 @@ pub(crate) struct Outcome {
     pub found_at_decode: bool,
 }
 
+/// A branch that was executed.
+#[derive(Clone, Copy)]
+pub(crate) struct Branch {
+    pub flow: Flow,
+    pub place: CodePlace,
+    /// Where the next instruction in memory lies.
+    pub next_ip: u64,
+    pub target: CodePlace,
+}
+
 /// All predictors of a core.
 pub(crate) struct Predictor {
+    keys: Keys,
     history: PathHistory,
     direction: DirectionPredictor,
     targets: TargetBuffers,
@@ -39,8 +53,16 @@ pub(crate) struct Predictor {
 }
 
 impl Predictor {
-    pub(crate) fn new(parameters: &Parameters) -> Self {
+    /// Creates predictors that have seen nothing, for code of this many blocks.
+    pub(crate) fn new(parameters: &Parameters, blocks: usize) -> Self {
+        // Each block has a beginning and at most one branch.
+        let numbered = if parameters.numbers_branches {
+            2 * blocks
+        } else {
+            0
+        };
         Predictor {
+            keys: Keys::new(numbered),
             history: PathHistory::new(),
             direction: DirectionPredictor::new(parameters),
             targets: TargetBuffers::new(parameters),
@@ -51,18 +73,29 @@ impl Predictor {
         }
     }
 
-    /// Executes a branch at `ip`, followed in memory by `next_ip`, that went to `target`.
+    /// Returns the place at `ip`, where a branch lies or may go.
+    pub(crate) fn place(&mut self, ip: u64) -> CodePlace {
+        self.keys.place(ip)
+    }
+
+    /// Executes a branch.
     #[inline]
-    pub(crate) fn branch(&mut self, flow: Flow, ip: u64, next_ip: u64, target: u64) -> Outcome {
-        let taken = flow != Flow::Conditional || target != next_ip;
+    pub(crate) fn branch(&mut self, branch: &Branch) -> Outcome {
+        let Branch {
+            flow,
+            place,
+            next_ip,
+            target,
+        } = *branch;
+        let taken = flow != Flow::Conditional || target.ip != next_ip;
         let right = match flow {
             Flow::Next | Flow::Jump | Flow::Call => true,
-            Flow::Conditional => self.direction.predict(&self.history, ip, taken),
+            Flow::Conditional => self.direction.predict(&self.history, place.key, taken),
             Flow::IndirectJump | Flow::IndirectCall => {
                 let path = self.history.of(self.indirect_path);
-                self.indirect.predict(path, ip, target)
+                self.indirect.predict(path, place.key, target.ip)
             }
-            Flow::Return => self.returns.predict(target),
+            Flow::Return => self.returns.predict(target.ip),
         };
         if matches!(flow, Flow::Call | Flow::IndirectCall) {
             self.returns.call(next_ip);
@@ -76,8 +109,8 @@ impl Predictor {
                 found_at_decode: false,
             };
         }
-        self.history.push(ip, target);
-        let (mut bubble_cycles, known) = self.targets.taken(ip, target);
+        self.history.push(place.key, target.key);
+        let (mut bubble_cycles, known) = self.targets.taken(flow, place.key, target.ip);
         if flow == Flow::Return {
             bubble_cycles = bubble_cycles.max(self.return_cycles);
         }
@@ -104,12 +137,27 @@ mod tests {
         // Where each operation begins after the jump, from `bytecode` of `validate`.
         let handlers = [0x3, 0x58, 0x70, 0x8a, 0x92];
         let operations = [0, 1, 1, 1, 1, 1, 1, 1, 2, 3, 1, 1, 1, 1, 1, 1, 1, 4];
-        let mut predictor = Predictor::new(&GOLDEN_COVE.prediction);
+        let by_address = Parameters {
+            numbers_branches: false,
+            ..GOLDEN_COVE.prediction
+        };
+        let mut predictor = Predictor::new(&by_address, 0);
         let jump = first + DISPATCH + 9;
+        let mut goes = |flow, ip, next_ip, target| {
+            predictor.branch(&Branch {
+                flow,
+                place: CodePlace { ip, key: ip },
+                next_ip,
+                target: CodePlace {
+                    ip: target,
+                    key: target,
+                },
+            })
+        };
         let mut is_wrong = |&operation: &usize| {
             let handler = jump + handlers[operation];
-            let outcome = predictor.branch(Flow::IndirectJump, jump, jump + 3, handler);
-            predictor.branch(Flow::Jump, handler + 10, handler + 12, first + DISPATCH);
+            let outcome = goes(Flow::IndirectJump, jump, jump + 3, handler);
+            goes(Flow::Jump, handler + 10, handler + 12, first + DISPATCH);
             outcome.mispredicted
         };
         let executed = operations.iter().cycle().take(4000);

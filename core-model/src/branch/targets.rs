@@ -2,16 +2,17 @@
 
 use super::history::SPREAD;
 use crate::calendar::boxed;
+use crate::instruction::Flow;
 use crate::memory::Lookup;
 use crate::parameters::Prediction as Parameters;
 
-/// Number of branches whose last targets are kept.
+/// Number of returns and indirect branches whose last targets are kept.
 const LAST_TARGETS: usize = 1024;
 
 /// Which branches the frontend knows, and what a taken one costs.
 pub(crate) struct TargetBuffers {
     levels: Box<[(Lookup, u64)]>,
-    /// Each branch's last target.
+    /// The last target of each branch that may have several.
     last: Box<[u64; LAST_TARGETS]>,
     changed_cycles: u64,
     unknown_cycles: u64,
@@ -40,9 +41,12 @@ impl TargetBuffers {
     /// Records a branch taken from `ip` to `target`. Returns the cycles without fetch, and whether
     /// the branch was known.
     #[inline]
-    pub(crate) fn taken(&mut self, ip: u64, target: u64) -> (u64, bool) {
-        let last = &mut self.last[(ip ^ ip >> 10) as usize % LAST_TARGETS];
-        let changed = std::mem::replace(last, target) != target;
+    pub(crate) fn taken(&mut self, flow: Flow, ip: u64, target: u64) -> (u64, bool) {
+        let may_change = matches!(flow, Flow::IndirectJump | Flow::IndirectCall | Flow::Return);
+        let changed = may_change && {
+            let last = &mut self.last[(ip ^ ip >> 10) as usize % LAST_TARGETS];
+            std::mem::replace(last, target) != target
+        };
         let mut found = None;
         for (number, (table, bubble)) in self.levels.iter_mut().enumerate() {
             let there = table.access(ip);
@@ -209,15 +213,15 @@ mod tests {
     #[test]
     fn a_branch_is_known_after_it_was_taken_once() {
         let mut buffers = TargetBuffers::new(&GOLDEN_COVE.prediction);
-        assert_eq!(buffers.taken(0x1000, 0x2000), (10, false));
-        assert_eq!(buffers.taken(0x1000, 0x2000), (0, true));
+        assert_eq!(buffers.taken(Flow::Return, 0x1000, 0x2000), (10, false));
+        assert_eq!(buffers.taken(Flow::Return, 0x1000, 0x2000), (0, true));
     }
 
     #[test]
     fn a_known_branch_that_goes_elsewhere_has_a_bubble() {
         let mut buffers = TargetBuffers::new(&GOLDEN_COVE.prediction);
-        buffers.taken(0x1000, 0x2000);
-        assert_eq!(buffers.taken(0x1000, 0x3000), (3, true));
-        assert_eq!(buffers.taken(0x1000, 0x3000), (0, true));
+        buffers.taken(Flow::Return, 0x1000, 0x2000);
+        assert_eq!(buffers.taken(Flow::Return, 0x1000, 0x3000), (3, true));
+        assert_eq!(buffers.taken(Flow::Return, 0x1000, 0x3000), (0, true));
     }
 }

@@ -9,7 +9,7 @@ mod memory_operands;
 mod warming;
 
 use crate::address_space::{AddressSpace, MappingAt};
-use crate::branch::Predictor;
+use crate::branch::{Branch, CodePlace, Predictor};
 use crate::calendar::{PortCalendar, Ports};
 use crate::instruction::{
     CARRY_FLAG, COMMON_DESTINATIONS, COMMON_SOURCES, Class, FIRST_X87, Flow, MemoryOperand,
@@ -100,10 +100,23 @@ enum Order {
 #[derive(Clone, Copy)]
 struct PendingBranch {
     flow: Flow,
-    ip: u64,
+    place: CodePlace,
     length: u8,
     resolved: u64,
     block: u32,
+}
+
+impl PendingBranch {
+    /// Returns the branch, which went to `target`.
+    #[inline]
+    fn to(&self, target: CodePlace) -> Branch {
+        Branch {
+            flow: self.flow,
+            place: self.place,
+            next_ip: self.place.ip + u64::from(self.length),
+            target,
+        }
+    }
 }
 
 /// The frontend follows the wrong path until `until`.
@@ -150,7 +163,7 @@ impl Core {
     ) -> Self {
         Core {
             frontend: Frontend::new(&parameters.frontend),
-            predictor: Predictor::new(&parameters.prediction),
+            predictor: Predictor::new(&parameters.prediction, blocks),
             ports: PortCalendar::new(parameters.ports.closed_by_busy),
             bound: BoundPorts::new(parameters.ports.bound_at_issue),
             schedulers: Schedulers::new(parameters.window.scheduler_entries),
@@ -190,24 +203,24 @@ impl Core {
         operand.with_ports(true, &self.parameters.ports)
     }
 
-    /// Continues the path at `ip`, resolving the branch before it.
+    /// Returns the place of code that lies at `ip` in the model, where a branch is or may go.
+    pub(crate) fn code_place(&mut self, ip: u64) -> CodePlace {
+        self.predictor.place(ip)
+    }
+
+    /// Continues the path at `place`, resolving the branch before it.
     #[inline]
-    pub(crate) fn arrive(&mut self, ip: u64) {
+    pub(crate) fn arrive(&mut self, place: CodePlace) {
         let Some(branch) = self.pending.take() else {
             return;
         };
         self.ledger.count(|events| &mut events.branches, 1);
-        let outcome = self.predictor.branch(
-            branch.flow,
-            branch.ip,
-            branch.ip + u64::from(branch.length),
-            ip,
-        );
+        let outcome = self.predictor.branch(&branch.to(place));
         self.frontend.branch(&outcome);
         if outcome.mispredicted {
             self.ledger
                 .count(|events| &mut events.mispredicted_branches, 1);
-            self.take_wrong_path(&branch, outcome.taken, ip);
+            self.take_wrong_path(&branch, outcome.taken, place.ip);
             self.restart(branch.resolved, branch.block, false);
         }
     }
@@ -220,7 +233,7 @@ impl Core {
             return;
         }
         let mispredicted = Mispredicted {
-            ip: branch.ip,
+            ip: branch.place.ip,
             is_taken,
             next,
             issued: self.ledger.cycle(),
@@ -326,13 +339,13 @@ impl Core {
         done
     }
 
-    /// Continues after the last instruction of a block, which is done at `done`.
+    /// Continues after the last instruction of a block, which lies at `place` and is done at `done`.
     #[inline]
-    pub(crate) fn leave(&mut self, last: &Operation, done: u64, block: u32) {
+    pub(crate) fn leave(&mut self, last: &Operation, place: CodePlace, done: u64, block: u32) {
         if last.flow != Flow::Next {
             self.pending = Some(PendingBranch {
                 flow: last.flow,
-                ip: last.ip,
+                place,
                 length: last.length,
                 resolved: done,
                 block,

@@ -8,6 +8,7 @@
 use topdown_tracer::{AccessKind, Address};
 
 use super::{Core, PendingBranch};
+use crate::branch::CodePlace;
 use crate::calendar::boxed;
 use crate::instruction::{Flow, MemoryOperand, Operation};
 use crate::memory::LINE_BYTES;
@@ -53,24 +54,24 @@ impl Recent {
 }
 
 impl Core {
-    /// Continues the path at `ip`: the predictors learn where the branch before it went.
+    /// Continues the path at `place`: the predictors learn where the branch before it went.
     #[inline]
-    pub(crate) fn warm_arrival(&mut self, ip: u64) {
+    pub(crate) fn warm_arrival(&mut self, place: CodePlace) {
         let Some(branch) = self.pending.take() else {
             return;
         };
-        let next_ip = branch.ip + u64::from(branch.length);
-        let outcome = self.predictor.branch(branch.flow, branch.ip, next_ip, ip);
+        let outcome = self.predictor.branch(&branch.to(place));
         if outcome.taken {
             self.frontend.warm_branch();
         }
     }
 
-    /// Executes the instructions of a block.
+    /// Executes the instructions of a block, the last of which lies at `last_place`.
     #[inline]
     pub(crate) fn warm(
         &mut self,
         operations: &[Operation],
+        last_place: CodePlace,
         operands: &[MemoryOperand],
         recorded: &[u64],
     ) {
@@ -83,7 +84,7 @@ impl Core {
         if let Some(last) = operations.last().filter(|last| last.flow != Flow::Next) {
             self.pending = Some(PendingBranch {
                 flow: last.flow,
-                ip: last.ip,
+                place: last_place,
                 length: last.length,
                 // Time stands still, and the block costs nothing.
                 resolved: 0,

@@ -54,7 +54,7 @@ const ALU: Ports = P015.or(P6).or(P10);
 /// Intel Golden Cove.
 pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     name: "golden-cove",
-    version: 9,
+    version: 10,
     width: 6,        // O
     retire_width: 8, // O
     issue_delay: 4,  // K
@@ -102,6 +102,8 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         // core has six places for a path, in tables that see up to 194 branches (L. Li et al.,
         // "Indirector", USENIX Security 2024: section 3.2.2 of its artifact).
         indirect_history_branches: 34,
+        // A: with addresses, which branches share an entry changes with every build.
+        numbers_branches: true,
         return_stack_entries: 16, // M: recursion deeper than this mispredicts
         // O: 128, 5 Ki, 12 Ki. M: the bubbles, and how many jumps of a loop are known at each
         // level: all of 4000 and 12 000.

@@ -104,6 +104,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         indirect_entries: 4096, // O: 3072
         // A
         indirect_history_branches: 34, // A: as Golden Cove
+        numbers_branches: false,       // A
         return_stack_entries: 64,      // O: 52
         target_buffers: &[
             TargetBuffer {
