@@ -40,7 +40,7 @@ impl Value {
 
     /// Returns whichever of the two is ready last, or `other` if they are ready together.
     #[inline]
-    fn later<'a>(&'a self, other: &'a Value) -> &'a Value {
+    fn later(self, other: Value) -> Value {
         if self.ready > other.ready {
             self
         } else {
@@ -354,8 +354,8 @@ impl Core {
     }
 
     #[inline]
-    fn value(&self, register: Register) -> &Value {
-        &self.registers[usize::from(register)]
+    fn value(&self, register: Register) -> Value {
+        self.registers[usize::from(register)]
     }
 
     /// Executes the instruction's own work, and returns its result.
@@ -372,7 +372,7 @@ impl Core {
             operation.sources
         };
         let (common, further) = sources.split_at(COMMON_SOURCES);
-        let mut critical = loaded;
+        let mut critical = *loaded;
         for &source in common {
             critical = self.value(source).later(critical);
         }
@@ -381,7 +381,7 @@ impl Core {
                 critical = self.value(source).later(critical);
             }
         }
-        let mut result = *critical;
+        let mut result = critical;
         let is_chained = critical.origin.is_of(operation.class);
         if operation.rename == Rename::Execute {
             result.origin = result.origin.with_class(operation.class);
