@@ -137,12 +137,12 @@ impl Ledger {
         self.slots.heavy_operations += u64::from(costs.heavy_operations);
     }
 
-    /// Advances the clock by `slots` that are charged elsewhere, and returns the cycle of the last
-    /// slot passed.
+    /// Advances the clock by `slots` (more than the width, if `MANY`) that are charged elsewhere,
+    /// and returns the cycle of the last slot passed.
     #[inline]
-    pub(crate) fn pass(&mut self, slots: u64) -> u64 {
+    pub(crate) fn pass<const MANY: bool>(&mut self, slots: u64) -> u64 {
         let mut passed = self.in_cycle + slots;
-        if slots > self.width {
+        if MANY && slots > self.width {
             self.cycle += passed / self.width;
             passed %= self.width;
         }
@@ -157,7 +157,7 @@ impl Ledger {
     #[inline]
     pub(crate) fn charge(&mut self, block: u32, category: Category, slots: u64) {
         self.charge_passed(block, category, slots);
-        self.pass(slots);
+        self.pass::<true>(slots);
     }
 
     /// Charges `slots` that have passed to `block`.
@@ -246,7 +246,7 @@ mod tests {
         let mut ledger = Ledger::new(6, 1);
         for slots in [0, 1, 5, 6, 7, 30, 2, 3, 1] {
             ledger.charge_passed(0, |slots| &mut slots.light_operations, slots);
-            let last = ledger.pass(slots);
+            let last = ledger.pass::<true>(slots);
             let total = ledger.counts().slots.total();
             assert_eq!(ledger.position(), (total / 6, total % 6));
             assert_eq!(last, total.saturating_sub(1) / 6);

@@ -26,7 +26,7 @@ impl Core {
             self.wait(start, backend, store_room, block);
         }
         self.wrong_path = None;
-        self.ledger.pass(operation.slots.into())
+        self.ledger.pass::<RARE>(operation.slots.into())
     }
 
     /// Charges the slots up to the cycle `start`, given until when each part was the obstacle.

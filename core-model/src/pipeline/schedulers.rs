@@ -82,6 +82,17 @@ const LANE_BITS: u32 = 10;
 /// operations, which need room for one only.
 const FULL: u32 = 1 << (LANE_BITS - 1);
 
+/// One operation in each pool.
+const ONE: [u32; SCHEDULERS] = {
+    let mut one = [0; SCHEDULERS];
+    let mut pool = 0;
+    while pool < SCHEDULERS {
+        one[pool] = 1 << (pool as u32 * LANE_BITS);
+        pool += 1;
+    }
+    one
+};
+
 /// A set of pools.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pools(u32);
@@ -163,7 +174,7 @@ impl Schedulers {
 
     #[inline]
     fn leave(&mut self, place: usize, operations: u32) {
-        self.levels -= operations << (place as u32 * LANE_BITS);
+        self.levels -= operations * ONE[place];
     }
 
     /// Puts an operation into the pool; it leaves when it executes.
@@ -180,7 +191,7 @@ impl Schedulers {
         let leaving = &mut self.pools[place].leaving[leaves as usize % HORIZON];
         if *leaving < u8::MAX {
             *leaving += 1;
-            self.levels += 1 << (place as u32 * LANE_BITS);
+            self.levels += ONE[place];
         }
     }
 
