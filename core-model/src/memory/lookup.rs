@@ -13,6 +13,8 @@ pub(crate) struct Evicted {
 pub(crate) struct Lookup {
     /// Number + 1, shifted left by one; the lowest bit is the dirty mark. 0 is an empty way.
     ways: Box<[u64]>,
+    /// The most recently used number of each set + 1, because usually it is the same one again.
+    recent: Box<[u64]>,
     signs: Box<[Signs]>,
     recency: Box<[Recency]>,
     associativity: usize,
@@ -94,6 +96,7 @@ impl Lookup {
             .next_power_of_two();
         Lookup {
             ways: vec![0; sets * associativity].into_boxed_slice(),
+            recent: vec![0; sets].into_boxed_slice(),
             signs: vec![Signs([0; 2]); sets].into_boxed_slice(),
             recency: vec![Recency::INITIAL; sets].into_boxed_slice(),
             associativity,
@@ -137,10 +140,11 @@ impl Lookup {
         None
     }
 
-    /// Returns the most recently used way of `set`.
+    /// Makes `way` of `set`, which holds `number`, the most recently used.
     #[inline]
-    fn most_recent(&mut self, set: usize) -> &mut u64 {
-        &mut self.ways[set * self.associativity + self.recency[set].nth(0)]
+    fn use_way(&mut self, set: usize, way: usize, number: u64) {
+        self.recency[set] = self.recency[set].used(way);
+        self.recent[set] = number + 1;
     }
 
     /// Returns whether `number` is present. It becomes the most recently used, and dirty if
@@ -148,14 +152,13 @@ impl Lookup {
     #[inline]
     pub(crate) fn touch(&mut self, number: u64, dirty: bool) -> bool {
         let set = self.set(number);
-        let key = (number + 1) << 1;
-        // Usually it is the same one again.
-        let entry = self.most_recent(set);
-        if *entry & !1 == key {
-            *entry |= u64::from(dirty);
-            return true;
+        if self.recent[set] != number + 1 {
+            return self.touch_another(set, number, dirty);
         }
-        self.touch_another(set, number, dirty)
+        if dirty {
+            self.ways[set * self.associativity + self.recency[set].nth(0)] |= 1;
+        }
+        true
     }
 
     /// Does the same for a number that is not the most recently used of its set.
@@ -165,15 +168,15 @@ impl Lookup {
             return false;
         };
         self.ways[set * self.associativity + way] |= u64::from(dirty);
-        self.recency[set] = self.recency[set].used(way);
+        self.use_way(set, way, number);
         true
     }
 
     /// Returns whether `number` is present, without changing anything.
     #[inline]
-    pub(crate) fn contains(&mut self, number: u64) -> bool {
+    pub(crate) fn contains(&self, number: u64) -> bool {
         let set = self.set(number);
-        *self.most_recent(set) & !1 == (number + 1) << 1 || self.contains_another(set, number)
+        self.recent[set] == number + 1 || self.contains_another(set, number)
     }
 
     /// Does the same for a number that is not the most recently used of its set.
@@ -189,7 +192,7 @@ impl Lookup {
         let entry = &mut self.ways[set * self.associativity + way];
         let victim = std::mem::replace(entry, (number + 1) << 1 | u64::from(dirty));
         self.signs[set].set(way, Signs::of(number));
-        self.recency[set] = self.recency[set].used(way);
+        self.use_way(set, way, number);
         (victim != 0).then(|| Evicted {
             number: (victim >> 1) - 1,
             dirty: victim & 1 != 0,
