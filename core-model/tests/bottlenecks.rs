@@ -335,7 +335,7 @@ fn a_change_of_these_cycles_needs_a_new_version_of_the_core() {
         (core.name, core.version, stores)
     };
     let golden_cove = [5_390_288, 799_712, 1_199_586];
-    assert_eq!(cycles(&GOLDEN_COVE), ("golden-cove", 10, golden_cove));
+    assert_eq!(cycles(&GOLDEN_COVE), ("golden-cove", 11, golden_cove));
     let zen_5 = [2_340_422, 796_064, 400_378];
     assert_eq!(cycles(&ZEN_5), ("zen-5", 12, zen_5));
 }
