@@ -40,7 +40,7 @@ mod slots;
 
 pub use address_space::AddressSpace;
 pub use calendar::Ports;
-pub use instruction::{Class, Timing};
+pub use instruction::{Class, Late, Timing};
 pub use ledger::BlockCounts;
 pub use model::{BlockOnPath, Capacity, Effort, Model};
 pub use parameters::{

@@ -229,17 +229,20 @@ pub struct Disambiguation {
 /// How a core learns which loads read earlier stores. Numbers of executions of a load, at most 255.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LearntOrder {
-    /// In how many executions a load waits for the addresses of all earlier stores after it ran
-    /// ahead of one that it depended on; as many more if it reads such a store meanwhile...
+    /// In how many executions that would run ahead a load waits for the addresses of all earlier
+    /// stores after it ran ahead of one that it depended on; as many more if it reads such a store
+    /// meanwhile...
     pub cautious_executions: u8,
     /// ... up to this many.
     pub cautious_limit: u8,
-    /// How often a load must read the same store in a row before it takes its register...
+    /// How often a load must read the store that it expects before it takes its register...
     pub doubt_at_first: u8,
     /// ... how much oftener for each time that it does not meanwhile...
     pub doubt_more: u8,
-    /// ... and how often at most.
+    /// ... how often at most...
     pub doubt_limit: u8,
+    /// ... and how often after it expected one store and read another.
+    pub doubt_after_another: u8,
     /// Cycles from the last address that a load waits for to its execution.
     pub wait_cycles: u8,
 }
@@ -304,6 +307,9 @@ pub struct MemoryPorts {
     /// ready since it was issued, takes a free port in vain and tries again in the next cycle, by
     /// how many ports are busy. They are the [`INTEGER_PORTS`] lowest.
     pub closed_by_busy: [u8; INTEGER_PORTS + 1],
+    /// Whether operations that wait for a load take a port, in vain, when they would have executed
+    /// if it had hit the L1.
+    pub expects_hits: bool,
     /// Whether operations of the five lowest ports are bound to one of them when they issue, by how
     /// many wait for each, instead of taking whichever is free when they are ready. Then no set
     /// contains some of these and others.
@@ -322,10 +328,12 @@ pub struct Memory {
     pub l1i: Cache,
     /// L1 data cache; latency of a general-register load.
     pub l1d: Cache,
-    /// Added to the latency of a load whose address waits for a scaled index.
+    /// Added to the latency of a load whose address waits for its index.
     pub index_extra_cycles: u32,
     /// Added to the latency of a load into a vector register.
     pub vector_load_extra_cycles: u32,
+    /// Added to the latency of a load that extends the sign of what it loads.
+    pub sign_extension_extra_cycles: u32,
     /// Additional load-port operations for a load that crosses a line.
     pub split_load_extra_operations: u32,
     /// L2.

@@ -5,7 +5,7 @@ mod program;
 
 use iced_x86::code_asm::*;
 use program::{Program, Random};
-use topdown_core_model::cores::{ALL, GOLDEN_COVE};
+use topdown_core_model::cores::{ALL, GOLDEN_COVE, ZEN_5};
 use topdown_core_model::{Capacity, CoreParameters, Counts, Model};
 use topdown_tracer::Mapping;
 
@@ -133,17 +133,19 @@ fn branches_of_functions(core: &CoreParameters, unused_lines: impl Fn(usize) -> 
 }
 
 #[test]
-fn on_golden_cove_it_does_not_matter_how_far_apart_the_linker_put_functions() {
+fn it_does_not_matter_how_far_apart_the_linker_put_functions() {
     let cycles = |core: &CoreParameters| {
         [0, 1, 2, 3].map(|period| {
             let counts = branches_of_functions(core, |function| 2 + function * period % 4);
             (counts.cycles, counts.events.mispredicted_branches)
         })
     };
-    let numbered = cycles(&GOLDEN_COVE);
-    assert_eq!(numbered, [numbered[0]; 4]);
-    let mut by_address = GOLDEN_COVE;
-    by_address.prediction.numbers_branches = false;
-    let by_address = cycles(&by_address);
-    assert_ne!(by_address, [by_address[0]; 4]);
+    for core in [GOLDEN_COVE, ZEN_5] {
+        let numbered = cycles(&core);
+        assert_eq!(numbered, [numbered[0]; 4], "{}", core.name);
+        let mut by_address = core.clone();
+        by_address.prediction.numbers_branches = false;
+        let by_address = cycles(&by_address);
+        assert_ne!(by_address, [by_address[0]; 4], "{}", core.name);
+    }
 }

@@ -6,7 +6,7 @@ use super::{Core, Executed, Order, Origin, Value};
 use crate::instruction::{MemoryOperand, Operation};
 use crate::memory::LINE_BYTES;
 use crate::parameters::MemoryRenaming;
-use crate::pipeline::{Effect, Forward, Found, Store};
+use crate::pipeline::{Effect, Forward, Found, Source, Store};
 
 /// The narrowest load that takes the register of a store, where that is learnt.
 const LEAST_RENAMED_BYTES: u32 = 4;
@@ -130,15 +130,12 @@ impl Core {
                 (at, ready)
             }
         };
-        let extra = if operand.is_vector {
-            u64::from(self.parameters.memory.vector_load_extra_cycles)
-        } else {
-            0
-        };
-        let ready = ready + extra;
+        let hit = from + u64::from(self.parameters.memory.l1d.cycles);
+        let is_late = self.parameters.ports.expects_hits && ready > hit && !operand.is_vector;
+        let ready = ready + u64::from(operand.extra_cycles);
         Value {
             ready,
-            origin: Origin::of_load(self.window.note_load(from, ready)),
+            origin: Origin::of_load(self.window.note_load(from, ready)).with_late(is_late),
         }
     }
 
@@ -171,8 +168,8 @@ impl Core {
             Order::Counted(_) => return 0,
         };
         let expected = dependences.look_up(ip);
-        let waits = expected.waits_without_pair
-            && (expected.waits_with_pair || !self.stores.is_in_flight(expected.pair, known));
+        let waits = expected.waits_if_not_in_flight
+            && (expected.waits_if_in_flight || !self.stores.is_in_flight(expected.distance, known));
         if waits {
             self.stores.addresses_known() + dependences.wait_cycles()
         } else {
@@ -217,18 +214,23 @@ impl Core {
                 let is_whole = matches!(found, Forward::Whole(_));
                 let can_rename = is_whole
                     && !operand.is_vector
+                    && !store.is_vector
                     && address == store.address
                     && operand.bytes >= LEAST_RENAMED_BYTES;
                 let seen = Found::Store {
-                    pair: can_rename.then(|| self.stores.pair(store)),
+                    source: can_rename.then(|| Source {
+                        distance: self.stores.distance(store),
+                        is_named_alike: operand.name == store.name,
+                    }),
                     in_time: store.address_known <= at,
                 };
                 (seen, at.max(store.address_known))
             }
         };
-        let pair = dependences.look_up(operation.ip).pair;
-        let pair_in_flight = self.stores.is_in_flight(pair, at);
-        let effect = dependences.learn(operation.ip, seen, pair_in_flight);
+        let distance = dependences.look_up(operation.ip).distance;
+        let expected_in_flight = self.stores.is_in_flight(distance, at);
+        let is_ahead = self.stores.addresses_known() > alone;
+        let effect = dependences.learn(operation.ip, seen, expected_in_flight, is_ahead);
         if effect == Effect::Discarded {
             self.ledger.count(|events| &mut events.machine_clears, 1);
             self.restart(discovered, block, true);
@@ -281,11 +283,8 @@ impl Core {
     #[inline]
     fn load_address_ready(&self, operand: &MemoryOperand) -> u64 {
         let [base, index] = operand.registers;
-        let mut index_ready = self.value(index).ready;
-        if operand.is_scaled {
-            index_ready += u64::from(self.parameters.memory.index_extra_cycles);
-        }
-        self.value(base).ready.max(index_ready)
+        let extra = u64::from(self.parameters.memory.index_extra_cycles);
+        self.value(base).ready.max(self.value(index).ready + extra)
     }
 
     /// Executes the address and data operations of stores, and returns when the last is done.
@@ -397,7 +396,8 @@ impl Core {
             data_ready: result.ready,
             written: 0,
             number: 0,
-            ip: operation.ip as u16,
+            name: operand.name,
+            is_vector: operand.is_vector,
             is_simple: operand.kind == AccessKind::Write
                 && !operand.is_vector
                 && !operand.is_indexed(),

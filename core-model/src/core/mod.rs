@@ -62,9 +62,22 @@ impl Origin {
         Origin(load << Self::CLASS_BITS | Self::NO_CLASS as u64)
     }
 
+    /// Set if the load took longer than one that hits the L1.
+    const LATE: u64 = 1 << 63;
+
     #[inline]
     fn load(self) -> LoadNumber {
-        self.0 >> Self::CLASS_BITS
+        (self.0 & !Self::LATE) >> Self::CLASS_BITS
+    }
+
+    #[inline]
+    fn with_late(self, is_late: bool) -> Self {
+        Origin(self.0 & !Self::LATE | if is_late { Self::LATE } else { 0 })
+    }
+
+    #[inline]
+    fn is_late(self) -> bool {
+        self.0 & Self::LATE != 0
     }
 
     #[inline]
@@ -200,7 +213,7 @@ impl Core {
 
     /// Returns the memory operand of a repeated string move.
     pub(crate) fn with_vector_ports(&self, operand: &MemoryOperand) -> MemoryOperand {
-        operand.with_ports(true, &self.parameters.ports)
+        operand.with_ports(true, &self.parameters)
     }
 
     /// Returns the place of code that lies at `ip` in the model, where a branch is or may go.
@@ -381,6 +394,11 @@ impl Core {
                 critical = self.value(source).later(critical);
             }
         }
+        if RARE {
+            let mut late = self.value(operation.late_source);
+            late.ready += 1;
+            critical = late.later(critical);
+        }
         let mut result = critical;
         let is_chained = critical.origin.is_of(operation.class);
         if operation.rename == Rename::Execute {
@@ -397,6 +415,9 @@ impl Core {
         }
         let [ports, further @ ..] = &operation.ports;
         let ready = result.ready;
+        if result.origin.is_late() {
+            result.origin = self.execute_in_vain(*ports, issued, &result);
+        }
         let executed = self.reserve(*ports, issued, ready);
         if RARE {
             for cycle in 1..u64::from(operation.busy) {
@@ -428,6 +449,23 @@ impl Core {
         } else {
             self.ports.reserve(ports, from, ready >= earliest)
         }
+    }
+
+    /// Takes a port for an operation that executes before its operand is there, because a load on
+    /// the way to it was expected to hit the L1. Returns the origin of its result.
+    #[inline(never)]
+    fn execute_in_vain(&mut self, ports: Ports, issued: u64, operand: &Value) -> Origin {
+        let memory = &self.parameters.memory;
+        let (from, until) = self.window.load_times(operand.origin.load());
+        let expected = from + u64::from(memory.l1d.cycles) + operand.ready.saturating_sub(until);
+        let is_known = expected >= until.min(from + u64::from(memory.l2.cycles));
+        if is_known {
+            return operand.origin.with_late(false);
+        }
+        if expected >= issued + u64::from(self.parameters.issue_delay) {
+            self.ports.reserve(ports, expected, false);
+        }
+        operand.origin
     }
 
     /// Takes one more cycle of a port, for operations that are not pipelined.
@@ -465,6 +503,7 @@ impl Core {
             for &destination in further {
                 self.registers[usize::from(destination)] = value;
             }
+            self.registers[usize::from(operation.late_destination)].ready += 1;
         }
         if operation.has_late_flags {
             for flag in destinations {

@@ -180,6 +180,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         string_step: Ports::NONE,       // M: as fast as its stores
         string_step_bytes: 64,          // A
         closed_by_busy: [0; 7],         // A
+        expects_hits: false,            // A
         // Abel and Reineke, "uiCA" (ICS 2022), on Ice Lake; see `pipeline/binding.rs`.
         bound_at_issue: true,
         lost_at_512: P1, // O: ports 0 and 1 join
@@ -199,6 +200,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         },
         index_extra_cycles: 0,          // O
         vector_load_extra_cycles: 1,    // M
+        sign_extension_extra_cycles: 0, // P
         split_load_extra_operations: 2, // M: one per cycle, of 64 bytes one per 1.5
         // O gives 15 cycles; J measured 16, and so does a chase through 256 KiB (M: `chase-256k`).
         l2: Cache {
@@ -272,6 +274,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::SetCondition, &[P06], 1),
     Timing::single(Class::CondMove, &[P06], 1), // M: 2 with the compare before it
     Timing::several(Class::CondMoveTwoFlags, 2, &[P06, P06], 2), // M: 3 with the compare
+    Timing::single(Class::CondMoveSigned, &[P06], 1),
     Timing::single(Class::Lea, &[ALU], 1),
     Timing::single(Class::LeaOffset, &[ALU], 1),
     Timing::single(Class::LeaScaled, &[P1510], 2), // M
@@ -319,6 +322,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::VecToGpr, &[P0], 2),   // M
     Timing::single(Class::VecLogic, &[P015], 1),
     Timing::single(Class::VecAdd, &[P015], 1),
+    Timing::single(Class::VecAddSaturating, &[P015], 1),
     Timing::single(Class::VecCompare, &[P01], 1),
     Timing::single(Class::VecMaskCompare, &[P5], 3),
     Timing::single(Class::VecShift, &[P01], 1),

@@ -6,6 +6,7 @@ use iced_x86::{Instruction, Mnemonic, OpKind, Register, RflagsBits};
 
 use super::Class;
 use super::mnemonics::class_of;
+use super::registers::number;
 
 /// Returns the class of an instruction, by mnemonic, operand kinds, widths and addressing.
 pub(super) fn class(instruction: &Instruction) -> Class {
@@ -20,6 +21,7 @@ pub(super) fn class(instruction: &Instruction) -> Class {
         Class::IntAdd if adds_immediate(instruction) => Class::IntAddImmediate,
         Class::IntShift if shifts_by_cl(instruction) => Class::IntShiftByCl,
         Class::CondMove if reads_two_flag_groups(instruction) => Class::CondMoveTwoFlags,
+        Class::CondMove if compares_signs(instruction) => Class::CondMoveSigned,
         Class::Lea => address_computation(instruction),
         Class::Multiply if instruction.op_count() == 1 => Class::MultiplyWide,
         Class::Divide64 if !divides_64_bits(instruction) => Class::Divide32,
@@ -38,6 +40,9 @@ pub(super) fn class(instruction: &Instruction) -> Class {
         Class::FpDivide32 if vector_bytes(instruction) > 16 => Class::FpDivide32Wide,
         Class::FpDivide64 if vector_bytes(instruction) > 16 => Class::FpDivide64Wide,
         Class::VecShuffle | Class::VecWiden if only_loads(instruction) => Class::MemoryMove,
+        Class::VecWiden if stays_in_lane(instruction) && is_broadcast(instruction) => {
+            Class::VecShuffle
+        }
         Class::VecWiden if stays_in_lane(instruction) => Class::VecWidenLane,
         // Inserting or extracting the half that is element 0 of memory needs no shuffle.
         Class::VecWiden if only_stores(instruction) => Class::MemoryMove,
@@ -108,6 +113,14 @@ fn stays_in_lane(instruction: &Instruction) -> bool {
     instruction.op_count() == 2
         && instruction.op0_register().is_xmm()
         && instruction.op1_register().is_xmm()
+}
+
+fn is_broadcast(instruction: &Instruction) -> bool {
+    use Mnemonic::*;
+    matches!(
+        instruction.mnemonic(),
+        Vbroadcastss | Vpbroadcastb | Vpbroadcastw | Vpbroadcastd | Vpbroadcastq
+    )
 }
 
 fn only_stores(instruction: &Instruction) -> bool {
@@ -185,6 +198,20 @@ fn adds_immediate(instruction: &Instruction) -> bool {
     }
 }
 
+/// Returns whether it extends the sign of what it loads.
+pub(super) fn extends_sign(instruction: &Instruction) -> bool {
+    matches!(instruction.mnemonic(), Mnemonic::Movsx | Mnemonic::Movsxd)
+}
+
+/// Returns the register that gets the upper half of a product.
+pub(super) fn high_half(instruction: &Instruction) -> super::registers::Register {
+    if instruction.op_count() == 1 {
+        number(Register::RDX)
+    } else {
+        number(instruction.op0_register())
+    }
+}
+
 fn shifts_by_cl(instruction: &Instruction) -> bool {
     instruction.op_count() == 2 && instruction.op1_register() == Register::CL
 }
@@ -197,6 +224,11 @@ fn shifts_by_register(instruction: &Instruction) -> bool {
 fn reads_two_flag_groups(instruction: &Instruction) -> bool {
     let read = instruction.rflags_read();
     read & RflagsBits::CF != 0 && read & RflagsBits::ZF != 0
+}
+
+fn compares_signs(instruction: &Instruction) -> bool {
+    let read = instruction.rflags_read();
+    read & RflagsBits::SF != 0 && read & RflagsBits::OF != 0
 }
 
 fn address_computation(instruction: &Instruction) -> Class {

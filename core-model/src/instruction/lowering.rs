@@ -11,7 +11,7 @@ use super::operation::{DESTINATIONS, Flow, MemoryOperand, OPERATIONS, Operation,
 use super::registers::{
     CARRY_FLAG, FIRST_X87, NONE, NOWHERE, OTHER_FLAGS, Register, STACK_POINTER, is_vector, number,
 };
-use super::{Class, Timing, form, fusion, neighbours};
+use super::{Class, Late, Timing, form, fusion, neighbours};
 use crate::calendar::Ports;
 use crate::parameters::CoreParameters;
 use crate::pipeline::{NO_POOL, Pools};
@@ -47,16 +47,20 @@ impl Lowering {
         instruction: &Instruction,
         access: &Access,
     ) -> MemoryOperand {
-        MemoryOperand {
+        let mut operand = MemoryOperand {
             kind: access.kind,
             bytes: access.size_bytes.max(1),
             address: access.address,
             registers: address_registers(instruction, access.kind),
-            is_scaled: instruction.memory_index_scale() > 1,
+            name: address_name(instruction, access.kind),
             non_temporal: is_non_temporal(instruction.mnemonic()),
             ..MemoryOperand::NONE
         }
-        .with_ports(form::vector_bytes(instruction) > 0, &self.parameters.ports)
+        .with_ports(form::vector_bytes(instruction) > 0, &self.parameters);
+        if form::extends_sign(instruction) {
+            operand.extra_cycles += self.parameters.memory.sign_extension_extra_cycles as u8;
+        }
+        operand
     }
 
     /// Lowers `instruction`, whose memory operands are `memory`.
@@ -103,6 +107,8 @@ impl Lowering {
             memory_count: 0,
             sources: [NONE; SOURCES],
             destinations: [NOWHERE; DESTINATIONS],
+            late_source: NONE,
+            late_destination: NOWHERE,
             ports: [Ports::NONE; OPERATIONS],
             repeat: None,
         };
@@ -127,6 +133,12 @@ impl Lowering {
                 .saturating_add((vector_bytes as u32 / element_bytes) as u8);
         }
         self.registers(instruction, &mut operation);
+        match timing.late {
+            Late::Nothing => {}
+            Late::Base => operation.late_source = number(instruction.memory_base()),
+            Late::Flags => operation.late_source = OTHER_FLAGS,
+            Late::HighHalf => operation.late_destination = form::high_half(instruction),
+        }
         operation.is_x87 |= operation.x87_increment != 0;
         self.rename(instruction, &mut operation);
         let in_vector = operation
@@ -313,6 +325,18 @@ fn reads_operand(instruction: &Instruction, register: Register) -> bool {
 
 fn only_writes_first(instruction: &Instruction) -> bool {
     matches!(form::class(instruction), Class::MemoryMove | Class::Pop)
+}
+
+fn address_name(instruction: &Instruction, kind: AccessKind) -> u32 {
+    let [base, index] = address_registers(instruction, kind);
+    if base == STACK_POINTER && index == NONE {
+        return 0;
+    }
+    let place = instruction.memory_displacement64() << 24
+        | u64::from(instruction.memory_index_scale()) << 16
+        | u64::from(index) << 8
+        | u64::from(base);
+    (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
 }
 
 fn address_registers(instruction: &Instruction, kind: AccessKind) -> [Register; 2] {

@@ -81,13 +81,13 @@ classes_of! {
     VecLogic: Andnpd Andnps Andpd Andps Orpd Orps Pand Pandn Por Pxor Vandnpd Vandnps Vandpd
         Vandps Vorpd Vorps Vpand Vpandd Vpandn Vpandnd Vpandnq Vpandq Vpor Vpord Vporq Vpternlogd
         Vpternlogq Vpxor Vpxord Vpxorq Vxorpd Vxorps Xorpd Xorps;
-    VecAdd: Pabsb Pabsd Pabsw Paddb Paddd Paddq Paddsb Paddsw Paddusb Paddusw Paddw Pavgb Pavgw
-        Pmaxsb Pmaxsd Pmaxsw Pmaxub Pmaxud Pmaxuw Pminsb Pminsd Pminsw Pminub Pminud Pminuw Psignb
-        Psignd Psignw Psubb Psubd Psubq Psubsb Psubsw Psubusb Psubusw Psubw Vpabsb Vpabsd Vpabsq
-        Vpabsw Vpaddb Vpaddd Vpaddq Vpaddsb Vpaddsw Vpaddusb Vpaddusw Vpaddw Vpavgb Vpavgw Vpmaxsb
-        Vpmaxsd Vpmaxsq Vpmaxsw Vpmaxub Vpmaxud Vpmaxuq Vpmaxuw Vpminsb Vpminsd Vpminsq Vpminsw
-        Vpminub Vpminud Vpminuq Vpminuw Vpsignb Vpsignd Vpsignw Vpsubb Vpsubd Vpsubq Vpsubsb
-        Vpsubsw Vpsubusb Vpsubusw Vpsubw;
+    VecAdd: Paddb Paddd Paddq Paddw Pavgb Pavgw Pmaxsb Pmaxsd Pmaxsw Pmaxub Pmaxud Pmaxuw Pminsb
+        Pminsd Pminsw Pminub Pminud Pminuw Psubb Psubd Psubq Psubw Vpaddb Vpaddd Vpaddq Vpaddw
+        Vpavgb Vpavgw Vpmaxsb Vpmaxsd Vpmaxsq Vpmaxsw Vpmaxub Vpmaxud Vpmaxuq Vpmaxuw Vpminsb
+        Vpminsd Vpminsq Vpminsw Vpminub Vpminud Vpminuq Vpminuw Vpsubb Vpsubd Vpsubq Vpsubw;
+    VecAddSaturating: Pabsb Pabsd Pabsw Paddsb Paddsw Paddusb Paddusw Psignb Psignd Psignw Psubsb
+        Psubsw Psubusb Psubusw Vpabsb Vpabsd Vpabsq Vpabsw Vpaddsb Vpaddsw Vpaddusb Vpaddusw Vpsignb
+        Vpsignd Vpsignw Vpsubsb Vpsubsw Vpsubusb Vpsubusw;
     VecCompare: Pcmpeqb Pcmpeqd Pcmpeqq Pcmpeqw Pcmpgtb Pcmpgtd Pcmpgtq Pcmpgtw Vpcmpeqb Vpcmpeqd
         Vpcmpeqq Vpcmpeqw Vpcmpgtb Vpcmpgtd Vpcmpgtq Vpcmpgtw;
     VecMaskCompare: Vfpclasspd Vfpclassps Vfpclasssd Vfpclassss Vpcmpb Vpcmpd Vpcmpq Vpcmpub

@@ -76,6 +76,8 @@ classes! {
     CondMove,
     /// `cmova`, `cmovbe`: two flag groups.
     CondMoveTwoFlags,
+    /// `cmovg`, `cmovge`, `cmovl`, `cmovle`: sign and overflow.
+    CondMoveSigned,
     /// `lea` of two registers, or of one unmodified.
     Lea,
     /// `lea` of a 64-bit register and a constant of -1024 to 1023: some cores do it at rename.
@@ -169,6 +171,8 @@ classes! {
     VecLogic,
     /// Integer addition, minimum, maximum, average, absolute value.
     VecAdd,
+    /// Vector integer addition that saturates, absolute value, sign.
+    VecAddSaturating,
     /// Integer comparison into a vector register.
     VecCompare,
     /// Comparison or test into a mask register.
@@ -185,7 +189,7 @@ classes! {
     VecShuffleBytes,
     /// Shuffle across lanes.
     VecShuffleLane,
-    /// Broadcast and widening inside 128 bits.
+    /// Widening inside 128 bits.
     VecWidenLane,
     /// Broadcast and widening across lanes, insertion and extraction of lanes.
     VecWiden,
@@ -342,6 +346,21 @@ pub struct Timing {
     pub chained_latency: u8,
     /// Cycles for which the first operation blocks its port; 1 if pipelined.
     pub busy: u8,
+    /// What takes a cycle more than `latency` says.
+    pub late: Late,
+}
+
+/// The part of an instruction that takes a cycle more than the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Late {
+    /// None of it.
+    Nothing,
+    /// From the base of the address that it computes.
+    Base,
+    /// From the flags.
+    Flags,
+    /// To the upper half of the product.
+    HighHalf,
 }
 
 impl Timing {
@@ -364,6 +383,7 @@ impl Timing {
             latency,
             chained_latency: latency,
             busy: 1,
+            late: Late::Nothing,
         }
     }
 
@@ -375,6 +395,12 @@ impl Timing {
     /// Returns this row with the first operation's port blocked for `busy` cycles.
     pub const fn blocking(mut self, busy: u8) -> Timing {
         self.busy = busy;
+        self
+    }
+
+    /// Returns this row with a part that takes a cycle more.
+    pub const fn with_late(mut self, late: Late) -> Timing {
+        self.late = late;
         self
     }
 

@@ -6,7 +6,7 @@ use super::Class;
 use super::needs::Needs;
 use super::registers::{CARRY_FLAG, NONE, NOWHERE, Register};
 use crate::calendar::Ports;
-use crate::parameters::MemoryPorts;
+use crate::parameters::CoreParameters;
 use crate::pipeline::{NO_POOL, Pools};
 
 /// Maximum number of registers read, excluding memory addresses.
@@ -101,13 +101,17 @@ pub(crate) struct Operation {
     /// Whether it is forwarded, but its flags are computed nevertheless.
     pub has_late_flags: bool,
     /// Whether it needs more than nearly all instructions: `busy`, `is_x87`, `serializes` or
-    /// `is_atomic`, several operations or memory operands, or `sources` and `destinations` beyond
+    /// `is_atomic`, several operations or memory operands, a late source, or `sources` and `destinations` beyond
     /// the first ones. Set by [`Operation::complete`].
     pub is_rare: bool,
     /// Registers read, padded with [`super::NONE`].
     pub sources: [Register; SOURCES],
     /// Registers written, padded with [`super::NOWHERE`].
     pub destinations: [Register; DESTINATIONS],
+    /// One of its sources that is read a cycle later than the others, or [`super::NONE`].
+    pub late_source: Register,
+    /// One of its destinations that is written a cycle later, or [`super::NOWHERE`].
+    pub late_destination: Register,
     /// Ports of each operation.
     pub ports: [Ports; OPERATIONS],
     /// The pools in which its operations, loads and stores wait, if it has any.
@@ -145,11 +149,13 @@ pub(crate) struct MemoryOperand {
     pub kind: AccessKind,
     /// The registers from which the address is computed.
     pub registers: [Register; 2],
-    /// Whether the second one is scaled.
-    pub is_scaled: bool,
     /// Whether it is loaded into or stored from a vector register. Set by
     /// [`MemoryOperand::with_ports`].
     pub is_vector: bool,
+    /// The registers, scale and displacement of its address. Different addresses may share one.
+    pub name: u32,
+    /// Added to the latency of its load. Set by the same function.
+    pub extra_cycles: u8,
     /// Whether it is written around the caches.
     pub non_temporal: bool,
     /// Ports of a load. Set by the same function.
@@ -195,6 +201,7 @@ impl Operation {
             || self.is_atomic
             || self.busy > 1
             || self.operations > 1
+            || self.late_source != NONE
             || self.slots > COMMON_SLOTS
             || self.sources[COMMON_SOURCES..] != [NONE; SOURCES - COMMON_SOURCES]
             || self.destinations[COMMON_DESTINATIONS..]
@@ -234,6 +241,8 @@ impl Operation {
             integer_results: 0,
             sources: [NONE; SOURCES],
             destinations: [NOWHERE; DESTINATIONS],
+            late_source: NONE,
+            late_destination: NOWHERE,
             repeat: None,
             first_memory: 0,
             ..*self
@@ -248,15 +257,17 @@ impl MemoryOperand {
         bytes: 1,
         address: Address::Fixed(0),
         registers: [NONE, NONE],
-        is_scaled: false,
+        name: 0,
+        extra_cycles: 0,
         is_vector: false,
         non_temporal: false,
         load_ports: Ports::NONE,
         data_ports: Ports::NONE,
     };
 
-    /// Returns this operand with the ports that serve it.
-    pub(crate) fn with_ports(self, is_vector: bool, ports: &MemoryPorts) -> MemoryOperand {
+    /// Returns this operand as one of a vector register, or of a general one, on this core.
+    pub(crate) fn with_ports(self, is_vector: bool, core: &CoreParameters) -> MemoryOperand {
+        let ports = &core.ports;
         let (load_ports, data_ports) = if self.bytes > 32 {
             (ports.load_512, ports.store_data_512)
         } else if is_vector {
@@ -266,6 +277,11 @@ impl MemoryOperand {
         };
         MemoryOperand {
             is_vector,
+            extra_cycles: if is_vector {
+                core.memory.vector_load_extra_cycles as u8
+            } else {
+                0
+            },
             load_ports,
             data_ports,
             ..self

@@ -2,13 +2,16 @@
 //!
 //! A load may execute before the addresses of earlier stores are known. If one of these turns out
 //! to write what the load read, everything from the load on is discarded. A load to which this
-//! happened waits for a while; one that always reads what the same store wrote takes its register
-//! and waits for no address.
+//! happened waits for a while.
+//!
+//! A load that reads what a store wrote may take the store's register, and then waits for no
+//! address. It expects a store that is as far before it as the last time, or one whose address is
+//! written with the same registers and displacement. After a store at another distance it expects
+//! none for long.
 //!
 //! That AMD's cores since Zen 3 learn which loads read which stores, and forward before either
 //! address is known, is in Linux commit b73a54321ad8 ("KVM: x86: Expose Predictive Store Forwarding
-//! Disable"). That a store is known by its distance is our assumption; what is learnt how soon was
-//! measured (`cores/zen5.rs`).
+//! Disable"). What is learnt how soon was measured (`cores/zen5.rs`).
 
 use crate::calendar::boxed;
 use crate::parameters::LearntOrder;
@@ -23,31 +26,32 @@ const SETS: usize = 4096;
 struct Entry {
     /// The low bits of its address.
     tag: u32,
-    /// The pair that it last was half of.
-    pair: Pair,
+    /// The distance of the store that it is believed to read, or 0.
+    distance: u8,
     /// Number of executions in which it waits for the addresses of all earlier stores.
     cautious: u8,
     /// Number of times it must read the same store again before it takes its register.
     doubt: u8,
 }
 
-/// A store as a load sees it: how many stores before, counting itself, and the low bits of its
-/// address. No store has a distance of 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pair {
-    pub distance: u8,
-    pub store: u16,
-}
-
 /// What is predicted of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
-    /// The pair that it was half of.
-    pub pair: Pair,
+    /// The distance of the store that it is believed to read, or 0.
+    pub distance: u8,
     /// Whether it waits for the addresses of all earlier stores if that store is in flight.
-    pub waits_with_pair: bool,
+    pub waits_if_in_flight: bool,
     /// Whether it waits for them if that store is not.
-    pub waits_without_pair: bool,
+    pub waits_if_not_in_flight: bool,
+}
+
+/// A store whose register a load could have taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// How many stores before the load, counting itself.
+    pub distance: u8,
+    /// Whether its address is written like that of the load.
+    pub is_named_alike: bool,
 }
 
 /// What a load did, as it turns out.
@@ -56,8 +60,11 @@ pub(crate) enum Found {
     /// It read no store in flight.
     Nothing,
     /// It read a store whose address was known in time or not, and whose register it could have
-    /// taken if there is a pair.
-    Store { pair: Option<Pair>, in_time: bool },
+    /// taken if it is a source.
+    Store {
+        source: Option<Source>,
+        in_time: bool,
+    },
 }
 
 /// What that means for it.
@@ -109,9 +116,9 @@ impl Dependences {
         let entry = self.entry(ip);
         let is_cautious = entry.cautious > 0;
         Expected {
-            pair: entry.pair,
-            waits_with_pair: is_cautious && entry.doubt > 0,
-            waits_without_pair: is_cautious,
+            distance: entry.distance,
+            waits_if_in_flight: is_cautious && entry.doubt > 0,
+            waits_if_not_in_flight: is_cautious,
         }
     }
 
@@ -121,34 +128,48 @@ impl Dependences {
         self.rules.wait_cycles.into()
     }
 
-    /// Learns what the load at `ip` found. The store of its pair was in flight if
-    /// `pair_in_flight`.
+    /// Learns what the load at `ip` found. The store that it expects was in flight if
+    /// `expected_in_flight`, and the addresses of some earlier stores were unknown if `is_ahead`.
     #[inline]
-    pub(crate) fn learn(&mut self, ip: u64, found: Found, pair_in_flight: bool) -> Effect {
+    pub(crate) fn learn(
+        &mut self,
+        ip: u64,
+        found: Found,
+        expected_in_flight: bool,
+        is_ahead: bool,
+    ) -> Effect {
         let rules = self.rules;
         let entry = self.entry(ip);
-        let is_predicted = pair_in_flight && entry.doubt == 0;
+        let is_predicted = expected_in_flight && entry.doubt == 0;
         let was_cautious = entry.cautious > 0;
-        let (pair, in_time) = match found {
-            Found::Store { pair, in_time } => (pair, in_time),
+        let (source, in_time) = match found {
+            Found::Store { source, in_time } => (source, in_time),
             Found::Nothing => (None, true),
         };
-        if pair == Some(entry.pair) {
-            if is_predicted {
-                return Effect::Renamed;
+        let is_expected =
+            |source: &Source| source.is_named_alike || source.distance == entry.distance;
+        match source {
+            Some(source) if is_expected(&source) => {
+                entry.distance = source.distance;
+                if entry.doubt == 0 {
+                    return Effect::Renamed;
+                }
+                entry.doubt -= 1;
             }
-            entry.doubt = entry.doubt.saturating_sub(1);
-        } else if is_predicted {
-            entry.doubt = rules.doubt_at_first;
-        } else if pair_in_flight {
-            let doubt = entry.doubt.saturating_add(rules.doubt_more);
-            entry.doubt = doubt.min(rules.doubt_limit);
-        }
-        if let Some(pair) = pair {
-            entry.pair = pair;
+            Some(source) if is_predicted => {
+                entry.distance = source.distance;
+                entry.doubt = rules.doubt_after_another;
+            }
+            Some(source) if entry.distance == 0 => entry.distance = source.distance,
+            _ if is_predicted => entry.doubt = rules.doubt_at_first,
+            _ if expected_in_flight => {
+                let doubt = entry.doubt.saturating_add(rules.doubt_more);
+                entry.doubt = doubt.min(rules.doubt_limit);
+            }
+            _ => {}
         }
         if found == Found::Nothing {
-            entry.cautious = entry.cautious.saturating_sub(1);
+            entry.cautious = entry.cautious.saturating_sub(is_ahead.into());
         } else if was_cautious || !in_time {
             let cautious = entry.cautious.saturating_add(rules.cautious_executions);
             entry.cautious = cautious.min(rules.cautious_limit);
@@ -168,18 +189,21 @@ mod tests {
     use crate::parameters::MemoryRenaming;
 
     const LOAD: u64 = 0x40_1000;
-    const STORE: Pair = Pair {
-        distance: 3,
-        store: 7,
-    };
-    const IN_TIME: Found = Found::Store {
-        pair: Some(STORE),
-        in_time: true,
-    };
+    const IN_TIME: Found = at_distance(3, false);
     const TOO_EARLY: Found = Found::Store {
-        pair: None,
+        source: None,
         in_time: false,
     };
+
+    const fn at_distance(distance: u8, is_named_alike: bool) -> Found {
+        Found::Store {
+            source: Some(Source {
+                distance,
+                is_named_alike,
+            }),
+            in_time: true,
+        }
+    }
 
     fn learner() -> (Dependences, LearntOrder) {
         let MemoryRenaming::Learnt(rules) = ZEN_5.rename.memory_renaming else {
@@ -190,17 +214,23 @@ mod tests {
 
     /// Returns whether the load waits while no store of its pair is in flight.
     fn waits(learner: &mut Dependences) -> bool {
-        learner.look_up(LOAD).waits_without_pair
+        learner.look_up(LOAD).waits_if_not_in_flight
     }
 
     #[test]
     fn a_load_that_ran_ahead_waits_for_a_while() {
         let (mut learner, rules) = learner();
         assert!(!waits(&mut learner));
-        assert_eq!(learner.learn(LOAD, TOO_EARLY, false), Effect::Discarded);
+        assert_eq!(
+            learner.learn(LOAD, TOO_EARLY, false, true),
+            Effect::Discarded
+        );
         for _ in 0..rules.cautious_executions {
             assert!(waits(&mut learner));
-            assert_eq!(learner.learn(LOAD, Found::Nothing, false), Effect::Usual);
+            assert_eq!(
+                learner.learn(LOAD, Found::Nothing, false, true),
+                Effect::Usual
+            );
         }
         assert!(!waits(&mut learner));
     }
@@ -209,11 +239,11 @@ mod tests {
     fn a_load_that_waits_is_not_discarded_and_waits_longer() {
         let (mut learner, rules) = learner();
         for _ in 0..10 {
-            learner.learn(LOAD, TOO_EARLY, false);
+            learner.learn(LOAD, TOO_EARLY, false, true);
         }
-        assert_eq!(learner.learn(LOAD, TOO_EARLY, false), Effect::Usual);
+        assert_eq!(learner.learn(LOAD, TOO_EARLY, false, true), Effect::Usual);
         let waited = (0..1000).take_while(|_| {
-            learner.learn(LOAD, Found::Nothing, false);
+            learner.learn(LOAD, Found::Nothing, false, true);
             waits(&mut learner)
         });
         assert_eq!(waited.count() + 1, usize::from(rules.cautious_limit));
@@ -222,16 +252,55 @@ mod tests {
     #[test]
     fn a_load_of_the_same_store_takes_its_register_after_a_few_times() {
         let (mut learner, rules) = learner();
-        learner.learn(LOAD, IN_TIME, false);
+        learner.learn(LOAD, IN_TIME, false, true);
         for _ in 0..rules.doubt_at_first {
-            assert_eq!(learner.learn(LOAD, IN_TIME, true), Effect::Usual);
+            assert_eq!(learner.learn(LOAD, IN_TIME, true, true), Effect::Usual);
         }
-        assert_eq!(learner.learn(LOAD, IN_TIME, true), Effect::Renamed);
-        let gone = learner.learn(LOAD, Found::Nothing, false);
+        assert_eq!(learner.learn(LOAD, IN_TIME, true, true), Effect::Renamed);
+        let gone = learner.learn(LOAD, Found::Nothing, false, true);
         assert_eq!(gone, Effect::Usual, "that store was not in flight");
-        let wrong = learner.learn(LOAD, Found::Nothing, true);
+        let wrong = learner.learn(LOAD, Found::Nothing, true, true);
         assert_eq!(wrong, Effect::Discarded);
-        assert_eq!(learner.learn(LOAD, IN_TIME, true), Effect::Usual);
+        assert_eq!(learner.learn(LOAD, IN_TIME, true, true), Effect::Usual);
+    }
+
+    #[test]
+    fn a_load_waits_only_where_it_would_run_ahead() {
+        let (mut learner, _) = learner();
+        learner.learn(LOAD, TOO_EARLY, false, true);
+        for _ in 0..1000 {
+            learner.learn(LOAD, Found::Nothing, false, false);
+        }
+        assert!(waits(&mut learner));
+    }
+
+    /// Returns how often the load does not take a register until it does.
+    fn until_renamed(learner: &mut Dependences, found: Found) -> usize {
+        let mut effects = (0..1000).map(|_| learner.learn(LOAD, found, true, true));
+        effects
+            .position(|effect| effect == Effect::Renamed)
+            .unwrap_or(1000)
+    }
+
+    #[test]
+    fn a_load_of_another_store_takes_no_register_for_long() {
+        let (mut learner, rules) = learner();
+        until_renamed(&mut learner, IN_TIME);
+        let other = at_distance(4, false);
+        assert_eq!(learner.learn(LOAD, other, true, true), Effect::Discarded);
+        assert_eq!(until_renamed(&mut learner, IN_TIME), 1000);
+        let doubt = usize::from(rules.doubt_limit);
+        assert_eq!(until_renamed(&mut learner, other), doubt);
+    }
+
+    #[test]
+    fn the_distance_of_a_store_named_alike_may_change() {
+        let (mut learner, _) = learner();
+        until_renamed(&mut learner, at_distance(3, true));
+        for distance in [4, 3, 7] {
+            let found = at_distance(distance, true);
+            assert_eq!(learner.learn(LOAD, found, true, true), Effect::Renamed);
+        }
     }
 
     #[test]
@@ -247,10 +316,10 @@ mod tests {
         let loads: Vec<u64> = places.collect();
         for _ in 0..=rules.doubt_at_first {
             for load in &loads {
-                learner.learn(*load, IN_TIME, false);
+                learner.learn(*load, IN_TIME, false, true);
             }
         }
-        let renamed = |load: &&u64| learner.learn(**load, IN_TIME, true) == Effect::Renamed;
+        let renamed = |load: &&u64| learner.learn(**load, IN_TIME, true, true) == Effect::Renamed;
         assert_eq!(loads.iter().filter(renamed).count(), loads.len());
     }
 
@@ -259,8 +328,8 @@ mod tests {
         let renamed = |period: u32| {
             let (mut learner, _) = learner();
             for _ in 0..200 {
-                learner.learn(LOAD, IN_TIME, true);
-                learner.learn(LOAD, Found::Nothing, true);
+                learner.learn(LOAD, IN_TIME, true, true);
+                learner.learn(LOAD, Found::Nothing, true, true);
             }
             let last = (0..period * 200).map(|step| {
                 let found = if step % period == 0 {
@@ -268,7 +337,7 @@ mod tests {
                 } else {
                     IN_TIME
                 };
-                learner.learn(LOAD, found, true)
+                learner.learn(LOAD, found, true, true)
             });
             let last: Vec<Effect> = last.collect();
             last[last.len() - 500..].contains(&Effect::Renamed)

@@ -14,7 +14,7 @@ mod stores;
 mod window;
 
 pub(crate) use binding::BoundPorts;
-pub(crate) use dependences::{Dependences, Effect, Found};
+pub(crate) use dependences::{Dependences, Effect, Found, Source};
 pub(crate) use disambiguation::Disambiguation;
 pub(crate) use frontend::Frontend;
 pub(crate) use loads::{LoadNumber, NO_LOAD};

@@ -1,6 +1,5 @@
 //! The store queue: forwarding to loads, and writing to the L1 in order.
 
-use super::dependences::Pair;
 use crate::calendar::boxed;
 use crate::memory::LINE_BYTES;
 use crate::parameters::Window as Parameters;
@@ -28,8 +27,10 @@ pub(crate) struct Store {
     pub written: u64,
     /// Its number, in program order; set by [`StoreQueue::write`].
     pub number: u64,
-    /// The low bits of its instruction's address.
-    pub ip: u16,
+    /// How its address is written, see [`MemoryOperand::name`].
+    pub name: u32,
+    /// Whether it stores a vector register.
+    pub is_vector: bool,
     /// Whether it stores a general register at an address without an index.
     pub is_simple: bool,
 }
@@ -99,19 +100,16 @@ impl StoreQueue {
 
     /// Returns this store as the next load sees it.
     #[inline]
-    pub(crate) fn pair(&self, store: &Store) -> Pair {
-        Pair {
-            distance: (self.next - store.number) as u8,
-            store: store.ip,
-        }
+    pub(crate) fn distance(&self, store: &Store) -> u8 {
+        (self.next - store.number) as u8
     }
 
     /// Returns whether the next load sees such a store that is not written at `at`.
     #[inline]
-    pub(crate) fn is_in_flight(&self, pair: Pair, at: u64) -> bool {
-        let number = self.next.wrapping_sub(pair.distance.into());
+    pub(crate) fn is_in_flight(&self, distance: u8, at: u64) -> bool {
+        let number = self.next.wrapping_sub(distance.into());
         let store = &self.ring[number as usize % RING];
-        pair.distance > 0 && store.ip == pair.store && store.written > at
+        distance > 0 && store.written > at
     }
 
     /// Returns the first cycle in which the queue has room for this many more stores.

@@ -150,6 +150,11 @@ impl Window {
         self.loads.push(from, until)
     }
 
+    /// Returns the start and end of a load's execution.
+    pub(crate) fn load_times(&self, load: LoadNumber) -> (u64, u64) {
+        self.loads.times(load as u32)
+    }
+
     /// Adds an instruction, and returns the cycle in which it retires.
     #[inline(always)]
     pub(crate) fn push<const RARE: bool>(&mut self, new: &Issued) -> u64 {
