@@ -100,9 +100,9 @@ pub(crate) struct Operation {
     pub rename: Rename,
     /// Whether it is forwarded, but its flags are computed nevertheless.
     pub has_late_flags: bool,
-    /// Whether it needs more than nearly all instructions: `busy`, `is_x87`, `serializes` or
-    /// `is_atomic`, several operations or memory operands, a late source, or `sources` and `destinations` beyond
-    /// the first ones. Set by [`Operation::complete`].
+    /// Whether it needs more than nearly all instructions: `busy`, `is_x87`, `serializes`,
+    /// `is_atomic` or a late source, several operations or memory operands, or `sources` and
+    /// `destinations` beyond the first ones. Set by [`Operation::complete`].
     pub is_rare: bool,
     /// Registers read, padded with [`super::NONE`].
     pub sources: [Register; SOURCES],
