@@ -352,7 +352,8 @@ impl Core {
         done
     }
 
-    /// Continues after the last instruction of a block, which lies at `place` and is done at `done`.
+    /// Continues after the last instruction of a block, which lies at `place` and is done at
+    /// `done`.
     #[inline]
     pub(crate) fn leave(&mut self, last: &Operation, place: CodePlace, done: u64, block: u32) {
         if last.flow != Flow::Next {

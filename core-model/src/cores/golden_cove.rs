@@ -158,8 +158,8 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         integer_registers: 248, // C
         // Published measurements: 332, minus the architectural registers.
         vector_registers: 300,
-        // Published measurements are 97, 70 and 38; O gives no figure. K: with 97, where chains wait,
-        // the window holds more of them than the core's (`binary-search`, `hashmap-10k`).
+        // Published measurements are 97, 70 and 38; O gives no figure. K: with 97, where chains
+        // wait, the window holds more of them than the core's (`binary-search`, `hashmap-10k`).
         scheduler_entries: [64, 70, 38],
         integer_scheduler: 0,
         vector_scheduler: 0,

@@ -251,17 +251,18 @@ pub const ZEN_5: CoreParameters = CoreParameters {
 };
 
 // A, from the cycles of such a loop: where one of 500 stores, whose addresses are late, is to the
-// place of the next load, 20 further loads wait for the stores before them, 39 for two in a row, and
-// 45 for three or more. Where the waiting loads are on the loop's own path (measured later), mostly
-// all of them wait for good after one of 65,536; with some distances between store and load only
-// some 300 do. With that, `sort-10k` would be 1.14 instead of 0.88. A waiting load takes 2 cycles
-// from the address to its own execution.
+// place of the next load, 20 further loads wait for the stores before them, 39 for two in a row,
+// and 45 for three or more. Where the waiting loads are on the loop's own path (measured later),
+// mostly all of them wait for good after one of 65,536; with some distances between store and load
+// only some 300 do. With that, `sort-10k` would be 1.14 instead of 0.89. A waiting load takes 2
+// cycles from the address to its own execution.
 // M: a loop stores, loads and adds. It takes a cycle if each load reads the store before it, 8 if
 // it was not learnt. After a store elsewhere 5 iterations take 8; after 16 in a row some 145 do.
 // With one elsewhere in every 13 or fewer it is never learnt, in every 17 it is. If one of 4096
 // loads reads the other of two stores, all take 8; if 128 in a row do, 92 of them. If the distance
-// changes because another branch was taken, but the address is written the same way, each load takes
-// a cycle. Loads of one byte, of the upper half of a store, or of a vector store always take 8.
+// changes because another branch was taken, but the address is written the same way, each load
+// takes a cycle. Loads of one byte, of the upper half of a store, or of a vector store always take
+// 8.
 const ORDER: LearntOrder = LearntOrder {
     cautious_executions: 20,
     cautious_limit: 45,
