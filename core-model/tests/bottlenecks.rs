@@ -41,22 +41,12 @@ const BODIES: usize = 20;
 /// Writes one body of a loop.
 type Body = fn(&mut CodeAssembler);
 
-/// A loop of one block: the bodies and a jump back that is always taken.
 fn looped(body: impl Fn(&mut CodeAssembler)) -> Program {
-    Program::new(|a| {
-        let mut top = a.create_label();
-        a.set_label(&mut top).unwrap();
-        for _ in 0..BODIES {
-            body(a);
-        }
-        a.jmp(top).unwrap();
-    })
+    Program::looped(BODIES, body)
 }
 
 fn cycles_per_body(core: &CoreParameters, body: impl Fn(&mut CodeAssembler)) -> f64 {
-    let times = 400;
-    let counts = looped(body).repeat(core, times);
-    counts.cycles as f64 / (times as f64 / 2.0 * BODIES as f64)
+    program::cycles_per_body(core, BODIES, body)
 }
 
 #[test]

@@ -3,30 +3,21 @@
 mod program;
 
 use iced_x86::code_asm::*;
-use program::{Program, Random};
+use program::{Program, Random, cycles_per_body};
 use topdown_core_model::cores::ZEN_5;
 
 /// How often a loop repeats its body of at most three instructions: all fit into one block.
 const BODIES: usize = 15;
 
-/// Returns the cycles of one body of a loop whose memory operands are all in one line.
-fn cycles_of(body: fn(&mut CodeAssembler)) -> f64 {
-    let program = Program::new(|a| {
-        let mut top = a.create_label();
-        a.set_label(&mut top).unwrap();
-        for _ in 0..BODIES {
-            body(a);
-        }
-        a.jmp(top).unwrap();
-    });
-    let times = 400;
-    let counts = program.repeat(&ZEN_5, times);
-    counts.cycles as f64 / (times as f64 / 2.0 * BODIES as f64)
+/// Writes one body of a loop.
+type Body = fn(&mut CodeAssembler);
+
+fn cycles_of(body: Body) -> f64 {
+    cycles_per_body(&ZEN_5, BODIES, body)
 }
 
 #[test]
 fn what_an_operand_comes_from_decides_when_the_result_is_there() {
-    type Body = fn(&mut CodeAssembler);
     let chains: [(&str, Body, f64); 12] = [
         ("base", |a| a.mov(rax, ptr(rax)).unwrap(), 4.0),
         ("index", |a| a.mov(rax, ptr(rbx + rax)).unwrap(), 5.0),
@@ -96,14 +87,11 @@ fn a_load_takes_no_register_of_a_vector_store() {
 /// each of these operations executes twice.
 #[test]
 fn what_waits_for_a_load_expects_it_in_the_l1() {
-    let program = Program::new(|a| {
-        let mut top = a.create_label();
-        a.set_label(&mut top).unwrap();
+    let program = Program::looped(1, |a| {
         a.mov(rax, ptr(rbx)).unwrap();
         for register in [rcx, rdx, rsi, rdi, r8] {
             a.lea(register, rax + 1).unwrap();
         }
-        a.jmp(top).unwrap();
     });
     let cycles_within = |bytes: u64| {
         const LOADS: usize = 40_000;

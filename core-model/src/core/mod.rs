@@ -57,13 +57,12 @@ struct Origin(u64);
 impl Origin {
     const CLASS_BITS: u32 = u8::BITS;
     const NO_CLASS: u8 = u8::MAX;
+    /// Set if the load took longer than one that hits the L1.
+    const LATE: u64 = 1 << 63;
 
     const fn of_load(load: LoadNumber) -> Self {
         Origin(load << Self::CLASS_BITS | Self::NO_CLASS as u64)
     }
-
-    /// Set if the load took longer than one that hits the L1.
-    const LATE: u64 = 1 << 63;
 
     #[inline]
     fn load(self) -> LoadNumber {

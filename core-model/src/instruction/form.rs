@@ -6,7 +6,6 @@ use iced_x86::{Instruction, Mnemonic, OpKind, Register, RflagsBits};
 
 use super::Class;
 use super::mnemonics::class_of;
-use super::registers::number;
 
 /// Returns the class of an instruction, by mnemonic, operand kinds, widths and addressing.
 pub(super) fn class(instruction: &Instruction) -> Class {
@@ -203,12 +202,14 @@ pub(super) fn extends_sign(instruction: &Instruction) -> bool {
     matches!(instruction.mnemonic(), Mnemonic::Movsx | Mnemonic::Movsxd)
 }
 
-/// Returns the register that gets the upper half of a product.
-pub(super) fn high_half(instruction: &Instruction) -> super::registers::Register {
-    if instruction.op_count() == 1 {
-        number(Register::RDX)
-    } else {
-        number(instruction.op0_register())
+/// Returns the register that gets the upper half of a product, unless that is part of `ax`.
+pub(super) fn high_half(instruction: &Instruction) -> Register {
+    let factor = instruction.op0_register();
+    let is_of_bytes = factor.is_gpr8() || instruction.memory_size().size() == 1;
+    match instruction.op_count() {
+        1 if is_of_bytes => Register::None,
+        1 => Register::RDX,
+        _ => factor,
     }
 }
 

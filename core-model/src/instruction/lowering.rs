@@ -137,7 +137,12 @@ impl Lowering {
             Late::Nothing => {}
             Late::Base => operation.late_source = number(instruction.memory_base()),
             Late::Flags => operation.late_source = OTHER_FLAGS,
-            Late::HighHalf => operation.late_destination = form::high_half(instruction),
+            Late::HighHalf => {
+                let half = number(form::high_half(instruction));
+                if half != NONE {
+                    operation.late_destination = half;
+                }
+            }
         }
         operation.is_x87 |= operation.x87_increment != 0;
         self.rename(instruction, &mut operation);
@@ -327,16 +332,16 @@ fn only_writes_first(instruction: &Instruction) -> bool {
     matches!(form::class(instruction), Class::MemoryMove | Class::Pop)
 }
 
-fn address_name(instruction: &Instruction, kind: AccessKind) -> u32 {
+/// Returns how an address is written. All on the stack are alike, for the core follows its pointer.
+fn address_name(instruction: &Instruction, kind: AccessKind) -> u64 {
     let [base, index] = address_registers(instruction, kind);
     if base == STACK_POINTER && index == NONE {
         return 0;
     }
-    let place = instruction.memory_displacement64() << 24
+    instruction.memory_displacement64() << 24
         | u64::from(instruction.memory_index_scale()) << 16
         | u64::from(index) << 8
-        | u64::from(base);
-    (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+        | u64::from(base)
 }
 
 fn address_registers(instruction: &Instruction, kind: AccessKind) -> [Register; 2] {

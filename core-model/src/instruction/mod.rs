@@ -169,9 +169,9 @@ classes! {
     VecToGpr,
     /// Bitwise logic.
     VecLogic,
-    /// Integer addition, minimum, maximum, average, absolute value.
+    /// Integer addition, minimum, maximum, average.
     VecAdd,
-    /// Vector integer addition that saturates, absolute value, sign.
+    /// Integer addition that saturates, absolute value, sign.
     VecAddSaturating,
     /// Integer comparison into a vector register.
     VecCompare,

@@ -101,8 +101,8 @@ pub(crate) struct Operation {
     /// Whether it is forwarded, but its flags are computed nevertheless.
     pub has_late_flags: bool,
     /// Whether it needs more than nearly all instructions: `busy`, `is_x87`, `serializes`,
-    /// `is_atomic` or a late source, several operations or memory operands, or `sources` and
-    /// `destinations` beyond the first ones. Set by [`Operation::complete`].
+    /// `is_atomic`, `late_source` or `late_destination`, several operations or memory operands, or
+    /// `sources` and `destinations` beyond the first ones. Set by [`Operation::complete`].
     pub is_rare: bool,
     /// Registers read, padded with [`super::NONE`].
     pub sources: [Register; SOURCES],
@@ -153,8 +153,8 @@ pub(crate) struct MemoryOperand {
     /// [`MemoryOperand::with_ports`].
     pub is_vector: bool,
     /// The registers, scale and displacement of its address. Different addresses may share one.
-    pub name: u32,
-    /// Added to the latency of its load. Set by the same function.
+    pub name: u64,
+    /// Added to the latency of its load.
     pub extra_cycles: u8,
     /// Whether it is written around the caches.
     pub non_temporal: bool,
@@ -202,6 +202,7 @@ impl Operation {
             || self.busy > 1
             || self.operations > 1
             || self.late_source != NONE
+            || self.late_destination != NOWHERE
             || self.slots > COMMON_SLOTS
             || self.sources[COMMON_SOURCES..] != [NONE; SOURCES - COMMON_SOURCES]
             || self.destinations[COMMON_DESTINATIONS..]

@@ -28,7 +28,7 @@ pub(crate) struct Store {
     /// Its number, in program order; set by [`StoreQueue::write`].
     pub number: u64,
     /// How its address is written, see [`MemoryOperand::name`].
-    pub name: u32,
+    pub name: u64,
     /// Whether it stores a vector register.
     pub is_vector: bool,
     /// Whether it stores a general register at an address without an index.

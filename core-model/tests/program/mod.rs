@@ -47,6 +47,18 @@ impl Program {
         Program { blocks }
     }
 
+    /// A loop of one block, if they fit: this many bodies, and a jump back that is always taken.
+    pub fn looped(bodies: usize, body: impl Fn(&mut CodeAssembler)) -> Program {
+        Program::new(|a| {
+            let mut top = a.create_label();
+            a.set_label(&mut top).unwrap();
+            for _ in 0..bodies {
+                body(a);
+            }
+            a.jmp(top).unwrap();
+        })
+    }
+
     /// A model that knows all blocks and has executed none.
     pub fn model(&self, core: &CoreParameters) -> Model {
         let mut model = self.empty_model(core);
@@ -125,6 +137,17 @@ impl Program {
     pub fn repeat(&self, core: &CoreParameters, times: usize) -> Counts {
         self.run(core, &vec![(0, 0x10_0000); times])
     }
+}
+
+/// The cycles of a body in a loop of this many.
+pub fn cycles_per_body(
+    core: &CoreParameters,
+    bodies: usize,
+    body: impl Fn(&mut CodeAssembler),
+) -> f64 {
+    let times = 400;
+    let counts = Program::looped(bodies, body).repeat(core, times);
+    counts.cycles as f64 / (times as f64 / 2.0 * bodies as f64)
 }
 
 /// A fixed sequence of pseudo-random numbers.
