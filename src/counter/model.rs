@@ -16,6 +16,7 @@ mod allocations;
 mod allocator;
 mod before_main;
 mod budget;
+mod chosen;
 mod code;
 mod content;
 mod core;
@@ -35,6 +36,7 @@ use topdown_tracer::{Config, Tracer};
 
 use self::budget::{Budget, budget_seconds};
 pub use self::budget::{DEFAULT_BUDGET_SECONDS, LEAST_ITERATIONS};
+use self::chosen::{number_of, second_core};
 use self::core::Core;
 use self::observer::Observer;
 use super::{OnSecondCore, Provenance, Reading, Source, empty_windows_of, median_window, modules};
@@ -43,7 +45,6 @@ use crate::doubling::FINGERPRINT_SAMPLES;
 use crate::environment;
 use crate::error::OpenError;
 use crate::event::Events;
-use crate::machine::Machine;
 use crate::provenance::SourceKind;
 use crate::sample::{Flags, Sample};
 use crate::setting::{ModelCore, Setting};
@@ -191,33 +192,6 @@ fn title(core: &str) -> String {
         title += letters.as_str();
     }
     title
-}
-
-/// Returns the core that the environment asks for beside the first.
-fn second_core() -> Result<Option<ModelCore>, OpenError> {
-    match std::env::var(environment::SECOND_CORE) {
-        Ok(word) if word != environment::NO_SECOND_CORE => Ok(Some(word.parse::<ModelCore>()?)),
-        _ => Ok(None),
-    }
-}
-
-/// Returns the core's index in [`cores::ALL`].
-fn number_of(core: ModelCore) -> usize {
-    let name = match core {
-        ModelCore::Nearest => nearest_core(&Machine::cpuid_vendor()).name,
-        named => named.name(),
-    };
-    let number = cores::ALL.iter().position(|core| core.name == name);
-    number.unwrap_or(0)
-}
-
-/// Returns the core of a CPU of `vendor`, or else the best described one.
-fn nearest_core(vendor: &str) -> &'static CoreParameters {
-    if vendor == "AuthenticAMD" {
-        &cores::ZEN_5
-    } else {
-        &cores::GOLDEN_COVE
-    }
 }
 
 impl Source for Model {

@@ -1,0 +1,104 @@
+//! What costs more than a benchmark's budget, or more room than the model has.
+
+use topdown_core_model::Capacity;
+
+use super::*;
+
+#[test]
+fn a_benchmark_with_a_long_first_window_has_time_alone() {
+    let Some(model) = alone(&cores::GOLDEN_COVE, 0.1) else {
+        return;
+    };
+    let sample = window(&model, || divisions(100_000));
+    assert_eq!(sample.slots, None);
+    assert!(sample.wall_ns > 0);
+    assert_eq!(model.provenance().source, SourceKind::Time);
+    let reason = &model.provenance().reason;
+    assert!(reason.contains("more than 0.5 million"), "{reason}");
+    assert_eq!(window(&model, || divisions(10)).slots, None);
+    model.benchmark_boundary();
+    assert!(window(&model, || divisions(10)).slots.is_some());
+}
+
+#[test]
+fn what_exceeds_the_budget_of_a_benchmark_is_not_counted() {
+    let Some(model) = opened() else {
+        return;
+    };
+    assert_eq!(window(&model, || divisions(10)).flags, Flags::NONE);
+    spend_budget(&model);
+    assert_eq!(window(&model, || divisions(10)).flags, Flags::NOT_COUNTING);
+}
+
+#[test]
+fn issue_19_7_what_few_instructions_cost_is_bounded_too() {
+    const ITERATION_BYTES: usize = 256 << 10;
+    for core in cores::ALL {
+        let Some(model) = alone(core, 0.1) else {
+            return;
+        };
+        let mut bytes = vec![0; 64 * ITERATION_BYTES];
+        let mut samples = 0;
+        model.sample_boundary();
+        loop {
+            let iterations = crate::doubling::iterations(samples);
+            let sample = window(&model, || {
+                (0..iterations).for_each(|_| fill(&mut bytes[..ITERATION_BYTES]));
+            });
+            assert_eq!(sample.flags, Flags::NONE, "{} {samples}", core.name);
+            model.sample_kept();
+            model.sample_boundary();
+            samples += 1;
+            if !model.wants_more_after(&sample) {
+                break;
+            }
+        }
+        assert!((3..8).contains(&samples), "{} {samples}", core.name);
+        // One iteration that alone costs more than the budget.
+        model.benchmark_boundary();
+        model.sample_boundary();
+        let sample = window(&model, || {
+            fill(&mut bytes);
+            divisions(10_000);
+        });
+        assert_eq!(sample.slots, None, "{}", core.name);
+        let reason = &model.provenance().reason;
+        assert!(
+            reason.contains("as costly to model as 0.5 mill"),
+            "{reason}"
+        );
+    }
+}
+
+/// Executes as many different functions as the model has room for blocks, and more.
+#[test]
+fn issue_14_11_ever_new_code_does_not_cost_the_next_benchmark_its_slots() {
+    let Some(model) = alone(&cores::GOLDEN_COVE, 2.0) else {
+        return;
+    };
+    const RETURN: u8 = 0xc3;
+    let functions = Capacity::default().blocks + 1000;
+    // SAFETY: a new mapping, filled before it is executed, and never given back.
+    let code = unsafe {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let code = libc::mmap(std::ptr::null_mut(), functions, protection, flags, -1, 0);
+        assert_ne!(code, libc::MAP_FAILED);
+        code.cast::<u8>().write_bytes(RETURN, functions);
+        let protection = libc::PROT_READ | libc::PROT_EXEC;
+        assert_eq!(libc::mprotect(code, functions, protection), 0);
+        code.cast::<u8>()
+    };
+    let sample = window(&model, || {
+        for place in 0..functions {
+            // SAFETY: a function that returns at once stands at each place.
+            let function: extern "C" fn() = unsafe { std::mem::transmute(code.add(place)) };
+            function();
+        }
+    });
+    assert_eq!(sample.slots, None);
+    let reason = &model.provenance().reason;
+    assert!(reason.contains("more distinct code"), "{reason}");
+    model.benchmark_boundary();
+    assert!(window(&model, || divisions(10)).slots.is_some());
+}

@@ -1,0 +1,84 @@
+//! What is kept of the code that a sample executed.
+
+use super::*;
+
+#[test]
+fn the_blocks_of_the_last_kept_sample_have_its_slots() {
+    let Some(model) = opened() else {
+        return;
+    };
+    let slots = |code: &CodeSlots, sample: usize| {
+        let costs = code.samples[sample].iter();
+        costs.map(|(_, counts)| counts.slots()).sum::<u64>()
+    };
+    // A warm-up, a sample of one window, one of two.
+    model.sample_boundary();
+    window(&model, || divisions(1000));
+    model.sample_boundary();
+    window(&model, || divisions(100));
+    model.sample_kept();
+    model.sample_boundary();
+    let second = window(&model, || divisions(10)).plus(&window(&model, || divisions(20)));
+    model.sample_kept();
+    let code = model.take_code().unwrap();
+    assert_eq!(code.samples.len(), 2);
+    assert_eq!(slots(&code, 0), 0, "it warmed up");
+    assert_eq!(Some(slots(&code, 1)), second.slots);
+    let instructions = code.samples[1].iter().map(|(_, c)| c.instructions).sum();
+    assert_eq!(second.instructions, Some(instructions));
+    let here = std::env::current_exe().unwrap();
+    assert!(code.modules.iter().any(|name| here == *name));
+    // The next benchmark starts from scratch.
+    assert_eq!(model.take_code(), None);
+}
+
+#[test]
+fn of_a_warm_up_no_blocks_are_kept() {
+    let Some(model) = opened() else {
+        return;
+    };
+    let mut slots = Vec::new();
+    for _ in 0..12 {
+        model.sample_boundary();
+        slots.push(window(&model, || divisions(10)).slots.unwrap());
+        model.sample_kept();
+    }
+    // A window that does not fit the budget comes last, and takes no room from those that count.
+    spend_budget(&model);
+    model.sample_boundary();
+    assert_eq!(window(&model, || divisions(10)).flags, Flags::NOT_COUNTING);
+    model.sample_kept();
+    let code = model.take_code().unwrap();
+    let sums = code.samples.iter().map(|costs| {
+        let slots = costs.iter().map(|(_, counts)| counts.slots());
+        slots.sum::<u64>()
+    });
+    slots[..11].fill(0);
+    slots.push(0);
+    assert_eq!(sums.collect::<Vec<u64>>(), slots);
+}
+
+#[test]
+fn an_iteration_that_is_traced_in_part_is_not_fingerprinted() {
+    let Some(model) = alone(&cores::GOLDEN_COVE, 0.1) else {
+        return;
+    };
+    let first_samples = |rounds| {
+        for _ in 0..FINGERPRINT_SAMPLES {
+            model.sample_boundary();
+            window(&model, || divisions(rounds));
+            model.sample_kept();
+        }
+        // `take_code` clears them where other threads are, such as those of other tests.
+        let code = model.tracer.with_consumer(|observer| {
+            let Observer {
+                cores, executed, ..
+            } = observer;
+            cores[0].take_code(executed, true)
+        });
+        model.benchmark_boundary();
+        code.flatten().unwrap().first_samples
+    };
+    assert_eq!(first_samples(100_000), []);
+    assert_ne!(first_samples(10), []);
+}
