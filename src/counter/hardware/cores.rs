@@ -10,6 +10,7 @@ use super::SystemPaths;
 use super::syscalls::{affinity, set_affinity};
 use super::system::{CorePmu, CpuIdentity, core_pmu, cpu_list};
 use crate::counter::Wanted;
+use crate::cpu::CoreType;
 use crate::error::OpenError;
 use crate::setting::Counters;
 
@@ -76,4 +77,14 @@ fn confine(pmu: &CorePmu) -> Result<Option<String>, OpenError> {
     }
     set_affinity(&common).map_err(failed)?;
     Ok(Some(cpu_list(&common)))
+}
+
+/// Returns what the cores of a PMU are called.
+pub(super) fn kind_of_cores(pmu: &str) -> &'static str {
+    match CoreType::of_pmu(pmu) {
+        CoreType::Performance if pmu.starts_with("armv") => "cores of this PMU",
+        CoreType::Performance => "performance cores",
+        CoreType::Efficient => "efficiency cores",
+        CoreType::LowPower => "low-power cores",
+    }
 }

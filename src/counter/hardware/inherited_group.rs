@@ -3,7 +3,7 @@
 //! The kernel copies the group to every new thread and adds up the copies. Such a group has no page
 //! to map, so it is read with read(). Its events and formulas are those of a thread's own groups.
 
-use super::Engine;
+use super::engine::Engine;
 use super::exact_group::Plan;
 use super::metrics_shape::{MetricsShape, SLOTS};
 use super::opener::Opener;

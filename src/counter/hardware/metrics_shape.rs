@@ -1,9 +1,14 @@
 //! What a group with PERF_METRICS holds besides the register, and how its counts are interpreted:
 //! the same for RDPMC and read().
 
+use super::system::{CorePmu, CpuIdentity};
+use super::tables::supported_table;
 use crate::category::PerCategory;
+use crate::counter::survey::TopdownEvents;
 use crate::cpu::{Counts, Event, FORMULA_LEVEL1, FORMULA_LEVEL2, MetricsCorrection, Split};
+use crate::error::OpenError;
 use crate::sample::Level1;
+use crate::setting::Counters;
 
 /// Event codes: Linux, arch/x86/include/asm/perf_event.h.
 pub(super) const SLOTS: (&str, u64) = ("slots", 0x0400);
@@ -36,6 +41,29 @@ pub(super) struct MetricsShape {
 }
 
 impl MetricsShape {
+    /// Returns what to count on these cores for `counters`.
+    pub fn of(
+        cpu: &CpuIdentity,
+        pmu: &CorePmu,
+        counters: Counters,
+    ) -> Result<MetricsShape, OpenError> {
+        let table = supported_table(cpu, pmu)?;
+        let correction = match counters {
+            Counters::Tma => Some(table.metrics.ok_or_else(|| OpenError::UnsupportedCpu {
+                pmu: pmu.name.clone(),
+                cpu: cpu.in_words(),
+                reason: "no table has the corrections of Intel's metrics for its PERF_METRICS",
+            })?),
+            _ => None,
+        };
+        Ok(MetricsShape {
+            level2: pmu.topdown == TopdownEvents::MetricsLevel2,
+            clears: pmu.clears_metrics,
+            correction,
+            slots_per_cycle: table.slots_per_cycle,
+        })
+    }
+
     /// Returns the plain events of the group: instructions, cycles, and those of the correction.
     pub fn plain_events(&self) -> Vec<(&'static str, u64)> {
         let mut events = vec![INSTRUCTIONS, CYCLES];

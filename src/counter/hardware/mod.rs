@@ -1,12 +1,13 @@
 //! The CPU's own counters, on Linux.
 //!
-//! [`Hardware`] finds the PMU (`system`), keeps the thread on its cores (`cores`), opens a group
-//! (`opener`, `syscalls`), proves that it counts (`self_check`) and reads it; `watchdog` finds out
-//! whether the kernel keeps a counter for itself. There are two kinds of group. Plain counters
-//! (`exact_group`) follow the table of the CPU in [`cpu`](crate::cpu). Intel's PERF_METRICS
-//! (`metrics_shape`) is read with RDPMC (`metrics_group`), or with read() if RDPMC is off
-//! (`read_group`); `ratios` turns its registers into slots, and `reset` decides when to clear them.
-//! `page` and `user_reads` read counters without system calls, and `doubts` raises the flags.
+//! [`Hardware`] finds the PMU (`system`) and its table in [`cpu`](crate::cpu) (`tables`), keeps the
+//! thread on its cores (`cores`), opens a group (`group`, with `opener` and `syscalls`), proves that
+//! it counts (`self_check`) and reads it (`engine`); `watchdog` finds out whether the kernel keeps a
+//! counter for itself. There are two kinds of group. Plain counters (`exact_group`) follow the table.
+//! Intel's PERF_METRICS (`metrics_shape`) is read with RDPMC (`metrics_group`), or with read() if
+//! RDPMC is off (`read_group`); `ratios` turns its registers into slots, and `reset` decides when to
+//! clear them. `page` and `user_reads` read counters without system calls, and `doubts` raises the
+//! flags.
 //!
 //! If other threads work for a benchmark, groups that new threads inherit (`inherited_group`,
 //! `all_threads`) count all threads of the process; `whose` decides that and switches over.
@@ -22,8 +23,10 @@
 mod all_threads;
 mod cores;
 mod doubts;
+mod engine;
 mod exact_group;
 mod given_core;
+mod group;
 #[cfg(feature = "hits")]
 mod hits;
 mod inherited_group;
@@ -42,6 +45,7 @@ mod self_check;
 mod survey;
 mod syscalls;
 mod system;
+mod tables;
 #[cfg(feature = "hits")]
 mod timed;
 mod user_reads;
@@ -61,27 +65,23 @@ pub use process_tree::{CountedTree, TreeCounters};
 #[cfg(feature = "commands")]
 pub use survey::{survey, survey_in};
 pub use system::SystemPaths;
+pub use tables::{latencies, table};
 #[cfg(feature = "hits")]
 pub use timed::TimedHardware;
 
 #[cfg(feature = "proof")]
 use crate::counter::MAX_COUNTERS;
-use crate::counter::survey::TopdownEvents;
 use crate::counter::{Reading, Source, Wanted, empty_window_of};
-use crate::cpu::{CoreType, CpuTable, LatencyTable, Level1Counting, MetricGroup, latencies_for};
 use crate::environment;
 use crate::error::OpenError;
 use crate::provenance::{Provenance, SourceKind};
 use crate::sample::Sample;
 use crate::setting::{Counters, Setting, Threads};
-use exact_group::ExactGroup;
-use metrics_group::MetricsGroup;
-use metrics_shape::MetricsShape;
+use engine::Engine;
 use opener::Opener;
-use read_group::ReadGroup;
-use readout::{Beginnings, Readout};
+use readout::Beginnings;
 use syscalls::Counted;
-use system::{CorePmu, CpuIdentity, core_pmu, cpus_of};
+use system::CorePmu;
 use user_reads::UserReads;
 use whose::Whose;
 
@@ -116,13 +116,6 @@ struct Opened {
 
 thread_local! {
     static OPENED: RefCell<Weak<Opened>> = const { RefCell::new(Weak::new()) };
-}
-
-#[derive(Debug)]
-enum Engine {
-    Rdpmc(MetricsGroup),
-    Read(ReadGroup),
-    Exact(ExactGroup),
 }
 
 impl Hardware {
@@ -259,20 +252,11 @@ impl Opened {
             confined_to,
         } = cores::keep_on_counted(paths, cores::counters_for(&wanted))?;
         let opener = Opener::of(paths, &pmu, Counted::ThisThread);
-        let group = match &wanted {
-            Wanted::Group(name) => open_group(&opener, &cpu, &pmu, name),
-            Wanted::Categories(counters)
-                if pmu.topdown.is_metrics() && *counters != Counters::Exact =>
-            {
-                open_metrics(&opener, &cpu, &pmu, *counters)
-            }
-            Wanted::Categories(_) => open_exact(&opener, &cpu, &pmu),
-        };
-        let mut group = group.map_err(|error| watchdog::blamed_rightly(&opener, error))?;
+        let mut group = group::open(&opener, &cpu, &pmu, &wanted)?;
         if let Some(cpus) = confined_to {
             group.reason += &format!(
                 "; the thread is kept on CPUs {cpus}, the {}",
-                kind_of_cores(&pmu.name)
+                cores::kind_of_cores(&pmu.name)
             );
         }
         Ok(Opened {
@@ -321,303 +305,6 @@ fn open_recording(variable: &str, wanted: &str) -> Result<Box<dyn Source>, OpenE
 #[cfg(not(feature = "hits"))]
 fn open_recording(_: &str, _: &str) -> Result<Box<dyn Source>, OpenError> {
     Err(OpenError::LeftOut { part: "hits" })
-}
-
-/// A group and what to say about it.
-struct Group {
-    engine: Engine,
-    formula: String,
-    slots_per_cycle: Option<u32>,
-    reason: String,
-}
-
-fn metrics_shape(
-    cpu: &CpuIdentity,
-    pmu: &CorePmu,
-    counters: Counters,
-) -> Result<MetricsShape, OpenError> {
-    let table = supported_table(cpu, pmu)?;
-    let correction = match counters {
-        Counters::Tma => Some(table.metrics.ok_or_else(|| OpenError::UnsupportedCpu {
-            pmu: pmu.name.clone(),
-            cpu: cpu.in_words(),
-            reason: "no table has the corrections of Intel's metrics for its PERF_METRICS",
-        })?),
-        _ => None,
-    };
-    Ok(MetricsShape {
-        level2: pmu.topdown == TopdownEvents::MetricsLevel2,
-        clears: pmu.clears_metrics,
-        correction,
-        slots_per_cycle: table.slots_per_cycle,
-    })
-}
-
-fn open_metrics(
-    opener: &Opener<'_>,
-    cpu: &CpuIdentity,
-    pmu: &CorePmu,
-    counters: Counters,
-) -> Result<Group, OpenError> {
-    let shape = metrics_shape(cpu, pmu, counters)?;
-    let (engine, way) = match MetricsGroup::open(opener, shape)? {
-        Some(group) if shape.clears => {
-            (Engine::Rdpmc(group), "read with RDPMC, which sets it to 0")
-        }
-        Some(group) => (Engine::Rdpmc(group), "read with RDPMC"),
-        None => (
-            Engine::Read(ReadGroup::open(opener, shape)?),
-            "read with system calls, because RDPMC is off",
-        ),
-    };
-    let corrected = match shape.correction {
-        Some(_) => " with the corrections of Intel's metrics",
-        None => "",
-    };
-    Ok(Group {
-        engine,
-        formula: shape.formula().to_owned(),
-        slots_per_cycle: shape.slots_per_cycle,
-        reason: format!("PERF_METRICS of PMU `{}`{corrected}, {way}", pmu.name),
-    })
-}
-
-/// Returns the table of the cores counted by the PMU of this name: the one given by the user, if
-/// any.
-#[inline(never)]
-fn table_of(cpu: &CpuIdentity, pmu: &str) -> Result<&'static CpuTable, OpenError> {
-    match given_core::given_core(cpu, pmu)? {
-        Some(table) => Ok(table),
-        None => cpu.table(pmu).ok_or_else(|| OpenError::UnsupportedCpu {
-            pmu: pmu.to_owned(),
-            cpu: cpu.in_words(),
-            reason: "no table lists the events of its categories",
-        }),
-    }
-}
-
-/// Returns the table of cores whose level 1 can be counted.
-fn supported_table(cpu: &CpuIdentity, pmu: &CorePmu) -> Result<&'static CpuTable, OpenError> {
-    let table = table_of(cpu, &pmu.name)?;
-    match table.level1 {
-        Level1Counting::Forms(_) => Ok(table),
-        Level1Counting::Unsupported(reason) => Err(OpenError::UnsupportedCpu {
-            pmu: pmu.name.clone(),
-            cpu: cpu.in_words(),
-            reason,
-        }),
-    }
-}
-
-/// Returns the table of a core type of this machine, or of its only one if there is no `core_type`.
-///
-/// # Errors
-/// Returns [`OpenError::NoPmu`], [`OpenError::UnsupportedCpu`], or [`OpenError::DescribedCore`].
-#[inline]
-pub fn table(core_type: Option<&str>) -> Result<&'static CpuTable, OpenError> {
-    let paths = SystemPaths::default();
-    let cpu = CpuIdentity::read(&paths);
-    match core_type {
-        Some(pmu) => table_of(&cpu.of_cores(&paths, cpus_of(&paths, pmu).as_deref()), pmu),
-        None => {
-            let pmu = core_pmu(&paths, &cpu, Counters::Exact)?;
-            table_of(&cpu.of_cores(&paths, pmu.cpus.as_deref()), &pmu.name)
-        }
-    }
-}
-
-/// Returns the retire latencies of a core type of this machine, or of its only one if there is no
-/// `core_type`; `None` if no table has them.
-#[inline]
-pub fn latencies(core_type: Option<&str>) -> Option<&'static LatencyTable> {
-    let paths = SystemPaths::default();
-    let cpu = CpuIdentity::read(&paths);
-    let pmu = match core_type {
-        Some(pmu) => pmu.to_owned(),
-        None => core_pmu(&paths, &cpu, Counters::Exact).ok()?.name,
-    };
-    latencies_for(&cpu.identity(&pmu))
-}
-
-fn slots_per_cycle(cpu: &CpuIdentity, pmu: &CorePmu, table: &CpuTable) -> Result<u32, OpenError> {
-    if given_core::is_given(table) {
-        given_core::check_width(table.slots_per_cycle, pmu.slots_per_cycle)?;
-    }
-    pmu.slots_per_cycle
-        .or(table.slots_per_cycle)
-        .ok_or_else(|| OpenError::UnsupportedCpu {
-            pmu: pmu.name.clone(),
-            cpu: cpu.in_words(),
-            reason: "neither the kernel nor a table has its slots per cycle",
-        })
-}
-
-/// Opens a metric group in place of the categories.
-#[inline(never)]
-fn open_group(
-    opener: &Opener<'_>,
-    cpu: &CpuIdentity,
-    pmu: &CorePmu,
-    name: &str,
-) -> Result<Group, OpenError> {
-    let table = table_of(cpu, &pmu.name)?;
-    let wanted = wanted_group(table, name)?;
-    let slots_per_cycle = match slots_per_cycle(cpu, pmu, table) {
-        Ok(width) => Some(width),
-        // Only metrics in slots need it, and no core without a known width has those.
-        Err(OpenError::UnsupportedCpu { .. }) => None,
-        Err(error) => return Err(error),
-    };
-    let group = ExactGroup::open_group(opener, table, wanted, slots_per_cycle.unwrap_or(0))?;
-    Ok(Group {
-        engine: Engine::Exact(group),
-        formula: wanted.formula(),
-        slots_per_cycle,
-        reason: format!("metric group {name} of PMU `{}` ({})", pmu.name, table.name),
-    })
-}
-
-fn wanted_group(table: &'static CpuTable, name: &str) -> Result<&'static MetricGroup, OpenError> {
-    table.group(name).ok_or_else(|| OpenError::UnknownGroup {
-        name: name.to_owned(),
-        cpu: table.name,
-        known: names_of_groups(table),
-    })
-}
-
-fn names_of_groups(table: &CpuTable) -> String {
-    let mut names = String::new();
-    for group in table.groups {
-        if !names.is_empty() {
-            names += ", ";
-        }
-        names += group.name;
-    }
-    names
-}
-
-#[inline(never)]
-fn open_exact(opener: &Opener<'_>, cpu: &CpuIdentity, pmu: &CorePmu) -> Result<Group, OpenError> {
-    let table = supported_table(cpu, pmu)?;
-    let slots_per_cycle = slots_per_cycle(cpu, pmu, table)?;
-    let (group, form, refusal) = ExactGroup::open(opener, table, slots_per_cycle)?;
-    let way = if group.reads_in_user_code() {
-        "without system calls"
-    } else {
-        "with system calls, because the kernel lets user code read none"
-    };
-    let mut reason = format!(
-        "plain counters of PMU `{}` ({}), read {way}",
-        pmu.name, table.name
-    );
-    if let Some(refusal) = refusal {
-        reason += "; not all events of the best group could be counted";
-        if matches!(refusal, OpenError::TooFewCounters { .. }) {
-            reason += " beside the NMI watchdog";
-        }
-    }
-    Ok(Group {
-        formula: form.formula.to_owned(),
-        slots_per_cycle: Some(slots_per_cycle),
-        engine: Engine::Exact(group),
-        reason,
-    })
-}
-
-fn kind_of_cores(pmu: &str) -> &'static str {
-    match CoreType::of_pmu(pmu) {
-        CoreType::Performance if pmu.starts_with("armv") => "cores of this PMU",
-        CoreType::Performance => "performance cores",
-        CoreType::Efficient => "efficiency cores",
-        CoreType::LowPower => "low-power cores",
-    }
-}
-
-impl Engine {
-    fn sample_boundary(&self) {
-        if let Engine::Rdpmc(group) = self {
-            group.sample_boundary();
-        }
-    }
-
-    /// Returns how to read the counters in user code; `None` if that takes system calls.
-    fn user_reads(&self) -> Option<&Rc<UserReads>> {
-        match self {
-            Engine::Rdpmc(group) => Some(group.user_reads()),
-            Engine::Read(_) => None,
-            Engine::Exact(group) => group.user_reads(),
-        }
-    }
-
-    /// Prepares a window whose counters are then read in user code; or begins it.
-    fn prepare(&self, readout: &mut Readout) {
-        match self {
-            Engine::Rdpmc(group) => group.prepare(readout),
-            Engine::Read(group) => group.start(readout),
-            Engine::Exact(group) => group.prepare(readout),
-        }
-    }
-
-    /// Begins a window after reading the counters in user code failed once.
-    #[cold]
-    fn start_anew(&self, readout: &mut Readout) {
-        match self {
-            Engine::Rdpmc(group) => group.start_anew(readout),
-            Engine::Read(group) => group.start(readout),
-            Engine::Exact(group) => group.start_anew(readout),
-        }
-    }
-
-    fn end(&self, is_counting: bool, start: &Readout) -> Sample {
-        match self {
-            Engine::Rdpmc(group) => group.end(is_counting, start),
-            Engine::Read(group) => group.end(start),
-            Engine::Exact(group) => group.end(is_counting, start),
-        }
-    }
-
-    /// Returns the leader, and the names of the group's events with its own first.
-    #[cfg(feature = "proof")]
-    fn leader_and_events(&self) -> (&syscalls::Event, Vec<&'static str>) {
-        let slots_and = |others: Vec<(&'static str, u64)>| {
-            let names = others.into_iter().map(|(name, _)| name);
-            std::iter::once(metrics_shape::SLOTS.0)
-                .chain(names)
-                .collect()
-        };
-        match self {
-            Engine::Rdpmc(group) => {
-                let shape = group.shape();
-                let mut others = shape.plain_events();
-                others.insert(0, metrics_shape::RETIRING);
-                (group.leader(), slots_and(others))
-            }
-            Engine::Read(group) => {
-                let shape = group.shape();
-                (group.leader(), slots_and(shape.events_of_read()))
-            }
-            Engine::Exact(group) => {
-                let events = group.plan().events.iter();
-                (group.leader(), events.map(|event| event.name).collect())
-            }
-        }
-    }
-
-    fn suspend(&self) -> std::io::Result<()> {
-        match self {
-            Engine::Rdpmc(group) => group.suspend(),
-            Engine::Read(group) => group.suspend(),
-            Engine::Exact(group) => group.suspend(),
-        }
-    }
-
-    fn resume(&self) -> std::io::Result<()> {
-        match self {
-            Engine::Rdpmc(group) => group.resume(),
-            Engine::Read(group) => group.resume(),
-            Engine::Exact(group) => group.resume(),
-        }
-    }
 }
 
 impl Source for Hardware {

@@ -6,14 +6,16 @@
 
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 
+use super::Opened;
 use super::all_threads::AllThreads;
+use super::engine::Engine;
+use super::group::{self, Group};
 use super::inherited_group::Shape;
 use super::metrics_shape::SLOTS;
 use super::opener::Opener;
 use super::readout::Readout;
 use super::syscalls::Counted;
 use super::system::CpuIdentity;
-use super::{Engine, Opened, open_exact};
 use crate::activity::Activity;
 use crate::counter::processor_time::Watch;
 use crate::counter::{Reading, Wanted, empty_windows_by, median_window};
@@ -246,11 +248,11 @@ impl Opened {
     /// Opens plain counters, unless PERF_METRICS was requested: the kernel's rounding of ratios at
     /// every switch of a waiting thread would add up. Returns `None` if they do not fit, or are
     /// used already.
-    fn plain_counters(&self, opener: &Opener<'_>) -> Option<super::Group> {
+    fn plain_counters(&self, opener: &Opener<'_>) -> Option<Group> {
         let is_free = self.wanted == Wanted::Categories(Counters::Auto);
         let has_metrics = matches!(self.engine, Engine::Rdpmc(_) | Engine::Read(_));
         (is_free && has_metrics)
-            .then(|| open_exact(opener, &CpuIdentity::read(&self.paths), &self.pmu).ok())
+            .then(|| group::open_exact(opener, &CpuIdentity::read(&self.paths), &self.pmu).ok())
             .flatten()
     }
 

@@ -39,6 +39,7 @@ use super::metrics_shape::MetricsShape;
 use super::opener::Opener;
 use super::syscalls::{Counted, Event, Recorded};
 use super::system::{CorePmu, CpuIdentity};
+use super::tables::{slots_per_cycle, supported_table, table_of, wanted_group};
 use super::{SystemPaths, cores, exact_group, self_check};
 use crate::counter::{Reading, Source, Wanted, empty_window_of};
 use crate::error::OpenError;
@@ -102,12 +103,12 @@ fn shapes(
     if pmu.topdown.is_metrics() && counters != Counters::Exact {
         let shape = MetricsShape {
             clears: false,
-            ..super::metrics_shape(cpu, pmu, counters)?
+            ..MetricsShape::of(cpu, pmu, counters)?
         };
         return Ok(vec![(Shape::Metrics(shape), shape.formula())]);
     }
-    let table = super::supported_table(cpu, pmu)?;
-    let slots_per_cycle = super::slots_per_cycle(cpu, pmu, table)?;
+    let table = supported_table(cpu, pmu)?;
+    let slots_per_cycle = slots_per_cycle(cpu, pmu, table)?;
     let shape_of = |form| Shape::Exact {
         plan: Plan::of_form(form),
         slots_per_cycle,
@@ -164,7 +165,7 @@ impl HittingHardware {
     ) -> Result<HittingHardware, OpenError> {
         let cores::CountedCores { cpu, pmu, .. } = cores::keep_on_counted(paths, Counters::Exact)?;
         let opener = Opener::of(paths, &pmu, Counted::ThisThread);
-        let group = super::wanted_group(super::table_of(&cpu, &pmu.name)?, name)?;
+        let group = wanted_group(table_of(&cpu, &pmu.name)?, name)?;
         let shape = Shape::Exact {
             plan: Plan::of_group(group),
             // Its counts are passed on as they are.

@@ -16,7 +16,8 @@ use std::time::Instant;
 use super::hits::ring::Ring;
 use super::opener::Opener;
 use super::syscalls::{Counted, Event, Recorded};
-use super::{SystemPaths, cores, self_check, table_of};
+use super::tables::{table_of, wanted_group};
+use super::{SystemPaths, cores, self_check};
 use crate::counter::{MAX_COUNTERS, Reading, Source, empty_window_of};
 use crate::cpu;
 use crate::error::OpenError;
@@ -70,7 +71,7 @@ impl TimedHardware {
     /// Returns why their latencies cannot be recorded.
     pub fn open(paths: &SystemPaths, group: &str) -> Result<TimedHardware, OpenError> {
         let cores::CountedCores { cpu, pmu, .. } = cores::keep_on_counted(paths, Counters::Exact)?;
-        let of_group = super::wanted_group(table_of(&cpu, &pmu.name)?, group)?;
+        let of_group = wanted_group(table_of(&cpu, &pmu.name)?, group)?;
         let table = cpu::latencies_for(&cpu.identity(&pmu.name));
         let wanted = table.map_or(Vec::new(), |table| table.recorded_for(of_group));
         let Some(first) = wanted.first() else {
