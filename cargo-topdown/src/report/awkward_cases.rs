@@ -1,7 +1,8 @@
 //! Golden text of comparisons in which a gate can mislead.
 //!
-//! `comparison_text` has the text of each verdict and of runs that cannot be compared, and
-//! `tests/compare.rs` what depends on files: filters, one launch, zeros.
+//! `comparison_text` has the text of each verdict and of runs that cannot be compared,
+//! `modelled_cases` what only modelled runs say, and `tests/compare.rs` what depends on files:
+//! filters, one launch, zeros.
 
 use criterion_topdown::run_file::Benchmark;
 use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed};
@@ -9,10 +10,14 @@ use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed};
 use super::examples::comparison_text;
 
 fn text(baseline: Vec<Benchmark>, candidate: Vec<Benchmark>) -> String {
-    let [baseline, candidate] = [baseline, candidate].map(scenario::run);
     [60, 120]
-        .map(|width| comparison_text(&baseline, &candidate, width))
+        .map(|width| text_in(width, baseline.clone(), candidate.clone()))
         .join("\n")
+}
+
+fn text_in(width: usize, baseline: Vec<Benchmark>, candidate: Vec<Benchmark>) -> String {
+    let [baseline, candidate] = [baseline, candidate].map(scenario::run);
+    comparison_text(&baseline, &candidate, width)
 }
 
 /// `size` benchmarks, each with the backend-bound slots that `slower` adds.
@@ -25,6 +30,22 @@ fn suite(seed: u64, size: usize, slower: impl Fn(usize) -> f64) -> Vec<Benchmark
         };
         benchmark(&format!("b{index:02}"), planted)
     };
+    (0..size).map(of).collect()
+}
+
+/// A benchmark of nothing but time, which takes `factor` times as long for a slot.
+fn of_time(name: &str, seed: u64, factor: f64) -> Benchmark {
+    let planted = Planted {
+        seed,
+        time_per_slot: factor,
+        ..Planted::default()
+    };
+    timed(name, planted)
+}
+
+/// `size` of them, each as long as `factor` says.
+fn timed_suite(seed: u64, size: usize, factor: impl Fn(usize) -> f64) -> Vec<Benchmark> {
+    let of = |index| of_time(&format!("t{index}"), seed, factor(index));
     (0..size).map(of).collect()
 }
 
@@ -55,18 +76,25 @@ fn one_is_slower_beside_many_that_are_faster() {
 
 #[test]
 fn all_nine_of_nothing_but_time_are_slower() {
-    let side = |seed, factor| -> Vec<Benchmark> {
-        let of = |index| {
-            let planted = Planted {
-                seed,
-                time_per_slot: factor,
-                ..Planted::default()
-            };
-            timed(&format!("t{index}"), planted)
-        };
-        (0..9).map(of).collect()
+    let candidate = timed_suite(2, 9, |_| 1.12);
+    insta::assert_snapshot!(text(timed_suite(1, 9, |_| 1.0), candidate));
+}
+
+#[test]
+fn two_benchmarks_of_time_alone_are_advice() {
+    let side = |seed, factor| {
+        ["parse", "sort"]
+            .map(|name| of_time(name, seed, factor))
+            .to_vec()
     };
-    insta::assert_snapshot!(text(side(1, 1.0), side(2, 1.12)));
+    insta::assert_snapshot!(text_in(60, side(1, 1.0), side(2, 1.12)));
+}
+
+#[test]
+fn time_alone_with_a_slower_machine() {
+    let slower = |index| if index == 3 { 1.2 * 1.2 } else { 1.2 };
+    let candidate = timed_suite(2, 12, slower);
+    insta::assert_snapshot!(text_in(60, timed_suite(1, 12, |_| 1.0), candidate));
 }
 
 /// What has only time is compared with its like: the machine was faster for all but one of these.
@@ -94,24 +122,32 @@ fn one_of_nothing_but_time_took_no_longer_while_the_others_took_less() {
     insta::assert_snapshot!(text(side(1, false), side(2, true)));
 }
 
-/// `benchmarks`, the first of which has a launch that took ten times as long.
-fn with_a_wild_launch(mut benchmarks: Vec<Benchmark>) -> Vec<Benchmark> {
-    benchmarks[0].slots_launches_mut()[4].slots *= 10.0;
-    benchmarks[0].times.launches[4].wall_ns *= 10.0;
+/// `benchmarks`, of which one has a launch that took ten times as long.
+fn with_a_wild_launch(index: usize, mut benchmarks: Vec<Benchmark>) -> Vec<Benchmark> {
+    let benchmark = &mut benchmarks[index];
+    benchmark.slots_launches_mut()[4].slots *= 10.0;
+    benchmark.times.launches[4].wall_ns *= 10.0;
     benchmarks
 }
 
 #[test]
 fn a_launch_of_the_baseline_went_wrong_and_hides_no_change() {
-    let baseline = with_a_wild_launch(suite(1, 4, unchanged));
+    let baseline = with_a_wild_launch(0, suite(1, 4, unchanged));
     let doubled = |index| if index == 0 { 1.0 } else { 0.0 };
     insta::assert_snapshot!(text(baseline, suite(2, 4, doubled)));
 }
 
 #[test]
 fn a_launch_of_the_candidate_went_wrong_and_fails_nothing() {
-    let candidate = with_a_wild_launch(suite(2, 4, unchanged));
+    let candidate = with_a_wild_launch(0, suite(2, 4, unchanged));
     insta::assert_snapshot!(text(suite(1, 4, unchanged), candidate));
+}
+
+#[test]
+fn all_are_slower_and_a_launch_of_the_baseline_went_wrong() {
+    let baseline = with_a_wild_launch(11, suite(1, 12, unchanged));
+    let slower = |index| 0.1 * index as f64 / 11.0;
+    insta::assert_snapshot!(text_in(60, baseline, suite(2, 12, slower)));
 }
 
 #[test]
@@ -206,4 +242,76 @@ fn a_change_at_the_margin() {
             .collect()
     };
     insta::assert_snapshot!(text(side(1, false), side(2, true)));
+}
+
+#[test]
+fn a_small_suite_of_which_one_took_longer_at_flat_slots() {
+    let suite = |seed, last: f64| -> Vec<Benchmark> {
+        (0..6)
+            .map(|n| {
+                let planted = Planted {
+                    seed,
+                    time_per_slot: if n == 5 { last } else { 1.0 },
+                    ..Planted::default()
+                };
+                benchmark(&format!("b{n}"), planted)
+            })
+            .collect()
+    };
+    let candidate = suite(2, 1.25);
+    insta::assert_snapshot!(text_in(60, suite(1, 1.0), candidate));
+}
+
+#[test]
+fn a_suite_of_which_some_are_the_same_has_not_moved_as_a_whole() {
+    let suite = |seed, backend| -> Vec<Benchmark> {
+        (0..17)
+            .map(|n| {
+                let planted = Planted {
+                    seed,
+                    launches: 2,
+                    categories: [0.0, 0.0, 0.0, if n < 10 { backend } else { 0.0 }].into(),
+                    ..Planted::default()
+                };
+                modelled(&format!("benchmark {n:02}"), planted)
+            })
+            .collect()
+    };
+    let text = text_in(100, suite(1, 0.0), suite(2, 0.6));
+    assert!(text.contains("10 regressed, 7 unchanged"), "{text}");
+    assert!(!text.contains("the whole suite moved"), "{text}");
+}
+
+#[test]
+fn a_suite_of_which_little_is_decided_has_not_simply_passed() {
+    let suite = |seed, noisy: usize| -> Vec<Benchmark> {
+        (0..16)
+            .map(|n| {
+                // The noisy ones are identical on both sides, so they show no drift.
+                let (seed, deviation) = if n < noisy { (1, 0.15) } else { (seed, 0.004) };
+                let planted = Planted {
+                    seed,
+                    deviation,
+                    ..Planted::default()
+                };
+                benchmark(&format!("b{n:02}"), planted)
+            })
+            .collect()
+    };
+    let first_line = |noisy| {
+        let text = text_in(100, suite(1, noisy), suite(2, noisy));
+        text.lines().next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        first_line(14),
+        "MOSTLY UNDECIDED: nothing regressed, but only 2 of 16 benchmarks (12 %) are decided"
+    );
+    assert_eq!(
+        first_line(3),
+        "PASSED: nothing regressed in 13 of 16 benchmarks (81 %) since `main`; 3 undecided"
+    );
+    assert_eq!(
+        first_line(0),
+        "PASSED: nothing regressed in 16 benchmarks since `main`"
+    );
 }

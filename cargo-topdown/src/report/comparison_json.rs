@@ -12,3 +12,27 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut out, comparison)?;
     out.write_all(b"\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use topdown_gate::scenario;
+
+    use super::*;
+    use crate::report::examples::{compared, one_of_each};
+
+    #[test]
+    fn json_holds_all_of_it() {
+        let (baseline, candidate) = one_of_each();
+        let baseline = scenario::run(baseline);
+        let comparison = compared(&baseline, &candidate);
+        let mut out = Vec::new();
+        write(&comparison, &mut out).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!(json["schema_version"], 1);
+        assert_eq!(json["outcome"], "failed");
+        assert_eq!(json["exit_code"], 100);
+        let first = &json["benchmarks"][1];
+        assert_eq!(first["verdict"], "inconclusive");
+        assert_eq!(first["effects"][0]["metric"], "slots");
+    }
+}

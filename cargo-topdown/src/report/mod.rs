@@ -30,6 +30,8 @@ pub mod machine_report_json;
 mod markdown;
 pub mod metric_groups;
 pub mod metric_groups_json;
+#[cfg(test)]
+mod modelled_cases;
 mod names;
 pub mod noise_table;
 pub mod number;
