@@ -5,16 +5,15 @@ use std::path::Path;
 use toml_edit::{Array, DocumentMut, Item, Key, Table, TableLike, Value};
 
 use super::library::Library;
-use super::{AdoptionError, ManifestChange};
+use super::{AdoptionError, ManifestChange, ReplacedDependency};
 
-/// Where a package declares its dependency on criterion.
-pub(super) enum Found {
-    /// In this manifest; holds the change.
-    Here(ManifestChange),
-    /// In the workspace's manifest (`workspace = true`).
-    InWorkspace,
-    /// In none of the dependency tables.
-    Nowhere,
+/// Where a package declares its dependency on criterion: in neither place, one, or both, since
+/// several tables of a manifest may name it.
+pub(super) struct Found {
+    /// The change of this manifest.
+    pub here: Option<ManifestChange>,
+    /// Whether it inherits the dependency of the workspace's manifest (`workspace = true`).
+    pub in_workspace: bool,
 }
 
 /// The criterion features this library forwards.
@@ -32,21 +31,26 @@ const FEATURES: [&str; 11] = [
     "stable",
 ];
 
-/// Finds the dependency in a package's manifest and replaces it.
+/// Finds the dependency in all tables of a package's manifest and replaces it.
 pub(super) fn change(text: &str, path: &Path, library: &Library) -> Result<Found, AdoptionError> {
     let mut document = parse(text, path)?;
-    let Some(item) = criterion_of_package(document.as_table_mut()) else {
-        return Ok(Found::Nowhere);
+    let inherits = |item: &Item| {
+        item.as_table_like()
+            .and_then(|table| table.get("workspace"))
+            .and_then(Item::as_bool)
+            .unwrap_or(false)
     };
-    let inherits = item
-        .as_table_like()
-        .and_then(|table| table.get("workspace"))
-        .and_then(Item::as_bool)
-        .unwrap_or(false);
-    if inherits {
-        return Ok(Found::InWorkspace);
+    let mut in_workspace = false;
+    let mut replaced = Vec::new();
+    for item in criterion_of_package(document.as_table_mut()) {
+        if inherits(item) {
+            in_workspace = true;
+        } else {
+            replaced.push(replace(item, library));
+        }
     }
-    Ok(Found::Here(replace(item, library).finish(path, document)))
+    let here = (!replaced.is_empty()).then(|| change_of(path, replaced, &document));
+    Ok(Found { here, in_workspace })
 }
 
 /// Finds the dependency in the workspace's manifest and replaces it.
@@ -61,7 +65,20 @@ pub(super) fn change_workspace(
         .and_then(|workspace| workspace.get_mut("dependencies"))
         .and_then(|dependencies| dependencies.get_mut("criterion"));
     let Some(item) = item else { return Ok(None) };
-    Ok(Some(replace(item, library).finish(path, document)))
+    let replaced = vec![replace(item, library)];
+    Ok(Some(change_of(path, replaced, &document)))
+}
+
+fn change_of(
+    path: &Path,
+    replaced: Vec<ReplacedDependency>,
+    document: &DocumentMut,
+) -> ManifestChange {
+    ManifestChange {
+        path: path.to_owned(),
+        replaced,
+        text: document.to_string(),
+    }
 }
 
 /// Returns whether the manifest has `harness = false` for the bench target `name`.
@@ -84,41 +101,30 @@ fn parse(text: &str, path: &Path) -> Result<DocumentMut, AdoptionError> {
 
 const TABLES: [&str; 2] = ["dev-dependencies", "dependencies"];
 
-/// Looks in `[dev-dependencies]`, `[dependencies]`, and the same tables of each `[target.…]`.
-fn criterion_of_package(manifest: &mut Table) -> Option<&mut Item> {
-    let has = |table: &dyn TableLike, name: &str| {
-        table
-            .get(name)
-            .and_then(Item::as_table_like)
-            .is_some_and(|t| t.contains_key("criterion"))
-    };
-    if let Some(name) = TABLES.into_iter().find(|name| has(manifest, name)) {
-        return manifest.get_mut(name)?.get_mut("criterion");
-    }
-    let targets = manifest.get_mut("target")?.as_table_like_mut()?;
-    targets.iter_mut().find_map(|(_, target)| {
-        let target = target.as_table_like_mut()?;
-        let name = TABLES.into_iter().find(|name| has(target, name))?;
-        target.get_mut(name)?.get_mut("criterion")
-    })
-}
-
-struct Replaced {
-    before: String,
-    after: String,
-    dropped: Vec<String>,
-}
-
-impl Replaced {
-    fn finish(self, path: &Path, document: DocumentMut) -> ManifestChange {
-        ManifestChange {
-            path: path.to_owned(),
-            before: self.before,
-            after: self.after,
-            dropped_features: self.dropped,
-            text: document.to_string(),
+/// Looks in `[dev-dependencies]`, `[dependencies]`, and the same tables of each `[target.…]`. Cargo
+/// refuses a manifest whose tables name different sources, so all of them change.
+fn criterion_of_package(manifest: &mut Table) -> Vec<&mut Item> {
+    let mut found = Vec::new();
+    for (name, table) in manifest.iter_mut() {
+        if TABLES.contains(&name.get()) {
+            found.extend(criterion_of_table(table));
+        } else if name == "target" {
+            let targets = table.as_table_like_mut().into_iter();
+            let targets = targets.flat_map(|targets| targets.iter_mut());
+            for (_, target) in targets {
+                let tables = target.as_table_like_mut().into_iter();
+                let tables = tables.flat_map(|tables| tables.iter_mut());
+                for (_, table) in tables.filter(|(name, _)| TABLES.contains(&name.get())) {
+                    found.extend(criterion_of_table(table));
+                }
+            }
         }
     }
+    found
+}
+
+fn criterion_of_table(table: &mut Item) -> Option<&mut Item> {
+    table.as_table_like_mut()?.get_mut("criterion")
 }
 
 /// What stays of a dependency on criterion.
@@ -126,7 +132,7 @@ const KEPT: [&str; 2] = ["features", "optional"];
 
 /// Replaces criterion with the library in the user's formatting, keeping the features that the
 /// library has too.
-fn replace(item: &mut Item, library: &Library) -> Replaced {
+fn replace(item: &mut Item, library: &Library) -> ReplacedDependency {
     let before = one_line(item);
     let dropped = match item {
         Item::Value(Value::InlineTable(table)) => {
@@ -154,10 +160,10 @@ fn replace(item: &mut Item, library: &Library) -> Replaced {
             Vec::new()
         }
     };
-    Replaced {
+    ReplacedDependency {
         before,
         after: one_line(item),
-        dropped,
+        dropped_features: dropped,
     }
 }
 
@@ -223,10 +229,11 @@ mod tests {
 
     fn changed(text: &str) -> String {
         let library = Library::Registry("0.1".to_owned());
-        match change(text, Path::new("Cargo.toml"), &library).unwrap() {
-            Found::Here(change) => change.text,
-            Found::InWorkspace => "in the workspace".to_owned(),
-            Found::Nowhere => "nowhere".to_owned(),
+        let found = change(text, Path::new("Cargo.toml"), &library).unwrap();
+        match found.here {
+            Some(change) => change.text,
+            None if found.in_workspace => "in the workspace".to_owned(),
+            None => "nowhere".to_owned(),
         }
     }
 
@@ -270,6 +277,31 @@ mod tests {
             "{}",
             changed(text)
         );
+    }
+
+    /// png 0.18.1 names it without default features, and with them except on WebAssembly.
+    #[test]
+    fn all_tables_that_name_criterion_change() {
+        let manifest = |criterion: &str, inherited: &str| {
+            format!(
+                "[dev-dependencies]\ncriterion = {criterion}\n\n\
+                 [target.'cfg(not(target_arch = \"wasm32\"))'.dev-dependencies.criterion]\n\
+                 {}\n\n[target.'cfg(windows)'.dependencies]\ncriterion = {inherited}\n",
+                criterion.trim_matches(['{', '}', ' ']).replace(", ", "\n")
+            )
+        };
+        let library = "{ package = \"criterion-topdown\", version = \"0.1\" }";
+        assert_eq!(
+            changed(&manifest("{ version = \"0.7.0\" }", "\"0.7\"")),
+            manifest(library, library)
+        );
+        let inherited = "{ workspace = true }";
+        let text = manifest("{ version = \"0.7.0\" }", inherited);
+        assert_eq!(changed(&text), manifest(library, inherited));
+        let library = Library::Registry("0.1".to_owned());
+        let found = change(&text, Path::new("Cargo.toml"), &library).unwrap();
+        assert!(found.in_workspace);
+        assert_eq!(found.here.map(|change| change.replaced.len()), Some(2));
     }
 
     #[test]
@@ -316,9 +348,10 @@ mod tests {
         let change = change_workspace(root, Path::new("Cargo.toml"), &library)
             .unwrap()
             .unwrap();
-        assert_eq!(change.before, "criterion = \"0.5\"");
+        assert_eq!(change.replaced.len(), 1);
+        assert_eq!(change.replaced[0].before, "criterion = \"0.5\"");
         assert_eq!(
-            change.after,
+            change.replaced[0].after,
             "criterion = { package = \"criterion-topdown\", path = \"/lib\" }"
         );
     }

@@ -42,6 +42,8 @@ pub struct Plan {
     pub needing_features: Vec<NeedsFeatures>,
     /// Whether any bench target is written for criterion.
     pub has_criterion_benches: bool,
+    /// Whether the dependency in the workspace's manifest, which packages inherit, changes.
+    changes_workspace: bool,
 }
 
 /// A package whose criterion is replaced by a newer one.
@@ -69,14 +71,21 @@ pub struct Obstacle {
 #[derive(Debug)]
 pub struct ManifestChange {
     pub path: PathBuf,
-    /// The dependency's line or table before the change.
+    /// One for each table that names criterion.
+    pub replaced: Vec<ReplacedDependency>,
+    /// The manifest's full new text.
+    text: String,
+}
+
+/// A dependency on criterion that becomes one on the library.
+#[derive(Debug)]
+pub struct ReplacedDependency {
+    /// Its line or table before the change.
     pub before: String,
     /// And after it.
     pub after: String,
     /// Features that the library doesn't have.
     pub dropped_features: Vec<String>,
-    /// The manifest's full new text.
-    text: String,
 }
 
 /// A place in a bench source that times itself.
@@ -164,6 +173,24 @@ pub fn plan_of_base(
 }
 
 impl Plan {
+    /// Returns the manifest with the changes so far.
+    fn text_of(&self, path: &Path) -> Result<String, AdoptionError> {
+        let planned = self.manifests.iter().find(|change| change.path == path);
+        planned.map_or_else(|| read(path), |change| Ok(change.text.clone()))
+    }
+
+    /// Adds a change, of whose manifest there may be one already.
+    fn put(&mut self, change: ManifestChange) {
+        let same = |other: &&mut ManifestChange| other.path == change.path;
+        match self.manifests.iter_mut().find(same) {
+            Some(planned) => {
+                planned.text = change.text;
+                planned.replaced.extend(change.replaced);
+            }
+            None => self.manifests.push(change),
+        }
+    }
+
     fn add(
         &mut self,
         package: &Package,
@@ -176,7 +203,7 @@ impl Plan {
             return Ok(());
         }
         let path = package.manifest_path.clone().into_std_path_buf();
-        let manifest = read(&path)?;
+        let manifest = self.text_of(&path)?;
         let adopted = dependency(package, PACKAGE);
         let criterion = dependency(package, "criterion");
         for bench in &benches {
@@ -229,19 +256,18 @@ impl Plan {
                 too_old_rust: package.rust_version.as_ref().filter(is_too_old).cloned(),
             });
         }
-        match manifest::change(&manifest, &path, library.library()?)? {
-            manifest::Found::Here(change) => self.manifests.push(change),
-            manifest::Found::InWorkspace => {
-                let root = metadata.workspace_root.join("Cargo.toml");
-                let root = root.into_std_path_buf();
-                if !self.manifests.iter().any(|change| change.path == root) {
-                    let text = read(&root)?;
-                    let change = manifest::change_workspace(&text, &root, library.library()?)?;
-                    let not_found = || not_found(&package.name, path);
-                    self.manifests.push(change.ok_or_else(not_found)?);
-                }
-            }
-            manifest::Found::Nowhere => return Err(not_found(&package.name, path)),
+        let found = manifest::change(&manifest, &path, library.library()?)?;
+        if found.here.is_none() && !found.in_workspace {
+            return Err(not_found(&package.name, path));
+        }
+        found.here.into_iter().for_each(|change| self.put(change));
+        if found.in_workspace && !self.changes_workspace {
+            let root = metadata.workspace_root.join("Cargo.toml");
+            let root = root.into_std_path_buf();
+            let text = self.text_of(&root)?;
+            let change = manifest::change_workspace(&text, &root, library.library()?)?;
+            self.put(change.ok_or_else(|| not_found(&package.name, path))?);
+            self.changes_workspace = true;
         }
         Ok(())
     }
@@ -328,6 +354,56 @@ mod tests {
         command.current_dir(directory).no_deps().exec().unwrap()
     }
 
+    /// In either order of their names, since packages are sorted by them.
+    #[test]
+    fn a_root_package_and_the_dependency_that_members_inherit_both_change() {
+        for root in ["a", "z"] {
+            let directory = tempfile::tempdir().unwrap();
+            let write = |path: &str, text: &str| {
+                let path = directory.path().join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            };
+            let bench = "[[bench]]\nname = \"b\"\nharness = false\n";
+            let manifest = |name: &str, criterion: &str| {
+                format!("[package]\nname = \"{name}\"\n[dev-dependencies]\n{criterion}\n{bench}")
+            };
+            let workspace = "[workspace]\nmembers = [\"m\", \"n\"]\n[workspace.dependencies]\n\
+                             criterion = \"0.4\"\n";
+            write(
+                "Cargo.toml",
+                &(manifest(root, "criterion = \"0.5\"") + workspace),
+            );
+            for name in ["m", "n"] {
+                let inherits = manifest(name, "criterion.workspace = true");
+                write(&format!("{name}/Cargo.toml"), &inherits);
+            }
+            for package in ["", "m/", "n/"] {
+                write(&format!("{package}src/lib.rs"), "");
+                write(
+                    &format!("{package}benches/b.rs"),
+                    "criterion_main!(benches);\n",
+                );
+            }
+            let mut command = cargo_metadata::MetadataCommand::new();
+            let metadata = command
+                .current_dir(directory.path())
+                .no_deps()
+                .exec()
+                .unwrap();
+            let library = Library::Registry("0.1".to_owned());
+            let library = Finder::for_library(library, Path::new("cargo"), directory.path());
+            let changes = plan(&metadata, &library).unwrap().manifests;
+            let [change] = &changes[..] else {
+                panic!("{changes:?}")
+            };
+            let mut before: Vec<&str> = change.replaced.iter().map(|r| &*r.before).collect();
+            before.sort_unstable();
+            assert_eq!(before, ["criterion = \"0.4\"", "criterion = \"0.5\""]);
+            assert_eq!(change.text.matches("criterion-topdown").count(), 2);
+        }
+    }
+
     #[test]
     fn issue_17_1_a_base_without_the_library_is_measured_with_the_candidates() {
         let directory = tempfile::tempdir().unwrap();
@@ -339,7 +415,7 @@ mod tests {
         let changes = plan(&base, &candidate).expect("a plan").manifests;
         assert_eq!(changes.len(), 1);
         let after = "criterion = { package = \"criterion-topdown\", version = \"^0.1\" }";
-        assert_eq!(changes[0].after, after);
+        assert_eq!(changes[0].replaced[0].after, after);
         // There is nothing to change where both have it, or neither.
         assert!(plan(&candidate, &candidate).is_none());
         assert!(plan(&base, &base).is_none());

@@ -99,11 +99,13 @@ impl Text<'_> {
         }
         for change in &plan.manifests {
             text.say(format_args!("{}:", self.shown(&change.path)));
-            text.quote(format_args!("  - {}", change.before));
-            text.quote(format_args!("  + {}", change.after));
-            if !change.dropped_features.is_empty() {
-                let features = change.dropped_features.join("`, `");
-                text.say(format_args!("  criterion 0.8 has no feature `{features}`"));
+            for replaced in &change.replaced {
+                text.quote(format_args!("  - {}", replaced.before));
+                text.quote(format_args!("  + {}", replaced.after));
+                if !replaced.dropped_features.is_empty() {
+                    let features = replaced.dropped_features.join("`, `");
+                    text.say(format_args!("  criterion 0.8 has no feature `{features}`"));
+                }
             }
         }
         self.describe_older(&plan.older, &mut text);
@@ -175,7 +177,7 @@ impl Text<'_> {
         if !older.is_empty() {
             text.say("  benches need Rust 1.86 for criterion 0.8, the program needs 1.89");
             text.say(
-                "  0.8 has no async-std, and `std::hint::black_box` is instead of \
+                "  0.8 has no async-std; use `std::hint::black_box` instead of \
                  `criterion::black_box`",
             );
             text.say(
@@ -190,9 +192,10 @@ impl Text<'_> {
         }
         let names: Vec<String> = targets.iter().map(NeedsFeatures::name).collect();
         text.say(format_args!(
-            "cargo skips these bench targets unless features that are off by default are on: {}",
+            "cargo skips these bench targets, which need features that are off by default: {}",
             names.join(", ")
         ));
+        text.say("  to measure them, too:");
         text.quote(format_args!(
             "  cargo topdown bench --workspace --features {}",
             self.features
