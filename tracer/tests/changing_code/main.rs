@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
 
 use count::{Count, tracer};
@@ -25,7 +25,12 @@ use topdown_tracer::{Config, End, TraceError, Tracer};
 use self::page::{PAGE, Page, READ_EXECUTE, READ_WRITE, code, memory_file, own_memory};
 use self::random::{Others, Program};
 
+/// Held for reading while a test traces, and for writing while another one forks: the child would
+/// inherit a trace in progress whose thread it does not have.
+static TRACES: RwLock<()> = RwLock::new(());
+
 fn traced<T>(work: impl FnOnce() -> T) -> (T, Result<End, TraceError>) {
+    let _in_progress = TRACES.read().unwrap_or_else(PoisonError::into_inner);
     tracer().trace(work)
 }
 
@@ -97,17 +102,20 @@ fn issue_14_5_another_thread_rewrites_between_mprotects() {
     changed_by_another_thread(|| Page::returning(1), |page| page.rewrite(2));
 }
 
+/// Another test could get the place in between.
 #[test]
 fn issue_14_5_another_thread_unmaps_and_maps() {
-    changed_by_another_thread(
-        || Page::returning(1),
-        |page| {
-            page.unmap();
-            let place = Page::map(Some(page), READ_WRITE, libc::MAP_PRIVATE, None);
-            place.write(2);
-            place.protect(READ_EXECUTE);
-        },
-    );
+    in_a_process_of_its_own("issue_14_5_another_thread_unmaps_and_maps", || {
+        changed_by_another_thread(
+            || Page::returning(1),
+            |page| {
+                page.unmap();
+                let place = Page::map(Some(page), READ_WRITE, libc::MAP_PRIVATE, None);
+                place.write(2);
+                place.protect(READ_EXECUTE);
+            },
+        );
+    });
 }
 
 #[test]
@@ -416,10 +424,18 @@ fn issue_14_5_madvise_brings_the_files_code_back() {
 
 /// How a forked child ends that runs `body`.
 fn in_child(body: impl FnOnce()) -> i32 {
+    let nobody_traces = TRACES.write().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: the child runs `body` on its only thread and ends.
     let process = unsafe { libc::fork() };
+    drop(nobody_traces);
     if process == 0 {
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));
+        if let Err(panic) = &result {
+            // The harness captures what the child prints, so it would be lost.
+            let text = panic.downcast_ref::<String>().map_or("", String::as_str);
+            // SAFETY: writes the text to standard error.
+            unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+        }
         // SAFETY: ends the child.
         unsafe { libc::_exit(i32::from(result.is_err())) };
     }
@@ -437,11 +453,17 @@ fn is_the_same_traced(program: &Program, seed: u64) {
     assert_eq!(end, Ok(End::Detach), "seed {seed}");
 }
 
+/// Some programs unmap a page and map another in its place, which another test could get.
 #[test]
 fn issue_14_5_random_programs_that_change_their_code_are_the_same_traced() {
-    for seed in 0..100 {
-        is_the_same_traced(&Program::random(seed, Others::RunningThreads), seed);
-    }
+    in_a_process_of_its_own(
+        "issue_14_5_random_programs_that_change_their_code_are_the_same_traced",
+        || {
+            for seed in 0..100 {
+                is_the_same_traced(&Program::random(seed, Others::RunningThreads), seed);
+            }
+        },
+    );
 }
 
 /// In processes of one thread, where code of the program itself is trusted between system calls.
