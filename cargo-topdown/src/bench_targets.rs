@@ -66,6 +66,22 @@ impl BenchTarget {
             && self.benchmarks.as_ref().is_none_or(wanted)
     }
 
+    /// A target of criterion without an executable, for tests.
+    #[cfg(test)]
+    pub fn named(package: &str, name: &str) -> BenchTarget {
+        BenchTarget {
+            package: package.to_owned(),
+            name: name.to_owned(),
+            executable: PathBuf::new(),
+            package_root: PathBuf::new(),
+            environment: BTreeMap::new(),
+            settings: Settings::default(),
+            benchmarks: None,
+            keep_env: Vec::new(),
+            has_criterion: true,
+        }
+    }
+
     /// Returns the id of this target's benchmark whose criterion id is `name`.
     pub fn id_of(&self, name: String) -> BenchmarkId {
         BenchmarkId {

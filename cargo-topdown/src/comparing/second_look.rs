@@ -18,7 +18,7 @@ use crate::runner::launcher::Launcher;
 use crate::runner::progress::Style;
 use crate::runner::record::{CannotLaunchAgain, LaunchRecord};
 use crate::runner::scratch::Scratch;
-use crate::runner::{again, modelled};
+use crate::runner::{again, model_or_clock};
 use crate::terminal::tell;
 use topdown_gate::policy::Policy;
 use topdown_gate::verdict::{self, Comparison, FirstLook, LabelledRun, Sessions};
@@ -252,8 +252,8 @@ fn further_launches(
     let guard = interrupt::guard().map_err(MeasureError::Interrupt)?;
     let scratch = Scratch::new().map_err(MeasureError::Scratch)?;
     let pairs = Pairs {
-        base: &modelled::on_the_clock(&base_again.targets(), u32::MAX),
-        candidate: &modelled::on_the_clock(&record.targets(), u32::MAX),
+        base: &model_or_clock::on_the_clock(&base_again.targets(), u32::MAX),
+        candidate: &model_or_clock::on_the_clock(&record.targets(), u32::MAX),
         launcher: &Launcher::new(&scratch, record.criterion.clone()),
         style: Style::of_process(false, false),
         quiet: false,

@@ -156,17 +156,7 @@ mod tests {
     }
 
     fn since(base: &Run, build: &Build, fingerprints: &Fingerprints, targets: &[&str]) -> Changed {
-        let target = |name: &&str| BenchTarget {
-            package: "suite".to_owned(),
-            name: (*name).to_owned(),
-            executable: Default::default(),
-            package_root: Default::default(),
-            environment: Default::default(),
-            settings: Default::default(),
-            benchmarks: None,
-            has_criterion: true,
-            keep_env: Vec::new(),
-        };
+        let target = |name: &&str| BenchTarget::named("suite", name);
         let targets = targets.iter().map(target).collect();
         Changed::since(base, build, targets, fingerprints)
     }

@@ -12,7 +12,7 @@ use crate::runner::launch_error::LaunchError;
 use crate::runner::launcher::Launcher;
 use crate::runner::model_processes::Processes;
 use crate::runner::scratch::Scratch;
-use crate::runner::{self, Outcome, modelled, parting, second_core, tracing};
+use crate::runner::{self, Outcome, model_or_clock, modelled, parting, second_core, tracing};
 use crate::terminal::tell;
 
 impl Session {
@@ -28,20 +28,20 @@ impl Session {
         launches: u32,
         timed: &mut Outcome,
     ) -> Result<Option<Outcome>, MeasureError> {
-        let wanted = modelled::wanted(targets, &timed.collected);
+        let wanted = model_or_clock::wanted(targets, &timed.collected);
         if wanted.is_empty() || self.has_to_stop(timed) {
             return Ok(None);
         }
         let launcher = self.fixed_addresses();
         let Processes { first, second } = self.processes(&wanted, &launcher)?;
-        let few = modelled::on_the_model(&first, launches);
+        let few = model_or_clock::on_the_model(&first, launches);
         let mut outcome = self.launch_side_by_side(&few, &launcher)?;
         let mut on_second = Outcome {
             collected: std::mem::take(&mut outcome.on_second_core),
             ..Outcome::default()
         };
         if !second.is_empty() {
-            let few = modelled::on_the_model(&second, launches);
+            let few = model_or_clock::on_the_model(&second, launches);
             on_second.extend(self.launch_side_by_side(&few, &launcher)?);
         }
         let of_second = [second_core::on_second(&first), second].concat();
@@ -73,9 +73,9 @@ impl Session {
         if disagreeing.is_empty() {
             return Ok(outcome);
         }
-        let targets = modelled::targets_of(&disagreeing, targets);
+        let targets = model_or_clock::targets_of(&disagreeing, targets);
         let asked = parting::asked(&targets, &disagreeing, &outcome.collected);
-        let all = modelled::on_the_model(&asked, u32::MAX);
+        let all = model_or_clock::on_the_model(&asked, u32::MAX);
         let more = self.launch(&all, launcher)?;
         if !self.request.quiet {
             let partings =

@@ -15,7 +15,7 @@ use super::{MeasureError, Session, problems};
 use crate::bench_targets::BenchTarget;
 use crate::count::count_of;
 use crate::runner::launcher::Launcher;
-use crate::runner::{Outcome, again, modelled, second_core};
+use crate::runner::{Outcome, again, model_or_clock, second_core};
 use crate::terminal::tell;
 
 /// How often a benchmark is timed whose slots are modelled exactly.
@@ -50,9 +50,9 @@ impl Session {
         targets: &[BenchTarget],
         before: &[Benchmark],
     ) -> Result<OnCores, MeasureError> {
-        let clock = modelled::on_the_clock(targets, LAUNCHES_BESIDE_THE_MODEL);
+        let clock = model_or_clock::on_the_clock(targets, LAUNCHES_BESIDE_THE_MODEL);
         let mut outcome = self.launch(&clock, &self.briefly_without_counters())?;
-        let few = modelled::LAUNCHES_THAT_AGREE;
+        let few = model_or_clock::LAUNCHES_THAT_AGREE;
         let mut second = self.add_model(targets, few, &mut outcome)?;
         for made in LOOKS {
             let lacking = Lacking::of(&outcome.collected.benchmarks, before, made);
@@ -78,11 +78,11 @@ impl Session {
         candidate: &[BenchTarget],
     ) -> Result<[OnCores; 2], MeasureError> {
         let clock = [base, candidate]
-            .map(|targets| modelled::on_the_clock(targets, LAUNCHES_BESIDE_THE_MODEL));
+            .map(|targets| model_or_clock::on_the_clock(targets, LAUNCHES_BESIDE_THE_MODEL));
         let launcher = self.briefly_without_counters();
         let (mut of_base, mut of_candidate) =
             self.pairs_with(&launcher, &clock[0], &clock[1]).launch()?;
-        let few = modelled::LAUNCHES_THAT_AGREE;
+        let few = model_or_clock::LAUNCHES_THAT_AGREE;
         let mut second_base = self.add_model(base, few, &mut of_base)?;
         let mut second_candidate = self.add_model(candidate, few, &mut of_candidate)?;
         for made in LOOKS {
@@ -122,10 +122,10 @@ impl Session {
     /// # Errors
     /// As [`measure`](Session::measure).
     pub fn measure_in_full(&self, targets: &[BenchTarget]) -> Result<Outcome, MeasureError> {
-        let clock = modelled::on_the_clock(targets, u32::MAX);
+        let clock = model_or_clock::on_the_clock(targets, u32::MAX);
         let mut outcome = self.launch(&clock, self.launcher())?;
         let targets = second_core::on_first(targets);
-        self.add_model(&targets, modelled::LAUNCHES_THAT_AGREE, &mut outcome)?;
+        self.add_model(&targets, model_or_clock::LAUNCHES_THAT_AGREE, &mut outcome)?;
         Ok(outcome)
     }
 
@@ -203,7 +203,7 @@ impl Lacking {
         let mut further = up_to(&self.inexact, u32::MAX);
         further.extend(up_to(&self.hinting, next.unwrap_or(u32::MAX)));
         further.retain(|target| target.settings.launches > 0);
-        modelled::on_the_clock(&further, u32::MAX)
+        model_or_clock::on_the_clock(&further, u32::MAX)
     }
 }
 
@@ -252,7 +252,6 @@ fn time_per_slot_ns(benchmark: &Benchmark) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::measuring::Settings;
     use topdown_gate::scenario::{Launch, with_launches};
 
     /// A benchmark that was timed in `timed` launches and modelled in two.
@@ -319,17 +318,7 @@ mod tests {
     }
     #[test]
     fn what_hints_gets_all_launches_only_if_further_ones_hint_too() {
-        let target = BenchTarget {
-            package: "suite".to_owned(),
-            name: "bench".to_owned(),
-            executable: Default::default(),
-            package_root: Default::default(),
-            environment: Default::default(),
-            benchmarks: None,
-            keep_env: Vec::new(),
-            settings: Settings::default(),
-            has_criterion: true,
-        };
+        let target = BenchTarget::named("suite", "bench");
         let suite = |made| {
             let waits = modelled("waits", made, 21.0, [100.0; 2]);
             let inexact = modelled("inexact", made, 10.0, [100.0, 101.0]);

@@ -132,17 +132,7 @@ mod tests {
 
     fn target() -> BenchTarget {
         let id = benchmark("b", Planted::default()).id;
-        BenchTarget {
-            package: id.package,
-            name: id.target,
-            executable: Default::default(),
-            package_root: Default::default(),
-            environment: Default::default(),
-            benchmarks: None,
-            keep_env: Vec::new(),
-            settings: Settings::default(),
-            has_criterion: true,
-        }
+        BenchTarget::named(&id.package, &id.target)
     }
 
     fn counted(name: &str, formula: &str) -> Benchmark {

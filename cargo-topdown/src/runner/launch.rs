@@ -141,7 +141,6 @@ impl Launcher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::measuring::Settings;
     use crate::runner::scratch::Scratch;
     use std::path::PathBuf;
 
@@ -165,15 +164,9 @@ mod tests {
 
     fn bench(executable: &str) -> BenchTarget {
         BenchTarget {
-            package: "p".to_owned(),
-            name: "b".to_owned(),
             executable: PathBuf::from(executable),
             package_root: PathBuf::from("."),
-            environment: Default::default(),
-            settings: Settings::default(),
-            benchmarks: None,
-            keep_env: Vec::new(),
-            has_criterion: true,
+            ..BenchTarget::named("p", "b")
         }
     }
 

@@ -21,6 +21,7 @@ pub mod launch_error;
 pub mod launcher;
 pub mod left_out;
 mod measured;
+pub mod model_or_clock;
 pub mod model_processes;
 pub mod modelled;
 mod one_choice;

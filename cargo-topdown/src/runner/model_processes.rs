@@ -52,19 +52,13 @@ mod tests {
     #[test]
     fn each_benchmark_has_a_process_unless_the_set_up_takes_too_long() {
         let target = BenchTarget {
-            package: "suite".to_owned(),
-            name: "bench".to_owned(),
-            executable: Default::default(),
-            package_root: Default::default(),
-            environment: Default::default(),
             benchmarks: Some(vec!["a".to_owned(), "b".to_owned()]),
-            keep_env: Vec::new(),
             settings: Settings {
                 model_core: ModelCore::GoldenCove,
                 second_core: Some(ModelCore::Zen5),
                 ..Settings::default()
             },
-            has_criterion: true,
+            ..BenchTarget::named("suite", "bench")
         };
         let after = |set_up| {
             let mut processes = Processes::default();

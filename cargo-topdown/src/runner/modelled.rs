@@ -1,10 +1,7 @@
-//! Launches on a modelled core, and the time that belongs to them.
+//! Modelled slots beside measured time.
 //!
 //! A traced window takes some hundred times as long as the code itself, so the time is measured in
-//! launches of its own and put beside the modelled slots afterwards. In modelled launches the
-//! samples double ([`criterion_topdown::doubling`]), whatever a group sets. What is modelled then
-//! does not depend on the clock, and two launches that execute the same instructions at the same
-//! addresses agree bit for bit. While they do, further launches would say nothing new.
+//! launches of its own and put beside the modelled slots afterwards.
 //!
 //! If the model was requested, a bench target that cannot be launched on it has failed. If it is
 //! the fallback (`auto`, on a machine without usable counters), the target keeps its time, with the
@@ -13,103 +10,16 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use criterion_topdown::provenance::{SourceKind, TIMES_ITSELF, TOO_LONG};
+use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId};
-
-use super::collect::{BenchmarkError, Collected};
-use super::join::is_ours;
-use super::{Outcome, TargetFailure, tracing};
-use crate::bench_targets::BenchTarget;
-use crate::config::measuring::Settings;
-use criterion_topdown::setting::Sampling;
 use criterion_topdown::setting::SourceChoice;
 use topdown_gate::statistics::agreement::slots_agree;
 
-/// How many launches must agree.
-pub const LAUNCHES_THAT_AGREE: u32 = 2;
-
-/// Returns the targets to model: those whose settings request it, and those of `auto` that found no
-/// counters. Each lists its benchmarks, those that `timed` shows to be able to have slots.
-pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
-    let has_time_of_ours = |target: &BenchTarget| {
-        let benchmarks = timed.benchmarks.iter();
-        benchmarks
-            .filter(|b| target.has(&b.id))
-            .any(|b| b.provenance().source == SourceKind::Time && can_have_slots(b))
-    };
-    let with_slots_alone = |target: BenchTarget| {
-        let own = timed.benchmarks.iter().filter(|b| target.has(&b.id));
-        let names = own.filter(|b| can_have_slots(b)).map(|b| b.id.name.clone());
-        BenchTarget {
-            benchmarks: Some(names.collect()),
-            ..target
-        }
-    };
-    with_settings(targets, |settings| Settings {
-        source: match settings.source {
-            // Elsewhere the time says why there are no counters.
-            SourceChoice::Auto if tracing::CAN_TRACE => SourceChoice::ModelOrTime,
-            other => other,
-        },
-        ..settings
-    })
-    .into_iter()
-    .filter(|t| {
-        matches!(
-            t.settings.source,
-            SourceChoice::Model | SourceChoice::ModelOrTime
-        ) && has_time_of_ours(t)
-    })
-    .map(with_slots_alone)
-    .collect()
-}
-
-/// Returns the same targets, with the settings for the model.
-pub fn on_the_model(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> {
-    with_settings(targets, |settings| Settings {
-        launches: launches.min(settings.launches),
-        sampling: Sampling::Doubling,
-        // criterion ends a benchmark after this.
-        measurement_time: settings.model_budget.saturating_mul(10),
-        ..settings
-    })
-}
-
-/// Returns the same targets, with the settings for measuring time: at most `launches`, if the model
-/// provides the slots.
-pub fn on_the_clock(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> {
-    with_settings(targets, |settings| match settings.source {
-        SourceChoice::Model => Settings {
-            source: SourceChoice::Time,
-            launches: launches.min(settings.launches),
-            ..settings
-        },
-        _ => settings,
-    })
-}
-
-/// Returns whether the model could give this benchmark slots. It cannot if criterion's own
-/// measurement is used or the benchmark times itself, since both only yield time. Nor if other
-/// threads do the work or the thread waits, since the model sees only the measuring thread, nor if
-/// an iteration is too long.
-fn can_have_slots(timed: &Benchmark) -> bool {
-    let provenance = timed.provenance();
-    let why_not = provenance.reason == TIMES_ITSELF || provenance.reason.starts_with(TOO_LONG);
-    is_ours(provenance) && provenance.elsewhere.is_none() && !why_not
-}
-
-pub(super) fn with_settings(
-    targets: &[BenchTarget],
-    change: impl Fn(Settings) -> Settings,
-) -> Vec<BenchTarget> {
-    targets
-        .iter()
-        .map(|target| BenchTarget {
-            settings: change(target.settings),
-            ..target.clone()
-        })
-        .collect()
-}
+use super::collect::{BenchmarkError, Collected};
+use super::join::is_ours;
+use super::model_or_clock::can_have_slots;
+use super::{Outcome, TargetFailure};
+use crate::bench_targets::BenchTarget;
 
 /// Returns the benchmarks whose modelled launches differ.
 pub fn disagreeing(modelled: &Outcome) -> Vec<BenchmarkId> {
@@ -122,12 +32,6 @@ pub fn disagreeing(modelled: &Outcome) -> Vec<BenchmarkId> {
     let benchmarks = modelled.collected.benchmarks.iter();
     let disagreeing = benchmarks.filter(|b| disagrees(b));
     disagreeing.map(|b| b.id.clone()).collect()
-}
-
-/// Returns the targets with any of these benchmarks.
-pub fn targets_of(ids: &[BenchmarkId], targets: &[BenchTarget]) -> Vec<BenchTarget> {
-    let has_one = |target: &&BenchTarget| ids.iter().any(|id| target.has(id));
-    targets.iter().filter(has_one).cloned().collect()
 }
 
 /// Returns how long each modelled benchmark was traced, over all launches in `modelled` and without
@@ -253,6 +157,7 @@ fn first_of_each_target(mut failures: Vec<TargetFailure>) -> Vec<TargetFailure> 
 mod tests {
     use super::*;
     use crate::runner::launch_error::LaunchError;
+    use crate::runner::model_or_clock::wanted;
     use criterion_topdown::activity::Elsewhere;
     use criterion_topdown::provenance::EmptyWindow;
     use criterion_topdown::run_file::{IterationSample, LaunchSamples};
@@ -295,20 +200,9 @@ mod tests {
     }
 
     fn target(source: SourceChoice) -> BenchTarget {
-        BenchTarget {
-            package: "suite".to_owned(),
-            name: "bench".to_owned(),
-            executable: Default::default(),
-            package_root: Default::default(),
-            environment: Default::default(),
-            benchmarks: None,
-            keep_env: Vec::new(),
-            settings: Settings {
-                source,
-                ..Settings::default()
-            },
-            has_criterion: true,
-        }
+        let mut target = BenchTarget::named("suite", "bench");
+        target.settings.source = source;
+        target
     }
 
     fn failure() -> Outcome {
@@ -356,21 +250,6 @@ mod tests {
         assert_eq!(joined.provenance().source, SourceKind::Time);
         assert_eq!(joined.provenance().elsewhere, Some(elsewhere));
         assert_eq!(joined.slots, None);
-    }
-
-    #[test]
-    fn what_times_itself_is_not_launched_on_the_model() {
-        let mut both = timed().collected;
-        let mut custom = both.benchmarks[0].clone();
-        custom.id.name = "custom".to_owned();
-        custom.provenance_mut().reason = TIMES_ITSELF.to_owned();
-        both.benchmarks.push(custom);
-        for source in [SourceChoice::Model, SourceChoice::Auto] {
-            let wanted = wanted(&[target(source)], &both);
-            assert_eq!(wanted[0].benchmarks, Some(vec!["b".to_owned()]));
-        }
-        both.benchmarks.remove(0);
-        assert!(wanted(&[target(SourceChoice::Model)], &both).is_empty());
     }
 
     #[test]
@@ -503,26 +382,5 @@ mod tests {
             (&id("b"), Duration::from_nanos(5)),
         ];
         assert_eq!(times(&modelled), expected);
-    }
-
-    #[test]
-    fn on_the_model_is_what_asks_for_it_and_what_found_no_counters() {
-        let wanted_of = |source, outcome: &Outcome| {
-            let wanted = wanted(&[target(source)], &outcome.collected);
-            wanted.first().map(|target| target.settings.source)
-        };
-        let auto = wanted_of(SourceChoice::Auto, &timed());
-        assert_eq!(auto, Some(SourceChoice::ModelOrTime));
-        let asked_for = wanted_of(SourceChoice::Model, &timed());
-        assert_eq!(asked_for, Some(SourceChoice::Model));
-        assert_eq!(wanted_of(SourceChoice::Time, &timed()), None);
-        let mut others = timed();
-        // criterion's own measurement; counters; a failed target, which has nothing.
-        others.collected.benchmarks[0].provenance_mut().empty_window = None;
-        assert_eq!(wanted_of(SourceChoice::Model, &others), None);
-        let mut counted = timed();
-        counted.collected.benchmarks[0].provenance_mut().source = SourceKind::Hardware;
-        assert_eq!(wanted_of(SourceChoice::Auto, &counted), None);
-        assert_eq!(wanted_of(SourceChoice::Model, &Outcome::default()), None);
     }
 }

@@ -9,7 +9,7 @@ use criterion_topdown::run_file::BenchmarkId;
 
 use super::Outcome;
 use super::collect::Collected;
-use super::modelled::with_settings;
+use super::model_or_clock::with_settings;
 use crate::bench_targets::BenchTarget;
 use crate::config::measuring::Settings;
 

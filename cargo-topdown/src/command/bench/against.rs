@@ -29,7 +29,7 @@ use crate::measure::{MeasureError, Session, pairs, run_id};
 use crate::report::cores::OnCore;
 use crate::report::request::of_second_core;
 use crate::runner::collect::Collected;
-use crate::runner::{again, modelled};
+use crate::runner::{again, model_or_clock};
 use crate::terminal::tell;
 use topdown_gate::verdict::{self, FirstLook, LabelledRun, Sessions};
 
@@ -57,8 +57,8 @@ pub fn run(
         session.fingerprints(&base_targets)?,
         session.fingerprints(&targets)?,
     ];
-    let base_on_the_clock = modelled::on_the_clock(&base_targets, u32::MAX);
-    let on_the_clock = modelled::on_the_clock(&targets, u32::MAX);
+    let base_on_the_clock = model_or_clock::on_the_clock(&base_targets, u32::MAX);
+    let on_the_clock = model_or_clock::on_the_clock(&targets, u32::MAX);
     let pairs = session.pairs(&base_on_the_clock, &on_the_clock);
     let [(mut base, mut second_base), (mut new, mut second_new)] =
         session.measure_in_turn(&base_targets, &targets)?;

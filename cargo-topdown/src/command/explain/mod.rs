@@ -31,7 +31,7 @@ use crate::measure::{MeasureError, Session, problems};
 use crate::report::style::{self, Look};
 use crate::report::{metric_groups, metric_groups_json};
 use crate::runner::launcher::Launcher;
-use crate::runner::{Outcome, TargetFailure, modelled, second_core};
+use crate::runner::{Outcome, TargetFailure, model_or_clock, second_core};
 use topdown_gate::summary::Summary;
 
 /// Runs the subcommand.
@@ -151,7 +151,7 @@ impl Explaining<'_> {
     ) -> Result<(Benchmark, Vec<IterationSample>), Error> {
         let wanted = &self.args.benchmark;
         let session = &self.session;
-        let on_the_clock = modelled::on_the_clock(targets, u32::MAX);
+        let on_the_clock = model_or_clock::on_the_clock(targets, u32::MAX);
         let mut outcome = session.launch(&on_the_clock, session.launcher())?;
         session.add_model(&second_core::on_first(targets), 1, &mut outcome)?;
         session.add_hits(targets, &mut outcome)?;
