@@ -2,77 +2,22 @@
 
 use std::collections::HashMap;
 
-use criterion_topdown::activity::Elsewhere;
-
-use criterion_topdown::provenance::{CountedThreads, Provenance};
+use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Fingerprint, IterationSample, LaunchSamples, Throughput,
+    Benchmark, BenchmarkId, IterationSample, LaunchSamples, Throughput,
 };
 use criterion_topdown::sample::Flags;
-use thiserror::Error;
-
-use super::measured::Measured;
-use super::residual::{Residual, residual};
-use super::trail::LaunchTrail;
-use super::whose_work::time_alone;
-use crate::bench_targets::BenchTarget;
-use crate::functions::{
-    GroupFunctions, call_paths_of, functions_of, functions_of_hits, group_functions,
-};
 use criterion_topdown::setting::Threads;
 use topdown_gate::statistics::launch::{Taken, launch_value, values_of_groups};
 
-/// Why a benchmark that ran is not part of the run.
-#[derive(Debug, Error, PartialEq)]
-pub enum BenchmarkError {
-    /// It ran only in some launches.
-    #[error("benchmark `{id}` ran in {ran} of {launches} launches; it dropped out of {missing}")]
-    DroppedOut {
-        id: BenchmarkId,
-        /// In how many launches it ran.
-        ran: usize,
-        /// How many launches there were.
-        launches: u32,
-        /// `launch 2`, or `launches 2 and 3`.
-        missing: String,
-    },
-    /// Its launches have different sources.
-    #[error(
-        "benchmark `{id}` was measured by {first} in launch 1 and by {other} in launch {launch}; \
-         numbers of different sources are never mixed"
-    )]
-    Mixed {
-        id: BenchmarkId,
-        /// The source in the first launch.
-        first: String,
-        /// The source in the other launch.
-        other: String,
-        /// The other launch, from 1.
-        launch: u32,
-    },
-    /// No launch had enough usable samples.
-    #[error(
-        "benchmark `{id}` has no launch with {least} usable samples ({doubts}); measure for \
-         longer, or pin the bench to one CPU"
-    )]
-    NothingUsable {
-        id: BenchmarkId,
-        /// How many a launch needs.
-        least: usize,
-        /// The flags of its samples.
-        doubts: String,
-    },
-}
-
-impl BenchmarkError {
-    pub fn id(&self) -> &BenchmarkId {
-        match self {
-            BenchmarkError::DroppedOut { id, .. }
-            | BenchmarkError::Mixed { id, .. }
-            | BenchmarkError::NothingUsable { id, .. } => id,
-        }
-    }
-}
+use super::benchmark_error::BenchmarkError;
+use super::launched_code::LaunchedCode;
+use super::measured::Measured;
+use super::residual::{Residual, residual};
+use super::trail::LaunchTrail;
+use super::whose_work::{CountedAlike, counted_alike, time_alone};
+use crate::bench_targets::BenchTarget;
+use crate::functions::GroupFunctions;
 
 /// A launch without enough usable samples, in a benchmark with others that have.
 #[derive(Debug, PartialEq)]
@@ -169,26 +114,26 @@ impl Collected {
             .filter(|launch| launches.iter().all(|(other, _)| other != launch))
             .collect();
         if !missing.is_empty() {
-            return Err(BenchmarkError::DroppedOut {
-                id,
-                ran: launches.len(),
-                launches: count,
-                missing: names_of_launches(&missing),
-            });
+            return Err(BenchmarkError::dropped_out(id, count, &missing));
         }
-        let (mut launches, elsewhere) = self.counted_alike(&id, launches);
+        let CountedAlike {
+            mut launches,
+            others,
+            elsewhere,
+        } = counted_alike(launches);
+        self.lost_launches
+            .extend(others.iter().map(|launch| LostLaunch {
+                id: id.clone(),
+                launch: launch + 1,
+            }));
         let Some((_, first)) = launches.first() else {
             return Ok(());
         };
         let (provenance, throughput) = (first.provenance.clone(), first.throughput.clone());
         for (launch, measured) in &launches {
             if !is_same_kind(&measured.provenance, &provenance) {
-                return Err(BenchmarkError::Mixed {
-                    id,
-                    first: kind_of(&provenance),
-                    other: kind_of(&measured.provenance),
-                    launch: launch + 1,
-                });
+                let other = &measured.provenance;
+                return Err(BenchmarkError::mixed(id, &provenance, other, *launch));
             }
         }
         let provenance = match elsewhere {
@@ -230,30 +175,16 @@ impl Collected {
         }
         let fault = residual(&id, &launches, &values, elsewhere.is_some());
         self.residuals.extend(fault);
-        let with_functions: Vec<_> = launches
-            .iter()
-            .map(|(_, measured)| (&*measured.samples, measured.functions.as_ref()))
-            .collect();
-        let with_hits: Vec<_> = launches
-            .iter()
-            .filter_map(|(_, measured)| Some((&*measured.samples, measured.hits.as_ref()?)))
-            .collect();
-        let functions =
-            functions_of(&with_functions, taken).or_else(|| functions_of_hits(&with_hits));
-        let of_launches: Vec<_> = with_hits.iter().map(|(_, functions)| *functions).collect();
-        let hit_group = group_functions(&of_launches);
-        self.hit_groups.extend(hit_group.map(|of| (id.clone(), of)));
-        let with_paths: Vec<_> = launches
-            .iter()
-            .map(|(_, measured)| (&*measured.samples, measured.paths.as_ref()))
-            .collect();
+        let code = LaunchedCode::of(&launches, taken);
+        self.hit_groups
+            .extend(code.hit_group.map(|of| (id.clone(), of)));
         let values = values.into_iter().filter_map(|(_, value)| value);
         let about_the_work = elsewhere.is_none();
         self.benchmarks.push(Benchmark {
             throughput,
-            functions: functions.filter(|_| about_the_work),
-            call_paths: call_paths_of(&with_paths, taken).filter(|_| about_the_work),
-            fingerprint: common_fingerprint(&launches).filter(|_| about_the_work),
+            functions: code.functions.filter(|_| about_the_work),
+            call_paths: code.call_paths.filter(|_| about_the_work),
+            fingerprint: code.fingerprint.filter(|_| about_the_work),
             ..Benchmark::of_launches(id.clone(), provenance, values)
         });
         for (_, measured) in &mut launches {
@@ -299,41 +230,6 @@ impl Collected {
     }
 }
 
-impl Collected {
-    /// Returns the launches that counted the same threads' slots, and where the work is if any
-    /// launch saw that it is not in these slots.
-    ///
-    /// Each launch decides in its warm-up whose slots to count, so all agree unless other threads
-    /// do close to the least amount of work that matters. If most launches counted all threads,
-    /// those that counted one are lost. Otherwise it is the other way round, and the slots of one
-    /// thread are known not to be the work.
-    fn counted_alike(
-        &mut self,
-        id: &BenchmarkId,
-        launches: Vec<(u32, Measured)>,
-    ) -> (Vec<(u32, Measured)>, Option<Elsewhere>) {
-        let (all, own): (Vec<_>, Vec<_>) = launches
-            .into_iter()
-            .partition(|(_, measured)| measured.provenance.threads == CountedThreads::All);
-        let all_are_more = all.len() >= own.len();
-        let (alike, others) = if all_are_more { (all, own) } else { (own, all) };
-        self.lost_launches
-            .extend(others.iter().map(|(launch, _)| LostLaunch {
-                id: id.clone(),
-                launch: launch + 1,
-            }));
-        let seen = alike.iter().map(|(_, measured)| measured.elsewhere());
-        let uncounted = others.iter().filter(|_| !all_are_more);
-        let uncounted = uncounted.map(|(_, measured)| measured.others());
-        // If any launch saw it, it applies to the whole run.
-        let elsewhere = seen
-            .chain(uncounted)
-            .flatten()
-            .max_by(|a, b| a.fraction().total_cmp(&b.fraction()));
-        (alike, elsewhere)
-    }
-}
-
 /// Returns what each group of units says about the last sample that counts, with its iterations.
 fn groups_of(measured: &Measured) -> Vec<IterationSample> {
     let mut usable = measured.samples.iter().rev();
@@ -345,15 +241,6 @@ fn groups_of(measured: &Measured) -> Vec<IterationSample> {
         .collect()
 }
 
-/// Returns what all launches executed. If they differ, no single one says what the benchmark does.
-fn common_fingerprint(launches: &[(u32, Measured)]) -> Option<Fingerprint> {
-    let ((_, first), others) = launches.split_first()?;
-    let fingerprint = first.fingerprint.as_ref()?;
-    let mut others = others.iter();
-    let all_alike = others.all(|(_, other)| other.fingerprint.as_ref() == Some(fingerprint));
-    all_alike.then(|| fingerprint.clone())
-}
-
 /// Returns whether two launches measured the same thing. Not compared: the cost of an empty window,
 /// which each launch measures anew, and the reason, which is prose.
 fn is_same_kind(a: &Provenance, b: &Provenance) -> bool {
@@ -362,33 +249,13 @@ fn is_same_kind(a: &Provenance, b: &Provenance) -> bool {
         && a.sampled_units.is_some() == b.sampled_units.is_some()
 }
 
-fn kind_of(provenance: &Provenance) -> String {
-    let mut kind = format!("{} ({}", provenance.source, provenance.formula);
-    if let Some(core_type) = &provenance.core_type {
-        kind += ", ";
-        kind += core_type;
-    }
-    kind + ")"
-}
-
-/// `launch 2`, `launches 2, 3`; counted from 1, for people.
-fn names_of_launches(launches: &[u32]) -> String {
-    let numbers: Vec<String> = launches.iter().map(|l| (l + 1).to_string()).collect();
-    let word = if launches.len() == 1 {
-        "launch"
-    } else {
-        "launches"
-    };
-    format!("{word} {}", numbers.join(", "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::runner::residual::SplitFault;
-    use criterion_topdown::activity::Activity;
+    use criterion_topdown::activity::{Activity, Elsewhere};
     use criterion_topdown::category::PerCategory;
-    use criterion_topdown::provenance::SourceKind;
+    use criterion_topdown::provenance::{CountedThreads, SourceKind};
     use criterion_topdown::sample::{Level1, Sample};
     use topdown_gate::scenario::{Planted, benchmark, id};
 

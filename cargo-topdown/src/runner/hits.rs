@@ -125,7 +125,8 @@ fn functions_of(benchmark: &Benchmark, hit: &mut Outcome) -> Result<Functions, S
 mod tests {
     use super::*;
     use crate::runner::TargetFailure;
-    use crate::runner::collect::{BenchmarkError, Collected};
+    use crate::runner::benchmark_error::BenchmarkError;
+    use crate::runner::collect::Collected;
     use crate::runner::launch_error::LaunchError;
     use criterion_topdown::hits::Sampled;
     use topdown_gate::scenario::{Planted, benchmark, modelled, timed, with_functions};

@@ -7,6 +7,7 @@
 pub mod again;
 mod bench_command;
 mod bench_process;
+pub mod benchmark_error;
 mod cgroup;
 pub mod collect;
 mod conversation;
@@ -18,6 +19,7 @@ pub mod hits;
 pub mod join;
 mod launch;
 pub mod launch_error;
+mod launched_code;
 pub mod launcher;
 pub mod left_out;
 mod measured;

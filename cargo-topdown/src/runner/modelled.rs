@@ -15,7 +15,8 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId};
 use criterion_topdown::setting::SourceChoice;
 use topdown_gate::statistics::agreement::slots_agree;
 
-use super::collect::{BenchmarkError, Collected};
+use super::benchmark_error::BenchmarkError;
+use super::collect::Collected;
 use super::join::is_ours;
 use super::model_or_clock::can_have_slots;
 use super::{Outcome, TargetFailure};

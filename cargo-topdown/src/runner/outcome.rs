@@ -119,7 +119,7 @@ impl Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runner::collect::BenchmarkError;
+    use crate::runner::benchmark_error::BenchmarkError;
     use topdown_gate::scenario::{Planted, benchmark, id};
 
     #[test]
