@@ -91,7 +91,7 @@ pub enum MeasureError {
         benchmarks: usize,
     },
     /// Bench targets or benchmarks failed; each has been reported.
-    #[error("{failed} of the benches failed, see above")]
+    #[error("{failed} of the benches failed, see above; `--leave-out PATTERN` runs the others")]
     BenchesFailed {
         /// How many.
         failed: usize,

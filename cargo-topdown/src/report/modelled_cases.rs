@@ -6,7 +6,7 @@ use criterion_topdown::run_file::Benchmark;
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::{Overrides, Policy, Subject};
 use topdown_gate::scenario::{
-    self, Planted, allocating, modelled, sampled, with_a_grown_function, with_fingerprint,
+    self, Planted, allocating, modelled, sampled, timed, with_a_grown_function, with_fingerprint,
     with_functions,
 };
 
@@ -182,4 +182,23 @@ fn allocations_that_grew_are_told_beside_slots_and_may_fail() {
     }
     let unknown = comparison_text_by(&gating, &baseline, &uncounted, 80);
     insta::assert_snapshot!("allocations_unknown", unknown);
+    let unknown = comparison_text_by(&gating, &uncounted, &candidate, 60);
+    insta::assert_snapshot!("allocations_of_the_baseline_unknown", unknown);
+}
+
+/// Nothing counts their allocations, so another gate is all that helps.
+#[test]
+fn where_allocations_gate_what_has_only_time_the_remedy_is_told_once() {
+    let suite = || {
+        scenario::run(
+            ["load", "store"]
+                .map(|name| timed(name, Planted::default()))
+                .to_vec(),
+        )
+    };
+    let gating = Policy::default().overridden_by(&Overrides {
+        gate: Some(vec![Subject::Metric(Metric::Wall), Subject::Allocations]),
+        ..Overrides::default()
+    });
+    insta::assert_snapshot!(comparison_text_by(&gating, &suite(), &suite(), 60));
 }

@@ -1,5 +1,9 @@
 //! Notes on a comparison as a whole. Each is one sentence of about a hundred letters.
 
+use std::collections::BTreeSet;
+
+use criterion_topdown::provenance::SourceKind;
+
 use super::allocations;
 use super::function_rows::advice_for_names;
 use super::number::percent_change;
@@ -9,7 +13,7 @@ use topdown_gate::metric::Metric;
 use topdown_gate::selection::LeftOutBy;
 use topdown_gate::verdict::{
     BenchmarkVerdict, CommonPart, Comparison, Counts, Effect, MachineShift, Method, MetricNoise,
-    Rule, ShiftBasis, Verdict,
+    Rule, ShiftBasis, Uncounted, Verdict,
 };
 
 /// The least drift between two runs that is reported.
@@ -29,6 +33,7 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
     }
     notes.extend(one_sided(comparison));
     notes.extend(allocate_more(comparison));
+    notes.extend(uncounted_allocations(comparison));
     notes.extend(slower_over_time(comparison));
     notes.extend(ran_again(comparison));
     let exact = |b: &&BenchmarkVerdict| b.evidence.is_some_and(|e| e.method == Method::Exact);
@@ -100,6 +105,31 @@ fn allocate_more(comparison: &Comparison) -> Option<String> {
     };
     let named = &told[..told.len().min(MOST_NAMES)];
     (!told.is_empty()).then(|| named.join("; ") + &more)
+}
+
+/// Returns what to do about allocations that gate but were not counted, once for each reason.
+fn uncounted_allocations(comparison: &Comparison) -> BTreeSet<String> {
+    let unknown = comparison.benchmarks.iter();
+    let unknown = unknown.filter(|b| b.rule == Some(Rule::AllocationsUnknown));
+    let remedy = |benchmark: &BenchmarkVerdict| {
+        let has_slots = benchmark.effect(Metric::Slots).is_some();
+        if !has_slots || benchmark.source != SourceKind::Model {
+            return "what is not modelled counts no allocations: set its `gate` in \
+                    `policy.benchmarks` (docs/gate.md)"
+                .to_owned();
+        }
+        let baseline = &comparison.baseline.label;
+        match benchmark.allocations_uncounted {
+            Some(Uncounted::Candidate) => {
+                "to count allocations, run `cargo topdown bench` without `--no-allocations`"
+                    .to_owned()
+            }
+            Some(Uncounted::Baseline | Uncounted::Both) | None => {
+                format!("to count allocations, take `{baseline}` again without `--no-allocations`")
+            }
+        }
+    };
+    unknown.map(remedy).collect()
 }
 
 fn ran_again(comparison: &Comparison) -> Option<String> {
