@@ -2,6 +2,8 @@
 //! the same.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+#[path = "support/child.rs"]
+mod child;
 #[path = "support/count.rs"]
 mod count;
 
@@ -9,8 +11,9 @@ use std::arch::asm;
 use std::hint::black_box;
 use topdown_skipped::{Need, skip};
 
+use child::in_child;
 use count::{Count, tracer};
-use topdown_tracer::{Config, End, OpenError, TraceError, Tracer};
+use topdown_tracer::{Config, End, TraceError, Tracer};
 
 fn traced<T>(work: impl FnOnce() -> T) -> (T, Result<End, TraceError>) {
     let tracer = tracer();
@@ -18,175 +21,6 @@ fn traced<T>(work: impl FnOnce() -> T) -> (T, Result<End, TraceError>) {
     // Whatever happened, the tracer is of use again.
     assert_eq!(tracer.trace(|| black_box(3)), (3, Ok(End::Detach)));
     first
-}
-
-/// Memory for code that is made at run time.
-struct Page(*mut u8);
-
-impl Page {
-    const BYTES: usize = 4096;
-
-    fn new(protection: i32, sharing: i32) -> Page {
-        // SAFETY: a new anonymous mapping.
-        let start = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                Page::BYTES,
-                protection,
-                sharing | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        assert_ne!(start, libc::MAP_FAILED);
-        Page(start.cast())
-    }
-
-    /// Writes a function that returns `value`.
-    fn write(&self, value: u8) {
-        let code = [0xb8, value, 0, 0, 0, 0xc3]; // mov eax, value; ret
-        // SAFETY: the page is writable whenever the tests call this.
-        unsafe { std::ptr::copy_nonoverlapping(code.as_ptr(), self.0, code.len()) };
-    }
-
-    fn protect(&self, protection: i32) {
-        // SAFETY: the page is this one's own.
-        let result = unsafe { libc::mprotect(self.0.cast(), Page::BYTES, protection) };
-        assert_eq!(result, 0);
-    }
-
-    fn call(&self) -> u64 {
-        // SAFETY: `write` put a function of this type there.
-        let function: extern "C" fn() -> u64 = unsafe { std::mem::transmute(self.0) };
-        function()
-    }
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        // SAFETY: the mapping made by `new`.
-        unsafe { libc::munmap(self.0.cast(), Page::BYTES) };
-    }
-}
-
-/// How a forked child ends that returns this exit code.
-fn in_child(body: impl FnOnce() -> i32) -> i32 {
-    // SAFETY: the child runs `body` on its only thread and ends.
-    let process = unsafe { libc::fork() };
-    if process == 0 {
-        let code = body();
-        // SAFETY: ends the child.
-        unsafe { libc::_exit(code) };
-    }
-    let mut status = 0;
-    // SAFETY: `status` is writable.
-    unsafe { libc::waitpid(process, &mut status, 0) };
-    status
-}
-
-const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
-const READ_EXECUTE: i32 = libc::PROT_READ | libc::PROT_EXEC;
-const ALL: i32 = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
-
-// ---- code that changes ----
-
-#[test]
-fn code_in_writable_memory_is_not_traced() {
-    let page = Page::new(ALL, libc::MAP_PRIVATE);
-    let (results, end) = traced(|| {
-        page.write(1);
-        let first = page.call();
-        page.write(2);
-        (first, page.call())
-    });
-    assert_eq!(results, (1, 2));
-    let ip = page.0 as u64;
-    assert_eq!(end, Err(TraceError::WritableCode { ip }));
-}
-
-#[test]
-fn code_in_shared_memory_is_not_traced() {
-    let page = Page::new(READ_WRITE, libc::MAP_SHARED);
-    page.write(9);
-    page.protect(READ_EXECUTE);
-    let (result, end) = traced(|| page.call());
-    assert_eq!(result, 9);
-    let ip = page.0 as u64;
-    assert_eq!(end, Err(TraceError::WritableCode { ip }));
-}
-
-#[test]
-fn code_that_is_rewritten_between_mprotects_is_traced_anew() {
-    let page = Page::new(READ_WRITE, libc::MAP_PRIVATE);
-    let (results, end) = traced(|| {
-        [1, 2, 3].map(|value| {
-            page.protect(READ_WRITE);
-            page.write(value);
-            page.protect(READ_EXECUTE);
-            page.call()
-        })
-    });
-    assert_eq!(results, [1, 2, 3]);
-    assert_eq!(end, Ok(End::Detach));
-}
-
-#[test]
-fn generated_code_that_changes_between_traces_is_traced_anew() {
-    let tracer = tracer();
-    let page = Page::new(READ_WRITE, libc::MAP_PRIVATE);
-    for value in [4, 5, 6] {
-        page.protect(READ_WRITE);
-        page.write(value);
-        page.protect(READ_EXECUTE);
-        assert_eq!(
-            tracer.trace(|| page.call()),
-            (value.into(), Ok(End::Detach))
-        );
-    }
-}
-
-#[test]
-fn a_new_mapping_in_the_place_of_an_old_one_is_traced_anew() {
-    let (results, end) = traced(|| {
-        [7, 8].map(|value| {
-            let page = Page::new(READ_WRITE, libc::MAP_PRIVATE);
-            page.write(value);
-            page.protect(READ_EXECUTE);
-            page.call()
-        })
-    });
-    assert_eq!(results, [7, 8]);
-    assert_eq!(end, Ok(End::Detach));
-}
-
-#[test]
-fn a_mapping_that_is_moved_over_another_is_traced_anew() {
-    let page = |value| {
-        let page = Page::new(READ_WRITE, libc::MAP_PRIVATE);
-        page.write(value);
-        page.protect(READ_EXECUTE);
-        page
-    };
-    let (first, second) = (page(1), page(2));
-    let (results, end) = traced(|| {
-        let before = first.call();
-        // SAFETY: moves the second page to the place of the first.
-        let moved = unsafe {
-            libc::mremap(
-                second.0.cast(),
-                Page::BYTES,
-                Page::BYTES,
-                libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED,
-                first.0,
-            )
-        };
-        assert_eq!(moved, first.0.cast());
-        (before, first.call())
-    });
-    // Its place is empty and may soon be somebody else's.
-    std::mem::forget(second);
-    assert_eq!(results, (1, 2));
-    assert_eq!(end, Ok(End::Detach));
 }
 
 // ---- instructions ----
@@ -415,7 +249,7 @@ fn another_thread_pointer_is_not_traced() {
     assert_eq!(number, libc::SYS_arch_prctl as u64);
 }
 
-// ---- capacity and configuration ----
+// ---- capacity and the process ----
 
 #[test]
 fn more_code_than_there_is_room_for_is_an_error() {
@@ -488,69 +322,6 @@ fn issue_14_11_another_user_is_traced_as_ever() {
     });
     match libc::WEXITSTATUS(status) {
         77 => skip(Need::System, "this process may not change its user"),
-        code => assert_eq!(code, 1),
-    }
-}
-
-#[test]
-fn a_configuration_without_sense_is_refused() {
-    let open = |config| {
-        Tracer::new(config, Count::default())
-            .map(|_| ())
-            .unwrap_err()
-    };
-    let buffer = open(Config {
-        buffer_bytes: 100_000,
-        ..Config::default()
-    });
-    assert_eq!(
-        buffer.to_string(),
-        "buffer_bytes is 100000; it must be a power of two from 64 KiB to 8 MiB"
-    );
-    let code = open(Config {
-        static_instructions: 3,
-        ..Config::default()
-    });
-    assert!(matches!(
-        code,
-        OpenError::Config {
-            field: "static_instructions",
-            value: 3,
-            ..
-        }
-    ));
-}
-
-#[test]
-fn without_address_space_opening_fails_with_the_reason() {
-    // The limit is below what is mapped already, so every further mapping fails.
-    let limit = libc::rlimit {
-        rlim_cur: 1 << 20,
-        rlim_max: 1 << 20,
-    };
-    let status = in_child(|| {
-        // SAFETY: limits this child, which only tries to open a tracer.
-        unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) };
-        let opened = Tracer::new(Config::default(), Count::default());
-        i32::from(matches!(opened, Err(OpenError::Memory { .. })))
-    });
-    assert_eq!(libc::WEXITSTATUS(status), 1);
-}
-
-#[test]
-fn where_executable_memory_is_forbidden_opening_fails_with_the_reason() {
-    const PR_SET_MDWE: i32 = 65;
-    const PR_MDWE_REFUSE_EXEC_GAIN: u64 = 1;
-    let status = in_child(|| {
-        // SAFETY: forbids this child memory that is writable and executable.
-        if unsafe { libc::prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) } != 0 {
-            return 77;
-        }
-        let opened = Tracer::new(Config::default(), Count::default());
-        i32::from(matches!(opened, Err(OpenError::ExecutableMemory { .. })))
-    });
-    match libc::WEXITSTATUS(status) {
-        77 => skip(Need::System, "this kernel has no PR_SET_MDWE"),
         code => assert_eq!(code, 1),
     }
 }

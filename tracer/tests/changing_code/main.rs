@@ -1,5 +1,5 @@
-//! Code that changes where the traced thread cannot see it change: the program's result is that of
-//! the native run, and the trace is complete or says why it is not.
+//! Code that changes, seen by the traced thread or not: the program's result is that of the native
+//! run, and the trace is complete or says why it is not.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 #[path = "../support/count.rs"]
@@ -7,6 +7,7 @@ mod count;
 
 mod handlers;
 mod other_thread;
+mod own_thread;
 mod page;
 mod plugins;
 mod program;
