@@ -7,7 +7,7 @@ use criterion_topdown::run_file::IterationSample;
 use criterion_topdown::sample::Flags;
 
 use super::GroupError;
-use super::values::{all_flags, sum_of};
+use super::sums::{all_flags, sum_of};
 
 /// The mean of fewer hits is not used.
 pub const LEAST_HITS: u64 = 100;

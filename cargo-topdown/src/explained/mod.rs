@@ -6,6 +6,7 @@
 mod error;
 pub mod latencies;
 pub mod sampled;
+mod sums;
 mod values;
 
 use criterion_topdown::category::Category;

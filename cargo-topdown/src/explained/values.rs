@@ -9,6 +9,7 @@ use topdown_gate::statistics::launch::{LEAST_SAMPLES, Taken, kept_for_slots};
 
 use super::GroupError;
 use super::latencies::{SampledLatency, UsedLatency, latencies_of};
+use super::sums::{all_flags, sum_of};
 
 /// What the samples of a group's launch say.
 #[derive(Debug)]
@@ -120,17 +121,6 @@ pub(super) fn modelled_values_of(
         formula: provenance.formula.clone(),
     })?;
     Ok(ratios(group, sum, provenance, &[]))
-}
-
-/// Adds up counts; `None` if they are not of one group.
-pub(super) fn sum_of(counts: impl Iterator<Item = Option<GroupCounts>>) -> Option<GroupCounts> {
-    let add = |sum: Option<GroupCounts>, counts: Option<GroupCounts>| sum?.plus(&counts?);
-    counts.reduce(add).flatten()
-}
-
-pub(super) fn all_flags(samples: &[IterationSample]) -> Flags {
-    let all = samples.iter().map(|s| s.sample.flags);
-    all.fold(Flags::NONE, |all, flags| all | flags)
 }
 
 fn ratios(

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use criterion_topdown::provenance::SourceKind;
 
-use super::comparison_text::Detail;
+use super::detail::Detail;
 use super::names::Names;
 use super::number::{points, slots, time_ns};
 use super::sentences::worst_first;

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use criterion_topdown::run_file::BenchmarkId;
 
 use super::comparison_table;
+use super::detail::Detail;
 use super::names::Names;
 use super::sentences::{self, Headline, remedy, run_in_few_words, run_in_short};
 use super::style::{DIM, Look, WARNING, of_class};
@@ -19,16 +20,6 @@ use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
 
 /// The most benchmarks of a non-failing verdict that get a sentence each, unless all do.
 const MOST_SENTENCES: usize = 10;
-
-/// How much a report says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    /// A sentence on each benchmark that changed, and the table.
-    Sentences,
-    /// All benchmarks in both, and all categories, functions and changed code, and the two runs in
-    /// full.
-    All,
-}
 
 /// Writes `comparison` in lines as wide as `look`, unless names are longer.
 ///

@@ -2,7 +2,7 @@
 
 use criterion_topdown::run_file::{Benchmark, Run};
 
-use super::comparison_text::Detail;
+use super::detail::Detail;
 use super::style::Look;
 use topdown_gate::policy::Policy;
 use topdown_gate::scenario::{self, Planted, benchmark, timed, with_functions};

@@ -11,6 +11,7 @@ pub mod comparison_json;
 mod comparison_table;
 pub mod comparison_text;
 pub mod cores;
+pub mod detail;
 pub mod diagnosis;
 pub mod diagnosis_json;
 pub mod difference;

@@ -96,7 +96,7 @@ impl<W: Write> Page<'_, W> {
 mod tests {
     use super::*;
     use crate::report::comparison_table;
-    use crate::report::comparison_text::Detail;
+    use crate::report::detail::Detail;
     use crate::report::examples::{compared, one_of_each};
     use criterion_topdown::run_file::Run;
     use topdown_gate::policy::{AcceptedChange, Policy};
