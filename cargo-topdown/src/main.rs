@@ -5,6 +5,7 @@
 //! and [`report`] prints the result without computing anything.
 #![forbid(unsafe_code)]
 
+mod absent_features;
 mod accepted_file;
 mod adoption;
 mod arm_specification;

@@ -229,6 +229,33 @@ fn issue_17_1_what_stands_in_the_way_of_measuring_is_said() {
     insta::assert_snapshot!(workspace.init(&[]));
 }
 
+/// As in json-strip-comments 3.1.0, and in many projects that CodSpeed measures.
+#[test]
+fn a_fork_of_criterion_stays_and_is_told() {
+    let workspace = Workspace::empty();
+    workspace.write("Cargo.toml", "[workspace]\nmembers = [\"p*\"]\n");
+    let compat = "criterion = { package = \"codspeed-criterion-compat\", version = \"3\" }";
+    for (name, dependency) in [("p-fork", "criterion2 = \"3\""), ("p-compat", compat)] {
+        workspace.package(name, dependency, "harness = false");
+        workspace.write(&format!("{name}/benches/b.rs"), CRITERION_BENCH);
+    }
+    insta::assert_snapshot!(workspace.init(&["--apply"]));
+}
+
+/// As in chrono and rand, whose benches are packages outside the workspace.
+#[test]
+fn a_package_of_benches_outside_the_workspace_is_told() {
+    let workspace = Workspace::empty();
+    workspace.write(
+        "Cargo.toml",
+        "[package]\nname = \"p\"\n[workspace]\nexclude = [\"bench\"]\n",
+    );
+    workspace.write("src/lib.rs", "");
+    workspace.package("bench", "criterion = \"0.5\"", "harness = false");
+    workspace.write("bench/benches/b.rs", CRITERION_BENCH);
+    insta::assert_snapshot!(workspace.init(&["--apply"]));
+}
+
 /// Cargo leaves such targets out, so a workflow that does not pass the features measures nothing.
 #[test]
 fn features_that_bench_targets_require_are_said_and_passed_by_the_workflow() {

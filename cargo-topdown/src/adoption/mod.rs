@@ -6,6 +6,7 @@
 mod library;
 pub mod lock_file;
 mod manifest;
+mod out_of_reach;
 mod source;
 mod workflow;
 
@@ -16,6 +17,7 @@ use cargo_metadata::{Dependency, DependencyKind, Metadata, Package, Target, Targ
 use thiserror::Error;
 
 pub use library::{Finder, Library, PACKAGE};
+pub use out_of_reach::Fork;
 pub use source::Framework;
 pub use workflow::{Service, Workflow};
 
@@ -40,6 +42,11 @@ pub struct Plan {
     pub without_benchmarks: Vec<Obstacle>,
     /// Bench targets with criterion benchmarks that cargo skips by default.
     pub needing_features: Vec<NeedsFeatures>,
+    /// Packages whose benches use a fork of criterion, which stays.
+    pub forks: Vec<Fork>,
+    /// Directories of packages outside the workspace that name criterion, if it has no criterion
+    /// bench itself.
+    pub packages_outside: Vec<PathBuf>,
     /// Whether any bench target is written for criterion.
     pub has_criterion_benches: bool,
     /// Whether the dependency in the workspace's manifest, which packages inherit, changes.
@@ -149,6 +156,9 @@ pub fn plan(metadata: &Metadata, library: &Finder<'_>) -> Result<Plan, AdoptionE
     for package in metadata.workspace_packages() {
         plan.add(package, metadata, library)?;
     }
+    if !plan.has_criterion_benches {
+        plan.packages_outside = out_of_reach::packages_outside(metadata);
+    }
     Ok(plan)
 }
 
@@ -206,12 +216,13 @@ impl Plan {
         let manifest = self.text_of(&path)?;
         let adopted = dependency(package, PACKAGE);
         let criterion = dependency(package, "criterion");
+        let mut is_for_criterion = false;
         for bench in &benches {
             let path_of_source = bench.src_path.clone().into_std_path_buf();
             let source = read(&path_of_source)?;
             let framework = Framework::new(&source);
             let has_criterion = framework == Framework::Criterion;
-            self.has_criterion_benches |= has_criterion;
+            is_for_criterion |= has_criterion;
             let has_harness = manifest::has_own_harness(&manifest, &path, &bench.name)?;
             let runs_criterion = match framework {
                 Framework::Criterion => has_harness,
@@ -239,11 +250,15 @@ impl Plan {
                     .extend(source::self_timed(&source, &path_of_source));
             }
         }
+        self.has_criterion_benches |= is_for_criterion;
         if adopted.is_some_and(|adopted| !library.replaces(adopted)) {
             self.adopted.push(package.name.to_string());
             return Ok(());
         }
         let Some(criterion) = adopted.or(criterion) else {
+            if is_for_criterion {
+                self.forks.extend(Fork::of_package(package));
+            }
             return Ok(());
         };
         // The benches are not searched: some have all of their code in other files.

@@ -43,10 +43,12 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
         None => None,
     };
     // The dependency to write by hand.
-    let dependency = if plan.has_criterion_benches || !plan.adopted.is_empty() {
-        None
-    } else {
+    let has_no_bench = !plan.has_criterion_benches && plan.adopted.is_empty();
+    let is_by_hand = has_no_bench && plan.packages_outside.is_empty() || !plan.forks.is_empty();
+    let dependency = if is_by_hand {
         Some(library.library()?.dependency().to_string())
+    } else {
+        None
     };
     let mut unpinned = Vec::new();
     if args.apply {
@@ -79,7 +81,7 @@ struct Text<'a> {
     is_applied: bool,
     /// The library that the workspace uses or will use, if it was looked for.
     library: Option<&'a Library>,
-    /// The dependency, for a workspace that has no criterion bench yet.
+    /// The dependency, where it is to be written by hand.
     dependency: Option<String>,
     /// The packages that Cargo.lock pinned at versions too old for the library.
     unpinned: Vec<String>,
@@ -121,7 +123,10 @@ impl Text<'_> {
             }
             text.say("  to count slots too, let it return what `TopDown::measure(|| …)` returns");
         }
-        if let Some(dependency) = &self.dependency {
+        self.describe_out_of_reach(plan, &mut text);
+        if let Some(dependency) = &self.dependency
+            && plan.forks.is_empty()
+        {
             text.say(
                 "no package has a criterion bench; for a first one, in a package's Cargo.toml:",
             );
@@ -147,7 +152,7 @@ impl Text<'_> {
             ));
         }
         match (plan.is_empty(), self.is_applied) {
-            (true, _) if self.dependency.is_some() => {}
+            (true, _) if self.dependency.is_some() || !plan.packages_outside.is_empty() => {}
             (true, _) => text.say("no manifest needs to change"),
             (false, false) => {
                 text.say("no manifest was changed; `cargo topdown init --apply` changes them");
@@ -155,6 +160,27 @@ impl Text<'_> {
             (false, true) => text.say("changed; try `cargo topdown bench`"),
         }
         text.text
+    }
+
+    fn describe_out_of_reach(&self, plan: &Plan, text: &mut Lines) {
+        for fork in &plan.forks {
+            text.say(format_args!(
+                "{}: its benches use {} in place of criterion, so only time is measured; for \
+                 slots, replace it in {}:",
+                fork.package,
+                fork.dependency,
+                self.shown(&fork.path)
+            ));
+            let dependency = self.dependency.as_deref().unwrap_or_default();
+            text.quote(format_args!("  criterion = {dependency}"));
+        }
+        for directory in &plan.packages_outside {
+            let directory = self.shown(directory);
+            text.say(format_args!(
+                "{directory}/Cargo.toml names criterion, but is not a member of this workspace; run \
+                 `cargo topdown init` in {directory}"
+            ));
+        }
     }
 
     fn describe_older(&self, older: &[OlderCriterion], text: &mut Lines) {

@@ -39,6 +39,7 @@ pub struct Row {
     pub shares: Option<Shares>,
     /// One text per category, in the order of [`CATEGORIES`].
     pub share_cells: Vec<String>,
+    pub is_modelled: bool,
     /// Whether it has only time, and no note says why.
     pub lacks_slots: bool,
     pub notes: Vec<String>,
@@ -57,6 +58,7 @@ impl Row {
                 allocations: None,
                 shares: None,
                 share_cells: Vec::new(),
+                is_modelled: false,
                 lacks_slots: false,
                 notes: vec!["no launch has a value".to_owned()],
             };
@@ -79,6 +81,7 @@ impl Row {
                 .map(|allocated| amount(allocated.times)),
             shares: summary.shares,
             share_cells: summary.shares.map(|s| share_cells(&s)).unwrap_or_default(),
+            is_modelled: provenance.source == SourceKind::Model,
             lacks_slots: provenance.source == SourceKind::Time && provenance.elsewhere.is_none(),
             notes: notes(&summary, plus_minus, provenance),
         }

@@ -189,11 +189,18 @@ fn write_legend(out: &mut impl Write, rows: &[Row], look: Look) -> io::Result<()
     if rows.iter().any(|row| row.allocations.is_some()) {
         explain("alloc: allocations and reallocations per iteration");
     }
-    if rows
-        .iter()
-        .any(|row| !row.notes.is_empty() && row.slots.is_some())
-    {
-        explain("! see `cargo topdown doctor`");
+    // The obstacles that `doctor` names are those of counters.
+    for (is_modelled, where_to_read) in [
+        (false, "! see `cargo topdown doctor`"),
+        (true, "! see docs/model.md"),
+    ] {
+        let has_notes = |row: &Row| !row.notes.is_empty() && row.slots.is_some();
+        if rows
+            .iter()
+            .any(|row| has_notes(row) && row.is_modelled == is_modelled)
+        {
+            explain(where_to_read);
+        }
     }
     if items.is_empty() {
         return Ok(());
@@ -355,6 +362,7 @@ mod tests {
         }
         let text = table(&run, 80, true);
         assert!(text.contains("few iterations to warm up"), "{text}");
+        assert!(text.contains("! see docs/model.md"), "{text}");
         assert!(text.contains("the model knows 99.9 % of"), "{text}");
         assert!(!text.contains("samples dropped"), "{text}");
     }

@@ -108,6 +108,8 @@ fn a_base_before_adoption_is_measured_and_a_change_is_found() {
         unchanged.stdout
     );
 
+    a_feature_that_the_base_lacks_is_left_out_of_its_build(&project);
+
     project.sum_up_to(200);
     let slower = project.bench(&["--against", "HEAD", "--json"]);
     let comparison: serde_json::Value = serde_json::from_str(&slower.stdout).unwrap();
@@ -122,6 +124,18 @@ fn a_base_before_adoption_is_measured_and_a_change_is_found() {
     both_cores_are_judged(&project);
     #[cfg(target_os = "linux")]
     regressions_are_sampled_unless_forbidden(&project);
+}
+
+/// Part of the test above, too.
+fn a_feature_that_the_base_lacks_is_left_out_of_its_build(project: &Project) {
+    let manifest = fs::read_to_string(project.path("Cargo.toml")).unwrap();
+    let with_feature = manifest.clone() + "\n[features]\nmore = []\n";
+    fs::write(project.path("Cargo.toml"), with_feature).unwrap();
+    let outcome = project.bench(&["--against", "HEAD", "--features", "more"]);
+    let said = outcome.succeeds().stderr;
+    let expected = "is built without `more`, a feature that it does not have";
+    assert!(said.contains(expected), "{said}");
+    fs::write(project.path("Cargo.toml"), manifest).unwrap();
 }
 
 /// Where a benchmark counts its own slots and says where in its code they are. Part of the test

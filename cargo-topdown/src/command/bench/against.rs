@@ -246,6 +246,15 @@ fn build_base(
         cargo.flags.unlock();
         metadata = cargo.metadata().map_err(of_base)?;
     }
+    let absent = cargo.flags.take_absent_features(&metadata);
+    if !absent.is_empty() {
+        tell!(
+            "warning: {} is built without `{}`, a feature that it does not have; benchmarks that \
+             need it are new",
+            tree.label,
+            absent.join("`, `")
+        );
+    }
     let moved = moved_packages(&session.workspace.metadata, &metadata);
     if !moved.is_empty() {
         tell!(

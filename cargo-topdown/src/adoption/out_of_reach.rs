@@ -1,0 +1,53 @@
+//! Benches that `init` sees but does not change: those of packages outside the workspace, and those
+//! that use a fork of criterion.
+
+use std::fs;
+use std::path::PathBuf;
+
+use cargo_metadata::{Metadata, Package};
+
+/// A package whose benches use a fork of criterion.
+#[derive(Debug)]
+pub struct Fork {
+    pub package: String,
+    /// The package that it uses, such as `codspeed-criterion-compat`.
+    pub dependency: String,
+    /// The manifest that names it.
+    pub path: PathBuf,
+}
+
+impl Fork {
+    /// Returns the fork that `package` uses, whose benches are written for criterion although it
+    /// depends neither on criterion nor on the library.
+    pub(super) fn of_package(package: &Package) -> Option<Fork> {
+        let mut dependencies = package.dependencies.iter();
+        let fork = dependencies.find(|dependency| {
+            dependency.rename.as_deref() == Some("criterion")
+                || dependency.name.contains("criterion")
+        })?;
+        Some(Fork {
+            package: package.name.to_string(),
+            dependency: fork.name.clone(),
+            path: package.manifest_path.clone().into_std_path_buf(),
+        })
+    }
+}
+
+/// Returns the directories directly in the workspace's whose package is not a member of it, and
+/// names criterion. Many projects keep their benches in such a package.
+pub(super) fn packages_outside(metadata: &Metadata) -> Vec<PathBuf> {
+    let root = metadata.workspace_root.as_std_path();
+    let is_outside = |directory: &PathBuf| {
+        let manifest = directory.join("Cargo.toml");
+        let mut members = metadata.packages.iter();
+        members.all(|member| member.manifest_path.as_std_path() != manifest)
+            && fs::read_to_string(manifest).is_ok_and(|text| text.contains("criterion"))
+    };
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
+    let mut outside: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(is_outside)
+        .collect();
+    outside.sort();
+    outside
+}
