@@ -9,7 +9,7 @@ use criterion_topdown::setting::Counters;
 use crate::machine::{CYCLES, Call, INSTRUCTIONS, Machine, SLOTS};
 use crate::system::System;
 use crate::trap::with;
-use crate::{refusal_with, stay_on_this_cpu, try_open_with};
+use crate::{refusal_with, stay_on_this_cpu, try_open_with, window};
 
 const SLOTS_P: u64 = 0x01a4;
 const RETIRED: u64 = 0x02c2;
@@ -57,12 +57,6 @@ pub fn as_sapphire_rapids(machine: &mut Machine) {
 fn open_exact(system: &System, prepare: impl FnOnce(&mut Machine)) -> Option<Hardware> {
     stay_on_this_cpu();
     try_open_with(system, Counters::Exact, prepare).map(|opened| opened.unwrap())
-}
-
-pub fn window(hardware: &Hardware, work: impl FnOnce(&mut Machine)) -> Sample {
-    let start = hardware.start();
-    with(work);
-    hardware.end(&start)
 }
 
 pub fn assert_mix(sample: &Sample, slots: u64) {

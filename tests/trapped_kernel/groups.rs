@@ -7,21 +7,15 @@ use criterion_topdown::cpu::DescribedCore;
 use criterion_topdown::error::OpenError;
 use criterion_topdown::sample::Flags;
 use criterion_topdown::setting::Counters;
-use topdown_skipped::{Need, skip};
 
+use crate::exact::{SLOTS_PER_LOOK, skylake};
 use crate::machine::{CYCLES, Call, INSTRUCTIONS, Machine};
 use crate::system::System;
-use crate::trap::{self, with};
+use crate::trap::with;
+use crate::trapped;
 
 const BRANCHES: u64 = 0x00c4;
 const MISPREDICTED: u64 = 0x00c5;
-const SLOTS_PER_LOOK: u64 = 800_000;
-
-fn skylake() -> System {
-    let system = System::empty(0x55, false);
-    system.add_bare_pmu("cpu");
-    system
-}
 
 /// A branch in every tenth slot; one in twenty is mispredicted.
 fn as_skylake(machine: &mut Machine) {
@@ -37,18 +31,8 @@ fn open(
     prepare: impl FnOnce(&mut Machine),
 ) -> Option<Result<Hardware, OpenError>> {
     crate::stay_on_this_cpu();
-    let mut machine = Machine::new();
-    prepare(&mut machine);
-    if let Err(reason) = trap::install(machine) {
-        skip(Need::Trap, reason);
-        return None;
-    }
-    let opened = Hardware::open_wanted(&system.paths(), Wanted::Group(name.to_owned()));
-    with(|machine| {
-        machine.slots_per_look = 0;
-        assert_eq!(machine.violations, [""; 0]);
-    });
-    Some(opened)
+    let wanted = Wanted::Group(name.to_owned());
+    trapped(prepare, || Hardware::open_wanted(&system.paths(), wanted))
 }
 
 #[test]

@@ -7,12 +7,12 @@ use criterion_topdown::error::OpenError;
 use criterion_topdown::hits::{CodeHits, HitEngine, HitPlace};
 use criterion_topdown::sample::Flags;
 use criterion_topdown::setting::Counters;
-use topdown_skipped::{Need, skip};
 
 use crate::exact::{SLOTS_PER_LOOK, as_skylake, skylake};
 use crate::machine::Machine;
 use crate::system::System;
-use crate::trap::{self, with};
+use crate::trap::with;
+use crate::trapped;
 
 const PERIOD: u64 = 1000;
 /// Slots from one hit to the next.
@@ -35,19 +35,11 @@ fn try_open_as(
     open: impl FnOnce(&SystemPaths) -> Result<HittingHardware, OpenError>,
 ) -> Option<Result<HittingHardware, OpenError>> {
     crate::stay_on_this_cpu();
-    let mut machine = Machine::new();
-    machine.slots_per_look = SLOTS_PER_LOOK;
-    prepare(&mut machine);
-    if let Err(reason) = trap::install(machine) {
-        skip(Need::Trap, reason);
-        return None;
-    }
-    let opened = open(&system.paths());
-    with(|machine| {
-        machine.slots_per_look = 0;
-        assert_eq!(machine.violations, [""; 0]);
-    });
-    Some(opened)
+    let prepare = |machine: &mut Machine| {
+        machine.slots_per_look = SLOTS_PER_LOOK;
+        prepare(machine);
+    };
+    trapped(prepare, || open(&system.paths()))
 }
 
 fn open(prepare: impl FnOnce(&mut Machine)) -> Option<HittingHardware> {

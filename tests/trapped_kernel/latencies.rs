@@ -5,11 +5,11 @@ use criterion_topdown::counter::Source;
 use criterion_topdown::counter::hardware::{SystemPaths, TimedHardware};
 use criterion_topdown::error::OpenError;
 use criterion_topdown::sample::{Flags, Sample};
-use topdown_skipped::{Need, skip};
 
 use crate::machine::{Call, Machine};
 use crate::system::System;
-use crate::trap::{self, with};
+use crate::trap::with;
+use crate::{trapped, window};
 
 const L2_HIT: u64 = 0x02d1;
 const L3_HIT: u64 = 0x04d1;
@@ -29,27 +29,11 @@ fn try_open(
     prepare: impl FnOnce(&mut Machine),
 ) -> Option<Result<TimedHardware, OpenError>> {
     crate::stay_on_this_cpu();
-    let mut machine = Machine::new();
-    prepare(&mut machine);
-    if let Err(reason) = trap::install(machine) {
-        skip(Need::Trap, reason);
-        return None;
-    }
-    let opened = TimedHardware::open(paths, group);
-    with(|machine| assert_eq!(machine.violations, [""; 0]));
-    Some(opened)
+    trapped(prepare, || TimedHardware::open(paths, group))
 }
 
 fn open(prepare: impl FnOnce(&mut Machine)) -> Option<TimedHardware> {
     Some(try_open(&granite_rapids().paths(), "Load_Latency", prepare)?.unwrap())
-}
-
-fn window(hardware: &TimedHardware, work: impl FnOnce(&mut Machine)) -> Sample {
-    let start = hardware.start();
-    with(work);
-    let sample = hardware.end(&start);
-    with(|machine| assert_eq!(machine.violations, [""; 0]));
-    sample
 }
 
 fn counts(sample: &Sample) -> Vec<u64> {

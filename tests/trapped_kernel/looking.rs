@@ -8,8 +8,7 @@ use topdown_skipped::{Need, skip};
 
 use crate::machine::{CYCLES, Machine};
 use crate::system::System;
-use crate::trap;
-use crate::{SLOTS_PER_LOOK_AT_OPEN, allowed_cpus};
+use crate::{SLOTS_PER_LOOK_AT_OPEN, allowed_cpus, trapped};
 
 fn refusal(system: &System) -> OpenError {
     Hardware::open_in(&system.paths()).unwrap_err()
@@ -98,15 +97,14 @@ fn a_survey_lists_what_is_there_and_what_is_in_the_way() {
     system.set("nmi_watchdog", "1");
     system.set("perf_event_paranoid", "4");
     system.write_pmu("cpu/rdpmc", "0");
-    let mut machine = Machine::new();
-    machine.slots_per_look = SLOTS_PER_LOOK_AT_OPEN;
-    machine.refuse_open = Some((crate::machine::SLOTS, libc::EACCES));
-    machine.pmu_is_taken = true;
-    if let Err(reason) = trap::install(machine) {
-        skip(Need::Trap, reason);
+    let refusing = |machine: &mut Machine| {
+        machine.slots_per_look = SLOTS_PER_LOOK_AT_OPEN;
+        machine.refuse_open = Some((crate::machine::SLOTS, libc::EACCES));
+        machine.pmu_is_taken = true;
+    };
+    let Some(survey) = trapped(refusing, || survey_in(&system.paths())) else {
         return;
-    }
-    let survey = survey_in(&system.paths());
+    };
     let [pmu] = &survey.pmus[..] else {
         panic!("{survey:?}");
     };
@@ -139,14 +137,12 @@ fn issue_16_1c_a_survey_knows_whether_the_watchdog_holds_a_counter() {
     system.add_bare_pmu("cpu");
     system.set("nmi_watchdog", "1");
     let told = |prepare: fn(&mut Machine)| -> Option<Vec<String>> {
-        let mut machine = Machine::new();
-        machine.has_metrics = false;
-        prepare(&mut machine);
-        if let Err(reason) = trap::install(machine) {
-            skip(Need::Trap, reason);
-            return None;
-        }
-        let obstacles = survey_in(&system.paths()).obstacles.into_iter();
+        let prepare = |machine: &mut Machine| {
+            machine.has_metrics = false;
+            prepare(machine);
+        };
+        let survey = trapped(prepare, || survey_in(&system.paths()))?;
+        let obstacles = survey.obstacles.into_iter();
         let told = obstacles.map(|obstacle| obstacle.what);
         Some(told.filter(|what| what.contains("nmi_watchdog")).collect())
     };

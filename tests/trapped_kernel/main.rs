@@ -24,8 +24,10 @@ mod trap;
 mod tree;
 mod windows;
 
+use criterion_topdown::counter::Source;
 use criterion_topdown::counter::hardware::Hardware;
 use criterion_topdown::error::OpenError;
+use criterion_topdown::sample::Sample;
 use criterion_topdown::setting::Counters;
 use topdown_skipped::{Need, skip};
 
@@ -36,8 +38,7 @@ use trap::with;
 /// The cost of a look at the slots while the source is opened: enough for its self-check.
 const SLOTS_PER_LOOK_AT_OPEN: u64 = 400_000;
 
-/// Puts a machine under this thread and opens the source on it. Prints the reason and returns
-/// `None` if this system does not let a process trap its own calls.
+/// Opens the source on a machine under this thread: see [`trapped`].
 fn try_open(
     system: &System,
     prepare: impl FnOnce(&mut Machine),
@@ -50,19 +51,42 @@ fn try_open_with(
     counters: Counters,
     prepare: impl FnOnce(&mut Machine),
 ) -> Option<Result<Hardware, OpenError>> {
+    let prepare = |machine: &mut Machine| {
+        machine.slots_per_look = SLOTS_PER_LOOK_AT_OPEN;
+        prepare(machine);
+    };
+    trapped(prepare, || Hardware::open_with(&system.paths(), counters))
+}
+
+/// Puts a machine under this thread and opens something on it. Skips the test if this system does
+/// not let a process trap its own calls.
+fn trapped<T>(prepare: impl FnOnce(&mut Machine), open: impl FnOnce() -> T) -> Option<T> {
     let mut machine = Machine::new();
-    machine.slots_per_look = SLOTS_PER_LOOK_AT_OPEN;
     prepare(&mut machine);
     if let Err(reason) = trap::install(machine) {
         skip(Need::Trap, reason);
         return None;
     }
-    let opened = Hardware::open_with(&system.paths(), counters);
+    let opened = open();
     with(|machine| {
         machine.slots_per_look = 0;
         assert_eq!(machine.violations, [""; 0]);
     });
     Some(opened)
+}
+
+fn window(hardware: &impl Source, inside: impl FnOnce(&mut Machine)) -> Sample {
+    let start = hardware.start();
+    with(inside);
+    let sample = hardware.end(&start);
+    with(|machine| assert_eq!(machine.violations, [""; 0]));
+    sample
+}
+
+/// A window at the beginning of a sample.
+fn first_window(hardware: &impl Source, inside: impl FnOnce(&mut Machine)) -> Sample {
+    hardware.sample_boundary();
+    window(hardware, inside)
 }
 
 /// Like [`try_open`], but must succeed. The thread then stays on its CPU, since a real move would

@@ -9,7 +9,7 @@ use criterion_topdown::setting::Counters;
 use crate::machine::{Call, Disturbance, Machine};
 use crate::system::System;
 use crate::trap::with;
-use crate::{refusal_with, try_open_with};
+use crate::{first_window, refusal_with, try_open_with};
 
 const DROPPING_ICE_LAKE: u64 = 0x100d;
 const CLEARS_ICE_LAKE: u64 = 0x0104_010d;
@@ -21,15 +21,6 @@ fn open(
     prepare: impl FnOnce(&mut Machine),
 ) -> Option<Hardware> {
     try_open_with(system, counters, prepare).map(|opened| opened.unwrap())
-}
-
-fn window(hardware: &Hardware, inside: impl FnOnce(&mut Machine)) -> Sample {
-    hardware.sample_boundary();
-    let start = hardware.start();
-    with(inside);
-    let sample = hardware.end(&start);
-    with(|machine| assert_eq!(machine.violations, [""; 0]));
-    sample
 }
 
 /// Checks level 1 in percent of the slots.
@@ -64,7 +55,7 @@ fn dropped_uops_and_clears_are_taken_off_and_put_on() {
         "{}",
         provenance.reason
     );
-    let sample = window(&hardware, |machine| machine.work(1_200_000));
+    let sample = first_window(&hardware, |machine| machine.work(1_200_000));
     assert_level1(&sample, [40.0, 13.0, 17.0, 30.0]);
     let fetch_latency = sample.level2.unwrap().frontend_bound;
     assert!(
@@ -81,7 +72,7 @@ fn dropped_uops_and_clears_are_taken_off_and_put_on() {
     };
     let hardware = open(&System::ice_lake(), Counters::Tma, ice_lake).unwrap();
     assert_eq!(hardware.provenance().formula, "ice-lake-metrics-tma/1");
-    let sample = window(&hardware, |machine| machine.work(1_000_000));
+    let sample = first_window(&hardware, |machine| machine.work(1_000_000));
     assert_level1(&sample, [40.0, 7.0, 18.0, 35.0]);
 }
 
@@ -95,7 +86,7 @@ fn the_corrections_are_the_same_without_rdpmc() {
         return;
     };
     assert_eq!(hardware.provenance().formula, "golden-cove-metrics-tma/1");
-    let sample = window(&hardware, |machine| machine.work(1_200_000));
+    let sample = first_window(&hardware, |machine| machine.work(1_200_000));
     assert_level1(&sample, [40.0, 13.0, 17.0, 30.0]);
 }
 
@@ -127,7 +118,7 @@ fn a_look_that_clears_needs_no_reset() {
     let before = resets();
     for _ in 0..3 {
         with(|machine| machine.work(7_000_000));
-        let sample = window(&hardware, |machine| machine.work(1_600_000));
+        let sample = first_window(&hardware, |machine| machine.work(1_600_000));
         assert_eq!(sample.flags, Flags::NONE);
         assert_eq!(sample.slots, Some(1_600_000));
         assert_eq!(sample.cycles, Some(200_000));
@@ -151,7 +142,7 @@ fn a_switch_in_the_middle_of_a_clearing_look_loses_nothing() {
             if !at_end {
                 with(|machine| machine.disturbance = disturbance);
             }
-            let sample = window(&hardware, |machine| {
+            let sample = first_window(&hardware, |machine| {
                 if at_end {
                     machine.disturbance = disturbance;
                 }
@@ -191,10 +182,10 @@ fn a_group_that_clears_comes_back_after_it_was_displaced() {
     let Some(hardware) = open(&System::lunar_lake(), Counters::Auto, |_| ()) else {
         return;
     };
-    let sample = window(&hardware, |machine| machine.displace());
+    let sample = first_window(&hardware, |machine| machine.displace());
     assert!(sample.flags.intersects(Flags::NOT_COUNTING));
     with(|machine| machine.pmu_is_taken = false);
-    window(&hardware, |_| ());
-    let sample = window(&hardware, |machine| machine.work(1_200_000));
+    first_window(&hardware, |_| ());
+    let sample = first_window(&hardware, |machine| machine.work(1_200_000));
     assert_eq!(sample.slots, Some(1_200_000));
 }

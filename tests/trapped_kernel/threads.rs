@@ -11,16 +11,15 @@ use criterion_topdown::provenance::CountedThreads;
 use criterion_topdown::sample::Flags;
 use criterion_topdown::setting::{Counters, Threads};
 
-use crate::exact::{SLOTS_PER_LOOK, as_skylake, assert_mix, skylake, window};
+use crate::exact::{SLOTS_PER_LOOK, as_skylake, assert_mix, skylake};
 use crate::machine::{CYCLES, Call, Machine};
-use crate::stay_on_this_cpu;
 use crate::system::System;
-use crate::trap::{install, with};
+use crate::trap::with;
+use crate::{stay_on_this_cpu, trapped, window};
 
 /// The thread under test, and two others.
 const THREADS: [i32; 3] = [7001, 7002, 7003];
 
-/// Prints the reason and returns `None` if this system does not let a process trap its own calls.
 fn open(
     system: &System,
     counters: Counters,
@@ -29,21 +28,15 @@ fn open(
 ) -> Option<Result<Hardware, OpenError>> {
     stay_on_this_cpu();
     system.add_threads(&THREADS);
-    let mut machine = Machine::new();
-    machine.slots_per_look = SLOTS_PER_LOOK;
-    machine.threads = THREADS.to_vec();
-    prepare(&mut machine);
-    if let Err(reason) = install(machine) {
-        eprintln!("skipped: {reason}");
-        return None;
-    }
+    let prepare = |machine: &mut Machine| {
+        machine.slots_per_look = SLOTS_PER_LOOK;
+        machine.threads = THREADS.to_vec();
+        prepare(machine);
+    };
     let wanted = Wanted::Categories(counters);
-    let opened = Hardware::open_counting(&system.paths(), wanted, threads);
-    with(|machine| {
-        machine.slots_per_look = 0;
-        assert_eq!(machine.violations, [""; 0]);
-    });
-    Some(opened)
+    trapped(prepare, || {
+        Hardware::open_counting(&system.paths(), wanted, threads)
+    })
 }
 
 /// Measures a window in which another, real thread runs on a processor.

@@ -1,20 +1,20 @@
 //! Commands: which processes are counted, from when on, and when the counts are rejected.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
-use std::time::Duration;
-use topdown_skipped::{Need, skip};
-
 use criterion_topdown::counter::hardware::TreeCounters;
 use criterion_topdown::cpu::FORMULA_LEVEL2;
 use criterion_topdown::error::OpenError;
 use criterion_topdown::sample::Sample;
 use criterion_topdown::setting::Counters;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use topdown_skipped::{Need, skip};
 
 use crate::exact::{as_sapphire_rapids, as_skylake, assert_mix, skylake};
 use crate::machine::{COMMAND, CYCLES, Call, Machine};
 use crate::system::System;
-use crate::trap::{install, lend_to_followers, with};
+use crate::trap::{lend_to_followers, with};
+use crate::trapped;
 
 /// Prints the reason and returns `None` if this system does not let a process trap its own calls.
 fn prepare(
@@ -23,16 +23,10 @@ fn prepare(
     prepare: impl FnOnce(&mut Machine),
 ) -> Option<TreeCounters> {
     crate::stay_on_this_cpu();
-    let mut machine = Machine::new();
-    prepare(&mut machine);
-    if let Err(reason) = install(machine) {
-        skip(Need::Trap, reason);
-        return None;
-    }
-    let counters = TreeCounters::prepare_in(&system.paths(), counters).unwrap();
+    let counters = trapped(prepare, || {
+        TreeCounters::prepare_in(&system.paths(), counters).unwrap()
+    })?;
     with(|machine| {
-        machine.slots_per_look = 0;
-        assert_eq!(machine.violations, [""; 0]);
         assert_eq!(
             machine.open_events(),
             0,

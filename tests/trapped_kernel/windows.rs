@@ -1,25 +1,15 @@
 //! What a window says about the work inside it, and about what disturbed it.
 
 use criterion_topdown::counter::Source;
-use criterion_topdown::counter::hardware::Hardware;
 use criterion_topdown::sample::{Flags, Sample};
 use topdown_skipped::{Need, skip};
 
-use crate::machine::{Call, DEFAULT_MIX, Disturbance, Machine, Mix};
+use crate::machine::{Call, DEFAULT_MIX, Disturbance, Mix};
 use crate::system::System;
 use crate::trap::with;
-use crate::{allowed_cpus, open, run_on};
+use crate::{allowed_cpus, first_window, open, run_on};
 
 const OTHER_MIX: Mix = [0.05, 0.65, 0.10, 0.20, 0.01, 0.60, 0.02, 0.03];
-
-fn window(hardware: &Hardware, inside: impl FnOnce(&mut Machine)) -> Sample {
-    hardware.sample_boundary();
-    let start = hardware.start();
-    with(inside);
-    let sample = hardware.end(&start);
-    with(|machine| assert_eq!(machine.violations, [""; 0]));
-    sample
-}
 
 /// Checks that every category is within the resolution of its share of the slots, and that the
 /// resolution is no wider than `limit`, a fraction of the slots.
@@ -58,8 +48,8 @@ fn a_window_holds_the_work_inside_it_and_nothing_else() {
         return;
     };
     with(|machine| machine.mix = OTHER_MIX);
-    window(&hardware, |machine| machine.work(7_000_000));
-    let sample = window(&hardware, |machine| {
+    first_window(&hardware, |machine| machine.work(7_000_000));
+    let sample = first_window(&hardware, |machine| {
         machine.mix = DEFAULT_MIX;
         machine.work(1_200_000);
     });
@@ -76,7 +66,7 @@ fn reserved_bytes_are_not_level_2() {
     let Some(hardware) = open(&System::ice_lake(), |_| ()) else {
         return;
     };
-    let sample = window(&hardware, |machine| machine.work(600_000));
+    let sample = first_window(&hardware, |machine| machine.work(600_000));
     assert_eq!(sample.level2, None);
     assert_split(&sample, DEFAULT_MIX, 0.004);
 }
@@ -129,7 +119,7 @@ fn a_switch_inside_a_window_counts_right_and_is_flagged() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
-    let sample = window(&hardware, |machine| {
+    let sample = first_window(&hardware, |machine| {
         for _ in 0..3 {
             machine.work(200_000);
             machine.switch();
@@ -147,7 +137,7 @@ fn plain_counters_are_right_across_a_switch() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
-    let sample = window(&hardware, |machine| {
+    let sample = first_window(&hardware, |machine| {
         machine.work(600_000);
         machine.switch();
         machine.work(600_000);
@@ -183,7 +173,7 @@ fn a_switch_inside_the_last_reading_belongs_to_the_window() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
-    let sample = window(&hardware, |machine| {
+    let sample = first_window(&hardware, |machine| {
         machine.work(600_000);
         machine.disturbance = Some((1, Disturbance::Switch));
     });
@@ -197,7 +187,7 @@ fn readings_that_never_settle_are_given_up() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
-    let sample = window(&hardware, |machine| {
+    let sample = first_window(&hardware, |machine| {
         machine.work(600_000);
         machine.disturb_every_look = true;
         machine.rdpmcs = 0;
@@ -229,7 +219,7 @@ fn issue_16_3_registers_cleared_inside_a_window_are_noticed() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
-    let sample = window(&hardware, |machine| {
+    let sample = first_window(&hardware, |machine| {
         machine.work(1_400_000);
         machine.overflow_interrupt();
         machine.work(700_000);
@@ -244,7 +234,7 @@ fn issue_16_3_measured_code_cannot_stop_the_counters() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
-    let sample = window(&hardware, |machine| {
+    let sample = first_window(&hardware, |machine| {
         machine.work(600_000);
         machine.prctl(false);
         machine.work(300_000);
@@ -263,7 +253,7 @@ fn a_window_around_another_one_is_flagged() {
     };
     let outer = hardware.start();
     with(|machine| machine.work(600_000));
-    let inner = window(&hardware, |machine| machine.work(700_000));
+    let inner = first_window(&hardware, |machine| machine.work(700_000));
     let outer = hardware.end(&outer);
     assert_eq!(inner.flags, Flags::NONE);
     assert_eq!(inner.slots, Some(700_000));
@@ -277,7 +267,7 @@ fn a_window_that_loses_the_pmu_is_flagged_and_the_next_one_counts_again() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
-    let sample = window(&hardware, |machine| {
+    let sample = first_window(&hardware, |machine| {
         machine.work(600_000);
         machine.displace();
         machine.work(600_000);
@@ -286,11 +276,11 @@ fn a_window_that_loses_the_pmu_is_flagged_and_the_next_one_counts_again() {
     assert_eq!(sample.slots, Some(0));
 
     // Still taken: nothing can be counted from the start.
-    let sample = window(&hardware, |machine| machine.work(600_000));
+    let sample = first_window(&hardware, |machine| machine.work(600_000));
     assert_eq!(sample.flags, Flags::NOT_COUNTING);
 
     with(|machine| machine.pmu_is_taken = false);
-    let sample = window(&hardware, |machine| machine.work(600_000));
+    let sample = first_window(&hardware, |machine| machine.work(600_000));
     assert_eq!(sample.flags, Flags::NONE);
     assert_eq!(sample.slots, Some(600_000));
     assert_split(&sample, DEFAULT_MIX, 0.004);
@@ -306,7 +296,7 @@ fn a_group_that_is_displaced_during_a_reading_is_not_read_on() {
             machine.pmu_is_taken = false;
             machine.rdpmcs = 0;
         });
-        let sample = window(&hardware, |machine| {
+        let sample = first_window(&hardware, |machine| {
             machine.work(600_000);
             machine.disturbance = Some((rdpmcs, Disturbance::Displace));
         });
@@ -319,7 +309,7 @@ fn a_window_that_shared_the_pmu_by_turns_is_flagged() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
-    let sample = window(&hardware, |machine| {
+    let sample = first_window(&hardware, |machine| {
         machine.work(600_000);
         machine.starve(1_000_000);
         machine.work(600_000);
@@ -333,7 +323,7 @@ fn ratios_that_do_not_add_up_are_flagged() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
-    let sample = window(&hardware, |machine| {
+    let sample = first_window(&hardware, |machine| {
         machine.work(600_000);
         machine.stuck_ratios = Some(0x3333_3333);
     });
@@ -346,7 +336,7 @@ fn a_window_of_few_slots_is_flagged() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
-    let flags = |slots| window(&hardware, |machine| machine.work(slots)).flags;
+    let flags = |slots| first_window(&hardware, |machine| machine.work(slots)).flags;
     assert_eq!(flags(50_000), Flags::NONE);
     assert_eq!(flags(49_999), Flags::FEW_SLOTS);
 }
@@ -362,7 +352,7 @@ fn a_move_to_another_cpu_is_flagged() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
-    let sample = window(&hardware, |machine| {
+    let sample = first_window(&hardware, |machine| {
         machine.work(300_000);
         run_on(second);
         machine.switch();
@@ -379,8 +369,8 @@ fn with_rdpmc_off_the_same_numbers_come_from_read() {
         return;
     };
     with(|machine| machine.mix = OTHER_MIX);
-    window(&hardware, |machine| machine.work(7_000_000));
-    let sample = window(&hardware, |machine| {
+    first_window(&hardware, |machine| machine.work(7_000_000));
+    let sample = first_window(&hardware, |machine| {
         machine.mix = DEFAULT_MIX;
         machine.work(1_200_000);
     });
@@ -391,7 +381,7 @@ fn with_rdpmc_off_the_same_numbers_come_from_read() {
     assert!(sample.level2.is_some());
     assert_split(&sample, DEFAULT_MIX, 0.004);
 
-    let sample = window(&hardware, |machine| {
+    let sample = first_window(&hardware, |machine| {
         machine.work(600_000);
         machine.switch();
         machine.work(600_000);
@@ -407,14 +397,14 @@ fn with_rdpmc_off_a_lost_pmu_is_noticed_and_regained() {
     let Some(hardware) = open(&System::ice_lake(), |m| m.rdpmc_allowed = false) else {
         return;
     };
-    let sample = window(&hardware, |machine| {
+    let sample = first_window(&hardware, |machine| {
         machine.work(600_000);
         machine.displace();
     });
     assert!(sample.flags.intersects(Flags::NOT_COUNTING));
     assert_eq!(sample.slots, Some(0));
     with(|machine| machine.pmu_is_taken = false);
-    let sample = window(&hardware, |machine| machine.work(600_000));
+    let sample = first_window(&hardware, |machine| machine.work(600_000));
     assert_eq!(sample.flags, Flags::NONE);
     assert_eq!(sample.level2, None);
     assert_split(&sample, DEFAULT_MIX, 0.004);
