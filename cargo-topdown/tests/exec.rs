@@ -1,5 +1,8 @@
 //! `cargo topdown exec` from outside, on any machine: usually only time.
 
+#[cfg(target_os = "linux")]
+mod other_processes;
+
 use std::process::Output;
 
 use assert_cmd::Command;
@@ -126,29 +129,9 @@ mod processes {
     use std::fs;
     use std::path::Path;
     use std::process::{Child, Command, Stdio};
-    use std::time::{Duration, Instant};
 
     use super::*;
-
-    fn is_running(process: &str) -> bool {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        stat.rsplit_once(')')
-            .is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
-    }
-
-    fn wait_for<T>(mut what: impl FnMut() -> Option<T>) -> T {
-        let begun_at = Instant::now();
-        loop {
-            if let Some(found) = what() {
-                return found;
-            }
-            assert!(
-                begun_at.elapsed() < Duration::from_secs(60),
-                "it never came"
-            );
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
+    use crate::other_processes::{is_running, send, wait_for};
 
     /// The whole lines in `file`, of which there are to be `count`.
     fn numbers_in(file: &Path, count: usize) -> Vec<String> {
@@ -199,10 +182,7 @@ mod processes {
     fn issue_14_10_a_signal_ends_a_command_with_what_it_has_started() {
         let directory = TempDir::new().unwrap();
         let (mut program, running) = start(&directory);
-        let status = Command::new("kill")
-            .args(["-TERM", &program.id().to_string()])
-            .status();
-        assert!(status.unwrap().success());
+        send("-TERM", &program);
         let status = wait_for(|| program.try_wait().unwrap());
         assert_eq!(status.code(), Some(130));
         assert!(!running.iter().any(|process| is_running(process)));

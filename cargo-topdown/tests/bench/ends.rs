@@ -3,36 +3,15 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::fixture::{Fixture, Outcome, PROGRAM};
+use crate::other_processes::{is_running, send, wait_for};
 
 fn bench(fixture: &Fixture, trouble: &str, flags: &[&str]) -> Outcome {
     let words = ["--package", "trouble"];
     fixture.bench_with(&[&words, flags].concat(), &[("FIXTURE_TROUBLE", trouble)])
-}
-
-/// Waits until `what` returns something.
-#[track_caller]
-fn wait_for<T>(mut what: impl FnMut() -> Option<T>) -> T {
-    let begun_at = Instant::now();
-    loop {
-        if let Some(found) = what() {
-            return found;
-        }
-        assert!(
-            begun_at.elapsed() < Duration::from_secs(300),
-            "it does not come"
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-pub fn is_running(process: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", process.trim())).unwrap_or_default();
-    let behind_name = stat.rsplit_once(") ").map(|(_, rest)| rest);
-    behind_name.is_some_and(|rest| !rest.starts_with('Z'))
 }
 
 /// Waits for the number in `file`.
@@ -42,12 +21,6 @@ pub fn number_in(file: &Path) -> String {
             .ok()
             .filter(|text| text.ends_with('\n'))
     })
-}
-
-pub fn send(signal: &str, program: &Child) {
-    let id = program.id().to_string();
-    let sent = Command::new("kill").args([signal, &id]).status();
-    assert!(sent.unwrap().success());
 }
 
 #[test]

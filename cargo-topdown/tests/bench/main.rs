@@ -15,6 +15,9 @@ mod functions;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod modelled;
 mod noise;
+#[cfg(target_os = "linux")]
+#[path = "../other_processes/mod.rs"]
+mod other_processes;
 #[path = "../published_schema/mod.rs"]
 mod published_schema;
 mod relaunch;

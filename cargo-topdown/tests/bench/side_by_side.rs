@@ -7,8 +7,9 @@ use std::process::Stdio;
 
 use criterion_topdown::run_file::{Run, read_samples};
 
-use crate::ends::{is_running, number_in, send};
+use crate::ends::number_in;
 use crate::fixture::{Fixture, Outcome};
+use crate::other_processes::{is_running, send};
 
 /// Two launches of each benchmark, on the model.
 fn bench(fixture: &Fixture, trouble: &str, flags: &[&str]) -> Outcome {
