@@ -2,8 +2,12 @@
 //! counts.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+#[path = "support/child.rs"]
+mod child;
 #[path = "support/count.rs"]
 mod count;
+#[path = "support/traced.rs"]
+mod traced;
 
 use std::arch::asm;
 use std::hint::black_box;
@@ -11,16 +15,10 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use child::in_child;
 use count::tracer;
 use topdown_tracer::{End, TraceError};
-
-/// Runs `work` traced; afterwards the tracer is of use again.
-fn traced<T>(work: impl FnOnce() -> T) -> (T, Result<End, TraceError>) {
-    let tracer = tracer();
-    let first = tracer.trace(work);
-    assert_eq!(tracer.trace(|| black_box(3)), (3, Ok(End::Detach)));
-    first
-}
+use traced::traced;
 
 type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
 
@@ -465,22 +463,6 @@ fn a_handler_for_one_time_is_called_once() {
     drop(outer);
 }
 
-/// Runs `body` in a forked child: how that ended.
-fn in_child(body: impl FnOnce()) -> i32 {
-    // SAFETY: the child runs `body` on its only thread and ends.
-    let process = unsafe { libc::fork() };
-    assert!(process >= 0);
-    if process == 0 {
-        body();
-        // SAFETY: ends the child.
-        unsafe { libc::_exit(0) };
-    }
-    let mut status = 0;
-    // SAFETY: `status` is writable.
-    unsafe { libc::waitpid(process, &mut status, 0) };
-    status
-}
-
 #[test]
 fn without_a_handler_a_fault_kills_as_ever() {
     let _installed = install(libc::SIGFPE, count_call);
@@ -488,6 +470,7 @@ fn without_a_handler_a_fault_kills_as_ever() {
         // SAFETY: the child has no handler of its own.
         unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
         let _ = tracer().trace(|| read_null());
+        0
     });
     assert!(libc::WIFSIGNALED(status), "{status:#x}");
     assert_eq!(libc::WTERMSIG(status), libc::SIGSEGV);
@@ -504,6 +487,7 @@ fn an_overflow_of_the_stack_is_reported_by_the_standard_library_as_ever() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let status = in_child(|| {
         let _ = tracer().trace(|| recurse(0));
+        0
     });
     assert!(libc::WIFSIGNALED(status), "{status:#x}");
     assert_eq!(libc::WTERMSIG(status), libc::SIGABRT);

@@ -6,6 +6,8 @@
 mod child;
 #[path = "support/count.rs"]
 mod count;
+#[path = "support/traced.rs"]
+mod traced;
 
 use std::arch::asm;
 use std::hint::black_box;
@@ -14,14 +16,7 @@ use topdown_skipped::{Need, skip};
 use child::in_child;
 use count::{Count, tracer};
 use topdown_tracer::{Config, End, TraceError, Tracer};
-
-fn traced<T>(work: impl FnOnce() -> T) -> (T, Result<End, TraceError>) {
-    let tracer = tracer();
-    let first = tracer.trace(work);
-    // Whatever happened, the tracer is of use again.
-    assert_eq!(tracer.trace(|| black_box(3)), (3, Ok(End::Detach)));
-    first
-}
+use traced::traced;
 
 // ---- instructions ----
 

@@ -19,6 +19,17 @@ extern "C" fn of_the_program() -> u64 {
     std::hint::black_box(1)
 }
 
+fn own_function() -> Page {
+    Page(of_the_program as *const () as usize)
+}
+
+/// Also for signal handlers.
+fn rewrite_own_function(value: u8) {
+    own_memory()
+        .write_all_at(&code(value), own_function().0 as u64)
+        .unwrap();
+}
+
 /// Held by each test that changes [`of_the_program`], of which there is one in the process.
 fn alone_with_the_program() -> MutexGuard<'static, ()> {
     static PROGRAM: Mutex<()> = Mutex::new(());
@@ -27,7 +38,7 @@ fn alone_with_the_program() -> MutexGuard<'static, ()> {
 
 fn the_program_changes_its_own_function() {
     let memory = own_memory();
-    let function = Page(of_the_program as *const () as usize);
+    let function = own_function();
     let mut before = code(0);
     memory
         .read_exact_at(&mut before, function.0 as u64)
@@ -75,7 +86,7 @@ fn issue_14_5_a_thread_that_is_woken_changes_the_programs_own_function() {
     let _alone = alone_with_the_program();
     let status = in_child(|| {
         let memory = own_memory();
-        let function = Page(of_the_program as *const () as usize);
+        let function = own_function();
         let write = |value: u32| {
             memory
                 .write_all_at(&code(value as u8), function.0 as u64)
@@ -132,18 +143,13 @@ fn issue_14_5_a_timers_handler_changes_the_programs_own_function() {
     static VALUE: AtomicU32 = AtomicU32::new(1);
     extern "C" fn change(_signal: i32) {
         let value = VALUE.load(Ordering::Relaxed) + 1;
-        let function = of_the_program as *const () as u64;
-        own_memory()
-            .write_all_at(&code(value as u8), function)
-            .unwrap();
+        rewrite_own_function(value as u8);
         VALUE.store(value, Ordering::Release);
     }
     let _alone = alone_with_the_program();
     let status = in_child(|| {
-        let function = Page(of_the_program as *const () as usize);
-        own_memory()
-            .write_all_at(&code(1), function.0 as u64)
-            .unwrap();
+        let function = own_function();
+        rewrite_own_function(1);
         // SAFETY: the handler writes to a function of the test's own.
         unsafe { libc::signal(libc::SIGALRM, change as *const () as usize) };
         let tracer = tracer();
@@ -180,17 +186,14 @@ fn issue_14_5_a_thread_of_a_handler_changes_the_programs_own_function() {
             while GO.load(Ordering::Acquire) != 1 {
                 std::hint::spin_loop();
             }
-            let function = of_the_program as *const () as u64;
-            own_memory().write_all_at(&code(2), function).unwrap();
+            rewrite_own_function(2);
             GO.store(2, Ordering::Release);
         });
     }
     let _alone = alone_with_the_program();
     let status = in_child(|| {
-        let function = Page(of_the_program as *const () as usize);
-        own_memory()
-            .write_all_at(&code(1), function.0 as u64)
-            .unwrap();
+        let function = own_function();
+        rewrite_own_function(1);
         // SAFETY: the signal interrupts a system call of the test's own.
         unsafe { libc::signal(libc::SIGUSR1, start_a_thread as *const () as usize) };
         let (results, end) = traced(|| {
@@ -214,8 +217,7 @@ fn issue_14_5_a_thread_of_a_handler_changes_the_programs_own_function() {
 #[test]
 fn issue_14_5_a_handler_of_a_handler_changes_the_programs_own_function() {
     extern "C" fn change(_signal: i32) {
-        let function = of_the_program as *const () as u64;
-        own_memory().write_all_at(&code(2), function).unwrap();
+        rewrite_own_function(2);
     }
     extern "C" fn install(_signal: i32) {
         // SAFETY: the other handler writes to a function of the test's own.
@@ -223,10 +225,8 @@ fn issue_14_5_a_handler_of_a_handler_changes_the_programs_own_function() {
     }
     let _alone = alone_with_the_program();
     let status = in_child(|| {
-        let function = Page(of_the_program as *const () as usize);
-        own_memory()
-            .write_all_at(&code(1), function.0 as u64)
-            .unwrap();
+        let function = own_function();
+        rewrite_own_function(1);
         // SAFETY: as above.
         unsafe { libc::signal(libc::SIGUSR1, install as *const () as usize) };
         let (results, end) = traced(|| {
@@ -261,14 +261,13 @@ fn the_handler_of_a_fault_changes_the_programs_own_function() {
             let _alone = alone_with_the_program();
             static PAGE_THAT_FAULTS: AtomicU64 = AtomicU64::new(0);
             extern "C" fn repair(_signal: i32) {
-                let function = of_the_program as *const () as u64;
-                own_memory().write_all_at(&code(2), function).unwrap();
+                rewrite_own_function(2);
                 Page(PAGE_THAT_FAULTS.load(Ordering::Relaxed) as usize).protect(READ_WRITE);
             }
             let status = in_child(|| {
                 let page = Page::map(None, libc::PROT_NONE, libc::MAP_PRIVATE, None);
                 PAGE_THAT_FAULTS.store(page.0 as u64, Ordering::Relaxed);
-                let function = Page(of_the_program as *const () as usize);
+                let function = own_function();
                 // SAFETY: the handler makes the page readable and returns.
                 unsafe { libc::signal(libc::SIGSEGV, repair as *const () as usize) };
                 let (results, end) = traced(|| {

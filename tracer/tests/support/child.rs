@@ -4,6 +4,7 @@
 pub fn in_child(body: impl FnOnce() -> i32) -> i32 {
     // SAFETY: the child runs `body` on its only thread and ends.
     let process = unsafe { libc::fork() };
+    assert!(process >= 0);
     if process == 0 {
         let code = body();
         // SAFETY: ends the child.
