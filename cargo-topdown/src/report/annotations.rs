@@ -79,12 +79,11 @@ fn title(word: &str) -> String {
 mod tests {
     use super::*;
     use crate::report::examples::{compared, hostile, one_of_each};
+    use crate::report::shown::written;
     use topdown_gate::scenario::{self, Planted, benchmark};
 
     fn text(comparison: &Comparison) -> String {
-        let mut out = Vec::new();
-        write(comparison, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
+        written(|out| write(comparison, out))
     }
 
     #[test]

@@ -95,6 +95,7 @@ fn quantity(quantity: BudgetQuantity, value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::shown::{shown, terminal};
     use topdown_gate::pattern::Pattern;
     use topdown_gate::policy::{Policy, Subject};
     use topdown_gate::scenario::{self, Planted, benchmark};
@@ -129,13 +130,6 @@ mod tests {
             },
             &policy,
         );
-        let mut out = Vec::new();
-        let look = Look {
-            width: 120,
-            unicode: true,
-        };
-        write(&check, look, &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        insta::assert_snapshot!(anstream::adapter::strip_str(&text).to_string());
+        insta::assert_snapshot!(shown(|out| write(&check, terminal(120), out)));
     }
 }

@@ -19,15 +19,15 @@ mod tests {
 
     use super::*;
     use crate::report::examples::{compared, one_of_each};
+    use crate::report::shown::written;
 
     #[test]
     fn json_holds_all_of_it() {
         let (baseline, candidate) = one_of_each();
         let baseline = scenario::run(baseline);
         let comparison = compared(&baseline, &candidate);
-        let mut out = Vec::new();
-        write(&comparison, &mut out).unwrap();
-        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        let text = written(|out| write(&comparison, out));
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(json["schema_version"], 1);
         assert_eq!(json["outcome"], "failed");
         assert_eq!(json["exit_code"], 100);

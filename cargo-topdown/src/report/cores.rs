@@ -105,6 +105,7 @@ pub fn write_summary(cores: &[OnCore; 2], look: Look, out: &mut impl Write) -> i
 mod tests {
     use super::*;
     use crate::report::examples::{compared, comparison_text};
+    use crate::report::shown::{shown, terminal, written};
     use topdown_gate::scenario::{self, Planted, modelled};
 
     /// Modelled benchmarks, each of which is slower by this fraction, on a core.
@@ -127,21 +128,18 @@ mod tests {
     /// Returns what a terminal of `width` columns shows, if benchmarks are slower by these
     /// fractions on Golden Cove and on Zen 5.
     fn text(width: usize, on: [&[(&str, f64)]; 2]) -> String {
-        let mut out = Vec::new();
-        let look = Look {
-            width,
-            unicode: true,
-        };
-        let mut cores = Vec::new();
-        for (core, slower) in ["golden-cove", "zen-5"].into_iter().zip(on) {
-            let before: Vec<(&str, f64)> = slower.iter().map(|(name, _)| (*name, 0.0)).collect();
-            let (before, after) = (suite(core, 1, &before), suite(core, 2, slower));
-            write_heading(&after, &mut out).unwrap();
-            writeln!(out, "{}", comparison_text(&before, &after, width)).unwrap();
-            cores.push(OnCore::new(&after, &compared(&before, &after)));
-        }
-        write_summary(&cores.try_into().unwrap(), look, &mut out).unwrap();
-        anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
+        shown(|out| {
+            let mut cores = Vec::new();
+            for (core, slower) in ["golden-cove", "zen-5"].into_iter().zip(on) {
+                let before: Vec<(&str, f64)> =
+                    slower.iter().map(|(name, _)| (*name, 0.0)).collect();
+                let (before, after) = (suite(core, 1, &before), suite(core, 2, slower));
+                write_heading(&after, out)?;
+                writeln!(out, "{}", comparison_text(&before, &after, width))?;
+                cores.push(OnCore::new(&after, &compared(&before, &after)));
+            }
+            write_summary(&cores.try_into().unwrap(), terminal(width), out)
+        })
     }
 
     const ON_GOLDEN_COVE: [(&str, f64); 3] = [("parse", 0.031), ("hash", 0.0), ("sort", 0.0)];
@@ -182,12 +180,7 @@ mod tests {
             OnCore::new(&first, &compared(&first, &first)),
             OnCore::new(&second, &compared(&first, &second)),
         ];
-        let look = Look {
-            width: 80,
-            unicode: true,
-        };
-        let mut out = Vec::new();
-        write_summary(&cores, look, &mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "Not compared on Zen 5\n");
+        let text = written(|out| write_summary(&cores, terminal(80), out));
+        assert_eq!(text, "Not compared on Zen 5\n");
     }
 }

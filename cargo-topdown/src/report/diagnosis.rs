@@ -201,6 +201,7 @@ mod tests {
     use crate::disturbances::Disturbance;
     use crate::place::Place;
     use crate::report::diagnosis_json;
+    use crate::report::shown::{shown, terminal, written};
     use crate::schema;
     use criterion_topdown::counter::survey::{Obstacle, Survey};
     use criterion_topdown::machine::Machine;
@@ -307,19 +308,12 @@ mod tests {
     }
 
     fn text_at(diagnosis: &Diagnosis, width: usize) -> String {
-        let mut out = Vec::new();
-        let look = Look {
-            width,
-            unicode: true,
-        };
-        write_text(&mut out, diagnosis, look).unwrap();
-        anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
+        shown(|out| write_text(out, diagnosis, terminal(width)))
     }
 
     fn json_of(diagnosis: &Diagnosis) -> serde_json::Value {
-        let mut out = Vec::new();
-        diagnosis_json::write(&mut out, diagnosis).unwrap();
-        let json = serde_json::from_slice(&out).unwrap();
+        let text = written(|out| diagnosis_json::write(out, diagnosis));
+        let json = serde_json::from_str(&text).unwrap();
         schema::check("doctor", &json);
         json
     }

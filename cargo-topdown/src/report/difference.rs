@@ -336,6 +336,7 @@ fn paragraph(out: &mut impl Write, text: &str, indent: usize, look: Look) -> io:
 mod tests {
     use super::*;
     use crate::report::examples::{compared, one_of_each};
+    use crate::report::shown::{shown, terminal, written};
     use crate::report::text::width_of;
     use crate::schema;
     use criterion_topdown::event::Events;
@@ -364,13 +365,7 @@ mod tests {
 
     fn text(comparison: &Comparison, nth: usize, width: usize) -> String {
         let difference = Difference::new(&comparison.benchmarks[nth], comparison);
-        let look = Look {
-            width,
-            unicode: true,
-        };
-        let mut out = Vec::new();
-        write(&mut out, &difference, look).unwrap();
-        let text = anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string();
+        let text = shown(|out| write(out, &difference, terminal(width)));
         assert!(text.lines().all(|line| width_of(line) <= width), "{text}");
         text
     }
@@ -406,9 +401,8 @@ mod tests {
         let [baseline, candidate] = grown();
         let comparison = compared(&baseline, &candidate);
         let difference = Difference::new(&comparison.benchmarks[0], &comparison);
-        let mut out = Vec::new();
-        super::super::difference_json::write(&mut out, &difference).unwrap();
-        schema::check("difference", &serde_json::from_slice(&out).unwrap());
-        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+        let text = written(|out| super::super::difference_json::write(out, &difference));
+        schema::check("difference", &serde_json::from_str(&text).unwrap());
+        insta::assert_snapshot!(text);
     }
 }

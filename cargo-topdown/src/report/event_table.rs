@@ -215,6 +215,7 @@ impl Quantity {
 mod tests {
     use super::*;
     use crate::report::examples::compared;
+    use crate::report::shown::{shown, terminal};
     use crate::report::text::width_of;
     use criterion_topdown::event::Events;
     use topdown_gate::scenario::{self, Planted, benchmark, timed};
@@ -247,13 +248,7 @@ mod tests {
     }
 
     fn table(run: &Run, width: usize) -> String {
-        let mut out = Vec::new();
-        let look = Look {
-            width,
-            unicode: true,
-        };
-        write_event_table(&mut out, run, look).unwrap();
-        let text = anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string();
+        let text = shown(|out| write_event_table(out, run, terminal(width)));
         for line in text.lines() {
             assert!(width_of(line) <= width, "wider than {width}: {line}");
         }
@@ -271,13 +266,8 @@ mod tests {
     }
 
     fn changes(baseline: &Run, candidate: &Run) -> String {
-        let mut out = Vec::new();
-        let look = Look {
-            width: 80,
-            unicode: true,
-        };
-        write_event_changes(&mut out, &compared(baseline, candidate), look).unwrap();
-        let text = anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string();
+        let comparison = compared(baseline, candidate);
+        let text = shown(|out| write_event_changes(out, &comparison, terminal(80)));
         assert!(text.lines().all(|line| width_of(line) <= 80), "{text}");
         text
     }

@@ -3,7 +3,7 @@
 use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::detail::Detail;
-use super::style::Look;
+use super::shown::{shown, terminal};
 use topdown_gate::policy::Policy;
 use topdown_gate::scenario::{self, Planted, benchmark, timed, with_functions};
 use topdown_gate::trend::{Trend, trend};
@@ -44,13 +44,7 @@ pub fn comparison_text_by(
 
 /// Returns `comparison` in this detail, as a terminal of `width` columns without colours shows it.
 pub fn comparison_text_in(detail: Detail, comparison: &Comparison, width: usize) -> String {
-    let look = Look {
-        width,
-        unicode: true,
-    };
-    let mut out = Vec::new();
-    super::comparison_text::write(comparison, detail, look, &mut out).unwrap();
-    anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
+    shown(|out| super::comparison_text::write(comparison, detail, terminal(width), out))
 }
 
 /// The lines of a message below its first are indented; at most one is.

@@ -210,6 +210,7 @@ fn cells(row: &FunctionRow, look: Look) -> [Cell; COLUMNS.len()] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::shown::shown;
     use crate::report::text::width_of;
     use criterion_topdown::hits::HitEngine;
     use topdown_gate::scenario::{self, Planted, modelled, timed, with_some_functions};
@@ -224,9 +225,7 @@ mod tests {
     }
 
     fn table(run: &Run, width: usize, unicode: bool) -> String {
-        let mut out = Vec::new();
-        write_function_table(&mut out, run, Look { width, unicode }).unwrap();
-        let text = anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string();
+        let text = shown(|out| write_function_table(out, run, Look { width, unicode }));
         for line in text.lines() {
             assert!(width_of(line) <= width, "wider than {width}: {line}");
         }

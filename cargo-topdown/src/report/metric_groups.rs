@@ -304,6 +304,8 @@ mod tests {
     use super::*;
     use crate::explained::GroupError;
     use crate::functions::{GroupFunctions, HitFunction};
+    use crate::report::metric_groups_json;
+    use crate::report::shown::{shown, written};
     use crate::report::text::width_of;
     use criterion_topdown::category::{Category, PerCategory};
     use criterion_topdown::cpu::{Counts, Latency, MetricGroup, TABLES};
@@ -394,10 +396,14 @@ mod tests {
     }
 
     fn text(explained: &Explained, width: usize, unicode: bool) -> String {
-        let mut out = Vec::new();
-        write(&mut out, explained, Look { width, unicode }).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        anstream::adapter::strip_str(&text).to_string()
+        shown(|out| write(out, explained, Look { width, unicode }))
+    }
+
+    /// As a program reads it, which conforms to the schema.
+    fn json(explained: &Explained) -> String {
+        let text = written(|out| metric_groups_json::write(out, explained));
+        crate::schema::check("explain", &serde_json::from_str(&text).unwrap());
+        text
     }
 
     #[test]
@@ -466,10 +472,7 @@ mod tests {
         groups[1].latencies = latencies(Vec::new(), Some("the kernel refused it"));
         groups[2].latencies = latencies(vec![lock], None);
         insta::assert_snapshot!(text(&explained, 80, true));
-        let mut out = Vec::new();
-        super::super::metric_groups_json::write(&mut out, &explained).unwrap();
-        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
-        crate::schema::check("explain", &json);
+        let json: serde_json::Value = serde_json::from_str(&json(&explained)).unwrap();
         let groups = json["groups"].as_array().unwrap();
         let of = |name| groups.iter().find(|group| group["name"] == name).unwrap();
         let latency = &of("Load_Latency")["latencies"][0];
@@ -537,10 +540,7 @@ mod tests {
         }));
         explained.groups[2].functions = Some(Err(GroupError::NoHits));
         insta::assert_snapshot!(text(&explained, 80, true));
-        let mut out = Vec::new();
-        super::super::metric_groups_json::write(&mut out, &explained).unwrap();
-        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
-        crate::schema::check("explain", &json);
+        let json: serde_json::Value = serde_json::from_str(&json(&explained)).unwrap();
         let groups = &json["groups"];
         let sampled = &groups[0]["sampled"];
         let events = [0, 1, 2].map(|at| sampled[at]["event"].as_str().unwrap());
@@ -558,10 +558,6 @@ mod tests {
 
     #[test]
     fn the_json_has_the_same_facts() {
-        let mut out = Vec::new();
-        let explained = explained(Category::BadSpeculation);
-        super::super::metric_groups_json::write(&mut out, &explained).unwrap();
-        crate::schema::check("explain", &serde_json::from_slice(&out).unwrap());
-        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+        insta::assert_snapshot!(json(&explained(Category::BadSpeculation)));
     }
 }

@@ -43,6 +43,8 @@ mod run_row;
 pub mod run_table;
 pub mod saved;
 mod sentences;
+#[cfg(test)]
+mod shown;
 pub mod style;
 mod suite_notes;
 pub mod table;

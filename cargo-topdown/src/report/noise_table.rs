@@ -118,6 +118,7 @@ fn heading_of(metric: Metric) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::shown::{shown, terminal};
     use crate::report::text::width_of;
     use criterion_topdown::run_file::Benchmark;
     use topdown_gate::policy::Policy;
@@ -131,13 +132,7 @@ mod tests {
             run: &run,
         };
         let report = noise_of(run, &Policy::default(), 10);
-        let look = Look {
-            width,
-            unicode: true,
-        };
-        let mut out = Vec::new();
-        write(&mut out, &report, look).unwrap();
-        let text = anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string();
+        let text = shown(|out| write(out, &report, terminal(width)));
         for line in text.lines() {
             assert!(width_of(line) <= width, "wider than {width}: {line}");
             assert_eq!(line, line.trim_end());

@@ -177,14 +177,13 @@ impl Speedscope {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::shown;
     use serde_json::json;
     use topdown_gate::scenario::{run, with_call_paths};
 
     fn written(format: ProfileFormat) -> String {
-        let mut out = Vec::new();
         let run = run(vec![with_call_paths("parse", 0)]);
-        format.write(&run, "main", &mut out).unwrap();
-        String::from_utf8(out).unwrap()
+        shown::written(|out| format.write(&run, "main", out))
     }
 
     #[test]

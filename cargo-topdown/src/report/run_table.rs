@@ -225,6 +225,7 @@ fn write_legend(out: &mut impl Write, rows: &[Row], look: Look) -> io::Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::shown::shown;
     use criterion_topdown::event::{Event, Events};
     use criterion_topdown::run_file::{SlotsValue, read_run};
     use criterion_topdown::sample::Level1;
@@ -307,9 +308,7 @@ mod tests {
     }
 
     fn table(run: &Run, width: usize, unicode: bool) -> String {
-        let mut out = Vec::new();
-        write_run_table(&mut out, run, Look { width, unicode }).unwrap();
-        let text = anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string();
+        let text = shown(|out| write_run_table(out, run, Look { width, unicode }));
         for line in text.lines() {
             assert!(width_of(line) <= width, "wider than {width}: {line}");
             assert_eq!(line, line.trim_end());

@@ -347,6 +347,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::shown::{self, terminal};
 
     const COLUMNS: [Column; 6] = [
         Column::name("benchmark", 10),
@@ -369,13 +370,7 @@ mod tests {
         ]);
         table.text("in between");
         table.row(["b", "same", "0.0", "", "", ""]);
-        let look = Look {
-            width,
-            unicode: true,
-        };
-        let mut out = Vec::new();
-        table.write(&mut out, look).unwrap();
-        anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
+        shown::shown(|out| table.write(out, terminal(width)))
     }
 
     #[test]
@@ -451,9 +446,7 @@ mod tests {
             width: 10,
             unicode: false,
         };
-        let mut out = Vec::new();
-        table.write(&mut out, look).unwrap();
-        let text = anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string();
+        let text = shown::shown(|out| table.write(out, look));
         assert_eq!(text, "  a  b\n 12  xy\n  1  z\n");
     }
 }

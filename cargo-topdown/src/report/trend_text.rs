@@ -288,13 +288,11 @@ pub(super) fn date(run: &TrendRun) -> &str {
 mod tests {
     use super::*;
     use crate::report::examples::history;
+    use crate::report::shown::shown;
     use crate::report::text::width_of;
 
     fn text(trend: &Trend, width: usize, unicode: bool) -> String {
-        let mut out = Vec::new();
-        write(trend, Look { width, unicode }, &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        let text = anstream::adapter::strip_str(&text).to_string();
+        let text = shown(|out| write(trend, Look { width, unicode }, out));
         let widest = text.lines().map(width_of).max().unwrap();
         assert!(widest <= width, "{widest}: {text}");
         text

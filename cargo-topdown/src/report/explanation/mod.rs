@@ -98,6 +98,7 @@ mod tests {
     use crate::report::comparison_table;
     use crate::report::detail::Detail;
     use crate::report::examples::{compared, one_of_each};
+    use crate::report::shown::{self, terminal};
     use criterion_topdown::run_file::Run;
     use topdown_gate::policy::{AcceptedChange, Policy};
     use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed};
@@ -122,13 +123,7 @@ mod tests {
             baseline,
             candidate,
         };
-        let mut out = Vec::new();
-        let look = Look {
-            width,
-            unicode: true,
-        };
-        write(&explanation, look, &mut out).unwrap();
-        anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
+        shown::shown(|out| write(&explanation, terminal(width), out))
     }
 
     /// Returns the verdict of the marked rule, and the one in the table.
@@ -139,13 +134,8 @@ mod tests {
         let [marked] = marked[..] else {
             panic!("{explanation}");
         };
-        let look = Look {
-            width: 300,
-            unicode: true,
-        };
-        let mut table = Vec::new();
-        comparison_table::write(comparison, Detail::All, look, &mut table).unwrap();
-        let table = anstream::adapter::strip_str(&String::from_utf8(table).unwrap()).to_string();
+        let look = terminal(300);
+        let table = shown::shown(|out| comparison_table::write(comparison, Detail::All, look, out));
         let name = &comparison.benchmarks[nth].id.name;
         let row = table.lines().find_map(|line| line.strip_prefix(&**name));
         let verdict = |text: &str| text.trim().split("  ").next().unwrap().to_owned();

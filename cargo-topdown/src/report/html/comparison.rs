@@ -200,6 +200,7 @@ mod tests {
     use super::super::browser;
     use super::*;
     use crate::report::examples::{compared, history, hostile, one_of_each};
+    use crate::report::shown::written;
     use criterion_topdown::hits::Sampled;
     use topdown_gate::scenario::{self, Planted, benchmark, timed, with_a_grown_function};
     use topdown_gate::trend::Trend;
@@ -210,7 +211,6 @@ mod tests {
 
     fn page_with(baseline: &Run, candidate: &Run, history: Option<&Trend>) -> String {
         let comparison = compared(baseline, candidate);
-        let mut out = Vec::new();
         let commits = CommitPages::of_remote("git@example.org:owner/suite.git");
         let compared = Compared {
             comparison: &comparison,
@@ -220,8 +220,7 @@ mod tests {
             events: false,
             commits: commits.as_ref(),
         };
-        write_comparison(&compared, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
+        written(|out| write_comparison(&compared, out))
     }
 
     /// Returns everything but style and script.

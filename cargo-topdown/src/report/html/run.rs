@@ -256,12 +256,11 @@ mod tests {
     use super::super::browser;
     use super::*;
     use crate::report::examples::{HOSTILE_NAME, one_of_each};
+    use crate::report::shown::written;
     use topdown_gate::scenario::{self, Planted, benchmark, timed, with_some_functions};
 
     fn page(run: &Run) -> String {
-        let mut out = Vec::new();
-        write_run(run, "main", None, None, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
+        written(|out| write_run(run, "main", None, None, out))
     }
 
     #[test]
