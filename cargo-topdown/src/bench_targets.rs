@@ -167,6 +167,21 @@ pub fn cargo_program() -> PathBuf {
 }
 
 impl Cargo {
+    /// The one that runs this test, without a network, in the workspace of `manifest`.
+    #[cfg(test)]
+    pub fn offline(manifest: PathBuf, selection: &[&str]) -> Cargo {
+        Cargo {
+            program: cargo_program(),
+            flags: CargoFlags {
+                common: vec!["--offline".to_owned()],
+                selection: selection.iter().map(ToString::to_string).collect(),
+                ..CargoFlags::default()
+            },
+            manifest_path: Some(manifest),
+            directory: None,
+        }
+    }
+
     /// Reads the workspace.
     ///
     /// # Errors

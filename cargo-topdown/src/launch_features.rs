@@ -69,7 +69,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::bench_targets::{CargoFlags, cargo_program};
+    use crate::bench_targets::cargo_program;
 
     const BY_CRITERIONS_NAME: [&str; 2] = ["--features", "criterion/launches"];
 
@@ -121,16 +121,7 @@ mod tests {
         }
 
         fn flags_at(&self, manifest: &str, selection: &[&str]) -> Vec<String> {
-            let cargo = Cargo {
-                program: cargo_program(),
-                flags: CargoFlags {
-                    common: vec!["--offline".to_owned()],
-                    selection: selection.iter().map(ToString::to_string).collect(),
-                    ..CargoFlags::default()
-                },
-                manifest_path: Some(self.0.path().join(manifest)),
-                directory: None,
-            };
+            let cargo = Cargo::offline(self.0.path().join(manifest), selection);
             let flags = cargo.launch_features(&cargo.metadata().unwrap());
             let tree = Command::new(&cargo.program)
                 .args(["tree", "--offline", "--manifest-path"])

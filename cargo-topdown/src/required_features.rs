@@ -206,16 +206,7 @@ mod tests {
     fn only_targets_of_packages_that_the_command_line_selects_are_named() {
         let workspace = workspace();
         let named = |manifest: &str, selection: &[&str]| -> Vec<String> {
-            let cargo = Cargo {
-                program: cargo_program(),
-                flags: CargoFlags {
-                    common: vec!["--offline".to_owned()],
-                    selection: selection.iter().map(ToString::to_string).collect(),
-                    ..CargoFlags::default()
-                },
-                manifest_path: Some(workspace.path().join(manifest)),
-                directory: None,
-            };
+            let cargo = Cargo::offline(workspace.path().join(manifest), selection);
             let needing = cargo.needing_features(&cargo.metadata().unwrap());
             needing.iter().map(ToString::to_string).collect()
         };

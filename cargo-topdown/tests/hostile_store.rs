@@ -132,12 +132,18 @@ fn only_run(store: &Path) -> PathBuf {
     runs[0].clone()
 }
 
-#[test]
-fn issue_14_1_a_git_store_writes_no_file_but_its_own() {
+/// Returns a machine, and the directory to which it has pushed a run.
+fn with_a_pushed_run() -> (Machine, PathBuf) {
     let machine = Machine::new();
     machine.save("one", "2026-11-01T10:00:00Z");
     let store = machine.root.path().join("directory");
     machine.succeeds(&["baseline", "push", "--store", store.to_str().unwrap()]);
+    (machine, store)
+}
+
+#[test]
+fn issue_14_1_a_git_store_writes_no_file_but_its_own() {
+    let (machine, store) = with_a_pushed_run();
     let run = only_run(&store);
     let run_name = run.file_name().unwrap().to_str().unwrap();
 
@@ -191,11 +197,8 @@ fn issue_14_1_a_git_store_writes_no_file_but_its_own() {
 
 #[test]
 fn issue_14_1_a_link_to_a_secret_is_not_copied() {
-    let machine = Machine::new();
-    machine.save("one", "2026-11-01T10:00:00Z");
-    let store = machine.root.path().join("directory");
+    let (machine, store) = with_a_pushed_run();
     let address = store.to_str().unwrap();
-    machine.succeeds(&["baseline", "push", "--store", address]);
     let run = only_run(&store);
     let secret = machine.root.path().join("secret");
     fs::write(&secret, "not for others").unwrap();
@@ -209,11 +212,8 @@ fn issue_14_1_a_link_to_a_secret_is_not_copied() {
 
 #[test]
 fn issue_14_1_a_pipe_in_a_store_hangs_nobody() {
-    let machine = Machine::new();
-    machine.save("one", "2026-11-01T10:00:00Z");
-    let store = machine.root.path().join("directory");
+    let (_machine, store) = with_a_pushed_run();
     let address = store.to_str().unwrap();
-    machine.succeeds(&["baseline", "push", "--store", address]);
     let run = only_run(&store);
     let pipe = run.join("samples-one.jsonl");
     assert!(
@@ -246,11 +246,8 @@ fn issue_14_1_a_pipe_in_a_store_hangs_nobody() {
 
 #[test]
 fn issue_14_1_a_file_of_any_length_is_not_fetched() {
-    let machine = Machine::new();
-    machine.save("one", "2026-11-01T10:00:00Z");
-    let store = machine.root.path().join("directory");
+    let (_machine, store) = with_a_pushed_run();
     let address = store.to_str().unwrap();
-    machine.succeeds(&["baseline", "push", "--store", address]);
     let run_file = only_run(&store).join("run.json");
     let file = fs::OpenOptions::new().write(true).open(run_file).unwrap();
     // One byte more than allowed. Sparse, so it takes no space.

@@ -280,19 +280,8 @@ mod tests {
                 ..Sample::EMPTY
             },
         };
-        Measured {
-            own_thread_alone: false,
-            hits: None,
-            groups: Vec::new(),
-            name: "b".to_owned(),
-            provenance: benchmark("b", Planted::default()).times.provenance,
-            throughput: None,
-            functions: None,
-            paths: None,
-            fingerprint: None,
-            trail: None,
-            samples: vec![sample; 4],
-        }
+        let provenance = benchmark("b", Planted::default()).times.provenance;
+        Measured::of_samples(provenance, vec![sample; 4])
     }
 
     /// With this much processor time of other threads in each window.

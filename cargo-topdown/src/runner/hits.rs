@@ -126,7 +126,6 @@ mod tests {
     use super::*;
     use crate::runner::TargetFailure;
     use crate::runner::benchmark_error::BenchmarkError;
-    use crate::runner::collect::Collected;
     use crate::runner::launch_error::LaunchError;
     use criterion_topdown::hits::Sampled;
     use topdown_gate::scenario::{Planted, benchmark, modelled, timed, with_functions};
@@ -151,16 +150,6 @@ mod tests {
             ..Sampled::default()
         });
         hit
-    }
-
-    fn outcome(benchmarks: Vec<Benchmark>) -> Outcome {
-        Outcome {
-            collected: Collected {
-                benchmarks,
-                ..Collected::default()
-            },
-            ..Outcome::default()
-        }
     }
 
     #[test]
@@ -188,7 +177,7 @@ mod tests {
     #[test]
     fn functions_go_to_their_benchmark_and_time_has_none() {
         let mut both = [counted("b", FORMULA_LEVEL2), timed("t", Planted::default())];
-        let notes = join(&mut both, &mut outcome(vec![hit(LEAST_HITS)]));
+        let notes = join(&mut both, &mut Outcome::of(vec![hit(LEAST_HITS)]));
         assert_eq!(notes, []);
         assert_eq!(both[0].functions.as_ref().unwrap().largest.len(), 1);
         assert_eq!(both[1].functions, None);
@@ -203,7 +192,7 @@ mod tests {
             let functions = by_counters.functions.as_mut().unwrap();
             functions.sampled.as_mut().unwrap().engine = engine;
             let mut benchmarks = [counted("b", FORMULA_LEVEL2)];
-            join(&mut benchmarks, &mut outcome(vec![by_counters]));
+            join(&mut benchmarks, &mut Outcome::of(vec![by_counters]));
             benchmarks[0].functions.is_some()
         };
         assert!(joined(HitEngine::OwnPeriods));
@@ -218,11 +207,11 @@ mod tests {
             assert_eq!(benchmarks[0].functions, None);
             notes.into_iter().map(|(_, why)| why).collect::<String>()
         };
-        let few = note(counted("b", FORMULA_LEVEL2), outcome(vec![hit(99)]));
+        let few = note(counted("b", FORMULA_LEVEL2), Outcome::of(vec![hit(99)]));
         assert!(few.contains("99 hits are too few, it needs 100"), "{few}");
         let other = note(
             counted("b", "golden-cove-exact/1"),
-            outcome(vec![hit(5000)]),
+            Outcome::of(vec![hit(5000)]),
         );
         assert!(other.contains("recorded no hits"), "{other}");
         let mut threads = counted("b", FORMULA_LEVEL2);

@@ -34,6 +34,26 @@ pub struct Measured {
     pub trail: Option<LaunchTrail>,
 }
 
+#[cfg(test)]
+impl Measured {
+    /// A benchmark called `b` of which nothing else is known.
+    pub fn of_samples(provenance: Provenance, samples: Vec<IterationSample>) -> Measured {
+        Measured {
+            name: "b".to_owned(),
+            throughput: None,
+            provenance,
+            samples,
+            groups: Vec::new(),
+            functions: None,
+            hits: None,
+            paths: None,
+            own_thread_alone: false,
+            fingerprint: None,
+            trail: None,
+        }
+    }
+}
+
 /// The benchmarks of one launch.
 #[derive(Debug, Default)]
 pub struct Benchmarks {

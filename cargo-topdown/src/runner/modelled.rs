@@ -187,17 +187,7 @@ mod tests {
         let mut timed = with_launches("b", SourceKind::Time, launches.collect());
         timed.provenance_mut().reason = "no counters".to_owned();
         timed.provenance_mut().empty_window = Some(CLOCK);
-        outcome(vec![timed])
-    }
-
-    fn outcome(benchmarks: Vec<Benchmark>) -> Outcome {
-        Outcome {
-            collected: Collected {
-                benchmarks,
-                ..Collected::default()
-            },
-            ..Outcome::default()
-        }
+        Outcome::of(vec![timed])
     }
 
     fn target(source: SourceChoice) -> BenchTarget {
@@ -225,7 +215,7 @@ mod tests {
         let mut modelled = with_launches("b", SourceKind::Model, launches.collect());
         modelled.provenance_mut().reason = "a model".to_owned();
         let targets = [target(SourceChoice::ModelOrTime)];
-        join(&mut outcome_of_both, outcome(vec![modelled]), &targets);
+        join(&mut outcome_of_both, Outcome::of(vec![modelled]), &targets);
         let joined = &outcome_of_both.collected.benchmarks[0];
         assert_eq!(joined.provenance().source, SourceKind::Model);
         assert_eq!(joined.provenance().reason, "a model (no counters)");
@@ -246,7 +236,7 @@ mod tests {
         assert!(wanted(&targets, &outcome_of_both.collected).is_empty());
         let launches = (0..2).map(|r| launch(r, 9999.0, Some(100.0)));
         let modelled = with_launches("b", SourceKind::Model, launches.collect());
-        join(&mut outcome_of_both, outcome(vec![modelled]), &targets);
+        join(&mut outcome_of_both, Outcome::of(vec![modelled]), &targets);
         let joined = &outcome_of_both.collected.benchmarks[0];
         assert_eq!(joined.provenance().source, SourceKind::Time);
         assert_eq!(joined.provenance().elsewhere, Some(elsewhere));
@@ -262,7 +252,7 @@ mod tests {
             let mut joined = timed();
             join(
                 &mut joined,
-                outcome(vec![model]),
+                Outcome::of(vec![model]),
                 &[target(SourceChoice::Model)],
             );
             let benchmark = &joined.collected.benchmarks[0];
@@ -278,7 +268,7 @@ mod tests {
         let mut long = with_launches("b", SourceKind::Time, vec![launch(0, 9999.0, None)]);
         long.provenance_mut().reason = "too long".to_owned();
         let targets = [target(SourceChoice::Model)];
-        join(&mut outcome_of_both, outcome(vec![long]), &targets);
+        join(&mut outcome_of_both, Outcome::of(vec![long]), &targets);
         let joined = &outcome_of_both.collected.benchmarks[0];
         assert_eq!(joined.times.launches[0].wall_ns, 10.0);
         assert_eq!(joined.provenance().reason, "too long");

@@ -1,5 +1,7 @@
 //! The outcome of all launches.
 
+#[cfg(test)]
+use criterion_topdown::run_file::Benchmark;
 use criterion_topdown::run_file::BenchmarkId;
 use thiserror::Error;
 
@@ -49,6 +51,20 @@ pub struct Outcome {
     pub not_criterion: Vec<String>,
     /// Targets that contain criterion but did not connect to the runner, as `package::name`.
     pub not_connected: Vec<String>,
+}
+
+#[cfg(test)]
+impl Outcome {
+    /// One in which these benchmarks were measured, and nothing else happened.
+    pub fn of(benchmarks: Vec<Benchmark>) -> Outcome {
+        Outcome {
+            collected: Collected {
+                benchmarks,
+                ..Collected::default()
+            },
+            ..Outcome::default()
+        }
+    }
 }
 
 /// A benchmark that uses neither our measurement nor wall-clock time.
@@ -124,15 +140,9 @@ mod tests {
 
     #[test]
     fn further_launches_are_numbered_behind_and_drop_what_failed_in_them() {
-        let of = |names: &[&str]| Outcome {
-            collected: Collected {
-                benchmarks: names
-                    .iter()
-                    .map(|name| benchmark(name, Planted::default()))
-                    .collect(),
-                ..Collected::default()
-            },
-            ..Outcome::default()
+        let of = |names: &[&str]| {
+            let benchmark = |name: &&str| benchmark(name, Planted::default());
+            Outcome::of(names.iter().map(benchmark).collect())
         };
         let mut outcome = of(&["kept", "drops out", "not asked"]);
         let mut further = of(&["kept"]);

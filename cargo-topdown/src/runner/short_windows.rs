@@ -77,22 +77,11 @@ mod tests {
                 ..Sample::EMPTY
             },
         };
-        Measured {
-            own_thread_alone: false,
-            hits: None,
-            groups: Vec::new(),
-            name: "b".to_owned(),
-            throughput: None,
-            functions: None,
-            paths: None,
-            fingerprint: None,
-            trail: None,
-            provenance: Provenance {
-                slots_per_cycle: Some(6),
-                ..Provenance::new(SourceKind::Hardware, formula, "")
-            },
-            samples: vec![sample; 10],
-        }
+        let provenance = Provenance {
+            slots_per_cycle: Some(6),
+            ..Provenance::new(SourceKind::Hardware, formula, "")
+        };
+        Measured::of_samples(provenance, vec![sample; 10])
     }
 
     #[test]
