@@ -18,6 +18,15 @@ pub enum BenchmarkError {
         /// `launch 2`, or `launches 2 and 3`.
         missing: String,
     },
+    /// As many benchmarks as each launch has of its own: probably the same ones by other names.
+    #[error(
+        "benchmark `{id}` has another name in every launch; give it one that stays the same, or \
+         leave it out: `--leave-out PATTERN`"
+    )]
+    Renamed {
+        /// As in the first launch.
+        id: BenchmarkId,
+    },
     /// Its launches have different sources.
     #[error(
         "benchmark `{id}` was measured by {first} in launch 1 and by {other} in launch {launch}; \
@@ -75,6 +84,7 @@ impl BenchmarkError {
     pub fn id(&self) -> &BenchmarkId {
         match self {
             BenchmarkError::DroppedOut { id, .. }
+            | BenchmarkError::Renamed { id }
             | BenchmarkError::Mixed { id, .. }
             | BenchmarkError::NothingUsable { id, .. } => id,
         }

@@ -82,16 +82,50 @@ impl Collector {
             by_id.entry(id).or_default().push((launch, measured));
         }
         let mut collected = Collected::default();
+        let renamed = renamed(&by_id, &launches_of);
         for id in order {
             let launches = by_id.remove(&id).unwrap_or_default();
-            let count = launches_of(&id);
-            if let Err(error) = collected.add(id, launches, count) {
-                collected.errors.push(error);
+            match renamed.get(&id) {
+                // Once for all of its names.
+                Some(0) => collected.errors.push(BenchmarkError::Renamed { id }),
+                Some(_) => {}
+                None => {
+                    let count = launches_of(&id);
+                    let added = collected.add(id, launches, count);
+                    collected.errors.extend(added.err());
+                }
             }
         }
         collected.samples.sort_by_key(|of| of.launch);
         collected
     }
+}
+
+/// Returns the benchmarks that seem to have another name in every launch, such as a date: in each
+/// target of several launches those that ran in a single one, if all launches have equally many.
+/// With each, the launch.
+fn renamed(
+    by_id: &HashMap<BenchmarkId, Vec<(u32, Measured)>>,
+    launches_of: impl Fn(&BenchmarkId) -> u32,
+) -> HashMap<BenchmarkId, u32> {
+    let mut by_target: HashMap<(&str, &str), Vec<(&BenchmarkId, u32)>> = HashMap::new();
+    for (id, launches) in by_id {
+        if let [(launch, _)] = launches[..]
+            && launches_of(id) > 1
+        {
+            let target = (id.package.as_str(), id.target.as_str());
+            by_target.entry(target).or_default().push((id, launch));
+        }
+    }
+    let mut renamed = HashMap::new();
+    for once in by_target.into_values() {
+        let in_launch = |launch| once.iter().filter(|(_, of)| *of == launch).count();
+        let are_as_many = (1..launches_of(once[0].0)).all(|of| in_launch(of) == in_launch(0));
+        if are_as_many {
+            renamed.extend(once.into_iter().map(|(id, launch)| (id.clone(), launch)));
+        }
+    }
+    renamed
 }
 
 impl Collected {
@@ -305,6 +339,38 @@ mod tests {
         let launches = (0..).zip(launches).collect();
         collected.add(id("b"), launches, count).unwrap();
         collected
+    }
+
+    /// chrono's benches name some by the time of day.
+    #[test]
+    fn benchmarks_that_each_launch_names_otherwise_are_told_once() {
+        let errors = |names_of_launches: &[&[&str]]| -> Vec<String> {
+            let named = |name: &str| (id(name), name.to_owned());
+            let launches = names_of_launches.iter().zip(0..);
+            let launches = launches.flat_map(|(names, launch)| {
+                names.iter().map(move |name| {
+                    let (id, name) = named(name);
+                    let measured = Measured {
+                        name,
+                        ..measured(1.0)
+                    };
+                    (id, launch, measured)
+                })
+            });
+            let collector = Collector {
+                launches: launches.collect(),
+            };
+            let collected = collector.finish(|_| names_of_launches.len() as u32);
+            collected.errors.iter().map(ToString::to_string).collect()
+        };
+        let told = errors(&[&["a", "at 15:04"], &["a", "at 15:05"], &["a", "at 15:06"]]);
+        let expected = "benchmark `suite::bench::at 15:04` has another name in every launch; give \
+                        it one that stays the same, or leave it out: `--leave-out PATTERN`";
+        assert_eq!(told, [expected]);
+        let dropped = errors(&[&["a", "b"], &["a"], &["a"]]);
+        let expected = "benchmark `suite::bench::b` ran in 1 of 3 launches; it dropped out of \
+                        launches 2, 3";
+        assert_eq!(dropped, [expected]);
     }
 
     #[test]
