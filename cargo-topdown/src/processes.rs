@@ -2,7 +2,7 @@
 //!
 //! Descendants come from `/proc`, so they are only known on Linux.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 
 use criterion_topdown::visible::visible;
@@ -93,10 +93,22 @@ pub fn end_and_name(which: impl Fn() -> Vec<u32>) -> Vec<String> {
     names
 }
 
-/// Kills `process` and all its descendants. Stops it first so that it cannot start others.
+/// Kills `process` and all its descendants. Stops them first: a stopped process starts no others,
+/// and those that it has started stay below it. Orphans would not be found.
 pub fn end_tree(process: u32) {
     #[cfg(unix)]
-    signal(process, rustix::process::Signal::STOP);
+    {
+        let mut stopped = BTreeSet::new();
+        let mut running = vec![process];
+        while !running.is_empty() {
+            for process in running {
+                stopped.insert(process);
+                signal(process, rustix::process::Signal::STOP);
+            }
+            running = below(process);
+            running.retain(|process| !stopped.contains(process));
+        }
+    }
     end_all(|| below(process));
     kill(process);
 }
@@ -168,5 +180,31 @@ mod tests {
         end_tree(shell.id());
         assert!(!shell.wait().unwrap().success());
         assert!(is_zombie(child) || !all().any(|process| process == child));
+    }
+
+    /// The shell below starts others all the time, also while the tree is looked at.
+    #[test]
+    fn what_is_started_meanwhile_is_ended_too() {
+        let mark = format!("MARK_OF_A_TREE={}", std::process::id());
+        let (name, value) = mark.split_once('=').unwrap();
+        for _ in 0..10 {
+            let mut shell = Command::new("sh")
+                .args(["-c", "(while :; do sleep 60 & sleep 0.001; done) & wait"])
+                .env(name, value)
+                .spawn()
+                .unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            end_tree(shell.id());
+            shell.wait().unwrap();
+            let is_left = |process: &u32| {
+                let environment = fs::read(format!("/proc/{process}/environ"));
+                let has_mark = |variable: &[u8]| variable == mark.as_bytes();
+                let is_marked = |of: Vec<u8>| of.split(|&byte| byte == 0).any(has_mark);
+                !is_zombie(*process) && environment.is_ok_and(is_marked)
+            };
+            let left: Vec<u32> = all().filter(is_left).collect();
+            left.iter().for_each(|process| kill(*process));
+            assert!(left.is_empty(), "{left:?}");
+        }
     }
 }

@@ -361,6 +361,9 @@ fn function_name(change: &FunctionChange) -> String {
 
 /// Shortens a function's path to its last names: `char_count_general_case`, `drift::sort`.
 fn last_names(label: &str) -> String {
+    if let Some(method) = method_of_trait(label) {
+        return shortened(&method, LONGEST_NAME, true);
+    }
     if label.contains(['<', ' ']) {
         return shortened(label, LONGEST_NAME, true);
     }
@@ -368,6 +371,19 @@ fn last_names(label: &str) -> String {
     let starts = label.rmatch_indices("::").map(|(at, _)| &label[at + 2..]);
     let mut tails = starts.filter(|tail| letters(tail) >= FEW_LETTERS);
     shortened(tails.next().unwrap_or(label), LONGEST_NAME, true)
+}
+
+/// `FilterMap::next` of `<core::…::FilterMap<I, F> as core::iter::Iterator>::next`, if it is one.
+fn method_of_trait(label: &str) -> Option<String> {
+    let (implementor, of_trait) = label.strip_prefix('<')?.split_once(" as ")?;
+    let (_, method) = of_trait.rsplit_once(">::")?;
+    let (path, _) = implementor.split_once('<').unwrap_or((implementor, ""));
+    let is_path = |path: &str| {
+        path.chars()
+            .all(|c| c.is_alphanumeric() || "_:".contains(c))
+    };
+    let name = path.rsplit("::").next().filter(|name| !name.is_empty())?;
+    is_path(path).then(|| format!("{name}::{method}"))
 }
 
 #[cfg(test)]
@@ -417,8 +433,14 @@ mod tests {
             ("malloc (libc.so.6)", "malloc (libc.so.6)"),
             (
                 "<core::iter::adapters::filter_map::FilterMap<I, F> as core::iter::Iterator>::next",
-                "<core::iter::adapte…ter::Iterator>::next",
+                "FilterMap::next",
             ),
+            (
+                "<std::hash::random::DefaultHasher as core::hash::Hasher>::write",
+                "DefaultHasher::write",
+            ),
+            ("<&T as Into<u64>>::into", "<&T as Into<u64>>::into"),
+            ("<[T]>::sort", "<[T]>::sort"),
         ] {
             assert_eq!(last_names(label), name);
         }
