@@ -5,11 +5,12 @@ use std::io::{Read, Write};
 
 use criterion_topdown::run_file::Throughput;
 
-use super::join::{JoinError, Joined, Reported, SamplesFile, is_ours, join};
+use super::join::{JoinError, Joined, Reported, is_ours, join};
 use super::launch_error::LaunchError;
 use super::measured::{Benchmarks, Measured};
 use super::place::Place;
 use super::protocol::{Connection, Event, Plan};
+use super::samples_file::SamplesFile;
 use super::trail::LaunchTrail;
 use crate::config::measuring::Settings;
 use crate::functions::{Symbols, attribute, attribute_hits, attribute_paths, fingerprint_of};

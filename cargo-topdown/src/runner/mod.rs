@@ -36,6 +36,7 @@ pub mod progress;
 pub mod protocol;
 pub mod record;
 pub mod residual;
+mod samples_file;
 pub mod scratch;
 pub mod second_core;
 pub mod session;
