@@ -13,7 +13,8 @@ use criterion_topdown::visible::visible_json;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::markdown::{Bounded, COMMENT_BYTES, RESERVED_BYTES, code, folded};
+use super::markdown::{COMMENT_BYTES, RESERVED_BYTES};
+use super::markdown_text::{Bounded, code, folded};
 use super::number::points;
 use super::verdict_sentence::change_in_words;
 use topdown_gate::metric::Metric;

@@ -29,6 +29,7 @@ mod junit;
 mod kernels;
 pub mod machine_report_json;
 mod markdown;
+mod markdown_text;
 pub mod metric_groups;
 pub mod metric_groups_json;
 #[cfg(test)]
