@@ -2,7 +2,7 @@
 //!
 //! Descendants come from `/proc`, so they are only known on Linux.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fs;
 
 use criterion_topdown::visible::visible;
@@ -52,11 +52,16 @@ fn parent_in(stat: &str) -> Option<u32> {
     behind_name.split_whitespace().nth(1)?.parse().ok()
 }
 
+/// Returns the state of `process`, see proc_pid_stat(5), or `None` if there is no such process.
+fn state_of(process: u32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, behind_name) = stat.rsplit_once(')')?;
+    behind_name.trim_start().chars().next()
+}
+
 /// Returns whether `process` has exited but has not been reaped.
 fn is_zombie(process: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let behind_name = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
-    behind_name.is_none_or(|rest| rest.starts_with('Z'))
+    state_of(process).is_none_or(|state| state == 'Z')
 }
 
 /// Returns the program's name and process id, for people.
@@ -97,20 +102,32 @@ pub fn end_and_name(which: impl Fn() -> Vec<u32>) -> Vec<String> {
 /// and those that it has started stay below it. Orphans would not be found.
 pub fn end_tree(process: u32) {
     #[cfg(unix)]
-    {
-        let mut stopped = BTreeSet::new();
-        let mut running = vec![process];
-        while !running.is_empty() {
-            for process in running {
-                stopped.insert(process);
-                signal(process, rustix::process::Signal::STOP);
-            }
-            running = below(process);
-            running.retain(|process| !stopped.contains(process));
-        }
-    }
+    stop_tree(process);
     end_all(|| below(process));
     kill(process);
+}
+
+/// Stops `process` and all its descendants, or gives up soon.
+#[cfg(unix)]
+fn stop_tree(process: u32) {
+    /// As for [`end_all`]. A process in the kernel may not stop.
+    const ATTEMPTS: u32 = 200;
+    // One may fork after it was looked for and before it stops, so none was missed only if all had
+    // stopped before they were looked for.
+    let mut had_stopped = false;
+    for _ in 0..ATTEMPTS {
+        let mut running = below(process);
+        running.push(process);
+        running.retain(|process| !matches!(state_of(*process), None | Some('T' | 't' | 'Z' | 'X')));
+        if running.is_empty() && had_stopped {
+            return;
+        }
+        had_stopped = running.is_empty();
+        for process in running {
+            signal(process, rustix::process::Signal::STOP);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
 }
 
 /// Kills `process`.
@@ -157,6 +174,7 @@ mod tests {
     use super::*;
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
+    use std::time::Duration;
 
     #[test]
     fn a_process_may_be_called_anything() {
@@ -193,7 +211,7 @@ mod tests {
                 .env(name, value)
                 .spawn()
                 .unwrap();
-            std::thread::sleep(std::time::Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(20));
             end_tree(shell.id());
             shell.wait().unwrap();
             let is_left = |process: &u32| {
@@ -202,7 +220,13 @@ mod tests {
                 let is_marked = |of: Vec<u8>| of.split(|&byte| byte == 0).any(has_mark);
                 !is_zombie(*process) && environment.is_ok_and(is_marked)
             };
-            let left: Vec<u32> = all().filter(is_left).collect();
+            // What was killed takes a moment to end on a busy machine.
+            let begun_at = std::time::Instant::now();
+            let mut left: Vec<u32> = all().filter(is_left).collect();
+            while !left.is_empty() && begun_at.elapsed() < Duration::from_secs(5) {
+                std::thread::sleep(Duration::from_millis(10));
+                left.retain(is_left);
+            }
             left.iter().for_each(|process| kill(*process));
             assert!(left.is_empty(), "{left:?}");
         }
