@@ -12,6 +12,7 @@ mod arm_specification;
 mod base_tree;
 mod baseline_store;
 mod bench_targets;
+mod built;
 mod cli;
 mod columns;
 mod command;
