@@ -264,12 +264,14 @@ pub struct Window {
     pub scheduler_entries: [u32; SCHEDULERS],
     /// The pool in which integer operations wait.
     pub integer_scheduler: usize,
-    /// The pool in which vector operations wait.
-    pub vector_scheduler: usize,
+    /// Where vector operations wait.
+    pub vector_schedulers: VectorSchedulers,
     /// The pool in which loads wait.
     pub load_scheduler: usize,
-    /// The pool in which stores wait.
+    /// The pool in which stores wait for their addresses.
     pub store_scheduler: usize,
+    /// Where stores wait for their data.
+    pub store_data_waits: StoreDataWaits,
     /// Stores written to the L1 per cycle.
     pub store_commit_width: u32,
     /// Number of lines that the stores of one cycle may write.
@@ -277,6 +279,32 @@ pub struct Window {
     /// Number of lines fetched at the same time, from that of the oldest store: one for each run of
     /// stores to one line.
     pub store_fetch_ahead: u32,
+}
+
+/// Where vector operations wait for execution.
+#[derive(Clone, Copy, Debug)]
+pub enum VectorSchedulers {
+    /// In the pool of integer operations.
+    Shared,
+    /// In schedulers of their own. Vector operations enter these in order, from a queue in which
+    /// nothing executes.
+    Queued {
+        /// Operations in the queue.
+        queue_entries: u32,
+        /// Operations waiting for pipes of arithmetic.
+        arithmetic_entries: u32,
+        /// Operations waiting for the pipes of vector stores.
+        store_entries: u32,
+    },
+}
+
+/// Where stores wait for their data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreDataWaits {
+    /// Where they wait for their addresses.
+    WithAddress,
+    /// Where operations on such data wait.
+    WithOperations,
 }
 
 /// Number of scheduler pools that fit; a core may use fewer.
@@ -332,6 +360,8 @@ pub struct Memory {
     pub index_extra_cycles: u32,
     /// Added to the latency of a load into a vector register.
     pub vector_load_extra_cycles: u32,
+    /// Added until what a vector register stored can be forwarded to a load.
+    pub vector_store_extra_cycles: u32,
     /// Added to the latency of a load that extends the sign of what it loads.
     pub sign_extension_extra_cycles: u32,
     /// Additional load-port operations for a load that crosses a line.

@@ -15,6 +15,9 @@ impl Core {
         let now = self.ledger.cycle();
         let mut backend = self.window.room(operation.needs, now);
         backend = backend.max(self.issue_from);
+        if operation.is_queued {
+            backend = backend.max(self.vector_queue.room());
+        }
         backend = self.schedulers.room(operation.waits_in, backend);
         let store_room = if RARE {
             self.stores.room(operation.stores.into())

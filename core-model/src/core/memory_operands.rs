@@ -6,7 +6,7 @@ use super::{Core, Executed, Order, Origin, Value};
 use crate::instruction::{MemoryOperand, Operation};
 use crate::memory::LINE_BYTES;
 use crate::parameters::MemoryRenaming;
-use crate::pipeline::{Effect, Forward, Found, Source, Store};
+use crate::pipeline::{Effect, Forward, Found, NO_POOL, Source, Store, VECTOR_QUEUE};
 
 /// The narrowest load that takes the register of a store, where that is learnt.
 const LEAST_RENAMED_BYTES: u32 = 4;
@@ -324,13 +324,28 @@ impl Core {
         let address_at = self
             .ports
             .reserve(self.parameters.ports.store_address, known, false);
+        let mut data_known = data_ready;
+        let queued = (operation.pools[3] == VECTOR_QUEUE).then(|| {
+            let issued = earliest - u64::from(self.parameters.issue_delay);
+            let entered = self.vector_queue.pass(operand.data_ports, issued);
+            data_known = data_known.max(entered.at + 1);
+            entered
+        });
         let data_at = self.ports.reserve(
             operand.data_ports,
-            data_ready.max(earliest),
+            data_known.max(earliest),
             data_ready >= earliest,
         );
         let executed = address_at.max(data_at);
-        self.schedulers.enter(operation.pools[2], executed);
+        if operation.pools[3] == NO_POOL {
+            self.schedulers.enter(operation.pools[2], executed);
+        } else {
+            self.schedulers.enter(operation.pools[2], address_at);
+            match queued {
+                Some(entered) => self.vector_queue.execute(entered, data_at),
+                None => self.schedulers.enter(operation.pools[3], data_at),
+            }
+        }
         executed + 1
     }
 
@@ -389,11 +404,15 @@ impl Core {
                 &mut self.ledger,
             )
         };
+        let mut data_ready = result.ready;
+        if operand.is_vector {
+            data_ready += u64::from(self.parameters.memory.vector_store_extra_cycles);
+        }
         let store = Store {
             address,
             bytes,
             address_known: self.address_ready(operand).min(stored),
-            data_ready: result.ready,
+            data_ready,
             written: 0,
             number: 0,
             name: operand.name,

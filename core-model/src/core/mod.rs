@@ -20,7 +20,7 @@ use crate::memory::{Hierarchy, LINE_BYTES};
 use crate::parameters::{CoreParameters, MemoryRenaming};
 use crate::pipeline::{
     BoundPorts, Dependences, Disambiguation, Frontend, Issued, LoadNumber, Mispredicted, NO_LOAD,
-    Schedulers, SharedPath, StoreQueue, Window,
+    Schedulers, SharedPath, StoreQueue, VECTOR_QUEUE, VectorQueue, Window,
 };
 
 /// A register's content: when it is ready and what it waited for. Small, because every instruction
@@ -147,6 +147,7 @@ pub(crate) struct Core {
     ports: PortCalendar,
     bound: BoundPorts,
     schedulers: Schedulers,
+    vector_queue: VectorQueue,
     window: Window,
     stores: StoreQueue,
     memory: Hierarchy,
@@ -179,6 +180,10 @@ impl Core {
             ports: PortCalendar::new(parameters.ports.closed_by_busy),
             bound: BoundPorts::new(parameters.ports.bound_at_issue),
             schedulers: Schedulers::new(parameters.window.scheduler_entries),
+            vector_queue: VectorQueue::new(
+                parameters.window.vector_schedulers,
+                parameters.ports.store_data_vector,
+            ),
             window: Window::new(parameters),
             stores: StoreQueue::new(&parameters.window),
             memory: Hierarchy::new(&parameters.memory),
@@ -418,24 +423,36 @@ impl Core {
         if result.origin.is_late() {
             result.origin = self.execute_in_vain(*ports, issued, &result);
         }
-        let executed = self.reserve(*ports, issued, ready);
+        let executed = self.execute_one(operation, *ports, issued, ready);
         if RARE {
             for cycle in 1..u64::from(operation.busy) {
                 self.block(*ports, executed + cycle);
             }
         }
-        self.schedulers.enter(operation.pools[0], executed);
         result.ready = executed + latency;
         if RARE {
             let mut last = executed;
             for &ports in further.iter().take(usize::from(operation.operations) - 1) {
-                let at = self.reserve(ports, issued, ready);
-                self.schedulers.enter(operation.pools[0], at);
+                let at = self.execute_one(operation, ports, issued, ready);
                 last = last.max(at);
             }
             result.ready = result.ready.max(last + 1);
         }
         result
+    }
+
+    /// Executes one operation of an instruction on one of `ports`, and returns when.
+    #[inline(always)]
+    fn execute_one(&mut self, operation: &Operation, ports: Ports, issued: u64, ready: u64) -> u64 {
+        if operation.pools[0] == VECTOR_QUEUE {
+            let entered = self.vector_queue.pass(ports, issued);
+            let executed = self.reserve(ports, issued, ready.max(entered.at + 1));
+            self.vector_queue.execute(entered, executed);
+            return executed;
+        }
+        let executed = self.reserve(ports, issued, ready);
+        self.schedulers.enter(operation.pools[0], executed);
+        executed
     }
 
     /// Returns when an operation that issues at `issued`, and whose operands are ready at `ready`,

@@ -21,7 +21,8 @@ use crate::calendar::Ports;
 use crate::instruction::{Class, Timing};
 use crate::parameters::{
     Cache, CoreParameters, Disambiguation, Frontend, Memory, MemoryPorts, MemoryRenaming,
-    Prediction, Rename, TaggedTable, TargetBuffer, Tlb, UopCacheReads, Window,
+    Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer, Tlb, UopCacheReads,
+    VectorSchedulers, Window,
 };
 
 // The port numbers are Intel's. The bits are ordered from the most specialised to the most general,
@@ -162,9 +163,10 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         // wait, the window holds more of them than the core's (`binary-search`, `hashmap-10k`).
         scheduler_entries: [64, 70, 38],
         integer_scheduler: 0,
-        vector_scheduler: 0,
+        vector_schedulers: VectorSchedulers::Shared,
         load_scheduler: 1,
         store_scheduler: 2,
+        store_data_waits: StoreDataWaits::WithAddress,
         store_commit_width: 2, // O: two stores to one line
         store_commit_lines: 1, // O, M: 2 cycles for a pair of stores to different lines
         store_fetch_ahead: 4,  // M: 7 cycles per random line of the L2 with another store between
@@ -200,6 +202,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         },
         index_extra_cycles: 0,          // O
         vector_load_extra_cycles: 1,    // M
+        vector_store_extra_cycles: 0,   // A
         sign_extension_extra_cycles: 0, // P
         split_load_extra_operations: 2, // M: one per cycle, of 64 bytes one per 1.5
         // O gives 15 cycles; J measured 16, and so does a chase through 256 KiB (M: `chase-256k`).

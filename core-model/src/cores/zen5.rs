@@ -13,7 +13,8 @@ use crate::calendar::Ports;
 use crate::instruction::{Class, Late, Timing};
 use crate::parameters::{
     Cache, CoreParameters, DecodedEntries, Frontend, LearntOrder, Memory, MemoryPorts,
-    MemoryRenaming, Prediction, Rename, TaggedTable, TargetBuffer, Tlb, UopCacheReads, Window,
+    MemoryRenaming, Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer, Tlb,
+    UopCacheReads, VectorSchedulers, Window,
 };
 
 // Six integer pipes, four address pipes, four floating-point pipes and two that store vectors. The
@@ -56,7 +57,7 @@ const FP_STORE: Ports = STORE0.or(STORE1);
 /// AMD Zen 5.
 pub const ZEN_5: CoreParameters = CoreParameters {
     name: "zen-5",
-    version: 13,
+    version: 14,
     width: 8,        // O
     retire_width: 8, // O
     issue_delay: 4,  // A
@@ -141,19 +142,28 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         read_modify_write_extra_slots: 0, // O: one macro-operation
     },
     window: Window {
-        // O: 224 for each hardware thread, each with up to two macro-operations (both confirmed by
-        // measurements of J. Chen, blog.jia.je, "AMD Zen 5"). K: on `binary-search` and
-        // `hashmap-10k`, no more than one each has an effect.
+        // O: 224, each with up to two macro-operations. So it is in loops: 448 moves fit between two
+        // chains that run at the same time. K: on `binary-search` and `hashmap-10k`, no more than
+        // one each has an effect; why is unknown.
         reorder_entries: 224,
-        load_entries: 202,                // P
-        store_entries: 52,                // O: 104, divided in the same way
-        integer_registers: 224,           // O: 240 less the architectural ones
-        vector_registers: 352,            // O: 384 less the architectural ones
-        scheduler_entries: [88, 210, 56], // O: 88; 3 × 38 and 96 before them; 56
+        load_entries: 202,      // P
+        store_entries: 104,     // O, M
+        integer_registers: 202, // M; O: 240 with the architectural ones
+        vector_registers: 326,  // M; O: 384 with them
+        // M: of operations that wait for one result, so many fit before what does not wait for it
+        // is held up, too. O: 88 and 56.
+        scheduler_entries: [84, 52, 0],
         integer_scheduler: 0,
-        vector_scheduler: 1,
-        load_scheduler: 2,
-        store_scheduler: 2,
+        // M, in the same way; O: 96 before three schedulers of 38.
+        vector_schedulers: VectorSchedulers::Queued {
+            queue_entries: 96,
+            arithmetic_entries: 70,
+            store_entries: 35,
+        },
+        load_scheduler: 1,
+        store_scheduler: 1,
+        // M: 83 stores of a register that is not ready fit, and 53 to an address that is not.
+        store_data_waits: StoreDataWaits::WithOperations,
         store_commit_width: 2, // O
         store_commit_lines: 2, // A
         // M: stores to 512 KiB, one to each line in random order, take 1.7 cycles each: they fetch
@@ -196,8 +206,11 @@ pub const ZEN_5: CoreParameters = CoreParameters {
             ways: 12,
             cycles: 4,
         },
-        index_extra_cycles: 1,          // M
-        vector_load_extra_cycles: 3,    // O: 7
+        index_extra_cycles: 1, // M
+        // M: from a vector load to the address of the next through `movq` and `and` 10.9 cycles, of
+        // which `movq` takes 5: as long as from a general register. O: 7.
+        vector_load_extra_cycles: 0,
+        vector_store_extra_cycles: 2, // M: 9 from a vector store to a vector load
         sign_extension_extra_cycles: 1, // M
         split_load_extra_operations: 0, // A
         // O

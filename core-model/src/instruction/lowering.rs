@@ -13,8 +13,8 @@ use super::registers::{
 };
 use super::{Class, Late, Timing, form, fusion, neighbours};
 use crate::calendar::Ports;
-use crate::parameters::CoreParameters;
-use crate::pipeline::{NO_POOL, Pools};
+use crate::parameters::{CoreParameters, StoreDataWaits, VectorSchedulers};
+use crate::pipeline::{NO_POOL, Pools, VECTOR_QUEUE};
 
 /// Lowers instructions for one core.
 pub(crate) struct Lowering {
@@ -87,9 +87,10 @@ impl Lowering {
             chained_latency: timing.chained_latency,
             busy: timing.busy,
             operations: 0,
-            pools: [NO_POOL; 3],
-            waits_in: Pools::new([NO_POOL; 3]),
-            schedulers: [NO_POOL; 3],
+            pools: [NO_POOL; 4],
+            is_queued: false,
+            waits_in: Pools::new([NO_POOL; 4]),
+            schedulers: [NO_POOL; 4],
             integer_results: 0,
             vector_results: 0,
             x87_increment: instruction.fpu_stack_increment_info().increment() as i8,
@@ -151,15 +152,27 @@ impl Lowering {
             .iter()
             .any(|&register| is_vector(register))
             || vector_bytes > 0;
-        let window = &self.parameters.window;
-        let scheduler = if in_vector {
-            window.vector_scheduler
-        } else {
-            window.integer_scheduler
-        };
-        operation.schedulers =
-            [scheduler, window.load_scheduler, window.store_scheduler].map(|pool| pool as u8);
+        operation.schedulers = self.schedulers(in_vector, memory);
         operation
+    }
+
+    /// Returns the pools in which operations, loads, addresses and data of stores wait.
+    fn schedulers(&self, in_vector: bool, memory: &[MemoryOperand]) -> [u8; 4] {
+        let window = &self.parameters.window;
+        let of = |in_vector| match window.vector_schedulers {
+            VectorSchedulers::Queued { .. } if in_vector => VECTOR_QUEUE,
+            _ => window.integer_scheduler as u8,
+        };
+        let data = match window.store_data_waits {
+            StoreDataWaits::WithAddress => NO_POOL,
+            StoreDataWaits::WithOperations => of(memory.iter().any(|operand| operand.is_vector)),
+        };
+        [
+            of(in_vector),
+            window.load_scheduler as u8,
+            window.store_scheduler as u8,
+            data,
+        ]
     }
 
     /// Fills in sources and destinations.

@@ -7,7 +7,7 @@ use super::needs::Needs;
 use super::registers::{CARRY_FLAG, NONE, NOWHERE, Register};
 use crate::calendar::Ports;
 use crate::parameters::CoreParameters;
-use crate::pipeline::{NO_POOL, Pools};
+use crate::pipeline::{NO_POOL, Pools, VECTOR_QUEUE};
 
 /// Maximum number of registers read, excluding memory addresses.
 pub(crate) const SOURCES: usize = 4;
@@ -78,9 +78,11 @@ pub(crate) struct Operation {
     pub memory_count: u8,
     /// Issue slots; 0 if it shares that of a neighbour.
     pub slots: u8,
-    /// The pools in which its operations, loads and stores wait; [`NO_POOL`] if it has none. Set by
-    /// [`Operation::complete`].
-    pub pools: [u8; 3],
+    /// The pools in which its operations, loads, addresses and data of stores wait; [`NO_POOL`] if
+    /// it has none. Set by [`Operation::complete`].
+    pub pools: [u8; 4],
+    /// Whether any of them waits in the queue of vector operations. Set by the same function.
+    pub is_queued: bool,
     /// Its length in bytes.
     pub length: u8,
     /// Places it takes in an entry of the cache of decoded operations; 0 if it shares that of the
@@ -114,8 +116,8 @@ pub(crate) struct Operation {
     pub late_destination: Register,
     /// Ports of each operation.
     pub ports: [Ports; OPERATIONS],
-    /// The pools in which its operations, loads and stores wait, if it has any.
-    pub schedulers: [u8; 3],
+    /// The pools in which its operations, loads, addresses and data of stores wait, if it has any.
+    pub schedulers: [u8; 4],
     /// Cycles for which the first port operation blocks its port.
     pub busy: u8,
     /// Change of the top of the x87 stack; if `is_x87`, registers are relative to it.
@@ -177,7 +179,7 @@ impl Operation {
         self.loads = count(MemoryOperand::reads);
         self.stores = count(MemoryOperand::writes);
         self.needs = Needs::new([self.slots, self.loads, integer, vector]);
-        let counts = [self.operations, self.loads, self.stores];
+        let counts = [self.operations, self.loads, self.stores, self.stores];
         for (place, (pool, count)) in self
             .pools
             .iter_mut()
@@ -185,6 +187,7 @@ impl Operation {
         {
             *place = if count > 0 { pool } else { NO_POOL };
         }
+        self.is_queued = self.pools.contains(&VECTOR_QUEUE);
         self.waits_in = Pools::new(self.pools);
         if self.operations > 0 {
             self.latency = self.latency.max(1);

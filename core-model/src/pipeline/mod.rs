@@ -11,6 +11,7 @@ mod queue;
 mod schedulers;
 mod shared_path;
 mod stores;
+mod vector_queue;
 mod window;
 
 pub(crate) use binding::BoundPorts;
@@ -18,7 +19,8 @@ pub(crate) use dependences::{Dependences, Effect, Found, Source};
 pub(crate) use disambiguation::Disambiguation;
 pub(crate) use frontend::Frontend;
 pub(crate) use loads::{LoadNumber, NO_LOAD};
-pub(crate) use schedulers::{NO_POOL, Pools, Schedulers};
+pub(crate) use schedulers::{NO_POOL, Pools, Schedulers, VECTOR_QUEUE};
 pub(crate) use shared_path::{Mispredicted, SharedPath};
 pub(crate) use stores::{Forward, Store, StoreQueue};
+pub(crate) use vector_queue::VectorQueue;
 pub(crate) use window::{Issued, Window};

@@ -25,6 +25,8 @@ fn sum_of_bytes(bytes: u64) -> u32 {
 
 /// Not a pool: for operations that do not wait.
 pub(crate) const NO_POOL: u8 = SCHEDULERS as u8;
+/// Nor this: for operations that wait in the queue of vector operations.
+pub(crate) const VECTOR_QUEUE: u8 = NO_POOL + 1;
 
 /// When the operations of a pool leave it.
 struct Pool {
@@ -98,13 +100,13 @@ const ONE: [u32; SCHEDULERS] = {
 pub(crate) struct Pools(u32);
 
 impl Pools {
-    /// Those of `pools` that are not [`NO_POOL`].
-    pub(crate) fn new(pools: [u8; 3]) -> Pools {
-        let lanes = pools.map(|pool| match pool {
-            NO_POOL => 0,
-            pool => FULL << (u32::from(pool) * LANE_BITS),
-        });
-        Pools(lanes[0] | lanes[1] | lanes[2])
+    /// Those of `pools` that are pools.
+    pub(crate) fn new<const COUNT: usize>(pools: [u8; COUNT]) -> Pools {
+        let lanes = pools
+            .into_iter()
+            .filter(|&pool| usize::from(pool) < SCHEDULERS)
+            .map(|pool| FULL << (u32::from(pool) * LANE_BITS));
+        Pools(lanes.fold(0, |all, lane| all | lane))
     }
 }
 

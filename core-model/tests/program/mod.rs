@@ -133,6 +133,12 @@ impl Program {
         counts
     }
 
+    /// Runs all blocks in order, `times` times.
+    pub fn repeat_all(&self, core: &CoreParameters, times: usize) -> Counts {
+        let blocks = (0..self.blocks.len()).map(|block| (block, 0x10_0000));
+        self.run(core, &blocks.collect::<Vec<_>>().repeat(times))
+    }
+
     /// Runs block 0 `times` times without memory operands.
     pub fn repeat(&self, core: &CoreParameters, times: usize) -> Counts {
         self.run(core, &vec![(0, 0x10_0000); times])
