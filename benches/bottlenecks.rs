@@ -87,9 +87,8 @@ fn bad_speculation(c: &mut Criterion<TopDown>) {
 fn frontend_bound(c: &mut Criterion<TopDown>) {
     let mut group = c.benchmark_group("frontend_bound");
     group.throughput(Throughput::Elements(kernel::LARGE_CODE_FUNCTIONS as u64));
-    group.bench_function("large_code", |b| {
-        b.iter(|| kernel::large_code(black_box(1)))
-    });
+    let code = kernel::LargeCode::in_order_of_addresses();
+    group.bench_function("large_code", |b| b.iter(|| code.call(black_box(1))));
     group.finish();
 }
 

@@ -24,7 +24,7 @@ pub fn random_branches(random: &mut Random, count: usize) -> u64 {
     taken
 }
 
-/// Number of functions that [`large_code`] calls.
+/// Number of functions that [`LargeCode`] calls.
 pub const LARGE_CODE_FUNCTIONS: usize = 2048;
 
 /// Functions per row of [`FUNCTIONS`].
@@ -32,14 +32,34 @@ const COLUMNS: usize = 64;
 
 type Function = fn(u64) -> u64;
 
-/// Calls 2048 different functions of about 256 bytes each. At half a megabyte, this is more code
-/// than the uop cache, the first-level instruction cache and most branch target buffers hold.
-#[inline(never)]
-pub fn large_code(seed: u64) -> u64 {
-    FUNCTIONS
-        .as_flattened()
-        .iter()
-        .fold(seed, |value, function| function(value))
+/// From the address of a call to that of the next one, in functions: odd, so that all are called.
+const STRIDE: usize = 797;
+
+/// 2048 different functions of about 256 bytes each. At half a megabyte, this is more code than the
+/// uop cache, the first-level instruction cache and most branch target buffers hold.
+pub struct LargeCode {
+    /// In the order of the calls, which goes by addresses: the linker orders functions by hashes of
+    /// their names, so in any order of the source the misses of the caches would differ with those.
+    functions: Vec<Function>,
+}
+
+impl LargeCode {
+    pub fn in_order_of_addresses() -> Self {
+        let mut by_address = FUNCTIONS.as_flattened().to_vec();
+        by_address.sort_unstable_by_key(|&function| function as usize);
+        let places = (0..LARGE_CODE_FUNCTIONS).map(|call| call * STRIDE % LARGE_CODE_FUNCTIONS);
+        LargeCode {
+            functions: places.map(|place| by_address[place]).collect(),
+        }
+    }
+
+    /// Calls all of them.
+    #[inline(never)]
+    pub fn call(&self, seed: u64) -> u64 {
+        self.functions
+            .iter()
+            .fold(seed, |value, function| function(value))
+    }
 }
 
 /// Cheap and independent work with different constants, so that no two instances are merged.

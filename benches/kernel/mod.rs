@@ -6,5 +6,5 @@ mod code;
 mod data;
 
 pub use chain::{divide_chain, independent_adds, multiply_chain};
-pub use code::{LARGE_CODE_FUNCTIONS, large_code, random_branches};
+pub use code::{LARGE_CODE_FUNCTIONS, LargeCode, random_branches};
 pub use data::{Cycle, Random, fill};

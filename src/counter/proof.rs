@@ -38,6 +38,7 @@ pub struct Loops {
     position: usize,
     buffer: Vec<u64>,
     random: kernel::Random,
+    code: kernel::LargeCode,
 }
 
 impl Loops {
@@ -48,6 +49,7 @@ impl Loops {
             position: 0,
             buffer: vec![0; STORE_BYTES / size_of::<u64>()],
             random: kernel::Random::seeded(),
+            code: kernel::LargeCode::in_order_of_addresses(),
         }
     }
 
@@ -83,7 +85,7 @@ impl Loops {
             _ => {
                 let calls = kernel::LARGE_CODE_FUNCTIONS;
                 for _ in 0..(1 << 14) / calls {
-                    black_box(kernel::large_code(black_box(1)));
+                    black_box(self.code.call(black_box(1)));
                 }
             }
         }

@@ -324,29 +324,36 @@ impl Core {
         let address_at = self
             .ports
             .reserve(self.parameters.ports.store_address, known, false);
-        let mut data_known = data_ready;
-        let queued = (operation.pools[3] == VECTOR_QUEUE).then(|| {
+        let data_at = self.store_data(operation, operand, earliest, data_ready);
+        let executed = address_at.max(data_at);
+        let waits_for_both = operation.pools[3] == NO_POOL;
+        let leaves = if waits_for_both { executed } else { address_at };
+        self.schedulers.enter(operation.pools[2], leaves);
+        executed + 1
+    }
+
+    /// Executes the data operation of one store, and returns when.
+    #[inline]
+    fn store_data(
+        &mut self,
+        operation: &Operation,
+        operand: &MemoryOperand,
+        earliest: u64,
+        data_ready: u64,
+    ) -> u64 {
+        let is_woken = data_ready >= earliest;
+        let from = data_ready.max(earliest);
+        if operation.pools[3] == VECTOR_QUEUE {
             let issued = earliest - u64::from(self.parameters.issue_delay);
             let entered = self.vector_queue.pass(operand.data_ports, issued);
-            data_known = data_known.max(entered.at + 1);
-            entered
-        });
-        let data_at = self.ports.reserve(
-            operand.data_ports,
-            data_known.max(earliest),
-            data_ready >= earliest,
-        );
-        let executed = address_at.max(data_at);
-        if operation.pools[3] == NO_POOL {
-            self.schedulers.enter(operation.pools[2], executed);
-        } else {
-            self.schedulers.enter(operation.pools[2], address_at);
-            match queued {
-                Some(entered) => self.vector_queue.execute(entered, data_at),
-                None => self.schedulers.enter(operation.pools[3], data_at),
-            }
+            let from = from.max(entered.at + 1);
+            let at = self.ports.reserve(operand.data_ports, from, is_woken);
+            self.vector_queue.execute(entered, at);
+            return at;
         }
-        executed + 1
+        let at = self.ports.reserve(operand.data_ports, from, is_woken);
+        self.schedulers.enter(operation.pools[3], at);
+        at
     }
 
     /// Puts the stores of a retired instruction into the store queue.

@@ -159,16 +159,18 @@ impl Lowering {
     /// Returns the pools in which operations, loads, addresses and data of stores wait.
     fn schedulers(&self, in_vector: bool, memory: &[MemoryOperand]) -> [u8; 4] {
         let window = &self.parameters.window;
-        let of = |in_vector| match window.vector_schedulers {
+        let operations = |in_vector| match window.vector_schedulers {
             VectorSchedulers::Queued { .. } if in_vector => VECTOR_QUEUE,
             _ => window.integer_scheduler as u8,
         };
         let data = match window.store_data_waits {
             StoreDataWaits::WithAddress => NO_POOL,
-            StoreDataWaits::WithOperations => of(memory.iter().any(|operand| operand.is_vector)),
+            StoreDataWaits::WithOperations => {
+                operations(memory.iter().any(|operand| operand.is_vector))
+            }
         };
         [
-            of(in_vector),
+            operations(in_vector),
             window.load_scheduler as u8,
             window.store_scheduler as u8,
             data,
