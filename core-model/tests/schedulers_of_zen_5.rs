@@ -48,7 +48,7 @@ fn as_many_operations_wait_as_measured() {
     let load: Waiting = |a, _, general| a.mov(rcx, ptr(rbx + general)).unwrap();
     let store_address: Waiting = |a, _, general| a.mov(ptr(rbx + general), r14).unwrap();
     let store_data: Waiting = |a, _, general| a.mov(ptr(rbx), general).unwrap();
-    // Natively the chains run together with the first number of operations, and not with the second.
+    // Natively the chains run together with the first number of operations, not with the second.
     let measured = [
         ("add", add, false, 66, 72),
         ("multiply", multiply, false, 66, 72),

@@ -1,7 +1,7 @@
 //! Which targets are launched on the model and which on the clock, and with what settings.
 //!
-//! In modelled launches the samples double ([`criterion_topdown::doubling`]), whatever a group sets.
-//! What is modelled then does not depend on the clock, and two launches that execute the same
+//! In modelled launches the samples double ([`criterion_topdown::doubling`]), whatever a group
+//! sets. What is modelled then does not depend on the clock, and two launches that execute the same
 //! instructions at the same addresses agree bit for bit. While they do, further launches would say
 //! nothing new.
 

@@ -142,9 +142,9 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         read_modify_write_extra_slots: 0, // O: one macro-operation
     },
     window: Window {
-        // O: 224, each with up to two macro-operations. So it is in loops: 448 moves fit between two
-        // chains that run at the same time. K: on `binary-search` and `hashmap-10k`, no more than
-        // one each has an effect; why is unknown.
+        // O: 224, each with up to two macro-operations. So it is in loops: 448 moves fit between
+        // two chains that run at the same time. K: on `binary-search` and `hashmap-10k`, no more
+        // than one each has an effect; why is unknown.
         reorder_entries: 224,
         load_entries: 202,      // P
         store_entries: 104,     // O, M

@@ -1,13 +1,13 @@
 //! The CPU's own counters, on Linux.
 //!
 //! [`Hardware`] finds the PMU (`system`) and its table in [`cpu`](crate::cpu) (`tables`), keeps the
-//! thread on its cores (`cores`), opens a group (`group`, with `opener` and `syscalls`), proves that
-//! it counts (`self_check`) and reads it (`engine`); `watchdog` finds out whether the kernel keeps a
-//! counter for itself. There are two kinds of group. Plain counters (`exact_group`) follow the table.
-//! Intel's PERF_METRICS (`metrics_shape`) is read with RDPMC (`metrics_group`), or with read() if
-//! RDPMC is off (`read_group`); `ratios` turns its registers into slots, and `reset` decides when to
-//! clear them. `page` and `user_reads` read counters without system calls, and `doubts` raises the
-//! flags.
+//! thread on its cores (`cores`), opens a group (`group`, with `opener` and `syscalls`), proves
+//! that it counts (`self_check`) and reads it (`engine`); `watchdog` finds out whether the kernel
+//! keeps a counter for itself. There are two kinds of group. Plain counters (`exact_group`) follow
+//! the table. Intel's PERF_METRICS (`metrics_shape`) is read with RDPMC (`metrics_group`), or with
+//! read() if RDPMC is off (`read_group`); `ratios` turns its registers into slots, and `reset`
+//! decides when to clear them. `page` and `user_reads` read counters without system calls, and
+//! `doubts` raises the flags.
 //!
 //! If other threads work for a benchmark, groups that new threads inherit (`inherited_group`,
 //! `all_threads`) count all threads of the process; `whose` decides that and switches over.
