@@ -177,8 +177,8 @@ impl Text<'_> {
         for directory in &plan.packages_outside {
             let directory = self.shown(directory);
             text.say(format_args!(
-                "{directory}/Cargo.toml names criterion, but is not a member of this workspace; run \
-                 `cargo topdown init` in {directory}"
+                "{directory}/Cargo.toml names criterion, but is not a member of this workspace; \
+                 run `cargo topdown init` in {directory}"
             ));
         }
     }

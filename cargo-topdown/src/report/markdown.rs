@@ -367,7 +367,7 @@ mod tests {
         let comment = comment(&comparison);
         assert!(comment.len() <= COMMENT_BYTES, "{}", comment.len());
         assert!(comment.len() > COMMENT_BYTES / 2, "{}", comment.len());
-        assert!(comment.contains("more, for which there is no room here"));
+        assert!(comment.contains("more, left out for lack of space"));
         assert_eq!(
             comment.matches("<details>").count(),
             comment.matches("</details>").count()

@@ -91,7 +91,7 @@ impl Bounded {
         self.limit += MORE;
         if shown < all {
             self.push(&format!(
-                "\n… and {} more, for which there is no room here\n",
+                "\n… and {} more, left out for lack of space\n",
                 all - shown
             ));
         }
