@@ -1,5 +1,6 @@
 //! `cargo topdown init` on typical workspaces.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -42,7 +43,8 @@ impl Workspace {
         // The library, without its dependencies: nothing is to be downloaded.
         workspace.write(
             "../library/Cargo.toml",
-            "[package]\nname = \"criterion-topdown\"\nversion = \"0.1.0\"\n",
+            "[package]\nname = \"criterion-topdown\"\nversion = \"0.1.0\"\n\
+             [features]\nhtml_reports = []\nrayon = []\n",
         );
         workspace.write("../library/src/lib.rs", "");
         workspace.write("../home/none", "");
@@ -61,6 +63,24 @@ impl Workspace {
 
     fn read(&self, path: &str) -> String {
         fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    /// Each file with its text, by its path.
+    fn files(&self) -> BTreeMap<PathBuf, String> {
+        let mut files = BTreeMap::new();
+        let mut directories = vec![self.path("")];
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    directories.push(path);
+                } else {
+                    let text = fs::read_to_string(&path).unwrap();
+                    files.insert(path, text);
+                }
+            }
+        }
+        files
     }
 
     /// A package with the bench target `b`.
@@ -162,6 +182,87 @@ fn issue_17_1_what_cargo_cannot_resolve_is_not_written() {
     let (_, said) = workspace.run(&["--library=registry"]);
     insta::assert_snapshot!(said);
     assert_eq!(workspace.read("two/Cargo.toml"), before);
+}
+
+/// Its manifest, and what cargo says of it when the library stands in for criterion.
+const UNRESOLVABLE: [(&str, &str); 2] = [
+    // A feature that criterion 0.8 no longer has.
+    (
+        "[features]\nslow = [\"criterion/async_std\"]\n[dev-dependencies]\ncriterion = \"0.5\"",
+        "does not have that feature",
+    ),
+    // A table that `init` does not change, so that the package has two sources of criterion.
+    (
+        "[dev-dependencies]\ncriterion = \"0.5\"\n[build-dependencies]\ncriterion = \"0.5\"",
+        "has different source paths",
+    ),
+];
+
+#[test]
+fn everything_is_put_back_if_cargo_cannot_resolve_what_was_written() {
+    for (dependencies, reason) in UNRESOLVABLE {
+        for lock_file in [None, Some("version = 4\n")] {
+            let workspace = Workspace::empty();
+            workspace.write("Cargo.toml", "[workspace]\nmembers = [\"first\", \"p\"]\n");
+            workspace.package("first", "criterion = \"0.8\"", "harness = false");
+            workspace.write("first/benches/b.rs", CRITERION_BENCH);
+            let bench = "[[bench]]\nname = \"b\"\nharness = false\n";
+            let package = "[package]\nname = \"p\"\nedition = \"2021\"";
+            workspace.write(
+                "p/Cargo.toml",
+                &format!("{package}\n{dependencies}\n{bench}"),
+            );
+            workspace.write("p/src/lib.rs", "");
+            workspace.write("p/benches/b.rs", CRITERION_BENCH);
+            if let Some(text) = lock_file {
+                workspace.write("Cargo.lock", text);
+            }
+            let before = workspace.files();
+            let arguments = ["--library=../library", "--apply", "--ci=gitlab"];
+            let (code, said) = workspace.run(&arguments);
+            assert_eq!(code, Some(2), "{said}");
+            assert!(
+                said.contains(reason) && !said.contains("warning: "),
+                "{said}"
+            );
+            assert!(said.contains("all files are as they were"), "{said}");
+            assert_eq!(workspace.files(), before);
+        }
+    }
+}
+
+#[test]
+fn no_manifest_is_changed_if_a_workflow_is_in_the_way() {
+    let workspace = Workspace::new();
+    workspace.write(".gitlab-ci.yml", "stages: [build]\n");
+    let before = workspace.files();
+    let (code, said) = workspace.run(&["--library=../library", "--apply", "--ci=gitlab"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("exists and was not changed"), "{said}");
+    assert_eq!(workspace.files(), before);
+}
+
+/// `init` asks cargo, which writes one.
+#[test]
+fn a_workspace_without_a_lock_file_still_has_none_when_it_is_done() {
+    let workspace = Workspace::new();
+    workspace.init(&["--apply"]);
+    assert!(!workspace.path("Cargo.lock").exists());
+}
+
+#[test]
+fn a_feature_that_a_member_adds_to_what_it_inherits_is_dropped_if_the_library_lacks_it() {
+    let workspace = Workspace::new();
+    let inherited = "criterion = { workspace = true, features = [\"async_std\", \"rayon\"] }";
+    workspace.package("one", inherited, "harness = false");
+    let said = workspace.init(&["--apply"]);
+    assert!(
+        said.contains("criterion 0.8 has no feature `async_std`"),
+        "{said}"
+    );
+    let kept = "criterion = { workspace = true, features = [\"rayon\"] }";
+    let manifest = workspace.read("one/Cargo.toml");
+    assert!(manifest.contains(kept), "{manifest}");
 }
 
 #[test]
@@ -303,10 +404,8 @@ fn issue_17_1_the_library_can_be_changed_after_adoption() {
     workspace.init(&["--apply"]);
     let said = workspace.init(&["--ci=github"]);
     assert!(said.contains("valid only on this machine"), "{said}");
-    workspace.write(
-        "../other/Cargo.toml",
-        "[package]\nname = \"criterion-topdown\"\nversion = \"0.1.0\"\n",
-    );
+    let manifest = workspace.read("../library/Cargo.toml");
+    workspace.write("../other/Cargo.toml", &manifest);
     workspace.write("../other/src/lib.rs", "");
     let (code, said) = workspace.run(&["--library=../other", "--apply"]);
     assert_eq!(code, Some(0), "{said}");

@@ -1,39 +1,55 @@
 //! Packages that Cargo.lock pins at versions too old for the library.
 //!
 //! Cargo keeps what a lock file pins, even if a new dependency needs a later version, and then
-//! fails to resolve. So those that stand in the way are updated, and no others.
+//! fails to resolve. So those that stand in the way are updated, and no others. This is also the
+//! proof that cargo can resolve the changed manifests.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+
+pub const LOCK_FILE: &str = "Cargo.lock";
 
 /// How cargo names a package that stands in the way: with its version in backticks.
 const IN_THE_WAY: &str = "previously selected package `";
 
 /// Updates what keeps cargo from adding the library to the lock file of the workspace at `root`,
 /// and from building it with `features`, of which a lock file does not know. Returns the packages,
-/// as `name@version` before the update. If cargo fails for other reasons, it says so in the next
-/// build.
-pub fn update(cargo: &Path, root: &Path, features: &BTreeSet<String>) -> Vec<String> {
+/// as `name@version` before the update. Cargo writes a lock file if there is none.
+///
+/// # Errors
+/// Returns what cargo says if it cannot resolve the workspace. If only a feature is in the way, it
+/// says so in the next build.
+pub fn update(
+    cargo: &Path,
+    root: &Path,
+    features: &BTreeSet<String>,
+) -> Result<Vec<String>, String> {
+    let has_pinned = root.join(LOCK_FILE).exists();
     let mut unpinned = Vec::new();
-    if !root.join("Cargo.lock").exists() {
-        return unpinned;
-    }
-    let resolves = ["metadata", "--format-version=1"];
-    unpin(cargo, root, &resolves, &mut unpinned);
-    for feature in features {
+    unpin(
+        cargo,
+        root,
+        &["metadata", "--format-version=1"],
+        &mut unpinned,
+    )?;
+    for feature in features.iter().filter(|_| has_pinned) {
         let resolves = ["tree", "--workspace", "--depth=0", "--features", feature];
-        unpin(cargo, root, &resolves, &mut unpinned);
+        let _ = unpin(cargo, root, &resolves, &mut unpinned);
     }
-    unpinned
+    Ok(unpinned)
 }
 
-/// Updates packages until cargo can run `resolves`, or fails for another reason.
-fn unpin(cargo: &Path, root: &Path, resolves: &[&str], unpinned: &mut Vec<String>) {
-    let run = |arguments: &[&str]| {
-        let mut command = Command::new(cargo);
-        command.args(arguments).current_dir(root).output().ok()
-    };
+/// Updates packages until cargo can run `resolves`.
+///
+/// # Errors
+/// Returns what cargo says if it fails for another reason.
+fn unpin(
+    cargo: &Path,
+    root: &Path,
+    resolves: &[&str],
+    unpinned: &mut Vec<String>,
+) -> Result<(), String> {
     let mut to_update: Vec<String> = Vec::new();
     loop {
         let mut arguments = resolves.to_vec();
@@ -41,21 +57,22 @@ fn unpin(cargo: &Path, root: &Path, resolves: &[&str], unpinned: &mut Vec<String
             arguments = vec!["update"];
             arguments.extend(to_update.iter().map(String::as_str));
         }
-        let Some(output) = run(&arguments) else {
-            return;
-        };
+        let mut command = Command::new(cargo);
+        let output = command.args(arguments).current_dir(root).output();
+        let output =
+            output.map_err(|error| format!("could not run {}: {error}", cargo.display()))?;
         if output.status.success() {
             if to_update.is_empty() {
-                return;
+                return Ok(());
             }
             unpinned.append(&mut to_update);
             continue;
         }
-        let in_the_way = in_the_way(&String::from_utf8_lossy(&output.stderr));
+        let said = String::from_utf8_lossy(&output.stderr);
         let is_new = |package: &String| !unpinned.contains(package) && !to_update.contains(package);
-        let new: Vec<String> = in_the_way.into_iter().filter(is_new).collect();
+        let new: Vec<String> = in_the_way(&said).into_iter().filter(is_new).collect();
         if new.is_empty() {
-            return;
+            return Err(said.into_owned());
         }
         to_update.extend(new);
     }
@@ -114,18 +131,19 @@ failed to select a version for `libc` which could resolve this conflict
              *serde_json*) touch updated ;;\n\
              update*) echo 'previously selected package `serde_json v1.0.87`'; exit 101 ;;\n",
         );
-        assert!(cargo.update(&[]).is_empty());
-        assert_eq!(cargo.asked(), "", "there is nothing to update");
         cargo.write("Cargo.lock", "");
         cargo.write("conflict", CONFLICT);
-        assert_eq!(cargo.update(&[]), ["libc@0.2.148", "serde_json@1.0.87"]);
+        assert_eq!(
+            cargo.update(&[]).unwrap(),
+            ["libc@0.2.148", "serde_json@1.0.87"]
+        );
         let expected = "metadata --format-version=1\nupdate libc@0.2.148\n\
                         update libc@0.2.148 serde_json@1.0.87\nmetadata --format-version=1\n";
         assert_eq!(cargo.asked(), expected);
         // Another failure is not ours to mend.
         fs::remove_file(cargo.0.path().join("updated")).unwrap();
         cargo.write("conflict", "error: no matching package");
-        assert!(cargo.update(&[]).is_empty());
+        assert_eq!(cargo.update(&[]).unwrap_err(), "error: no matching package");
     }
 
     /// ropey 1.6.1 pins lazy_static 1.4.0. Its benches then had no model, although `init` was done.
@@ -142,7 +160,8 @@ failed to select a version for `libc` which could resolve this conflict
             "conflict",
             "previously selected package `lazy_static v1.4.0`",
         );
-        assert_eq!(cargo.update(&["criterion/launches"]), ["lazy_static@1.4.0"]);
+        let feature = ["criterion/launches"];
+        assert_eq!(cargo.update(&feature).unwrap(), ["lazy_static@1.4.0"]);
         let tree = "tree --workspace --depth=0 --features criterion/launches";
         let expected =
             format!("metadata --format-version=1\n{tree}\nupdate lazy_static@1.4.0\n{tree}\n");
@@ -155,10 +174,10 @@ failed to select a version for `libc` which could resolve this conflict
             "conflict",
             "previously selected package `lazy_static v1.4.0`",
         );
-        assert_eq!(
-            in_vain.update(&["criterion/launches"]),
-            ["lazy_static@1.4.0"]
-        );
+        assert_eq!(in_vain.update(&feature).unwrap(), ["lazy_static@1.4.0"]);
+        // Nothing is pinned without a lock file.
+        fs::remove_file(in_vain.0.path().join("Cargo.lock")).unwrap();
+        assert!(in_vain.update(&feature).unwrap().is_empty());
     }
 
     /// A directory with a script that is run as cargo, and what it was asked.
@@ -183,7 +202,7 @@ failed to select a version for `libc` which could resolve this conflict
             fs::write(self.0.path().join(name), text).unwrap();
         }
 
-        fn update(&self, features: &[&str]) -> Vec<String> {
+        fn update(&self, features: &[&str]) -> Result<Vec<String>, String> {
             let features = features.iter().map(ToString::to_string).collect();
             update(&self.0.path().join("cargo"), self.0.path(), &features)
         }

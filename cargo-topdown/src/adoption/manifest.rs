@@ -45,6 +45,7 @@ pub(super) fn change(text: &str, path: &Path, library: &Library) -> Result<Found
     for item in criterion_of_package(document.as_table_mut()) {
         if inherits(item) {
             in_workspace = true;
+            replaced.extend(replace_inherited(item));
         } else {
             replaced.push(replace(item, library));
         }
@@ -165,6 +166,22 @@ fn replace(item: &mut Item, library: &Library) -> ReplacedDependency {
         after: one_line(item),
         dropped_features: dropped,
     }
+}
+
+/// Drops the features that a member adds to what it inherits, if the library does not have them.
+fn replace_inherited(item: &mut Item) -> Option<ReplacedDependency> {
+    let before = one_line(item);
+    let table = item.as_table_like_mut()?;
+    let features = table.get_mut("features")?;
+    let dropped = drop_unknown_features(features);
+    if features.as_array().is_some_and(Array::is_empty) {
+        table.remove("features");
+    }
+    (!dropped.is_empty()).then(|| ReplacedDependency {
+        before,
+        after: one_line(item),
+        dropped_features: dropped,
+    })
 }
 
 /// Makes a dependency on criterion one on the library. Returns the features that it does not have.

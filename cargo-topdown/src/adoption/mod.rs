@@ -1,8 +1,9 @@
 //! Finds out what a workspace must change so that its criterion benches measure TopDown.
 //!
-//! [`plan`] decides without writing anything; [`Plan::apply`] writes the manifests. Sources are
-//! never edited: places that need a look are listed.
+//! [`plan`] decides without writing anything; [`Plan::apply`] writes. Sources are never edited:
+//! places that need a look are listed.
 
+mod apply;
 mod library;
 pub mod lock_file;
 mod manifest;
@@ -144,6 +145,33 @@ pub enum AdoptionError {
         path.display()
     )]
     NotFound { package: String, path: PathBuf },
+    /// cargo cannot resolve the workspace with the library.
+    #[error(
+        "cargo cannot resolve the workspace with `{PACKAGE}` in place of criterion:\n  {said}\n\
+         mend this, then run `cargo topdown init --apply` again"
+    )]
+    Unresolved {
+        /// What cargo says, indented.
+        said: String,
+    },
+    /// What was written until `cause` was put back.
+    #[error("{cause}\n{}", undone(left))]
+    Undone {
+        cause: Box<AdoptionError>,
+        /// The files that could not be put back, with the reason.
+        left: Vec<String>,
+    },
+}
+
+fn undone(left: &[String]) -> String {
+    if left.is_empty() {
+        "all files are as they were".to_owned()
+    } else {
+        format!(
+            "these files could not be put back:\n  {}",
+            left.join("\n  ")
+        )
+    }
 }
 
 /// Plans the adoption for the workspace that `metadata` describes. Asks for the library only if a
@@ -312,28 +340,6 @@ impl Plan {
     /// Returns whether no manifest needs a change.
     pub fn is_empty(&self) -> bool {
         self.manifests.is_empty()
-    }
-
-    /// Writes each manifest to a temporary file, then renames it into place.
-    ///
-    /// # Errors
-    /// Returns an error if a manifest cannot be written.
-    pub fn apply(&self) -> Result<(), AdoptionError> {
-        for change in &self.manifests {
-            let error = |source| AdoptionError::Io {
-                path: change.path.clone(),
-                source,
-            };
-            let directory = change.path.parent().unwrap_or(Path::new("."));
-            let mut file = tempfile::NamedTempFile::new_in(directory).map_err(error)?;
-            std::io::Write::write_all(&mut file, change.text.as_bytes()).map_err(error)?;
-            let permissions = std::fs::metadata(&change.path)
-                .map_err(error)?
-                .permissions();
-            file.as_file().set_permissions(permissions).map_err(error)?;
-            file.persist(&change.path).map_err(|e| error(e.error))?;
-        }
-        Ok(())
     }
 }
 

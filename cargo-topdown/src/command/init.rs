@@ -7,7 +7,7 @@ use std::path::Path;
 use cargo_metadata::MetadataCommand;
 
 use crate::adoption::{
-    self, Finder, Framework, Library, Obstacle, OlderCriterion, PACKAGE, Plan, Workflow, lock_file,
+    self, Finder, Framework, Library, Obstacle, OlderCriterion, PACKAGE, Plan, Workflow,
 };
 use crate::bench_targets::cargo_program;
 use crate::cli::InitArgs;
@@ -25,8 +25,7 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     if let Some(path) = &args.manifest_path {
         command.manifest_path(path);
     }
-    let read_manifests = || command.exec().map_err(Error::Metadata);
-    let metadata = read_manifests()?;
+    let metadata = command.exec().map_err(Error::Metadata)?;
     let root = metadata.workspace_root.as_std_path();
     let library = Finder::new(args.library.as_deref(), &cargo, root);
     let plan = adoption::plan(&metadata, &library)?;
@@ -52,13 +51,9 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     };
     let mut unpinned = Vec::new();
     if args.apply {
-        plan.apply()?;
-        if !plan.is_empty() || !plan.adopted.is_empty() {
-            let features = features_of_library(&read_manifests()?);
-            unpinned = lock_file::update(&cargo, root, &features);
-        }
-    }
-    if let Some(workflow) = &workflow {
+        let features = || Ok(features_of_library(&command.exec()?));
+        unpinned = plan.apply(&cargo, root, workflow.as_ref(), features)?;
+    } else if let Some(workflow) = &workflow {
         workflow.write()?;
     }
     let text = Text {

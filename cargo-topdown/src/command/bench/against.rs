@@ -312,7 +312,7 @@ fn adopt(session: &Session, tree: &BaseTree, base: &Metadata) -> Result<bool, Er
         Some(plan) if plan.is_empty() => "has no criterion bench",
         Some(_) if !tree.is_worktree => "is a directory, which stays as it is",
         Some(plan) => {
-            plan.apply()?;
+            plan.write_manifests()?;
             tell!(
                 "note: {label} does not use {PACKAGE} yet; it is measured with the candidate's \
                  library, through changed manifests in {}",

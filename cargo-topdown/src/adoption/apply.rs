@@ -1,0 +1,164 @@
+//! Writes a plan: all of it or nothing, so that cargo can resolve the workspace afterwards.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::lock_file::{self, LOCK_FILE};
+use super::{AdoptionError, Plan, Workflow};
+
+impl Plan {
+    /// Writes the manifests and the workflow, and updates what Cargo.lock pins at too old
+    /// versions. Returns these packages. `features` reads, in the changed manifests, what the
+    /// benches are built with.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be written, or cargo cannot resolve the workspace. Then
+    /// all files are as they were, unless the error names them.
+    pub fn apply(
+        &self,
+        cargo: &Path,
+        root: &Path,
+        workflow: Option<&Workflow>,
+        features: impl FnOnce() -> Result<BTreeSet<String>, cargo_metadata::Error>,
+    ) -> Result<Vec<String>, AdoptionError> {
+        let lock_file = root.join(LOCK_FILE);
+        let has_lock_file = lock_file.exists();
+        let manifests = self.manifests.iter().map(|change| &change.path);
+        let written = manifests.chain(workflow.map(|workflow| &workflow.path));
+        let before = FilesBefore::new(written.chain([&lock_file]).cloned())?;
+        let write = || {
+            // First, as another file may be in its place.
+            workflow.map_or(Ok(()), Workflow::write)?;
+            self.write_manifests()?;
+            if self.is_empty() && self.adopted.is_empty() {
+                return Ok(Vec::new());
+            }
+            let features = features().map_err(|error| match error {
+                cargo_metadata::Error::CargoMetadata { stderr } => unresolved(&stderr),
+                other => unresolved(&other.to_string()),
+            })?;
+            lock_file::update(cargo, root, &features).map_err(|said| unresolved(&said))
+        };
+        let unpinned = write().map_err(|cause| AdoptionError::Undone {
+            cause: Box::new(cause),
+            left: before.put_back(),
+        })?;
+        if !has_lock_file {
+            // Not a change to ask for. If it stays, it is what the next build would write.
+            let _ = fs::remove_file(&lock_file);
+        }
+        Ok(unpinned)
+    }
+
+    /// Writes each manifest.
+    ///
+    /// # Errors
+    /// Returns an error if one cannot be written.
+    pub fn write_manifests(&self) -> Result<(), AdoptionError> {
+        for change in &self.manifests {
+            let path = &change.path;
+            replace(path, change.text.as_bytes()).map_err(|source| AdoptionError::Io {
+                path: path.clone(),
+                source,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The error of what cargo says, without its warnings, which come first.
+fn unresolved(said: &str) -> AdoptionError {
+    let lines = || said.lines().filter(|line| !line.trim().is_empty());
+    let start = lines().position(|line| line.starts_with("error"));
+    let lines: Vec<&str> = lines().skip(start.unwrap_or(0)).collect();
+    AdoptionError::Unresolved {
+        said: lines.join("\n  "),
+    }
+}
+
+/// The content of files, by path; `None` of those that did not exist.
+struct FilesBefore(Vec<(PathBuf, Option<Vec<u8>>)>);
+
+impl FilesBefore {
+    /// Remembers the files at `paths`.
+    ///
+    /// # Errors
+    /// Returns an error if one of them cannot be read.
+    fn new(paths: impl IntoIterator<Item = PathBuf>) -> Result<FilesBefore, AdoptionError> {
+        let files = paths.into_iter().map(|path| match content(&path) {
+            Ok(before) => Ok((path, before)),
+            Err(source) => Err(AdoptionError::Io { path, source }),
+        });
+        files.collect::<Result<_, _>>().map(FilesBefore)
+    }
+
+    /// Makes all files what they were. Returns why some of them are not.
+    fn put_back(&self) -> Vec<String> {
+        let failed = self.0.iter().filter_map(|(path, before)| {
+            let result = match (before, content(path)) {
+                (before, Ok(now)) if *before == now => Ok(()),
+                (Some(before), _) => replace(path, before),
+                (None, _) => fs::remove_file(path),
+            };
+            let error = result.err()?;
+            Some(format!("{}: {error}", path.display()))
+        });
+        failed.collect()
+    }
+}
+
+fn content(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(content) => Ok(Some(content)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a temporary file, with the permissions of the one at `path`, and renames it into its
+/// place.
+///
+/// # Errors
+/// Returns an error if it cannot be written.
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(content)?;
+    let permissions = fs::metadata(path)?.permissions();
+    file.as_file().set_permissions(permissions)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_put_back_and_those_that_cannot_be_are_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::create_dir(at("gone")).unwrap();
+        for name in ["same", "changed", "gone/file"] {
+            fs::write(at(name), name).unwrap();
+        }
+        let paths = ["same", "changed", "gone/file", "new", "never"].map(at);
+        let before = FilesBefore::new(paths).unwrap();
+        fs::write(at("changed"), "other").unwrap();
+        fs::write(at("new"), "new").unwrap();
+        fs::remove_dir_all(at("gone")).unwrap();
+        let failed = before.put_back();
+        assert_eq!(fs::read_to_string(at("same")).unwrap(), "same");
+        assert_eq!(fs::read_to_string(at("changed")).unwrap(), "changed");
+        assert!(!at("new").exists() && !at("never").exists());
+        let [failed] = &failed[..] else {
+            panic!("{failed:?}")
+        };
+        assert!(
+            failed.starts_with(&format!("{}: ", at("gone/file").display())),
+            "{failed}"
+        );
+    }
+}
