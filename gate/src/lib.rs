@@ -42,9 +42,9 @@
 //! # Modules
 //!
 //! [`statistics`] only sees numbers. [`metric`] names what is compared, [`policy`] what matters,
-//! [`selection`] what a run was asked for, [`summary`] what its launches have in common, and
-//! [`comparability`] which runs can be compared. [`trend`] finds where a history changed.
-//! [`verdict`] uses all of them, and is the only place that decides "regressed".
+//! [`selection`] what a run was asked for, [`launches_made`] how many launches it holds,
+//! [`summary`] what these have in common, and [`comparability`] which runs can be compared.
+//! [`trend`] finds where a history changed. [`verdict`] uses all of them, and is the only place that decides "regressed".
 #![forbid(unsafe_code)]
 
 pub mod allocated;
@@ -52,6 +52,7 @@ pub mod comparability;
 pub mod event_rates;
 pub mod filter_expression;
 pub mod function_name;
+pub mod launches_made;
 pub mod metric;
 pub mod path_changes;
 pub mod pattern;

@@ -6,7 +6,7 @@
 use criterion_topdown::category::PerCategory;
 use criterion_topdown::event::{Event, Events};
 use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, Run, SlotsValue};
+use criterion_topdown::run_file::{Benchmark, SlotsValue};
 
 use crate::metric::Metric;
 
@@ -119,20 +119,6 @@ impl Summary {
                 .fold(0.0, f64::max),
         })
     }
-}
-
-/// Returns how many launches on the model a run has: those of the benchmark with most; `None` if
-/// nothing was modelled.
-pub fn modelled_launches(run: &Run) -> Option<u32> {
-    let modelled = |b: &&Benchmark| b.provenance().source == SourceKind::Model;
-    let launches = run
-        .benchmarks
-        .iter()
-        .filter(modelled)
-        .map(Benchmark::launches);
-    launches
-        .max()
-        .and_then(|launches| u32::try_from(launches).ok())
 }
 
 /// A thread with fewer cycles hardly executes: no CPU of the tables runs below 0.4 GHz, and even

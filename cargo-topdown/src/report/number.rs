@@ -1,5 +1,9 @@
 //! Numbers for people: four digits and a unit.
 
+use std::fmt::Display;
+
+use topdown_gate::launches_made::LaunchesMade;
+
 use crate::count::count_of;
 
 /// Formats a number of slots per iteration: `999.9`, `12.34K`.
@@ -32,11 +36,28 @@ pub fn time_ns(value: f64, ascii: bool) -> String {
 /// From here on, numbers use scientific notation: 100 000 % is a factor of 1000.
 const FEW_DIGITS: f64 = 1e5;
 
+/// `10 launches`, `8 to 10 launches`.
+pub fn timed_launches(made: &LaunchesMade) -> String {
+    match made.fewest {
+        Some(fewest) => format!("{fewest} to {}", count_of(made.most, "launch")),
+        None => count_of(made.most, "launch"),
+    }
+}
+
+/// `8 to 10 launches`, `10 launches and 2 on the model`.
+pub fn launches_made(made: &LaunchesMade) -> String {
+    with_modelled(timed_launches(made), made.modelled)
+}
+
 /// `10 launches`, `10 launches and 2 on the model`.
-pub fn launches_in_words<N: std::fmt::Display>(count: N, modelled: Option<N>) -> String {
+pub fn launches_in_words<N: Display>(count: N, modelled: Option<N>) -> String {
+    with_modelled(count_of(count, "launch"), modelled)
+}
+
+fn with_modelled(launches: String, modelled: Option<impl Display>) -> String {
     match modelled {
-        Some(modelled) => format!("{} and {modelled} on the model", count_of(count, "launch")),
-        None => count_of(count, "launch"),
+        Some(modelled) => format!("{launches} and {modelled} on the model"),
+        None => launches,
     }
 }
 

@@ -8,8 +8,10 @@ use std::io::{self, Write};
 use crate::count::count_of;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{Benchmark, Run};
+use topdown_gate::launches_made::LaunchesMade;
 
 use super::bar::{CATEGORIES, bar};
+use super::number::timed_launches;
 use super::run_row::Row;
 use super::style::{DIM, HEADING, Look, WARNING};
 use super::table::{Cell, Column, Keep, Table};
@@ -103,24 +105,13 @@ fn group_of(benchmark: &Benchmark) -> (&str, &str) {
     (&benchmark.id.package, &benchmark.id.target)
 }
 
-/// Says how many launches timed each benchmark: fewer than the settings ask for where its slots are
-/// exact.
-fn launches_made(run: &Run) -> String {
-    let launches = || run.benchmarks.iter().map(|of| of.times.launches.len());
-    match (launches().min(), launches().max()) {
-        (Some(fewest), Some(most)) if fewest < most => format!("{fewest} to {most} launches"),
-        (Some(all), _) => count_of(all, "launch"),
-        (None, _) => count_of(run.launch_settings.launches, "launch"),
-    }
-}
-
 fn write_header(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
     let settings = &run.launch_settings;
     let times = if look.unicode { "×" } else { "x" };
     let what = format!(
         "{}: {} {times} {}, profile {}",
         run.machine,
-        launches_made(run),
+        timed_launches(&LaunchesMade::new(run)),
         count_of(settings.sample_size, "sample"),
         run.build.profile
     );
@@ -282,18 +273,6 @@ mod tests {
             .level2
             .map(|level2| level2.map(|slots| slots * factor));
         value
-    }
-
-    #[test]
-    fn the_launches_are_those_that_were_made() {
-        let mut run = counted_run();
-        run.launch_settings.launches = 10;
-        assert_eq!(launches_made(&run), "2 launches");
-        let more = run.benchmarks[0].clone();
-        run.benchmarks[0].extend(&more);
-        assert_eq!(launches_made(&run), "2 to 4 launches");
-        run.benchmarks.clear();
-        assert_eq!(launches_made(&run), "10 launches");
     }
 
     fn timed_run() -> Run {

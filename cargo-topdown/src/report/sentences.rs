@@ -1,6 +1,6 @@
 //! What all reports say about a comparison as a whole, and in which order they list benchmarks.
 
-use super::number::launches_in_words;
+use super::number::launches_made;
 use crate::count::count_of;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{
@@ -239,7 +239,7 @@ pub fn worst_first(comparison: &Comparison) -> Vec<&BenchmarkVerdict> {
 pub fn run_in_short(run: &RunSummary) -> String {
     let mut words = vec![
         format!("`{}`", run.label),
-        launches_in_words(run.launches, run.modelled_launches),
+        launches_made(&run.launches),
         run.started_at.clone(),
         run.machine.clone(),
     ];

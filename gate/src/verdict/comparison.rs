@@ -12,6 +12,7 @@ use super::rules::Verdict;
 use super::suite_summary::Suite;
 use super::warning::Warning;
 use crate::comparability::Difference;
+use crate::launches_made::LaunchesMade;
 use crate::selection::LeftOutBy;
 use crate::trend::SlowerOverTime;
 
@@ -157,11 +158,9 @@ pub struct RunSummary {
     /// Whether the work tree differed from that commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub git_dirty: Option<bool>,
-    /// The number of launches requested.
-    pub launches: u32,
-    /// Launches on the model, which are separate; absent if nothing was modelled.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub modelled_launches: Option<u32>,
+    /// How many launches it holds.
+    #[serde(flatten)]
+    pub launches: LaunchesMade,
     /// Which part of the suite was requested, in words; absent for all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selection: Option<String>,

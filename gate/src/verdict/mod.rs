@@ -48,9 +48,9 @@ pub use measured::{Coarse, is_exact};
 pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
 
 use crate::comparability::{self, Difference};
+use crate::launches_made::LaunchesMade;
 use crate::policy::Policy;
 use crate::selection::{self, Asked, LeftOutBy};
-use crate::summary::modelled_launches;
 use judge::Judge;
 use measured::Measured;
 pub use rules::{CheckedRule, Evidence, Method, Rule, RuleState, Verdict};
@@ -346,8 +346,7 @@ fn summary(side: LabelledRun<'_>) -> RunSummary {
         machine: side.run.machine.to_string(),
         git_commit: side.run.build.git_commit.clone(),
         git_dirty: side.run.build.git_dirty,
-        launches: side.run.launch_settings.launches,
-        modelled_launches: modelled_launches(side.run),
+        launches: LaunchesMade::new(side.run),
         selection: selection::in_words(side.run),
     }
 }

@@ -10,7 +10,7 @@ use super::commit::{CommitFact, CommitPages};
 use super::comparison_row::{MOST_SECTIONS, Row, class_style, plain};
 use super::history::History;
 use super::{LegendEntry, legend};
-use crate::report::number::launches_in_words;
+use crate::report::number::launches_made;
 use crate::report::request::Compared;
 use crate::report::sentences::{Headline, headline, remedy, worst_first};
 use crate::report::suite_notes::suite_notes;
@@ -133,7 +133,7 @@ impl Page {
 impl RunFacts {
     fn new(side: &'static str, run: &RunSummary, commits: Option<&CommitPages>) -> RunFacts {
         let facts = vec![
-            launches_in_words(run.launches, run.modelled_launches),
+            launches_made(&run.launches),
             run.started_at.clone(),
             run.machine.clone(),
         ];

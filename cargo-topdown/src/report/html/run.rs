@@ -11,10 +11,11 @@ use super::flame_graph::FlameGraph;
 use super::functions::{FunctionItem, items_of};
 use super::history::{History, HistoryChart};
 use super::{Bar, LegendEntry, legend, style_of};
-use crate::report::number::{self, launches_in_words, percent};
+use crate::report::number::{self, launches_in_words, launches_made, percent};
 use crate::report::run_row::{WAITS, whose_work};
+use topdown_gate::launches_made::LaunchesMade;
 use topdown_gate::metric::Metric;
-use topdown_gate::summary::{Summary, modelled_launches};
+use topdown_gate::summary::Summary;
 use topdown_gate::trend::Trend;
 use topdown_gate::verdict::is_exact;
 
@@ -97,13 +98,12 @@ impl Page {
             .collect();
         sources.sort_unstable();
         sources.dedup();
-        let settings = &run.launch_settings;
         let facts = vec![
             run.machine.to_string(),
             format!(
                 "{} of {} samples",
-                launches_in_words(settings.launches, modelled_launches(run)),
-                settings.sample_size
+                launches_made(&LaunchesMade::new(run)),
+                run.launch_settings.sample_size
             ),
             run.started_at.clone(),
             format!("profile {}", run.build.profile),
@@ -273,6 +273,19 @@ mod tests {
         let start = page.find("<main>").unwrap();
         let end = page.find("<script>").unwrap();
         insta::assert_snapshot!(&page[start..end]);
+    }
+
+    #[test]
+    fn the_launches_are_those_that_were_made() {
+        let made = |launches| Planted {
+            launches,
+            ..Planted::default()
+        };
+        let interrupted = vec![benchmark("sort", made(4)), timed("read", made(3))];
+        let mut run = scenario::run(interrupted);
+        run.launch_settings.launches = 10;
+        let page = page(&run);
+        assert!(page.contains("3 to 4 launches of 20 samples"), "{page}");
     }
 
     #[test]
