@@ -330,6 +330,25 @@ fn issue_17_1_what_stands_in_the_way_of_measuring_is_said() {
     insta::assert_snapshot!(workspace.init(&[]));
 }
 
+/// As in petgraph 0.8.3, which has 28 such targets.
+#[test]
+fn what_is_to_be_done_for_another_framework_is_said_once() {
+    let workspace = Workspace::empty();
+    workspace.write("Cargo.toml", "[package]\nname = \"p\"\n");
+    workspace.write("src/lib.rs", "");
+    for name in ["dijkstra", "matching", "simple_paths", "stable_graph"] {
+        let path = format!("benches/{name}.rs");
+        workspace.write(&path, "#[bench]\nfn b() {}\n");
+    }
+    let said = workspace.init(&[]);
+    assert_eq!(
+        said.matches("&mut Criterion` and call").count(),
+        1,
+        "{said}"
+    );
+    insta::assert_snapshot!(said);
+}
+
 /// As in json-strip-comments 3.1.0, and in many projects that CodSpeed measures.
 #[test]
 fn a_fork_of_criterion_stays_and_is_told() {

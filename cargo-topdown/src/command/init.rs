@@ -106,9 +106,7 @@ impl Text<'_> {
             }
         }
         self.describe_older(&plan.older, &mut text);
-        for obstacle in &plan.without_benchmarks {
-            self.describe_obstacle(obstacle, &mut text);
-        }
+        self.describe_obstacles(&plan.without_benchmarks, &mut text);
         self.describe_features(&plan.needing_features, &mut text);
         if !plan.self_timed.is_empty() {
             text.say("in these, only time is measured if the closure returns a `Duration`:");
@@ -226,43 +224,24 @@ impl Text<'_> {
         }
     }
 
-    fn describe_obstacle(&self, obstacle: &Obstacle, text: &mut Lines) {
-        let Obstacle {
-            package, target, ..
-        } = obstacle;
-        let path = self.shown(&obstacle.path);
-        let name = format!("{package}::{target}");
-        match obstacle.framework {
-            Framework::Criterion => {
-                text.say(format_args!(
-                    "{name}: runs no benchmark, because its harness is libtest; in {path}:"
-                ));
-                text.quote(format_args!(
-                    "  [[bench]]\n  name = \"{target}\"\n  harness = false"
-                ));
+    fn describe_obstacles(&self, obstacles: &[Obstacle], text: &mut Lines) {
+        let of = |framework| obstacles.iter().filter(move |o| o.framework == framework);
+        for obstacle in of(Framework::Criterion) {
+            let (package, target) = (&obstacle.package, &obstacle.target);
+            let path = self.shown(&obstacle.path);
+            text.say(format_args!(
+                "{package}::{target}: runs no benchmark, because its harness is libtest; in {path}:"
+            ));
+            text.quote(format_args!(
+                "  [[bench]]\n  name = \"{target}\"\n  harness = false"
+            ));
+        }
+        for (framework, what, steps) in NOT_CRITERION {
+            let paths: Vec<String> = of(*framework).map(|o| self.shown(&o.path)).collect();
+            if !paths.is_empty() {
+                text.say(format_args!("{what}: {}", paths.join(", ")));
+                steps.iter().for_each(|step| text.say(step));
             }
-            Framework::Divan => {
-                text.say(format_args!(
-                    "{name}: is written for divan, which is not measured; {path}:"
-                ));
-                text.say(
-                    "  to measure it, make each `#[divan::bench]` function a `c.bench_function(\
-                     \"name\", |b| b.iter(|| …))`",
-                );
-            }
-            Framework::Libtest => {
-                text.say(format_args!(
-                    "{name}: is written for libtest's `#[bench]`, which is not measured; {path}:"
-                ));
-                text.say(
-                    "  to measure it, let each function take `&mut Criterion` and call \
-                     `c.bench_function(\"name\", |b| b.iter(|| …))`",
-                );
-                text.say("  and set `harness = false` for the target in Cargo.toml");
-            }
-            Framework::Unknown => text.say(format_args!(
-                "{name}: does not use criterion, so it is not measured; {path}"
-            )),
         }
     }
 
@@ -272,6 +251,32 @@ impl Text<'_> {
         inside.display().to_string()
     }
 }
+
+/// What is said of bench targets for other frameworks, and how to have them measured.
+const NOT_CRITERION: &[(Framework, &str, &[&str])] = &[
+    (
+        Framework::Divan,
+        "written for divan, which is not measured",
+        &[
+            "  to measure it, make each `#[divan::bench]` function a `c.bench_function(\"name\", |b| \
+           b.iter(|| …))`",
+        ],
+    ),
+    (
+        Framework::Libtest,
+        "written for libtest's `#[bench]`, which is not measured",
+        &[
+            "  to measure it, let each function take `&mut Criterion` and call \
+             `c.bench_function(\"name\", |b| b.iter(|| …))`",
+            "  and set `harness = false` for the target in Cargo.toml",
+        ],
+    ),
+    (
+        Framework::Unknown,
+        "without criterion, so not measured",
+        &[],
+    ),
+];
 
 /// The text, whose sentences fit the terminal.
 struct Lines {

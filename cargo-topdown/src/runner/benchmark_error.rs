@@ -18,6 +18,15 @@ pub enum BenchmarkError {
         /// `launch 2`, or `launches 2 and 3`.
         missing: String,
     },
+    /// Its bench target has several of this name, which cannot be distinguished.
+    #[error(
+        "more than one benchmark has the name `{id}`; give each a name of its own, or leave them \
+         out: `--leave-out PATTERN`"
+    )]
+    SameName {
+        /// The name that they share.
+        id: BenchmarkId,
+    },
     /// As many benchmarks as each launch has of its own: probably the same ones by other names.
     #[error(
         "benchmark `{id}` has another name in every launch; give it one that stays the same, or \
@@ -84,6 +93,7 @@ impl BenchmarkError {
     pub fn id(&self) -> &BenchmarkId {
         match self {
             BenchmarkError::DroppedOut { id, .. }
+            | BenchmarkError::SameName { id }
             | BenchmarkError::Renamed { id }
             | BenchmarkError::Mixed { id, .. }
             | BenchmarkError::NothingUsable { id, .. } => id,

@@ -1,6 +1,6 @@
 //! Combines launches: benchmarks by id, one value per launch.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::{
@@ -144,8 +144,12 @@ impl Collected {
         launches: Vec<(u32, Measured)>,
         count: u32,
     ) -> Result<(), BenchmarkError> {
+        let mut ran_in = HashSet::new();
+        if !launches.iter().all(|(launch, _)| ran_in.insert(*launch)) {
+            return Err(BenchmarkError::SameName { id });
+        }
         let missing: Vec<u32> = (0..count)
-            .filter(|launch| launches.iter().all(|(other, _)| other != launch))
+            .filter(|launch| !ran_in.contains(launch))
             .collect();
         if !missing.is_empty() {
             return Err(BenchmarkError::dropped_out(id, count, &missing));

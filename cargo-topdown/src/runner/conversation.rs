@@ -27,7 +27,6 @@ pub fn converse(
     on_benchmark: &mut impl FnMut(&str),
 ) -> Result<Benchmarks, LaunchError> {
     let mut benchmarks = Benchmarks::default();
-    let mut names = HashSet::new();
     let mut is_as_wanted = true;
     while let Some(event) = bench.receive()? {
         match event {
@@ -44,9 +43,6 @@ pub fn converse(
                 let records = samples.new_records().map_err(JoinError::Io)?;
                 let name = id.name();
                 place.complete();
-                if !names.insert(name.clone()) {
-                    return Err(LaunchError::DuplicateName(name));
-                }
                 let reported = Reported {
                     name: &name,
                     iterations: &iters,
@@ -110,15 +106,16 @@ fn is_modelled(settings: &Settings) -> bool {
     )
 }
 
-/// Returns the ids of the benchmarks that the bench skips, until it hangs up.
+/// Returns the ids of the benchmarks that the bench skips, each once, until it hangs up.
 pub fn skipped(
     mut bench: Connection<impl Read + Write>,
     place: &mut Place,
 ) -> Result<Vec<String>, LaunchError> {
     let mut names = Vec::new();
+    let mut seen = HashSet::new();
     while let Some(event) = bench.receive()? {
         match event {
-            Event::SkippingBenchmark { id } => names.push(id.name()),
+            Event::SkippingBenchmark { id } if seen.insert(id.name()) => names.push(id.name()),
             Event::BeginningBenchmarkGroup {} => place.open_groups += 1,
             Event::FinishedBenchmarkGroup {} => {
                 bench.proceed()?;

@@ -52,9 +52,6 @@ pub enum LaunchError {
     /// criterion's samples do not match ours.
     #[error(transparent)]
     Join(#[from] JoinError),
-    /// Two benchmarks have the same name and cannot be distinguished.
-    #[error("it has more than one benchmark `{0}`; give one of them another name")]
-    DuplicateName(String),
     /// A group with criterion's own measurement has its own settings, which the launch must not
     /// use.
     #[error("`{0}` is measured for as long as its group sets, not as the settings say")]

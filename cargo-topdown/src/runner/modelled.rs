@@ -60,7 +60,9 @@ pub fn times(modelled: &Collected) -> Vec<(&BenchmarkId, Duration)> {
 fn is_too_long(error: &BenchmarkError) -> bool {
     match error {
         BenchmarkError::Mixed { .. } | BenchmarkError::NothingUsable { .. } => true,
-        BenchmarkError::DroppedOut { .. } | BenchmarkError::Renamed { .. } => false,
+        BenchmarkError::DroppedOut { .. }
+        | BenchmarkError::SameName { .. }
+        | BenchmarkError::Renamed { .. } => false,
     }
 }
 

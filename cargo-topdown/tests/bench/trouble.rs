@@ -118,9 +118,28 @@ fn a_bench_that_never_connects_is_named_and_left_out() {
 }
 
 #[test]
-fn two_benchmarks_with_one_name_are_refused() {
+fn benchmarks_that_share_a_name_are_told_at_once_and_the_rest_of_their_target_kept() {
     let fixture = Fixture::new();
-    bench_in(&fixture, "twice").fails_with(101, "more than one benchmark `same`");
+    let outcome = bench_in(&fixture, "twice").fails_with(
+        101,
+        "more than one benchmark has the name `trouble::trouble::same`; give each a name of its \
+         own, or leave them out: `--leave-out PATTERN`",
+    );
+    for name in ["same", "same, too"] {
+        let id = format!("`trouble::trouble::{name}`;");
+        assert_eq!(outcome.stderr.matches(&id).count(), 1, "{}", outcome.stderr);
+    }
+    let run = fixture.newest_run();
+    assert_eq!(names(&run), [&SOUND[..], &["fine"]].concat());
+    let without = ["--leave-out", "same*"];
+    let outcome = bench_with(&fixture, "twice", &without).succeeds();
+    let note = "`trouble::trouble::same` is left out";
+    assert_eq!(
+        outcome.stderr.matches(note).count(),
+        1,
+        "{}",
+        outcome.stderr
+    );
 }
 
 #[test]
