@@ -20,14 +20,18 @@ use super::text::{Hanging, width_of, wrapped};
 /// Columns of a bar.
 const BAR_WIDTH: usize = 20;
 
+const SPREAD: &str = "spread";
+const ALLOCATIONS: &str = "alloc";
+const BAR: &str = "";
+
 const COLUMNS: [Column; 12] = [
     Column::name("benchmark", 30),
     Column::number("slots/iter"),
     Column::number("time/iter"),
     Column::number("IPC").keep(Keep::Essential(2)),
-    Column::number("spread").keep(Keep::Essential(1)),
-    Column::number("alloc").keep(Keep::Essential(1)),
-    Column::text("").keep(Keep::Essential(3)).starts_line(),
+    Column::number(SPREAD).keep(Keep::Essential(1)),
+    Column::number(ALLOCATIONS).keep(Keep::Essential(1)),
+    Column::text(BAR).keep(Keep::Essential(3)).starts_line(),
     // In the order of `CATEGORIES`.
     Column::number("ret"),
     Column::number("bad"),
@@ -73,7 +77,7 @@ pub fn write_run_table(out: &mut impl Write, run: &Run, look: Look) -> io::Resul
         }
     }
     table.write(out, look)?;
-    write_legend(out, &rows, look)
+    write_legend(out, &rows, &table, look)
 }
 
 /// Adds the numbers, bar and shares of a benchmark. A number that others have is `-`.
@@ -149,14 +153,19 @@ fn source_in_words(provenance: &Provenance) -> String {
 
 const INDENT: usize = 2;
 
-fn write_legend(out: &mut impl Write, rows: &[Row], look: Look) -> io::Result<()> {
+/// Explains what `table`, of these `rows`, shows.
+fn write_legend(out: &mut impl Write, rows: &[Row], table: &Table, look: Look) -> io::Result<()> {
     const GAP: usize = 3;
     let shares = || rows.iter().filter_map(|row| row.shares);
     let has_level2 = shares().any(|shares| shares.level2.is_some());
     let categories = rows.iter().map(|row| row.share_cells.len()).max();
     let mut items: Vec<(String, String)> = Vec::new();
     for category in CATEGORIES.iter().take(categories.unwrap_or(0)) {
-        let glyph = category.glyph(look.unicode);
+        let glyph = if table.shows(BAR, look) {
+            format!("{} ", category.glyph(look.unicode))
+        } else {
+            String::new()
+        };
         let of_level2 = category.category.filter(|_| has_level2);
         let part = of_level2.map_or(String::new(), |category| {
             format!(" ({})", category.measured_part().name())
@@ -164,8 +173,8 @@ fn write_legend(out: &mut impl Write, rows: &[Row], look: Look) -> io::Result<()
         let text = format!("{} = {}{part}", category.short_name, category.name());
         let style = category.style;
         items.push((
-            format!("{glyph} {text}"),
-            format!("{style}{glyph}{style:#} {DIM}{text}{DIM:#}"),
+            format!("{glyph}{text}"),
+            format!("{style}{glyph}{style:#}{DIM}{text}{DIM:#}"),
         ));
     }
     let mut explain = |text: &str| {
@@ -174,10 +183,10 @@ fn write_legend(out: &mut impl Write, rows: &[Row], look: Look) -> io::Result<()
     if shares().next().is_some() {
         explain("in percent of slots");
     }
-    if rows.iter().any(|row| row.spread.is_some()) {
+    if table.shows(SPREAD, look) {
         explain("spread: standard deviation between launches");
     }
-    if rows.iter().any(|row| row.allocations.is_some()) {
+    if table.shows(ALLOCATIONS, look) {
         explain("alloc: allocations and reallocations per iteration");
     }
     // The obstacles that `doctor` names are those of counters.
@@ -303,6 +312,12 @@ mod tests {
     #[test]
     fn a_counted_run_at_200_columns() {
         insta::assert_snapshot!(table(&counted_run(), 200, true));
+    }
+
+    /// What it has no room for is not explained either.
+    #[test]
+    fn a_counted_run_at_60_columns() {
+        insta::assert_snapshot!(table(&counted_run(), 60, true));
     }
 
     #[test]

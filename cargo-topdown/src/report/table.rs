@@ -215,6 +215,12 @@ impl Table {
         Ok(())
     }
 
+    /// Returns whether `look` has room for the column with this heading, if any cell is filled.
+    pub fn shows(&self, heading: &str, look: Look) -> bool {
+        let mut shown = self.layout(look.width).into_iter().flatten();
+        shown.any(|(index, _)| self.columns[index].heading == heading)
+    }
+
     /// Returns the columns of each line of a row, with their widths.
     fn layout(&self, width: usize) -> Vec<Vec<(usize, usize)>> {
         let natural = self.natural_widths();
