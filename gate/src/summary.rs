@@ -125,7 +125,26 @@ impl Summary {
 /// there such a thread ran for less than a quarter of the time.
 const LEAST_CYCLES_PER_NS: f64 = 0.1;
 
+/// An empty `b.iter(|| ())` counts down and jumps back, in two instructions. A third one stores a
+/// constant as the result. Work adds at least a load, or is in fewer if criterion's loop over a batch
+/// is unrolled or vectorized.
+const MOST_INSTRUCTIONS_WITHOUT_WORK: f64 = 3.5;
+
+/// A few instructions that take more cycles are work, such as an atomic addition or a fence.
+const MOST_CYCLES_WITHOUT_WORK: f64 = 4.0;
+
 impl Summary {
+    /// Returns whether an iteration executes no more than an empty loop, so that the compiler seems
+    /// to have removed the work. Instructions and cycles must be known.
+    pub fn seems_removed(&self) -> bool {
+        let cycles = self.instructions.zip(self.instructions_per_cycle);
+        let cycles = cycles.map(|(instructions, per_cycle)| instructions / per_cycle);
+        self.instructions
+            .is_some_and(|count| count <= MOST_INSTRUCTIONS_WITHOUT_WORK)
+            && cycles.is_some_and(|cycles| cycles <= MOST_CYCLES_WITHOUT_WORK)
+            && !self.mostly_waits()
+    }
+
     /// Returns whether the measured thread hardly executes, so that its slots are not about the
     /// work: it waits for the kernel or for other threads.
     pub fn mostly_waits(&self) -> bool {
@@ -252,6 +271,81 @@ mod tests {
         assert!(waits(Some(99.0)));
         assert!(!waits(Some(101.0)));
         assert!(!waits(None));
+    }
+
+    /// Instructions and cycles per iteration, modelled on Zen 5, of benchmarks compiled with Rust
+    /// 1.95, optimized.
+    #[test]
+    fn removed_work_is_told_from_the_smallest_work() {
+        let without_work = [
+            ("iter: ()", 2.0, 1.0),
+            ("iter: 5", 3.0, 1.0),
+            ("iter: the sum of 0..1000", 3.0, 1.0),
+            ("iter: a sum that is not returned", 2.0, 1.0),
+            ("iter: fib(10) * 5", 3.003, 1.001),
+            ("iter: FNV of a literal", 3.0, 1.0),
+            ("iter_batched: ()", 1.123, 1.1),
+            ("iter_batched: the sum of 0..1000", 2.7, 1.958),
+            ("iter_batched_ref: ()", 0.21, 0.239),
+            // Those that return more than a register, or call the allocator, are not found.
+            ("iter: (1, 2, 3, 4)", 6.0, 2.0),
+            ("iter: a literal string", 4.0, 1.0),
+            ("iter: the clone of a vector that is not returned", 4.0, 4.5),
+        ];
+        let with_work = [
+            ("iter: black_box(5) + 1", 6.0, 1.0),
+            ("iter: black_box(5)", 5.0, 1.0),
+            ("iter: an atomic load", 4.0, 1.0),
+            ("iter: an atomic addition, not returned", 3.0, 20.0),
+            ("iter: a fence", 3.0, 20.0),
+            ("iter: spin_loop()", 3.0, 94.0),
+            ("iter: a counter", 5.0, 1.5),
+            ("iter: swapping two of an array", 7.0, 1.0),
+            ("iter: a call", 7.0, 4.5),
+            ("iter_batched: u64 + 1", 3.806, 2.772),
+            // These are taken for removed.
+            ("iter: an atomic store, not returned", 3.0, 1.0),
+            ("iter_batched: u8 + 1", 2.039, 1.177),
+        ];
+        let seems_removed = |&(_, instructions, cycles): &(&str, f64, f64)| {
+            let launch = Launch {
+                wall_ns: cycles / 4.0,
+                instructions: Some(instructions),
+                cycles: Some(cycles),
+                ..value(8.0 * cycles, instructions)
+            };
+            summary_of(vec![launch]).seems_removed()
+        };
+        let found = without_work.iter().filter(|of| seems_removed(of)).count();
+        assert_eq!((found, without_work.len()), (9, 12));
+        let alarms = with_work.iter().filter(|of| seems_removed(of)).count();
+        assert_eq!((alarms, with_work.len()), (2, 12));
+    }
+
+    #[test]
+    fn without_counts_or_where_others_work_nothing_seems_removed() {
+        let empty = Launch {
+            wall_ns: 0.5,
+            instructions: Some(2.0),
+            cycles: Some(1.0),
+            ..value(8.0, 2.0)
+        };
+        assert!(summary_of(vec![empty]).seems_removed());
+        let other_threads_work = Launch {
+            wall_ns: 50.0,
+            ..empty
+        };
+        let uncounted = Launch {
+            instructions: None,
+            ..empty
+        };
+        let without_cycles = Launch {
+            cycles: None,
+            ..empty
+        };
+        for launch in [other_threads_work, uncounted, without_cycles] {
+            assert!(!summary_of(vec![launch]).seems_removed());
+        }
     }
 
     #[test]

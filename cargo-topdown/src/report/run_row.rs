@@ -19,6 +19,10 @@ const WINDOWS_THAT_SHOW: f64 = 0.01;
 /// The note on a benchmark whose slots are not about its work.
 pub const WAITS: &str = "mostly waits: work in the kernel or on other threads has no slots";
 
+/// The note on a benchmark that executes no more than an empty loop.
+pub const REMOVED: &str = "the compiler seems to have removed the work; pass inputs and results \
+                           through `black_box`";
+
 /// Returns a note on whose work the numbers are, if there is anything to note.
 pub fn whose_work(provenance: &Provenance) -> Option<String> {
     match (provenance.elsewhere, provenance.threads) {
@@ -134,6 +138,9 @@ fn notes(summary: &Summary, plus_minus: &str, provenance: &Provenance) -> Vec<St
             "the model knows {}% of its instructions; the others count as one slot each",
             below_100(coverage)
         ));
+    }
+    if summary.seems_removed() {
+        notes.push(REMOVED.to_owned());
     }
     if summary.mostly_waits() {
         notes.push(WAITS.to_owned());

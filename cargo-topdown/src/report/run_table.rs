@@ -361,6 +361,23 @@ mod tests {
     }
 
     #[test]
+    fn a_benchmark_whose_work_the_compiler_removed_says_what_to_do() {
+        let mut run = counted_run();
+        assert!(!table(&run, 60, true).contains("removed"));
+        for time in &mut run.benchmarks[0].times.launches {
+            time.wall_ns = 0.5;
+        }
+        for launch in run.benchmarks[0].slots_launches_mut() {
+            launch.instructions = Some(2.0);
+            launch.cycles = Some(1.0);
+        }
+        let text = table(&run, 60, true);
+        let note = "    ! the compiler seems to have removed the work; pass\n      inputs and results \
+                    through `black_box`\n";
+        assert!(text.contains(note), "{text}");
+    }
+
+    #[test]
     fn what_the_model_sampled_says_what_it_is_estimated_from() {
         let mut run = counted_run();
         let provenance = run.benchmarks[0].provenance_mut();

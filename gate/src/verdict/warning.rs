@@ -93,6 +93,12 @@ pub enum Warning {
         /// How many benchmarks.
         benchmarks: usize,
     },
+    /// Benchmarks that did some work in the baseline and execute no more than an empty loop in the
+    /// candidate.
+    WorkRemoved {
+        /// The benchmarks.
+        benchmarks: Vec<BenchmarkId>,
+    },
 }
 
 /// Returns the names of the first benchmarks, and how many more there are.
@@ -190,6 +196,12 @@ impl fmt::Display for Warning {
                 }
                 f.write_str(": the kernel and other threads have no slots, so look at the time")
             }
+            Warning::WorkRemoved { benchmarks } => write!(
+                f,
+                "the compiler seems to have removed the work of {}, which the baseline still did; \
+                 pass inputs and results through `black_box`",
+                first_names(benchmarks)
+            ),
             Warning::FewLaunches { launches: 1 } => f.write_str(
                 "a single launch can never fail, because launches differ; run at least 5",
             ),
@@ -220,6 +232,7 @@ pub(super) fn warnings(
     warnings.extend(sampled_otherwise(pairs));
     warnings.extend(allocations_unknown(pairs, benchmarks, policy));
     warnings.extend(mostly_waiting(pairs));
+    warnings.extend(work_removed(pairs));
     warnings.extend(not_in_baseline(baseline, pairs));
     warnings
 }
@@ -318,6 +331,16 @@ fn mostly_waiting(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
     let waits = |benchmark| Summary::new(benchmark).is_some_and(|summary| summary.mostly_waits());
     let benchmarks = pairs.both.iter().filter(|(_, new)| waits(new)).count();
     (benchmarks > 0).then_some(Warning::MostlyWaiting { benchmarks })
+}
+
+fn work_removed(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
+    let is_removed = |of: &Benchmark| Summary::new(of).map(|summary| summary.seems_removed());
+    let both = pairs.both.iter();
+    let benchmarks: Vec<BenchmarkId> = both
+        .filter(|(old, new)| is_removed(old) == Some(false) && is_removed(new) == Some(true))
+        .map(|(_, new)| new.id.clone())
+        .collect();
+    (!benchmarks.is_empty()).then_some(Warning::WorkRemoved { benchmarks })
 }
 
 /// A baseline of part of the suite only guards that part.

@@ -12,7 +12,7 @@ use super::functions::{FunctionItem, items_of};
 use super::history::{History, HistoryChart};
 use super::{Bar, LegendEntry, legend, style_of};
 use crate::report::number::{self, launches_in_words, launches_made, percent};
-use crate::report::run_row::{WAITS, whose_work};
+use crate::report::run_row::{REMOVED, WAITS, whose_work};
 use topdown_gate::launches_made::LaunchesMade;
 use topdown_gate::metric::Metric;
 use topdown_gate::summary::Summary;
@@ -202,6 +202,9 @@ impl Row {
             format!("{name} {}", number::amount(count))
         }));
         row.facts.extend(whose_work(benchmark.provenance()));
+        if summary.seems_removed() {
+            row.facts.push(REMOVED.to_owned());
+        }
         if summary.mostly_waits() {
             row.facts.push(WAITS.to_owned());
         }

@@ -85,6 +85,32 @@ fn a_warning_names_the_first_benchmarks_and_counts_the_others() {
 }
 
 #[test]
+fn work_that_only_the_baseline_did_is_a_warning() {
+    let removed = || {
+        let mut run = suite(3, 1, unchanged);
+        for launch in run.benchmarks[0].slots_launches_mut() {
+            launch.instructions = Some(3.0);
+            launch.cycles = Some(1.0);
+        }
+        for launch in &mut run.benchmarks[0].times.launches {
+            launch.wall_ns = 0.25;
+        }
+        run
+    };
+    let busy = || suite(3, 1, unchanged);
+    let benchmarks = vec![busy().benchmarks[0].id.clone()];
+    let warning = Warning::WorkRemoved { benchmarks };
+    assert!(judged(&busy(), &removed()).warnings.contains(&warning));
+    for (baseline, candidate) in [
+        (removed(), removed()),
+        (removed(), busy()),
+        (busy(), busy()),
+    ] {
+        assert!(!judged(&baseline, &candidate).warnings.contains(&warning));
+    }
+}
+
+#[test]
 fn a_thread_that_waits_is_a_warning_since_its_slots_are_not_about_the_work() {
     let waiting = || {
         let mut run = suite(3, 1, unchanged);
