@@ -3,7 +3,7 @@
 //! A [`Source`] takes a [`Reading`] at the start of a window and turns it into a [`Sample`] at the
 //! end. `hardware` reads the CPU's counters, `model` runs the executed instructions through a model
 //! of a core, `time` reads only the clock, and `scripted`, for tests only, plays back predefined
-//! counts. [`choose`] selects the source on this machine.
+//! counts. [`choose()`] selects the source on this machine.
 
 mod choose;
 #[cfg(feature = "commands")]

@@ -4,8 +4,9 @@
 //! Tremont the level-2 events are unions of single causes, which its event list contains one by
 //! one.
 //!
-//! The second level of an efficient core is not a [`Level2`](crate::sample::Level2): it has no
-//! heavy operations, and divides the backend by resource rather than memory.
+//! The second level of an efficient core does not fit a sample's
+//! [`level2`](crate::sample::Sample::level2): it has no heavy operations, and divides the backend by
+//! resource rather than memory.
 
 use super::events::{BACKEND, BACKEND_SKYMONT, CYCLES, INSTRUCTIONS, slots};
 use crate::category::Part;
