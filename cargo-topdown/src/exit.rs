@@ -120,6 +120,7 @@ fn of_measure(error: &MeasureError) -> Exit {
         MeasureError::Build(_)
         | MeasureError::BaseBuild { .. }
         | MeasureError::NoBenchTargets
+        | MeasureError::InOtherPackages(_)
         | MeasureError::FeaturesOff(_)
         | MeasureError::NoCriterion
         | MeasureError::NoBenchmarks

@@ -42,6 +42,7 @@ mod required_features;
 mod runner;
 #[cfg(test)]
 mod schema;
+mod selected_packages;
 mod shard;
 mod shared_store;
 mod terminal;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::process::Stdio;
 
 use cargo_metadata::{Metadata, Package, Target, TargetKind};
 
@@ -86,23 +85,6 @@ impl Cargo {
             None => true,
         });
         packages.flat_map(of_package).collect()
-    }
-
-    /// Returns the names of the packages that the command line selects, by `cargo tree`: patterns,
-    /// `--exclude`, `default-members` and the current directory count. Returns `None` if cargo does
-    /// not say.
-    fn selected_packages(&self) -> Option<BTreeSet<String>> {
-        let output = self
-            .tree()
-            .args(["--prefix", "none", "--format", "{p}"])
-            .stderr(Stdio::null())
-            .output()
-            .ok()
-            .filter(|output| output.status.success())?;
-        let text = String::from_utf8(output.stdout).ok()?;
-        // `name v0.1.0 (/path)`, with empty lines in between.
-        let names = text.lines().filter_map(|line| line.split(' ').next());
-        Some(names.map(str::to_owned).collect())
     }
 }
 

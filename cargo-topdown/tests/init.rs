@@ -362,6 +362,31 @@ fn a_fork_of_criterion_stays_and_is_told() {
     insta::assert_snapshot!(workspace.init(&["--apply"]));
 }
 
+/// As in nom 8.0.0: a member that cargo does not select by default depends on criterion, but its
+/// benches name a fork.
+#[test]
+fn benches_that_name_a_fork_beside_criterion_are_told_and_how_to_select_them() {
+    let workspace = Workspace::empty();
+    let root = "[package]\nname = \"p\"\n[workspace]\nmembers = [\"p-*\"]\n";
+    workspace.write("Cargo.toml", root);
+    workspace.write("src/lib.rs", "");
+    let fork = "[package]\nname = \"codspeed-criterion-compat\"\n";
+    workspace.write("fork/Cargo.toml", fork);
+    workspace.write("fork/src/lib.rs", "");
+    let dependencies = "criterion = \"0.8\"\ncodspeed-criterion-compat.path = \"../fork\"";
+    for (name, bench) in [
+        (
+            "p-fork",
+            "use codspeed_criterion_compat::*;\ncriterion_main!(benches);\n",
+        ),
+        ("p-both", CRITERION_BENCH),
+    ] {
+        workspace.package(name, dependencies, "harness = false");
+        workspace.write(&format!("{name}/benches/b.rs"), bench);
+    }
+    insta::assert_snapshot!(workspace.init(&["--apply"]));
+}
+
 /// As in chrono and rand, whose benches are packages outside the workspace.
 #[test]
 fn a_package_of_benches_outside_the_workspace_is_told() {

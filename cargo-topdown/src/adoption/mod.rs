@@ -48,6 +48,8 @@ pub struct Plan {
     /// Directories of packages outside the workspace that name criterion, if it has no criterion
     /// bench itself.
     pub packages_outside: Vec<PathBuf>,
+    /// Whether a package with criterion benches is not among those that cargo selects by default.
+    pub is_beyond_default: bool,
     /// Whether any bench target is written for criterion.
     pub has_criterion_benches: bool,
     /// Whether the dependency in the workspace's manifest, which packages inherit, changes.
@@ -245,6 +247,7 @@ impl Plan {
         let adopted = dependency(package, PACKAGE);
         let criterion = dependency(package, "criterion");
         let mut is_for_criterion = false;
+        let mut sources = Vec::new();
         for bench in &benches {
             let path_of_source = bench.src_path.clone().into_std_path_buf();
             let source = read(&path_of_source)?;
@@ -277,18 +280,22 @@ impl Plan {
                 self.self_timed
                     .extend(source::self_timed(&source, &path_of_source));
             }
+            sources.push(source);
         }
         self.has_criterion_benches |= is_for_criterion;
+        if is_for_criterion {
+            let has_criterion = adopted.or(criterion).is_some();
+            (self.forks).extend(Fork::of_package(package, &sources, has_criterion));
+        }
         if adopted.is_some_and(|adopted| !library.replaces(adopted)) {
             self.adopted.push(package.name.to_string());
             return Ok(());
         }
         let Some(criterion) = adopted.or(criterion) else {
-            if is_for_criterion {
-                self.forks.extend(Fork::of_package(package));
-            }
             return Ok(());
         };
+        let by_default = &metadata.workspace_default_members;
+        self.is_beyond_default |= by_default.is_available() && !by_default.contains(&package.id);
         // The benches are not searched: some have all of their code in other files.
         self.has_criterion_benches = true;
         if adopted.is_none() && !criterion.req.matches(&CRITERION) {

@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use cargo_metadata::{Metadata, Package};
+use cargo_metadata::{Dependency, Metadata, Package};
+
+use super::PACKAGE;
 
 /// A package whose benches use a fork of criterion.
 #[derive(Debug)]
@@ -12,22 +14,35 @@ pub struct Fork {
     pub package: String,
     /// The package that it uses, such as `codspeed-criterion-compat`.
     pub dependency: String,
+    /// The name of that dependency in the manifest.
+    pub key: String,
     /// The manifest that names it.
     pub path: PathBuf,
 }
 
 impl Fork {
-    /// Returns the fork that `package` uses, whose benches are written for criterion although it
-    /// depends neither on criterion nor on the library.
-    pub(super) fn of_package(package: &Package) -> Option<Fork> {
-        let mut dependencies = package.dependencies.iter();
-        let fork = dependencies.find(|dependency| {
-            dependency.rename.as_deref() == Some("criterion")
-                || dependency.name.contains("criterion")
-        })?;
+    /// Returns the fork that `package` uses, whose benches are written for criterion: in `sources`
+    /// beside criterion or the library, or because it has neither.
+    pub(super) fn of_package(
+        package: &Package,
+        sources: &[String],
+        has_criterion: bool,
+    ) -> Option<Fork> {
+        let key = |of: &Dependency| of.rename.as_ref().unwrap_or(&of.name).clone();
+        let is_named = |of: &Dependency| {
+            let path = key(of).replace('-', "_") + "::";
+            sources.iter().any(|source| source.contains(&path))
+        };
+        let is_fork = |of: &&Dependency| {
+            let is_itself = of.name == "criterion" || of.name == PACKAGE;
+            !is_itself && (key(of) == "criterion" || of.name.contains("criterion"))
+        };
+        let mut forks = package.dependencies.iter().filter(is_fork);
+        let fork = forks.find(|fork| !has_criterion || is_named(fork))?;
         Some(Fork {
             package: package.name.to_string(),
             dependency: fork.name.clone(),
+            key: key(fork),
             path: package.manifest_path.clone().into_std_path_buf(),
         })
     }

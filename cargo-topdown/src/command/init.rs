@@ -150,7 +150,14 @@ impl Text<'_> {
             (false, false) => {
                 text.say("no manifest was changed; `cargo topdown init --apply` changes them");
             }
-            (false, true) => text.say("changed; try `cargo topdown bench`"),
+            (false, true) => text.say(format_args!(
+                "changed; try `cargo topdown bench{}`",
+                if plan.is_beyond_default {
+                    " --workspace"
+                } else {
+                    ""
+                }
+            )),
         }
         text.text
     }
@@ -165,7 +172,7 @@ impl Text<'_> {
                 self.shown(&fork.path)
             ));
             let dependency = self.dependency.as_deref().unwrap_or_default();
-            text.quote(format_args!("  criterion = {dependency}"));
+            text.quote(format_args!("  {} = {dependency}", fork.key));
         }
         for directory in &plan.packages_outside {
             let directory = self.shown(directory);

@@ -233,6 +233,7 @@ fn what_could_not_be_built_or_run_or_written_is_101() {
                 error: BuildError::Failed,
             },
             MeasureError::NoBenchTargets,
+            MeasureError::InOtherPackages(Vec::new()),
             MeasureError::FeaturesOff(Vec::new()),
             MeasureError::NoCriterion,
             MeasureError::NoBenchmarks,

@@ -41,6 +41,13 @@ pub enum MeasureError {
          first"
     )]
     NoBenchTargets,
+    /// There was nothing to build in the selected packages, but there is in these.
+    #[error(
+        "no bench targets in the selected packages; `--workspace` or `--package` selects those \
+         that have some: {}",
+        .0.join(", ")
+    )]
+    InOtherPackages(Vec<String>),
     /// cargo built no bench target, since all of them require features that are off.
     #[error("no bench target was built: {}", in_short(.0))]
     FeaturesOff(Vec<NeedsFeatures>),

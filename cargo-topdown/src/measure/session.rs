@@ -97,7 +97,10 @@ impl Session {
         self.started_at = Timestamp::now();
         if targets.is_empty() {
             return Err(match self.cargo.needing_features(metadata) {
-                none if none.is_empty() => MeasureError::NoBenchTargets,
+                none if none.is_empty() => match self.cargo.unselected_with_benches(metadata) {
+                    none if none.is_empty() => MeasureError::NoBenchTargets,
+                    some => MeasureError::InOtherPackages(some),
+                },
                 some => MeasureError::FeaturesOff(some),
             });
         }

@@ -276,6 +276,23 @@ fn a_package_without_benches_is_an_error() {
     outcome.fails_with(101, "no bench targets in the selected packages");
 }
 
+/// As in nom 8.0.0, whose benches are a member that cargo does not select by default.
+#[test]
+fn packages_with_benches_that_are_not_selected_are_named() {
+    let root = package("[package]\nname = \"x\"\n[workspace]\nmembers = [\"speed\"]\n");
+    let member = root.path().join("speed");
+    std::fs::create_dir_all(member.join("benches")).unwrap();
+    std::fs::write(member.join("Cargo.toml"), "[package]\nname = \"speed\"\n").unwrap();
+    std::fs::write(member.join("benches/b.rs"), "").unwrap();
+    let manifest = root.path().join("Cargo.toml");
+    let outcome = Fixture::new().bench(&["--manifest-path", manifest.to_str().unwrap()]);
+    outcome.fails_with(
+        101,
+        "no bench targets in the selected packages; `--workspace` or `--package` selects those \
+         that have some: speed",
+    );
+}
+
 #[test]
 fn benches_that_need_features_are_named_with_them() {
     let bench = "[[bench]]\nname = \"b\"\nharness = false\nrequired-features = [\"f\", \"g\"]\n";
