@@ -16,6 +16,9 @@ pub struct Fork {
     pub dependency: String,
     /// The name of that dependency in the manifest.
     pub key: String,
+    /// Whether the package depends on criterion or the library, too. Cargo does not let it depend on
+    /// the library by two names.
+    pub is_beside_criterion: bool,
     /// The manifest that names it.
     pub path: PathBuf,
 }
@@ -43,6 +46,7 @@ impl Fork {
             package: package.name.to_string(),
             dependency: fork.name.clone(),
             key: key(fork),
+            is_beside_criterion: has_criterion,
             path: package.manifest_path.clone().into_std_path_buf(),
         })
     }

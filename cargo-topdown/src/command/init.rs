@@ -43,7 +43,8 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     };
     // The dependency to write by hand.
     let has_no_bench = !plan.has_criterion_benches && plan.adopted.is_empty();
-    let is_by_hand = has_no_bench && plan.packages_outside.is_empty() || !plan.forks.is_empty();
+    let has_fork = plan.forks.iter().any(|fork| !fork.is_beside_criterion);
+    let is_by_hand = has_no_bench && plan.packages_outside.is_empty() || has_fork;
     let dependency = if is_by_hand {
         Some(library.library()?.dependency().to_string())
     } else {
@@ -163,7 +164,18 @@ impl Text<'_> {
     }
 
     fn describe_out_of_reach(&self, plan: &Plan, text: &mut Lines) {
-        for fork in &plan.forks {
+        let (beside, in_place): (Vec<_>, Vec<_>) =
+            (plan.forks.iter()).partition(|fork| fork.is_beside_criterion);
+        for fork in beside {
+            text.say(format_args!(
+                "{}: its benches use {} although it has criterion, so only time is measured; for \
+                 slots, write `criterion` in place of `{}` in their sources",
+                fork.package,
+                fork.dependency,
+                fork.key.replace('-', "_")
+            ));
+        }
+        for fork in in_place {
             text.say(format_args!(
                 "{}: its benches use {} in place of criterion, so only time is measured; for \
                  slots, replace it in {}:",
