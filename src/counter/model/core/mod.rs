@@ -1,27 +1,24 @@
-//! One modelled core: what it makes of windows, of their samples, and of the benchmark.
+//! One modelled core: what it makes of the windows of a benchmark.
+
+mod other_provenance;
+mod samples;
 
 use topdown_core_model::{Capacity, Counts, GROUPS, cores};
 use topdown_tracer::{Block, Consumer, End, Mapping, TraceError};
 
+use self::other_provenance::Warmth;
 use super::budget::{Budget, cost_instructions};
 use super::code::CodeAccount;
-use super::counted::{late_fraction, level1_slots, level2_slots, sample_of};
+use super::counted::sample_of;
 use super::executed::Executed;
 use super::not_modelled::NotModelled;
 use super::sampled::Sampled;
 use super::warmed::Warmed;
 use crate::code::{CodeCounts, CodeSlots};
-use crate::doubling::{self, FINGERPRINT_SAMPLES};
 use crate::event::Events;
 use crate::provenance::Provenance;
 use crate::sample::{Flags, Sample};
-use crate::steady::{Modelled, Next, Taken};
-
-/// A benchmark is cold if memory that it touches for the first time may cost more than this
-/// fraction of its cycles: as if nothing else were done while a line comes.
-const COLD_FRACTION: f64 = 0.01;
-
-const LINE_BYTES: u64 = 64;
+use crate::steady::{Modelled, Next};
 
 /// A modelled core. Between two windows of a benchmark it allocates nothing.
 pub(super) struct Core {
@@ -83,15 +80,6 @@ pub(super) struct Benchmark {
     /// What its provenance says, if it is not that of a benchmark modelled as a whole. Known once
     /// somebody asks.
     provenance: Option<&'static Provenance>,
-}
-
-/// How warm what counts is.
-#[derive(Clone, Copy)]
-struct Warmth {
-    /// How many iterations came before, if most of them were not executed in detail.
-    warmed_iterations: Option<u64>,
-    /// Which fraction of the cycles may have waited for memory that was touched for the first time.
-    cold_fraction: f64,
 }
 
 /// Whether a benchmark is modelled: its first window decides.
@@ -296,197 +284,6 @@ impl Core {
         }
     }
 
-    /// Begins a sample.
-    pub(super) fn begin_sample(&mut self) {
-        self.benchmark.has_gap = false;
-        self.sampled.end(&mut self.model);
-        self.code.begin_sample(&self.model);
-    }
-
-    /// Returns a sample that has all its windows with what is only known then.
-    pub(super) fn completed(&mut self, sample: &Sample) -> Sample {
-        let benchmark = &mut self.benchmark;
-        // How many more samples criterion takes depends on the clock, so those of an `iter_custom`
-        // benchmark must not count.
-        let is_timed = matches!(benchmark.fate, Fate::Timed(_));
-        if benchmark.has_enough && !is_timed && sample.slots.is_some() {
-            return Sample {
-                flags: sample.flags | Flags::NOT_COUNTING,
-                ..*sample
-            };
-        }
-        if matches!(benchmark.fate, Fate::Modelled) && benchmark.current != Next::Model {
-            return self.completed_warm_up(sample);
-        }
-        if !matches!(benchmark.fate, Fate::Sampled(_)) {
-            return *sample;
-        }
-        let Some(estimate) = self.sampled.end(&mut self.model) else {
-            return *sample;
-        };
-        let of = |counts: &Counts| Sample {
-            windows: sample.windows,
-            wall_ns: sample.wall_ns,
-            flags: sample.flags,
-            ..sample_of(counts, sample.events)
-        };
-        if benchmark.has_gap {
-            return of(&Counts::default());
-        }
-        self.groups = Some(estimate.groups.map(|group| of(&group)));
-        benchmark.expected_instructions = Some(2 * estimate.mean.events.instructions);
-        benchmark.fate = Fate::Sampled(Some(estimate.units));
-        benchmark.provenance = None;
-        self.estimated = estimate.is_even.then(|| CodeCounts {
-            instructions: estimate.mean.events.instructions,
-            level1_slots: level1_slots(&estimate.mean.slots),
-            level2_slots: level2_slots(&estimate.mean.slots),
-        });
-        of(&estimate.mean)
-    }
-
-    /// Keeps the sample.
-    pub(super) fn keep_sample(&mut self) {
-        let is_usable = !self.benchmark.has_gap;
-        self.code.keep_sample(&self.model, is_usable);
-        if matches!(self.benchmark.fate, Fate::Sampled(_)) && is_usable {
-            self.code.scale_last(self.estimated.take());
-        }
-        if let (Next::Last { iterations, .. }, true) = (self.benchmark.current, is_usable) {
-            let all = doubling::iterations(self.benchmark.modelled.samples());
-            self.code.repeat_last(all / iterations);
-        }
-    }
-
-    /// Returns whether the core has modelled enough of the benchmark.
-    pub(super) fn has_enough(&self) -> bool {
-        self.benchmark.has_enough
-    }
-
-    /// Returns whether it wants a sample of twice as many iterations after this one, which was
-    /// kept.
-    pub(super) fn wants_more_after(&mut self, sample: &Sample) -> bool {
-        if self.benchmark.has_enough {
-            return false;
-        }
-        let next = self.next_after(sample);
-        let benchmark = &mut self.benchmark;
-        let has_fingerprint = self.budget.ends_with_fingerprint
-            && benchmark.modelled.samples() >= FINGERPRINT_SAMPLES;
-        benchmark.has_enough = next == Next::Nothing || has_fingerprint;
-        benchmark.current = if benchmark.has_enough {
-            Next::Model
-        } else {
-            next
-        };
-        let iterations = doubling::iterations(benchmark.modelled.samples());
-        self.warmed
-            .begin_sample(&mut self.model, iterations, benchmark.current);
-        !benchmark.has_enough
-    }
-
-    /// Returns what to do with the sample after this one, which was kept.
-    fn next_after(&mut self, sample: &Sample) -> Next {
-        let benchmark = &mut self.benchmark;
-        let cost = benchmark.cost_instructions - benchmark.kept_cost_instructions;
-        benchmark.kept_cost_instructions = benchmark.cost_instructions;
-        let next_if = |wants_more: bool| match wants_more {
-            true => Next::Model,
-            false => Next::Nothing,
-        };
-        let modelled = &mut benchmark.modelled;
-        if matches!(benchmark.fate, Fate::Sampled(_)) {
-            let most = self.budget.most_warm_instructions();
-            return next_if(modelled.wants_more_when_sampled(sample, most));
-        }
-        if !self.budget.samples_long {
-            return next_if(modelled.wants_more_after(sample, cost, self.budget.instructions));
-        }
-        if matches!(benchmark.current, Next::Last { .. }) {
-            return Next::Nothing;
-        }
-        let iterations = doubling::iterations(modelled.samples());
-        let is_modelled = benchmark.current == Next::Model;
-        if is_modelled {
-            benchmark.cycles = (sample.cycles.unwrap_or(0), iterations);
-            self.warmed.learn(iterations, sample.windows);
-        }
-        let filled_lines = self.model.filled_lines();
-        let lines = filled_lines - benchmark.filled_lines.1;
-        benchmark.filled_lines.1 = filled_lines;
-        let (cycles, of_iterations) = benchmark.cycles;
-        let cycles = cycles as f64 * (iterations as f64 / of_iterations.max(1) as f64);
-        let is_lost = benchmark.is_lost;
-        let cold_fraction = self.cold_fraction(lines, cycles);
-        let taken = Taken {
-            sample,
-            instructions: if is_modelled {
-                sample.instructions.unwrap_or(0)
-            } else {
-                self.warmed.instructions()
-            },
-            cost_instructions: cost,
-            is_cold: cold_fraction >= COLD_FRACTION,
-            is_divisible: self.warmed.can_divide() && !is_lost,
-        };
-        let benchmark = &mut self.benchmark;
-        let next = benchmark
-            .modelled
-            .next_after(&taken, self.budget.instructions);
-        if next == Next::Nothing && is_modelled && taken.is_cold {
-            benchmark.warmth = Some(Warmth {
-                warmed_iterations: None,
-                cold_fraction: cold_fraction.min(late_fraction(sample)),
-            });
-        }
-        next
-    }
-
-    /// Returns which fraction of `cycles` waited at most for these lines, the last that were
-    /// brought from memory, if the model brought them for the first time. It is 0 once as many were
-    /// brought as the L3 holds: what is brought then did not fit.
-    fn cold_fraction(&self, lines: u64, cycles: f64) -> f64 {
-        let in_all = self.model.filled_lines() - self.benchmark.filled_lines.0;
-        let memory = &cores::ALL[self.number].memory;
-        if in_all >= u64::from(memory.l3.bytes) / LINE_BYTES || cycles <= 0.0 {
-            return 0.0;
-        }
-        let fraction = (lines * u64::from(memory.memory_cycles)) as f64 / cycles;
-        fraction.min(1.0)
-    }
-
-    /// Returns a sample that warmed up, at least in part, with what its last iterations say about
-    /// all of them.
-    fn completed_warm_up(&mut self, sample: &Sample) -> Sample {
-        self.benchmark.is_lost = self.benchmark.has_gap;
-        let counted = self.warmed.end_sample();
-        let counted = counted.filter(|_| !self.benchmark.is_lost);
-        let all = doubling::iterations(self.benchmark.modelled.samples());
-        let (counts, flags) = match (self.benchmark.current, counted) {
-            (Next::Last { iterations, .. }, Some(counted)) => {
-                let cycles = counted.counts.cycles as f64;
-                let cold_fraction = self.cold_fraction(counted.filled_lines, cycles);
-                let counted_sample = sample_of(&counted.counts, Events::default());
-                let warmth = Warmth {
-                    warmed_iterations: Some((2 * all - 1).saturating_sub(iterations)),
-                    cold_fraction: cold_fraction.min(late_fraction(&counted_sample)),
-                };
-                self.benchmark.warmth = Some(warmth);
-                (counted.counts.repeated(all / iterations), Flags::NONE)
-            }
-            _ => {
-                self.benchmark.has_gap = true;
-                (Counts::default(), Flags::NOT_COUNTING)
-            }
-        };
-        Sample {
-            windows: sample.windows,
-            wall_ns: sample.wall_ns,
-            flags: sample.flags | flags,
-            ..sample_of(&counts, sample.events)
-        }
-    }
-
     /// Ends the benchmark and returns where in the code its slots went, if that is known.
     pub(super) fn take_code(
         &mut self,
@@ -515,36 +312,5 @@ impl Core {
             filled_lines: (filled_lines, filled_lines),
             ..Benchmark::default()
         }
-    }
-
-    /// Returns the provenance of the benchmark, if it is not `modelled`, that of one which is
-    /// modelled as a whole. Leaked, once per such benchmark, because a source returns a reference.
-    pub(super) fn other_provenance(
-        &mut self,
-        modelled: &Provenance,
-    ) -> Option<&'static Provenance> {
-        let provenance = match self.benchmark.fate {
-            Fate::Open | Fate::Sampled(None) => return None,
-            Fate::Modelled if self.benchmark.warmth.is_none() => return None,
-            _ if self.benchmark.provenance.is_some() => return self.benchmark.provenance,
-            Fate::Modelled => {
-                let warmth = self.benchmark.warmth?;
-                let is_cold = warmth.cold_fraction >= COLD_FRACTION;
-                Provenance {
-                    warmed_iterations: warmth.warmed_iterations,
-                    cold_fraction: is_cold.then_some(warmth.cold_fraction),
-                    ..modelled.clone()
-                }
-            }
-            Fate::Sampled(Some(units)) => Provenance {
-                // Without the number: benchmarks with the same reason share a line above the table.
-                reason: format!("{}, iterations sampled", modelled.reason),
-                sampled_units: Some(units),
-                ..modelled.clone()
-            },
-            Fate::Timed(why) => Provenance::of_clock(why.reason(&self.budget)),
-        };
-        self.benchmark.provenance = Some(Box::leak(Box::new(provenance)));
-        self.benchmark.provenance
     }
 }
