@@ -124,6 +124,18 @@ impl Ledger {
         }
     }
 
+    /// Advances to the next cycle if the next free slot comes after the slot `last` of its cycle.
+    /// Returns how many slots that passes.
+    #[inline]
+    pub(crate) fn pass_after(&mut self, last: u8) -> u64 {
+        if self.in_cycle <= last.into() {
+            return 0;
+        }
+        let passed = self.width - self.in_cycle;
+        self.pass_until(self.cycle + 1);
+        passed
+    }
+
     /// Makes `block` the current block and counts its fixed `costs`.
     #[inline]
     pub(crate) fn execute(&mut self, block: u32, costs: &FixedCosts) {

@@ -21,6 +21,9 @@ pub struct CoreParameters {
     pub width: u32,
     /// Operations retired per cycle.
     pub retire_width: u32,
+    /// Cycles from the end of an instruction and of all before it to its retirement, when its
+    /// entries in buffers are free and its stores may be written.
+    pub retire_cycles: u32,
     /// Cycles from an operation's issue to its earliest execution on a port.
     pub issue_delay: u32,
     /// The frontend.
@@ -138,6 +141,8 @@ pub struct Prediction {
     /// The furthest forward target of a conditional branch whose ways join so soon that the wrong
     /// path loads what the right one needs: bytes from the branch; 0 if it loads nothing.
     pub wrong_path_skip_bytes: u32,
+    /// Slots of a wrong path that execute, of those that the right path repeats.
+    pub wrong_path_slots: u32,
 }
 
 /// The number of tagged tables in the direction predictor.
@@ -201,6 +206,10 @@ pub struct Rename {
     pub shift_after_add_cycles: u8,
     /// Extra slots of an instruction that reads, modifies and writes memory.
     pub read_modify_write_extra_slots: u32,
+    /// Whether some instructions cannot issue in the last slots of a cycle: those of two slots, and
+    /// those that access memory, not in the last one; those of two slots that take something from a
+    /// vector register to general ones or the flags, not in the last two.
+    pub restricts_last_slots: bool,
 }
 
 /// Which loads take the register that an earlier store put there, instead of its memory.
@@ -262,6 +271,8 @@ pub struct Window {
     pub vector_registers: u32,
     /// Operations waiting for execution, by pool.
     pub scheduler_entries: [u32; SCHEDULERS],
+    /// Cycles for which an operation keeps its entry after it began to execute.
+    pub scheduler_release_cycles: u32,
     /// The pool in which integer operations wait.
     pub integer_scheduler: usize,
     /// Where vector operations wait.
@@ -291,6 +302,8 @@ pub enum VectorSchedulers {
     Queued {
         /// Operations in the queue.
         queue_entries: u32,
+        /// Cycles from leaving the queue until its entry is free.
+        transfer_cycles: u32,
         /// Operations waiting for pipes of arithmetic.
         arithmetic_entries: u32,
         /// Operations waiting for the pipes of vector stores.

@@ -3,9 +3,9 @@
 //!
 //! The execution is cut into periods of equally many instructions, and in each one a *unit* is
 //! modelled in detail. Before it comes a stretch of functional warming
-//! ([`Effort::Warming`](crate::Effort::Warming)) and a lead in detail that is not counted, in which
+//! ([`Effort::Warming`]) and a lead in detail that is not counted, in which
 //! the pipeline fills. The rest of the period is followed
-//! ([`Effort::Following`](crate::Effort::Following)) if the period is short. Of a long one, only
+//! ([`Effort::Following`]) if the period is short. Of a long one, only
 //! what comes just before the warming is; the rest is skipped.
 //!
 //! Nobody needs to know how long the execution will be: after a number of units the periods are

@@ -29,7 +29,16 @@ impl Core {
             self.wait(start, backend, store_room, block);
         }
         self.wrong_path = None;
-        self.ledger.pass::<RARE>(operation.slots.into())
+        let unsuitable = self.ledger.pass_after(operation.last_slot);
+        if unsuitable > 0 {
+            self.ledger.charge_backend(block, 0, unsuitable);
+        }
+        let issued = self.ledger.pass::<RARE>(operation.slots.into());
+        if operation.is_queued {
+            self.vector_queue.push(self.slots, operation.slots, issued);
+        }
+        self.slots += u64::from(operation.slots);
+        issued
     }
 
     /// Charges the slots up to the cycle `start`, given until when each part was the obstacle.
@@ -88,7 +97,7 @@ impl Core {
     pub(crate) fn drain(&mut self) {
         self.pending = None;
         self.wrong_path = None;
-        self.blame(self.window.last_retirement());
+        self.blame(self.window.last_completion());
         let block = self.window.youngest_block();
         let rest = self.ledger.slots_of_open_cycle();
         self.ledger

@@ -344,8 +344,7 @@ impl Core {
         let is_woken = data_ready >= earliest;
         let from = data_ready.max(earliest);
         if operation.pools[3] == VECTOR_QUEUE {
-            let issued = earliest - u64::from(self.parameters.issue_delay);
-            let entered = self.vector_queue.pass(operand.data_ports, issued);
+            let entered = self.vector_queue.pass(operand.data_ports);
             let from = from.max(entered.at + 1);
             let at = self.ports.reserve(operand.data_ports, from, is_woken);
             self.vector_queue.execute(entered, at);

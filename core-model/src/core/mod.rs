@@ -148,6 +148,8 @@ pub(crate) struct Core {
     bound: BoundPorts,
     schedulers: Schedulers,
     vector_queue: VectorQueue,
+    /// Number of slots issued.
+    slots: u64,
     window: Window,
     stores: StoreQueue,
     memory: Hierarchy,
@@ -179,11 +181,12 @@ impl Core {
             predictor: Predictor::new(&parameters.prediction, blocks),
             ports: PortCalendar::new(parameters.ports.closed_by_busy),
             bound: BoundPorts::new(parameters.ports.bound_at_issue),
-            schedulers: Schedulers::new(parameters.window.scheduler_entries),
-            vector_queue: VectorQueue::new(
-                parameters.window.vector_schedulers,
-                parameters.ports.store_data_vector,
+            schedulers: Schedulers::new(
+                parameters.window.scheduler_entries,
+                parameters.window.scheduler_release_cycles,
             ),
+            vector_queue: VectorQueue::new(&parameters.window, parameters.ports.store_data_vector),
+            slots: 0,
             window: Window::new(parameters),
             stores: StoreQueue::new(&parameters.window),
             memory: Hierarchy::new(&parameters.memory),
@@ -330,7 +333,7 @@ impl Core {
         if RARE && self.shared_path.is_here() {
             self.shared_path.execute(operation);
         }
-        let retires = self.window.push::<RARE>(&Issued {
+        let completes = self.window.push::<RARE>(&Issued {
             slots: operation.slots,
             needs: operation.needs,
             issued,
@@ -339,6 +342,7 @@ impl Core {
             block: executed.block,
         });
         if operation.stores > 0 {
+            let retires = completes + u64::from(self.parameters.retire_cycles);
             if RARE {
                 self.write_stores(operation, executed, &result, stored, retires);
             } else {
@@ -348,7 +352,7 @@ impl Core {
             }
         }
         if RARE && operation.serializes {
-            self.issue_from = self.issue_from.max(retires);
+            self.issue_from = self.issue_from.max(completes);
         }
         if RARE && operation.is_atomic {
             self.load_from = self.load_from.max(done);
@@ -445,7 +449,7 @@ impl Core {
     #[inline(always)]
     fn execute_one(&mut self, operation: &Operation, ports: Ports, issued: u64, ready: u64) -> u64 {
         if operation.pools[0] == VECTOR_QUEUE {
-            let entered = self.vector_queue.pass(ports, issued);
+            let entered = self.vector_queue.pass(ports);
             let executed = self.reserve(ports, issued, ready.max(entered.at + 1));
             self.vector_queue.execute(entered, executed);
             return executed;

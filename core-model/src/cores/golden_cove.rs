@@ -58,7 +58,8 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     version: 11,
     width: 6,        // O
     retire_width: 8, // O
-    issue_delay: 4,  // K
+    retire_cycles: 0,
+    issue_delay: 4, // K
     frontend: Frontend {
         uop_cache_lines: 512,                          // O: 4096 operations, 8 per line
         uop_cache_ways: 8,                             // O
@@ -131,6 +132,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         // The rest passes before that, while the wrong path still issues.
         recovery_cycles: 5,
         wrong_path_skip_bytes: 0,
+        wrong_path_slots: 0,
     },
     rename: Rename {
         eliminates_integer_moves: true, // M: 0.35 per pair
@@ -151,6 +153,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         // M: 2. Why: tavianator.com/2025/shlxplained.html, on `shlx` whose count was incremented.
         shift_after_add_cycles: 2,
         read_modify_write_extra_slots: 1, // U: 2 fused operations
+        restricts_last_slots: false,
     },
     window: Window {
         reorder_entries: 512,   // O
@@ -162,6 +165,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         // Published measurements are 97, 70 and 38; O gives no figure. K: with 97, where chains
         // wait, the window holds more of them than the core's (`binary-search`, `hashmap-10k`).
         scheduler_entries: [64, 70, 38],
+        scheduler_release_cycles: 0,
         integer_scheduler: 0,
         vector_schedulers: VectorSchedulers::Shared,
         load_scheduler: 1,

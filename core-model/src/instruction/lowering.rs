@@ -88,6 +88,7 @@ impl Lowering {
             busy: timing.busy,
             operations: 0,
             pools: [NO_POOL; 4],
+            last_slot: u8::MAX,
             is_queued: false,
             waits_in: Pools::new([NO_POOL; 4]),
             schedulers: [NO_POOL; 4],
@@ -153,7 +154,37 @@ impl Lowering {
             .any(|&register| is_vector(register))
             || vector_bytes > 0;
         operation.schedulers = self.schedulers(in_vector, memory);
+        if self.parameters.rename.restricts_last_slots {
+            operation.last_slot = self.last_slot(&operation, loads || stores);
+        }
+        operation.is_queued = in_vector && self.has_vector_queue();
         operation
+    }
+
+    /// Returns the last slot of a cycle in which an instruction can issue.
+    fn last_slot(&self, operation: &Operation, accesses_memory: bool) -> u8 {
+        let width = self.parameters.width as u8;
+        let leaves_vector_unit = operation.slots == 2
+            && operation.sources.iter().any(|&source| is_vector(source))
+            && !operation
+                .destinations
+                .iter()
+                .any(|&register| is_vector(register));
+        let after = if leaves_vector_unit {
+            2
+        } else if accesses_memory || operation.slots == 2 {
+            1
+        } else {
+            0
+        };
+        width.saturating_sub(1 + after)
+    }
+
+    fn has_vector_queue(&self) -> bool {
+        matches!(
+            self.parameters.window.vector_schedulers,
+            VectorSchedulers::Queued { .. }
+        )
     }
 
     /// Returns the pools in which operations, loads, addresses and data of stores wait.

@@ -7,7 +7,7 @@ use super::needs::Needs;
 use super::registers::{CARRY_FLAG, NONE, NOWHERE, Register};
 use crate::calendar::Ports;
 use crate::parameters::CoreParameters;
-use crate::pipeline::{NO_POOL, Pools, VECTOR_QUEUE};
+use crate::pipeline::{NO_POOL, Pools};
 
 /// Maximum number of registers read, excluding memory addresses.
 pub(crate) const SOURCES: usize = 4;
@@ -81,7 +81,9 @@ pub(crate) struct Operation {
     /// The pools in which its operations, loads, addresses and data of stores wait; [`NO_POOL`] if
     /// it has none. Set by [`Operation::complete`].
     pub pools: [u8; 4],
-    /// Whether any of them waits in the queue of vector operations. Set by the same function.
+    /// The last slot of a cycle in which it can issue, from 0.
+    pub last_slot: u8,
+    /// Whether its slots go through the queue of vector operations.
     pub is_queued: bool,
     /// Its length in bytes.
     pub length: u8,
@@ -187,7 +189,6 @@ impl Operation {
         {
             *place = if count > 0 { pool } else { NO_POOL };
         }
-        self.is_queued = self.pools.contains(&VECTOR_QUEUE);
         self.waits_in = Pools::new(self.pools);
         if self.operations > 0 {
             self.latency = self.latency.max(1);

@@ -7,6 +7,7 @@ mod disambiguation;
 mod entries;
 mod frontend;
 mod loads;
+mod packets;
 mod queue;
 mod schedulers;
 mod shared_path;

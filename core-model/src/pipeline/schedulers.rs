@@ -113,6 +113,8 @@ impl Pools {
 /// All schedulers of a core.
 pub(crate) struct Schedulers {
     pools: [Pool; SCHEDULERS],
+    /// Cycles for which an operation keeps its entry after it began to execute.
+    release_cycles: u64,
     /// For each pool, the level at which it is empty.
     empty: [u32; SCHEDULERS],
     /// The level of each pool, one lane each: that plus the number of operations that leave it from
@@ -124,12 +126,13 @@ pub(crate) struct Schedulers {
 }
 
 impl Schedulers {
-    pub(crate) fn new(entries: [u32; SCHEDULERS]) -> Self {
+    pub(crate) fn new(entries: [u32; SCHEDULERS], release_cycles: u32) -> Self {
         const { assert!(SCHEDULERS as u32 * LANE_BITS <= u32::BITS) };
         let empty = entries.map(|entries| FULL - entries.clamp(1, FULL));
         let lanes = (0_u32..).zip(empty);
         Schedulers {
             pools: entries.map(|_| Pool::new()),
+            release_cycles: release_cycles.into(),
             empty,
             levels: lanes.map(|(pool, level)| level << (pool * LANE_BITS)).sum(),
             now: 0,
@@ -179,16 +182,16 @@ impl Schedulers {
         self.levels -= operations * ONE[place];
     }
 
-    /// Puts an operation into the pool; it leaves when it executes.
+    /// Puts an operation into the pool; it leaves some time after it `executes`.
     #[inline]
     pub(crate) fn enter(&mut self, pool: u8, executes: u64) {
         let place = usize::from(pool);
         let Some(pool) = self.pools.get(place) else {
             return;
         };
-        let mut leaves = executes;
-        if executes - pool.counted >= HORIZON as u64 {
-            leaves = self.enter_far(place, executes);
+        let mut leaves = executes + self.release_cycles;
+        if leaves - pool.counted >= HORIZON as u64 {
+            leaves = self.enter_far(place, leaves);
         }
         let leaving = &mut self.pools[place].leaving[leaves as usize % HORIZON];
         if *leaving < u8::MAX {
@@ -197,16 +200,16 @@ impl Schedulers {
         }
     }
 
-    /// Advances the pool for an operation that executes beyond the horizon, and returns when it
-    /// leaves.
+    /// Advances the pool for an operation that `leaves` beyond the horizon, and returns when it does
+    /// instead.
     #[cold]
-    fn enter_far(&mut self, place: usize, executes: u64) -> u64 {
+    fn enter_far(&mut self, place: usize, leaves: u64) -> u64 {
         let before = self.waiting(place);
         let pool = &mut self.pools[place];
         let waiting = pool.advance(before, self.now);
         let last = pool.counted + HORIZON as u64 - 1;
         self.leave(place, before - waiting);
-        executes.min(last)
+        leaves.min(last)
     }
 }
 
@@ -221,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_full_pool_has_room_when_the_first_operation_leaves() {
-        let mut schedulers = Schedulers::new([2, 1, 1]);
+        let mut schedulers = Schedulers::new([2, 1, 1], 0);
         assert_eq!(schedulers.room(only(0), 10), 10);
         schedulers.enter(0, 50);
         schedulers.enter(0, 20);
@@ -232,7 +235,7 @@ mod tests {
 
     #[test]
     fn pools_are_independent() {
-        let mut schedulers = Schedulers::new([1, 1, 1]);
+        let mut schedulers = Schedulers::new([1, 1, 1], 0);
         schedulers.enter(0, 1000);
         assert_eq!(schedulers.room(only(1), 5), 5);
         assert_eq!(schedulers.room(Pools::new([NO_POOL, 2, 1]), 6), 6);
@@ -241,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_departure_beyond_the_horizon_still_happens() {
-        let mut schedulers = Schedulers::new([1, 1, 1]);
+        let mut schedulers = Schedulers::new([1, 1, 1], 0);
         schedulers.enter(0, 10_000_000);
         assert!(schedulers.room(only(0), 0) <= 1 << 16);
     }

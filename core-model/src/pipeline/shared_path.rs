@@ -69,7 +69,7 @@ pub(crate) struct Mispredicted {
 pub(crate) struct SharedPath {
     skip_bytes: u64,
     width: u64,
-    reorder_entries: u64,
+    most_slots: u64,
     issue_delay: u64,
     least_cycles: u64,
     branches: Box<[Known; BRANCHES]>,
@@ -93,7 +93,7 @@ impl SharedPath {
         SharedPath {
             skip_bytes: parameters.prediction.wrong_path_skip_bytes.into(),
             width: parameters.width.into(),
-            reorder_entries: parameters.window.reorder_entries.into(),
+            most_slots: parameters.prediction.wrong_path_slots.into(),
             issue_delay: parameters.issue_delay.into(),
             least_cycles: parameters.memory.l2.cycles.into(),
             branches: boxed(Known::default()),
@@ -198,7 +198,7 @@ impl SharedPath {
         }
         self.loaded = 0;
         while let Some(Stretch { cycles, slots }) = self.stretch {
-            if self.cycle() < cycles.1 && self.slots - slots < self.reorder_entries {
+            if self.cycle() < cycles.1 && self.slots - slots < self.most_slots {
                 break;
             }
             self.stretch = self.newest.take();

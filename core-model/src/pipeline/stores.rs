@@ -27,7 +27,7 @@ pub(crate) struct Store {
     pub written: u64,
     /// Its number, in program order; set by [`StoreQueue::write`].
     pub number: u64,
-    /// How its address is written, see [`MemoryOperand::name`].
+    /// How its address is written, see `MemoryOperand::name`.
     pub name: u64,
     /// Whether it stores a vector register.
     pub is_vector: bool,

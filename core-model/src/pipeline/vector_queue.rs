@@ -1,12 +1,13 @@
 //! The queue before the schedulers of a vector unit.
 //!
-//! Operations leave it in order, as soon as their scheduler has room. Nothing in it executes, so an
-//! operation that waits in a full scheduler holds up all later ones, however early their operands
-//! are ready.
+//! Operations leave it in order, a packet of them in a cycle, and if their scheduler has room.
+//! Nothing in it executes, so an operation that waits in a full scheduler holds up all later ones,
+//! however early their operands are ready.
 
+use super::packets::Packets;
 use super::schedulers::{Pools, Schedulers};
 use crate::calendar::Ports;
-use crate::parameters::{SCHEDULERS, VectorSchedulers};
+use crate::parameters::{SCHEDULERS, VectorSchedulers, Window};
 
 /// The pools of operations on the pipes of arithmetic, and on those of stores.
 const ARITHMETIC: u8 = 0;
@@ -17,7 +18,10 @@ pub(crate) struct VectorQueue {
     /// When each of the last operations left, as many as there are entries; a ring.
     left: Box<[u64]>,
     oldest: usize,
-    /// When the last one left.
+    packets: Packets,
+    /// Cycles for which an operation still takes an entry after its packet was formed.
+    transfer_cycles: u64,
+    /// When the last one entered its scheduler, or could have.
     last: u64,
     schedulers: Schedulers,
     store_pipes: Ports,
@@ -32,20 +36,27 @@ pub(crate) struct Entered {
 }
 
 impl VectorQueue {
-    pub(crate) fn new(parameters: VectorSchedulers, store_pipes: Ports) -> Self {
-        let (entries, schedulers) = match parameters {
-            VectorSchedulers::Shared => (1, [0; SCHEDULERS]),
+    pub(crate) fn new(window: &Window, store_pipes: Ports) -> Self {
+        let (entries, transfer_cycles, schedulers) = match window.vector_schedulers {
+            VectorSchedulers::Shared => (1, 0, [0; SCHEDULERS]),
             VectorSchedulers::Queued {
                 queue_entries,
+                transfer_cycles,
                 arithmetic_entries,
                 store_entries,
-            } => (queue_entries.max(1), [arithmetic_entries, store_entries, 0]),
+            } => (
+                queue_entries.max(1),
+                transfer_cycles,
+                [arithmetic_entries, store_entries, 0],
+            ),
         };
         VectorQueue {
             left: vec![0; entries as usize].into_boxed_slice(),
             oldest: 0,
+            packets: Packets::new(),
+            transfer_cycles: transfer_cycles.into(),
             last: 0,
-            schedulers: Schedulers::new(schedulers),
+            schedulers: Schedulers::new(schedulers, window.scheduler_release_cycles),
             store_pipes,
         }
     }
@@ -56,22 +67,40 @@ impl VectorQueue {
         self.left[self.oldest]
     }
 
-    /// Takes an operation that issues at `issued` and executes on one of `ports` through the queue.
+    /// Adds the slots of an instruction that issues at `issued`, the first of which is the `slot`th
+    /// of the program.
     #[inline]
-    pub(crate) fn pass(&mut self, ports: Ports, issued: u64) -> Entered {
+    pub(crate) fn push(&mut self, slot: u64, slots: u8, issued: u64) {
+        for slot in slot..slot + u64::from(slots) {
+            self.last = self.packets.add(slot, self.last.max(issued));
+            self.oldest += 1;
+            if self.oldest == self.left.len() {
+                self.oldest = 0;
+            }
+            let newest = self.newest();
+            self.left[newest] = self.last + self.transfer_cycles;
+        }
+    }
+
+    #[inline]
+    fn newest(&self) -> usize {
+        self.oldest.checked_sub(1).unwrap_or(self.left.len() - 1)
+    }
+
+    /// Takes an operation of the instruction added last, which executes on one of `ports`, to its
+    /// scheduler.
+    #[inline]
+    pub(crate) fn pass(&mut self, ports: Ports) -> Entered {
         let pool = if ports.without(self.store_pipes).is_empty() {
             STORES
         } else {
             ARITHMETIC
         };
-        let at = self
-            .schedulers
-            .room(Pools::new([pool]), issued.max(self.last));
-        self.last = at;
-        self.left[self.oldest] = at;
-        self.oldest += 1;
-        if self.oldest == self.left.len() {
-            self.oldest = 0;
+        let at = self.schedulers.room(Pools::new([pool]), self.last);
+        if at > self.last {
+            self.last = at;
+            let newest = self.newest();
+            self.left[newest] = self.left[newest].max(at);
         }
         Entered { at, pool }
     }
@@ -86,22 +115,30 @@ impl VectorQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cores::ZEN_5;
 
     const ADD: Ports = Ports(1);
     const STORE: Ports = Ports(2);
 
     fn queue() -> VectorQueue {
-        let parameters = VectorSchedulers::Queued {
-            queue_entries: 3,
-            arithmetic_entries: 2,
-            store_entries: 1,
+        let window = Window {
+            vector_schedulers: VectorSchedulers::Queued {
+                queue_entries: 3,
+                transfer_cycles: 4,
+                arithmetic_entries: 2,
+                store_entries: 1,
+            },
+            scheduler_release_cycles: 0,
+            ..ZEN_5.window.clone()
         };
-        VectorQueue::new(parameters, STORE)
+        VectorQueue::new(&window, STORE)
     }
 
-    /// Passes an operation through, and returns when it enters its scheduler.
-    fn enter(queue: &mut VectorQueue, ports: Ports, issued: u64, executes: u64) -> u64 {
-        let entered = queue.pass(ports, issued);
+    /// Passes the only operation of the instruction in this slot through the queue, and returns
+    /// when it enters its scheduler.
+    fn enter(queue: &mut VectorQueue, slot: u64, ports: Ports, issued: u64, executes: u64) -> u64 {
+        queue.push(slot, 1, issued);
+        let entered = queue.pass(ports);
         queue.execute(entered, executes);
         entered.at
     }
@@ -109,29 +146,38 @@ mod tests {
     #[test]
     fn an_operation_enters_at_once_where_its_scheduler_has_room() {
         let mut queue = queue();
-        assert_eq!(enter(&mut queue, ADD, 10, 100), 10);
-        assert_eq!(enter(&mut queue, ADD, 11, 12), 11);
-        assert_eq!(enter(&mut queue, STORE, 11, 12), 11);
-        assert_eq!(enter(&mut queue, ADD, 14, 15), 14);
+        assert_eq!(enter(&mut queue, 100, ADD, 10, 100), 10);
+        assert_eq!(enter(&mut queue, 101, ADD, 11, 12), 11);
+        assert_eq!(enter(&mut queue, 102, STORE, 11, 12), 11);
+        assert_eq!(enter(&mut queue, 103, ADD, 14, 15), 14);
     }
 
     #[test]
     fn one_that_waits_holds_up_those_behind_it() {
         let mut queue = queue();
-        enter(&mut queue, STORE, 10, 100);
-        assert_eq!(enter(&mut queue, STORE, 11, 102), 101);
-        assert_eq!(enter(&mut queue, ADD, 12, 103), 101);
+        enter(&mut queue, 100, STORE, 10, 100);
+        assert_eq!(enter(&mut queue, 101, STORE, 11, 102), 101);
+        assert_eq!(enter(&mut queue, 102, ADD, 12, 103), 101);
     }
 
     #[test]
     fn a_full_queue_has_room_when_its_oldest_operation_leaves() {
         let mut queue = queue();
         assert_eq!(queue.room(), 0);
-        enter(&mut queue, STORE, 10, 100);
-        for executes in [200, 300, 400] {
-            assert!(queue.room() <= 10);
-            enter(&mut queue, STORE, 10, executes);
+        enter(&mut queue, 100, STORE, 10, 100);
+        for (slot, executes) in [(101, 200), (102, 300), (103, 400)] {
+            assert!(queue.room() <= 14);
+            enter(&mut queue, slot, STORE, 10, executes);
         }
         assert_eq!(queue.room(), 101);
+    }
+
+    #[test]
+    fn an_instruction_without_operations_takes_an_entry_until_it_is_transferred() {
+        let mut queue = queue();
+        for slot in 100..103 {
+            queue.push(slot, 1, 10);
+        }
+        assert_eq!(queue.room(), 14);
     }
 }

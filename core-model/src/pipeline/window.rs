@@ -1,8 +1,8 @@
 //! Everything between issue and retirement: the reorder buffer and the buffers freed in its order.
 //!
-//! Keeps the last instructions in a ring: when each retires, what it holds until then, and which
-//! load its result waited for. This determines when a full buffer has room again, and what caused a
-//! wait.
+//! Keeps the last instructions in a ring: when each is complete, which means that it and all before
+//! it are done, what it holds until it retires some cycles later, and which load its result waited
+//! for. This determines when a full buffer has room again, and what caused a wait.
 
 use super::loads::{LoadNumber, Loads};
 use super::queue::Queue;
@@ -37,8 +37,8 @@ pub(crate) struct Issued {
 struct InFlight {
     /// What all earlier instructions have taken.
     taken: Needs,
-    /// The cycle in which it retires.
-    retires: u64,
+    /// The cycle in which it is complete.
+    completes: u64,
     /// The last load on the critical path of its result: the low bits of its number.
     load: u32,
     /// The block to which it belongs.
@@ -60,9 +60,11 @@ pub(crate) struct Window {
     /// needed.
     oldest: u64,
     retire_width: u32,
-    retire_cycle: u64,
-    retired_in_cycle: u32,
-    /// The oldest instruction that had not retired at the last wait.
+    /// Cycles from completion to retirement.
+    retire_cycles: u64,
+    complete_cycle: u64,
+    completed_in_cycle: u32,
+    /// The oldest instruction that was not complete at the last wait.
     head: u64,
     queue: Queue,
 }
@@ -86,8 +88,9 @@ impl Window {
             taken: Needs::default(),
             oldest: 0,
             retire_width: parameters.retire_width,
-            retire_cycle: 0,
-            retired_in_cycle: 0,
+            retire_cycles: parameters.retire_cycles.into(),
+            complete_cycle: 0,
+            completed_in_cycle: 0,
             head: 0,
             queue: Queue::new(parameters.frontend.queue_entries),
         }
@@ -109,7 +112,7 @@ impl Window {
     fn free(&mut self, needs: Needs, now: u64) -> u64 {
         let mut at = now;
         loop {
-            self.oldest = self.first_in_flight(self.oldest, at);
+            self.oldest = self.first_incomplete(self.oldest, at.saturating_sub(self.retire_cycles));
             if self.oldest == self.next {
                 self.limit = self.capacity.plus(self.taken);
                 return at;
@@ -119,20 +122,20 @@ impl Window {
             if self.limit.less(self.taken).fits(needs) {
                 return at;
             }
-            at = oldest.retires;
+            at = oldest.completes + self.retire_cycles;
         }
     }
 
-    /// Returns the oldest instruction from `number` on that retires after `at`, or the next one.
+    /// Returns the oldest instruction from `number` on that is complete after `at`, or the next one.
     #[inline]
-    fn first_in_flight(&self, mut number: u64, at: u64) -> u64 {
-        // They retire in order, so the last of several stands for all of them.
+    fn first_incomplete(&self, mut number: u64, at: u64) -> u64 {
+        // They complete in order, so the last of several stands for all of them.
         while number + STRIDE <= self.next
-            && self.ring[(number + STRIDE - 1) as usize % RING].retires <= at
+            && self.ring[(number + STRIDE - 1) as usize % RING].completes <= at
         {
             number += STRIDE;
         }
-        while number < self.next && self.ring[number as usize % RING].retires <= at {
+        while number < self.next && self.ring[number as usize % RING].completes <= at {
             number += 1;
         }
         number
@@ -155,31 +158,31 @@ impl Window {
         self.loads.times(load as u32)
     }
 
-    /// Adds an instruction, and returns the cycle in which it retires.
+    /// Adds an instruction, and returns the cycle in which it is complete.
     #[inline(always)]
     pub(crate) fn push<const RARE: bool>(&mut self, new: &Issued) -> u64 {
         self.queue.push::<RARE>(new.slots, new.issued);
-        let is_full = self.retired_in_cycle >= self.retire_width;
-        let retires = new.done.max(self.retire_cycle + u64::from(is_full));
-        if retires != self.retire_cycle {
-            self.retired_in_cycle = 0;
+        let is_full = self.completed_in_cycle >= self.retire_width;
+        let completes = new.done.max(self.complete_cycle + u64::from(is_full));
+        if completes != self.complete_cycle {
+            self.completed_in_cycle = 0;
         }
-        self.retire_cycle = retires;
-        self.retired_in_cycle += u32::from(new.slots);
+        self.complete_cycle = completes;
+        self.completed_in_cycle += u32::from(new.slots);
         self.ring[self.next as usize % RING] = InFlight {
             taken: self.taken,
-            retires,
+            completes,
             load: new.load as u32,
             block: new.block,
         };
         self.taken = self.taken.plus(new.needs);
         self.next += 1;
-        self.retire_cycle
+        completes
     }
 
-    /// Returns the cycle in which the youngest instruction retires.
-    pub(crate) fn last_retirement(&self) -> u64 {
-        self.retire_cycle
+    /// Returns the cycle in which the youngest instruction is complete.
+    pub(crate) fn last_completion(&self) -> u64 {
+        self.complete_cycle
     }
 
     /// Returns the block of the youngest instruction.
@@ -213,7 +216,7 @@ impl Window {
         let mut block = self.ring[head as usize % RING].block;
         let (mut memory, mut core) = (0, 0);
         while at < until {
-            head = self.first_in_flight(head, at);
+            head = self.first_incomplete(head, at);
             if head == self.next {
                 // Nothing is in flight: the next instruction to issue waits for itself.
                 charge(self.youngest_block(), 0, (until - at) * width - passed);
@@ -225,7 +228,7 @@ impl Window {
                 block = blocking.block;
                 (memory, core) = (0, 0);
             }
-            let end = blocking.retires.min(until);
+            let end = blocking.completes.min(until);
             let slots = (end - at) * width - passed;
             let load = self.loads.times(blocking.load);
             let mut waiting = 0;
@@ -281,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_retire_in_order_and_at_most_the_width_per_cycle() {
+    fn instructions_complete_in_order_and_at_most_the_width_per_cycle() {
         let mut window = Window::new(&GOLDEN_COVE);
         assert_eq!(push(&mut window, 100), 100);
         let last = (0..8).map(|_| push(&mut window, 5)).last();
@@ -297,6 +300,21 @@ mod tests {
             push(&mut window, 1);
         }
         assert_eq!(window.room(Needs::new([1, 0, 0, 0]), 0), 1000);
+    }
+
+    #[test]
+    fn an_instruction_keeps_what_it_holds_until_it_retires() {
+        let mut core = GOLDEN_COVE.clone();
+        core.window.load_entries = 1;
+        core.retire_cycles = 12;
+        let mut window = Window::new(&core);
+        let needs = Needs::new([1, 1, 0, 0]);
+        let completes = window.push::<false>(&Issued {
+            needs,
+            ..instruction(50)
+        });
+        assert_eq!(completes, 50);
+        assert_eq!(window.room(needs, 51), 62);
     }
 
     #[test]
