@@ -66,6 +66,7 @@ pub mod hits;
 #[cfg(feature = "criterion")]
 mod last_word;
 pub mod machine;
+mod message;
 pub mod provenance;
 pub mod record;
 #[cfg(feature = "criterion")]

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use crate::environment;
+use crate::{environment, message};
 
 /// The file of [`environment::SAMPLES`]. Opened early, because a benchmark may change its root
 /// directory or user, or use up the file descriptors, before there is anything to write.
@@ -39,6 +39,7 @@ impl RecordsFile {
             Ok(Err(error)) => error,
             Err(error) => *error,
         };
-        eprintln!("error: could not write to {}: {error}", self.path.display());
+        let path = self.path.display();
+        message::print(format_args!("error: could not write to {path}: {error}"));
     }
 }

@@ -10,6 +10,7 @@ use crate::doubling;
 use crate::error::OpenError;
 use crate::formatter::SlotsFormatter;
 use crate::last_word::LastWord;
+use crate::message;
 use crate::provenance::{Provenance, SourceKind};
 use crate::recorder::Recorder;
 use crate::sample::Sample;
@@ -51,9 +52,9 @@ impl TopDown {
                 if measurement.provenance().source == SourceKind::Model
                     && !Recorder::is_wanted() =>
             {
-                eprintln!(
+                message::print(
                     "error: the model needs `cargo topdown bench --source model`: plain criterion \
-                     plans far more iterations than can be modelled"
+                     plans far more iterations than can be modelled",
                 );
                 std::process::exit(101);
             }
@@ -62,7 +63,7 @@ impl TopDown {
                 measurement
             }
             Err(error) => {
-                eprintln!("error: {error}");
+                message::print(format_args!("error: {error}"));
                 std::process::exit(101);
             }
         }
@@ -213,13 +214,14 @@ fn announce(provenance: &Provenance) {
         return;
     }
     ONCE.call_once(|| match provenance.source {
-        SourceKind::Time => {
-            eprintln!("topdown: measuring time only ({})", provenance.reason);
-        }
-        source => eprintln!(
+        SourceKind::Time => message::print(format_args!(
+            "topdown: measuring time only ({})",
+            provenance.reason
+        )),
+        source => message::print(format_args!(
             "topdown: source {source}, {} ({})",
             provenance.formula, provenance.reason
-        ),
+        )),
     });
 }
 

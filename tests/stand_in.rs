@@ -114,14 +114,34 @@ fn plain_criterion_refuses_the_model() {
     assert!(message.contains("the model "), "{message}");
 }
 
+/// A bench's standard error may be a file on a full disk.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_message_that_cannot_be_written_ends_no_bench() {
+    if std::env::var_os("RUN_THE_GROUPS").is_some() {
+        return;
+    }
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let output = the_groups("time")
+        .stderr(full.expect("Linux has /dev/full"))
+        .output()
+        .expect("this executable starts");
+    assert!(output.status.success(), "{output:?}");
+}
+
 /// Runs this executable again, without arguments that criterion would take for a filter.
 fn run_the_groups(source: &str) -> std::process::Output {
-    std::process::Command::new(std::env::current_exe().expect("this executable"))
+    the_groups(source).output().expect("this executable starts")
+}
+
+fn the_groups(source: &str) -> std::process::Command {
+    let executable = std::env::current_exe().expect("this executable");
+    let mut command = std::process::Command::new(executable);
+    command
         // Understood by both libtest and criterion. Without it, the error would be captured for a
         // report.
         .arg("--nocapture")
         .env("RUN_THE_GROUPS", "yes")
-        .env("CARGO_TOPDOWN_SOURCE", source)
-        .output()
-        .expect("this executable starts")
+        .env("CARGO_TOPDOWN_SOURCE", source);
+    command
 }

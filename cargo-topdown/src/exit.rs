@@ -190,7 +190,7 @@ fn of_store(error: &StoreError) -> Exit {
         | StoreError::List { .. } => Exit::NoComparison,
         StoreError::Link { .. }
         | StoreError::NotWhole { .. }
-        | StoreError::NotSaved(_)
+        | StoreError::NotSaved { .. }
         | StoreError::NotKept(_)
         | StoreError::NotRemoved(_) => Exit::BenchFailed,
     }

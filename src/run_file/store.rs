@@ -122,8 +122,15 @@ fn replace_run(
         stored_file::replace(&path, directory, LONGEST_SAMPLES_FILE_BYTES, write_samples)
             .map_err(|problem| in_file(&path, problem))?;
     }
-    stored_file::replace(&path, directory, LONGEST_RUN_FILE_BYTES, write_run_file)
-        .map_err(|problem| in_file(&path, problem))?;
+    let replaced = stored_file::replace(&path, directory, LONGEST_RUN_FILE_BYTES, write_run_file);
+    if let Err(problem) = replaced {
+        // If the run file is in place after all, it names the samples.
+        let is_in_place = matches!(problem, RunFileProblem::NotFlushed(_));
+        if !is_in_place && samples_before.as_deref() != Some(samples_file) {
+            let _ = fs::remove_file(directory.join(samples_file));
+        }
+        return Err(in_file(&path, problem));
+    }
     // Not "every file but ours": another process may be about to name its own.
     if let Some(before) = samples_before.filter(|before| before != samples_file) {
         let _ = fs::remove_file(directory.join(before));

@@ -59,6 +59,16 @@ fn a_run_without_its_samples_can_be_kept_and_compared() {
 }
 
 #[test]
+fn a_run_that_cannot_be_written_leaves_no_samples() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    // A directory in place of a file cannot be replaced, even by root.
+    fs::create_dir_all(directory.join("run.json/occupied")).unwrap();
+    copy_run(Path::new(V1), directory).unwrap_err();
+    assert_eq!(files_in(directory), ["run.json"]);
+}
+
+#[test]
 fn what_a_killed_writer_left_is_ignored_and_cleared_away_when_it_is_old() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();

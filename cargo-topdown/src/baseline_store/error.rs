@@ -124,8 +124,17 @@ pub enum StoreError {
     )]
     Link { path: PathBuf },
     /// The baseline could not be written.
-    #[error("could not save the baseline{}: {_0}", unless_written(_0))]
-    NotSaved(#[source] RunFileError),
+    #[error(
+        "could not save the baseline{}: {error}\n\
+         to try again without measuring: `cargo topdown baseline save {name}`",
+        unless_written(error)
+    )]
+    NotSaved {
+        name: BaselineName,
+        // Boxed, because it would make every result of the store large.
+        #[source]
+        error: Box<RunFileError>,
+    },
     /// The run could not be added to the history.
     #[error("the baseline is saved, but its history could not be written: {0}")]
     NotKept(#[source] RunFileError),

@@ -69,8 +69,12 @@ impl BaselineStore {
         }
         let machine_key = run.key();
         let directory = self.directory_to_write(name, &machine_key)?;
-        keep_current(&directory).map_err(StoreError::NotSaved)?;
-        run_file::copy_run(&from, &directory).map_err(StoreError::NotSaved)?;
+        let not_saved = |error| StoreError::NotSaved {
+            name: name.clone(),
+            error: Box::new(error),
+        };
+        keep_current(&directory).map_err(not_saved)?;
+        run_file::copy_run(&from, &directory).map_err(not_saved)?;
         // After the baseline, so that a failed save leaves no run behind.
         history::add(&directory, &json).map_err(StoreError::NotKept)?;
         Ok(StoredBaseline {

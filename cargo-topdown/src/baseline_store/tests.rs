@@ -232,7 +232,7 @@ fn a_store_that_cannot_be_written_or_read_is_an_error() {
     // Files in place of directories fail even for root, who ignores permissions.
     fs::write(&store.directory, "").unwrap();
     let error = store.save(&name("main"), Path::new(RUN)).unwrap_err();
-    assert!(matches!(error, StoreError::NotSaved(_)));
+    assert!(matches!(error, StoreError::NotSaved { .. }));
     let error = store.list().unwrap_err();
     assert!(matches!(error, StoreError::List { .. }));
     let gone = StoredBaseline {

@@ -36,6 +36,13 @@ fn name() -> crate::baseline_store::BaselineName {
     "main".parse().unwrap()
 }
 
+fn not_saved() -> StoreError {
+    StoreError::NotSaved {
+        name: name(),
+        error: Box::new(file_error()),
+    }
+}
+
 fn id() -> BenchmarkId {
     BenchmarkId {
         package: "p".to_owned(),
@@ -288,7 +295,7 @@ fn what_could_not_be_built_or_run_or_written_is_101() {
                 name: name(),
                 failed: vec!["p::b".to_owned()],
             },
-            StoreError::NotSaved(file_error()),
+            not_saved(),
             StoreError::NotKept(file_error()),
             StoreError::NotRemoved(file_error()),
         ],
@@ -305,7 +312,7 @@ fn what_could_not_be_built_or_run_or_written_is_101() {
             },
             SharedStoreError::File(file_error()),
             SharedStoreError::Scratch(io_error()),
-            SharedStoreError::Local(StoreError::NotSaved(file_error())),
+            SharedStoreError::Local(not_saved()),
         ],
     );
 }

@@ -18,6 +18,7 @@ pub(crate) struct VectorQueue {
     /// When each of the last operations left, as many as there are entries; a ring.
     left: Box<[u64]>,
     oldest: usize,
+    newest: usize,
     packets: Packets,
     /// Cycles for which an operation still takes an entry after its packet was formed.
     transfer_cycles: u64,
@@ -53,6 +54,7 @@ impl VectorQueue {
         VectorQueue {
             left: vec![0; entries as usize].into_boxed_slice(),
             oldest: 0,
+            newest: 0,
             packets: Packets::new(),
             transfer_cycles: transfer_cycles.into(),
             last: 0,
@@ -73,18 +75,13 @@ impl VectorQueue {
     pub(crate) fn push(&mut self, slot: u64, slots: u8, issued: u64) {
         for slot in slot..slot + u64::from(slots) {
             self.last = self.packets.add(slot, self.last.max(issued));
+            self.newest = self.oldest;
+            self.left[self.newest] = self.last + self.transfer_cycles;
             self.oldest += 1;
             if self.oldest == self.left.len() {
                 self.oldest = 0;
             }
-            let newest = self.newest();
-            self.left[newest] = self.last + self.transfer_cycles;
         }
-    }
-
-    #[inline]
-    fn newest(&self) -> usize {
-        self.oldest.checked_sub(1).unwrap_or(self.left.len() - 1)
     }
 
     /// Takes an operation of the instruction added last, which executes on one of `ports`, to its
@@ -99,8 +96,7 @@ impl VectorQueue {
         let at = self.schedulers.room(Pools::new([pool]), self.last);
         if at > self.last {
             self.last = at;
-            let newest = self.newest();
-            self.left[newest] = self.left[newest].max(at);
+            self.left[self.newest] = self.left[self.newest].max(at);
         }
         Entered { at, pool }
     }
