@@ -66,6 +66,7 @@ pub mod hits;
 #[cfg(feature = "criterion")]
 mod last_word;
 pub mod machine;
+#[cfg(feature = "criterion")]
 mod message;
 pub mod provenance;
 pub mod record;
