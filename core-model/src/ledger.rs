@@ -124,16 +124,10 @@ impl Ledger {
         }
     }
 
-    /// Advances to the next cycle if the next free slot comes after the slot `last` of its cycle.
-    /// Returns how many slots that passes.
+    /// Returns whether the next free slot comes after the slot `last` of its cycle.
     #[inline]
-    pub(crate) fn pass_after(&mut self, last: u8) -> u64 {
-        if self.in_cycle <= last.into() {
-            return 0;
-        }
-        let passed = self.width - self.in_cycle;
-        self.pass_until(self.cycle + 1);
-        passed
+    pub(crate) fn is_after(&self, last: u8) -> bool {
+        self.in_cycle > last.into()
     }
 
     /// Makes `block` the current block and counts its fixed `costs`.

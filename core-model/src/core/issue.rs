@@ -29,9 +29,8 @@ impl Core {
             self.wait(start, backend, store_room, block);
         }
         self.wrong_path = None;
-        let unsuitable = self.ledger.pass_after(operation.last_slot);
-        if unsuitable > 0 {
-            self.ledger.charge_backend(block, 0, unsuitable);
+        if self.ledger.is_after(operation.last_slot) {
+            self.leave_cycle(block);
         }
         let issued = self.ledger.pass::<RARE>(operation.slots.into());
         if operation.is_queued {
@@ -39,6 +38,14 @@ impl Core {
         }
         self.slots += u64::from(operation.slots);
         issued
+    }
+
+    /// Charges the rest of a cycle, in whose slots an instruction cannot issue.
+    #[inline(never)]
+    fn leave_cycle(&mut self, block: u32) {
+        let rest = self.ledger.slots_of_open_cycle();
+        self.ledger.charge_backend(block, 0, rest);
+        self.ledger.pass_until(self.ledger.cycle() + 1);
     }
 
     /// Charges the slots up to the cycle `start`, given until when each part was the obstacle.

@@ -71,7 +71,7 @@ impl VectorQueue {
 
     /// Adds the slots of an instruction that issues at `issued`, the first of which is the `slot`th
     /// of the program.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn push(&mut self, slot: u64, slots: u8, issued: u64) {
         for slot in slot..slot + u64::from(slots) {
             self.last = self.packets.add(slot, self.last.max(issued));
