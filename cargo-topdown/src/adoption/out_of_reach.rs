@@ -16,8 +16,8 @@ pub struct Fork {
     pub dependency: String,
     /// The name of that dependency in the manifest.
     pub key: String,
-    /// Whether the package depends on criterion or the library, too. Cargo does not let it depend on
-    /// the library by two names.
+    /// Whether the package depends on criterion or the library, too. Cargo does not let it depend
+    /// on the library by two names.
     pub is_beside_criterion: bool,
     /// The manifest that names it.
     pub path: PathBuf,

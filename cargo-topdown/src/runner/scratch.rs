@@ -21,9 +21,9 @@ pub const SAMPLES_FILE: &str = "samples.jsonl";
 const PREFIX: &str = "cargo-topdown-";
 /// At least as many random characters follow it.
 const RANDOM_BYTES: usize = 6;
-/// Paths of directories are a multiple of this long: 64, unless that of the temporary files is long.
-/// A bench reads its paths onto its heap, so in another directory for temporary files the data of
-/// benchmarks would lie elsewhere, which moves modelled slots by up to 1.5 %.
+/// Paths of directories are a multiple of this long: 64, unless that of the temporary files is
+/// long. A bench reads its paths onto its heap, so in another directory for temporary files the
+/// data of benchmarks would lie elsewhere, which moves modelled slots by up to 1.5 %.
 const PATH_BYTES: usize = 64;
 /// Held while the program lives.
 const LOCK: &str = "lock";

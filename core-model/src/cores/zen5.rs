@@ -61,8 +61,8 @@ pub const ZEN_5: CoreParameters = CoreParameters {
     width: 8,        // O
     retire_width: 8, // O
     // M: 20 loops of chains whose passes overlap as far as they fit, with passes of 9 to 60 steps,
-    // are 4 % off with 12 cycles and the schedulers' 7, and 10 % off with neither. A load that waits
-    // for a store to be written waits as long.
+    // are 4 % off with 12 cycles and the schedulers' 7, and 10 % off with neither. A load that
+    // waits for a store to be written waits as long.
     retire_cycles: 12,
     issue_delay: 4, // A
     frontend: Frontend {
@@ -149,8 +149,8 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         restricts_last_slots: true,       // M: see README.md
     },
     window: Window {
-        // O: 224, each with up to two macro-operations. M: 448 moves fit between two chains that run
-        // at the same time.
+        // O: 224, each with up to two macro-operations. M: 448 moves fit between two chains that
+        // run at the same time.
         reorder_entries: 448,
         load_entries: 202,      // P
         store_entries: 104,     // O, M

@@ -200,8 +200,8 @@ impl Schedulers {
         }
     }
 
-    /// Advances the pool for an operation that `leaves` beyond the horizon, and returns when it does
-    /// instead.
+    /// Advances the pool for an operation that `leaves` beyond the horizon, and returns when it
+    /// does instead.
     #[cold]
     fn enter_far(&mut self, place: usize, leaves: u64) -> u64 {
         let before = self.waiting(place);

@@ -126,7 +126,8 @@ impl Window {
         }
     }
 
-    /// Returns the oldest instruction from `number` on that is complete after `at`, or the next one.
+    /// Returns the oldest instruction from `number` on that is complete after `at`, or the next
+    /// one.
     #[inline]
     fn first_incomplete(&self, mut number: u64, at: u64) -> u64 {
         // They complete in order, so the last of several stands for all of them.
