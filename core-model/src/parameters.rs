@@ -297,8 +297,8 @@ pub struct Window {
 pub enum VectorSchedulers {
     /// In the pool of integer operations.
     Shared,
-    /// In schedulers of their own. Vector operations enter these in order, from a queue in which
-    /// nothing executes.
+    /// In schedulers of their own. Vector operations enter these in order and in packets, from a
+    /// queue in which nothing executes.
     Queued {
         /// Operations in the queue.
         queue_entries: u32,

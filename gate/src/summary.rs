@@ -126,8 +126,8 @@ impl Summary {
 const LEAST_CYCLES_PER_NS: f64 = 0.1;
 
 /// An empty `b.iter(|| ())` counts down and jumps back, in two instructions. A third one stores a
-/// constant as the result. Work adds at least a load, or is in fewer if criterion's loop over a batch
-/// is unrolled or vectorized.
+/// constant as the result. Work adds at least a load, or is in fewer if criterion's loop over a
+/// batch is unrolled or vectorized.
 const MOST_INSTRUCTIONS_WITHOUT_WORK: f64 = 3.5;
 
 /// A few instructions that take more cycles are work, such as an atomic addition or a fence.

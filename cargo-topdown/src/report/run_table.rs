@@ -372,8 +372,8 @@ mod tests {
             launch.cycles = Some(1.0);
         }
         let text = table(&run, 60, true);
-        let note = "    ! the compiler seems to have removed the work; pass\n      inputs and results \
-                    through `black_box`\n";
+        let note = "    ! the compiler seems to have removed the work; pass\n      \
+                    inputs and results through `black_box`\n";
         assert!(text.contains(note), "{text}");
     }
 

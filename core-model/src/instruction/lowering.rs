@@ -157,7 +157,7 @@ impl Lowering {
         if self.parameters.rename.restricts_last_slots {
             operation.last_slot = self.last_slot(&operation, loads || stores);
         }
-        operation.is_queued = in_vector && self.has_vector_queue();
+        operation.is_queued = operation.schedulers[0] == VECTOR_QUEUE;
         operation
     }
 
@@ -178,13 +178,6 @@ impl Lowering {
             0
         };
         width.saturating_sub(1 + after)
-    }
-
-    fn has_vector_queue(&self) -> bool {
-        matches!(
-            self.parameters.window.vector_schedulers,
-            VectorSchedulers::Queued { .. }
-        )
     }
 
     /// Returns the pools in which operations, loads, addresses and data of stores wait.

@@ -15,12 +15,12 @@ const STORES: u8 = 1;
 
 /// The queue, and the schedulers behind it.
 pub(crate) struct VectorQueue {
-    /// When each of the last operations left, as many as there are entries; a ring.
-    left: Box<[u64]>,
+    /// When the entry of each of the last operations is free, as many as there are entries; a ring.
+    free: Box<[u64]>,
     oldest: usize,
     newest: usize,
     packets: Packets,
-    /// Cycles for which an operation still takes an entry after its packet was formed.
+    /// Cycles for which an operation still takes an entry after its packet was taken.
     transfer_cycles: u64,
     /// When the last one entered its scheduler, or could have.
     last: u64,
@@ -52,7 +52,7 @@ impl VectorQueue {
             ),
         };
         VectorQueue {
-            left: vec![0; entries as usize].into_boxed_slice(),
+            free: vec![0; entries as usize].into_boxed_slice(),
             oldest: 0,
             newest: 0,
             packets: Packets::new(),
@@ -66,7 +66,7 @@ impl VectorQueue {
     /// Returns the first cycle in which the queue has room for an operation.
     #[inline]
     pub(crate) fn room(&self) -> u64 {
-        self.left[self.oldest]
+        self.free[self.oldest]
     }
 
     /// Adds the slots of an instruction that issues at `issued`, the first of which is the `slot`th
@@ -76,9 +76,9 @@ impl VectorQueue {
         for slot in slot..slot + u64::from(slots) {
             self.last = self.packets.add(slot, self.last.max(issued));
             self.newest = self.oldest;
-            self.left[self.newest] = self.last + self.transfer_cycles;
+            self.free[self.newest] = self.last + self.transfer_cycles;
             self.oldest += 1;
-            if self.oldest == self.left.len() {
+            if self.oldest == self.free.len() {
                 self.oldest = 0;
             }
         }
@@ -96,7 +96,7 @@ impl VectorQueue {
         let at = self.schedulers.room(Pools::new([pool]), self.last);
         if at > self.last {
             self.last = at;
-            self.left[self.newest] = self.left[self.newest].max(at);
+            self.free[self.newest] = self.free[self.newest].max(at);
         }
         Entered { at, pool }
     }
