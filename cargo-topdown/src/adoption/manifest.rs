@@ -100,7 +100,8 @@ fn parse(text: &str, path: &Path) -> Result<DocumentMut, AdoptionError> {
     })
 }
 
-const TABLES: [&str; 2] = ["dev-dependencies", "dependencies"];
+/// Until edition 2024, cargo also takes an underscore.
+const TABLES: [&str; 3] = ["dev-dependencies", "dev_dependencies", "dependencies"];
 
 /// Looks in `[dev-dependencies]`, `[dependencies]`, and the same tables of each `[target.…]`. Cargo
 /// refuses a manifest whose tables name different sources, so all of them change.
@@ -288,12 +289,16 @@ mod tests {
 
     #[test]
     fn target_specific_tables_are_found() {
-        let text = "[target.'cfg(unix)'.dev-dependencies]\ncriterion = \"0.5\"\n";
-        assert!(
-            changed(text).contains("criterion-topdown"),
-            "{}",
-            changed(text)
-        );
+        for table in [
+            "[target.'cfg(bench)'.dev-dependencies]\ncriterion",
+            "[target.\"cfg(bench)\".dependencies]\ncriterion",
+            "[target.'cfg(bench)']\ndev-dependencies.criterion",
+            "[target]\n'cfg(bench)'.dev-dependencies.criterion",
+            "[target.'cfg(bench)'.dev_dependencies]\ncriterion",
+        ] {
+            let text = changed(&format!("{table} = \"0.5\"\n"));
+            assert!(text.contains("criterion-topdown"), "{text}");
+        }
     }
 
     /// png 0.18.1 names it without default features, and with them except on WebAssembly.
