@@ -78,6 +78,7 @@ impl From<&Error> for Exit {
     fn from(error: &Error) -> Exit {
         match error {
             Error::BaselineName(_) | Error::Source(_) => Exit::Usage,
+            Error::Adoption(error) if error.is_interrupt() => Exit::Interrupted,
             Error::Measure(error) => of_measure(error),
             Error::Explain(error) => of_explain(error),
             Error::Exec(error) => of_exec(error),

@@ -1,5 +1,9 @@
 //! `cargo topdown init` on typical workspaces.
 
+#[cfg(unix)]
+#[path = "init/interrupted.rs"]
+mod interrupted;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::lock_file::{self, LOCK_FILE};
-use super::{AdoptionError, Plan, Workflow};
+use super::{AdoptionError, ManifestChange, Plan, Workflow};
+use crate::interrupt;
 
 impl Plan {
     /// Writes the manifests and the workflow, and updates what Cargo.lock pins at too old
@@ -14,8 +15,8 @@ impl Plan {
     /// benches are built with.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be written, or cargo cannot resolve the workspace. Then
-    /// all files are as they were, unless the error names them.
+    /// Returns an error if a file cannot be written, cargo cannot resolve the workspace, or the user
+    /// interrupts. Then all files are as they were, unless the error names them.
     pub fn apply(
         &self,
         cargo: &Path,
@@ -28,6 +29,7 @@ impl Plan {
         let manifests = self.manifests.iter().map(|change| &change.path);
         let written = manifests.chain(workflow.map(|workflow| &workflow.path));
         let before = FilesBefore::new(written.chain([&lock_file]).cloned())?;
+        let guard = interrupt::guard()?;
         let write = || {
             // First, as another file may be in its place.
             workflow.map_or(Ok(()), Workflow::write)?;
@@ -41,7 +43,12 @@ impl Plan {
             })?;
             lock_file::update(cargo, root, &features).map_err(|said| unresolved(&said))
         };
-        let unpinned = write().map_err(|cause| AdoptionError::Undone {
+        let written = match write() {
+            // Ctrl-C ends cargo, too, which is then no reason.
+            _ if interrupt::requested() => Err(AdoptionError::Interrupted),
+            written => written,
+        };
+        let unpinned = written.map_err(|cause| AdoptionError::Undone {
             cause: Box::new(cause),
             left: before.put_back(),
         })?;
@@ -49,15 +56,20 @@ impl Plan {
             // Not a change to ask for. If it stays, it is what the next build would write.
             let _ = fs::remove_file(&lock_file);
         }
+        drop(guard);
         Ok(unpinned)
     }
 
-    /// Writes each manifest.
+    /// Writes each manifest, last the one with what members inherit: if `init` is killed before, the
+    /// next one still finds all that is to be done.
     ///
     /// # Errors
     /// Returns an error if one cannot be written.
     pub fn write_manifests(&self) -> Result<(), AdoptionError> {
-        for change in &self.manifests {
+        let is_inherited = |change: &&ManifestChange| Some(&change.path) == self.workspace.as_ref();
+        let (last, first): (Vec<&ManifestChange>, Vec<_>) =
+            self.manifests.iter().partition(is_inherited);
+        for change in first.into_iter().chain(last) {
             let path = &change.path;
             replace(path, change.text.as_bytes()).map_err(|source| AdoptionError::Io {
                 path: path.clone(),

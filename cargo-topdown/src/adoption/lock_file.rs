@@ -5,8 +5,11 @@
 //! proof that cargo can resolve the changed manifests.
 
 use std::collections::BTreeSet;
+use std::io::{self, Read};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitStatus, Stdio};
+
+use crate::interrupt;
 
 pub const LOCK_FILE: &str = "Cargo.lock";
 
@@ -57,25 +60,41 @@ fn unpin(
             arguments = vec!["update"];
             arguments.extend(to_update.iter().map(String::as_str));
         }
-        let mut command = Command::new(cargo);
-        let output = command.args(arguments).current_dir(root).output();
-        let output =
-            output.map_err(|error| format!("could not run {}: {error}", cargo.display()))?;
-        if output.status.success() {
+        let (status, said) = run(cargo, root, &arguments)
+            .map_err(|error| format!("could not run {}: {error}", cargo.display()))?;
+        if status.success() {
             if to_update.is_empty() {
                 return Ok(());
             }
             unpinned.append(&mut to_update);
             continue;
         }
-        let said = String::from_utf8_lossy(&output.stderr);
         let is_new = |package: &String| !unpinned.contains(package) && !to_update.contains(package);
         let new: Vec<String> = in_the_way(&said).into_iter().filter(is_new).collect();
         if new.is_empty() {
-            return Err(said.into_owned());
+            return Err(said);
         }
         to_update.extend(new);
     }
+}
+
+/// Runs cargo, which Ctrl-C ends, and returns what it says.
+fn run(cargo: &Path, root: &Path, arguments: &[&str]) -> io::Result<(ExitStatus, String)> {
+    let mut child = Command::new(cargo)
+        .args(arguments)
+        .current_dir(root)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let registered = interrupt::ends(child.id());
+    let mut said = Vec::new();
+    if let Some(mut stderr) = child.stderr.take() {
+        stderr.read_to_end(&mut said)?;
+    }
+    drop(registered);
+    let status = child.wait()?;
+    Ok((status, String::from_utf8_lossy(&said).into_owned()))
 }
 
 /// Returns the packages of registries that cargo's `message` says to be in the way, as

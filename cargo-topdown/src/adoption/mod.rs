@@ -4,6 +4,7 @@
 //! places that need a look are listed.
 
 mod apply;
+mod error;
 mod library;
 pub mod lock_file;
 mod manifest;
@@ -15,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use cargo_metadata::semver::Version;
 use cargo_metadata::{Dependency, DependencyKind, Metadata, Package, Target, TargetKind};
-use thiserror::Error;
 
+pub use error::AdoptionError;
 pub use library::{Finder, Library, PACKAGE};
 pub use out_of_reach::Fork;
 pub use source::Framework;
@@ -52,8 +53,8 @@ pub struct Plan {
     pub is_beyond_default: bool,
     /// Whether any bench target is written for criterion.
     pub has_criterion_benches: bool,
-    /// Whether the dependency in the workspace's manifest, which packages inherit, changes.
-    changes_workspace: bool,
+    /// The workspace's manifest, if the dependency in it, which packages inherit, changes.
+    workspace: Option<PathBuf>,
 }
 
 /// A package whose criterion is replaced by a newer one.
@@ -106,74 +107,6 @@ pub struct SourcePlace {
     pub line: usize,
     /// The trimmed source line.
     pub text: String,
-}
-
-/// Why a plan could not be made or applied.
-#[derive(Debug, Error)]
-pub enum AdoptionError {
-    /// A file could not be read or written.
-    #[error("{}: {source}", path.display())]
-    Io {
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    /// A manifest is not valid TOML.
-    #[error("{}: {source}", path.display())]
-    Toml {
-        path: PathBuf,
-        source: toml_edit::TomlError,
-    },
-    /// cargo cannot find the library.
-    #[error(
-        "cargo cannot find the library `{PACKAGE}`, so nothing was changed:\n  {}\n\
-         say where it is: `--library DIR` (a clone of its repository), `--library URL` (a git \
-         repository), or `--library registry`",
-        tried.join("\n  ")
-    )]
-    NoLibrary {
-        /// The places, with what cargo says.
-        tried: Vec<String>,
-    },
-    /// A workflow would replace a file.
-    #[error(
-        "{} already exists and was not changed; move it away or edit it by hand",
-        path.display()
-    )]
-    WorkflowExists { path: PathBuf },
-    /// A package depends on criterion, but none of its manifest's tables names it.
-    #[error(
-        "package `{package}` depends on criterion, but no dependency table of {} names it; \
-         change the dependency by hand to `criterion = {{ package = \"criterion-topdown\", … }}`",
-        path.display()
-    )]
-    NotFound { package: String, path: PathBuf },
-    /// cargo cannot resolve the workspace with the library.
-    #[error(
-        "cargo cannot resolve the workspace with `{PACKAGE}` in place of criterion:\n  {said}\n\
-         mend this, then run `cargo topdown init --apply` again"
-    )]
-    Unresolved {
-        /// What cargo says, indented.
-        said: String,
-    },
-    /// What was written until `cause` was put back.
-    #[error("{cause}\n{}", undone(left))]
-    Undone {
-        cause: Box<AdoptionError>,
-        /// The files that could not be put back, with the reason.
-        left: Vec<String>,
-    },
-}
-
-fn undone(left: &[String]) -> String {
-    if left.is_empty() {
-        "all files are as they were".to_owned()
-    } else {
-        format!(
-            "these files could not be put back:\n  {}",
-            left.join("\n  ")
-        )
-    }
 }
 
 /// Plans the adoption for the workspace that `metadata` describes. Asks for the library only if a
@@ -311,13 +244,13 @@ impl Plan {
             return Err(not_found(&package.name, path));
         }
         found.here.into_iter().for_each(|change| self.put(change));
-        if found.in_workspace && !self.changes_workspace {
+        if found.in_workspace && self.workspace.is_none() {
             let root = metadata.workspace_root.join("Cargo.toml");
             let root = root.into_std_path_buf();
             let text = self.text_of(&root)?;
             let change = manifest::change_workspace(&text, &root, library.library()?)?;
             self.put(change.ok_or_else(|| not_found(&package.name, path))?);
-            self.changes_workspace = true;
+            self.workspace = Some(root);
         }
         Ok(())
     }
@@ -430,6 +363,26 @@ mod tests {
             assert_eq!(before, ["criterion = \"0.4\"", "criterion = \"0.5\""]);
             assert_eq!(change.text.matches("criterion-topdown").count(), 2);
         }
+    }
+
+    /// A member whose features are still to be dropped is not seen if it inherits the library.
+    #[test]
+    fn what_members_inherit_is_written_last() {
+        let directory = tempfile::tempdir().unwrap();
+        let change = |name: &str| ManifestChange {
+            path: directory.path().join(name),
+            replaced: Vec::new(),
+            text: "new".to_owned(),
+        };
+        let plan = Plan {
+            manifests: vec![change("Cargo.toml"), change("gone/Cargo.toml")],
+            workspace: Some(directory.path().join("Cargo.toml")),
+            ..Plan::default()
+        };
+        fs::write(directory.path().join("Cargo.toml"), "old").unwrap();
+        plan.write_manifests().unwrap_err();
+        let text = fs::read_to_string(directory.path().join("Cargo.toml"));
+        assert_eq!(text.unwrap(), "old");
     }
 
     #[test]

@@ -439,6 +439,13 @@ fn what_leaves_nothing_to_compare_is_102() {
 fn an_interrupt_is_130() {
     check(130, [MeasureError::Interrupted]);
     check(130, [ExecError::Interrupted]);
+    check(
+        130,
+        [AdoptionError::Undone {
+            cause: Box::new(AdoptionError::Interrupted),
+            left: Vec::new(),
+        }],
+    );
 }
 
 #[test]
