@@ -38,10 +38,12 @@ impl Plan {
                 return Ok(Vec::new());
             }
             let features = features().map_err(|error| match error {
-                cargo_metadata::Error::CargoMetadata { stderr } => unresolved(&stderr),
-                other => unresolved(&other.to_string()),
+                cargo_metadata::Error::CargoMetadata { stderr } => {
+                    AdoptionError::unresolved(&stderr)
+                }
+                other => AdoptionError::unresolved(&other.to_string()),
             })?;
-            lock_file::update(cargo, root, &features).map_err(|said| unresolved(&said))
+            lock_file::update(cargo, root, &features)
         };
         let written = match write() {
             // Ctrl-C ends cargo, too, which is then no reason.
@@ -77,16 +79,6 @@ impl Plan {
             })?;
         }
         Ok(())
-    }
-}
-
-/// The error of what cargo says, without its warnings, which come first.
-fn unresolved(said: &str) -> AdoptionError {
-    let lines = || said.lines().filter(|line| !line.trim().is_empty());
-    let start = lines().position(|line| line.starts_with("error"));
-    let lines: Vec<&str> = lines().skip(start.unwrap_or(0)).collect();
-    AdoptionError::Unresolved {
-        said: lines.join("\n  "),
     }
 }
 

@@ -70,6 +70,16 @@ pub enum AdoptionError {
 }
 
 impl AdoptionError {
+    /// The error of what cargo says, without its warnings, which come first.
+    pub(super) fn unresolved(said: &str) -> AdoptionError {
+        let lines = || said.lines().filter(|line| !line.trim().is_empty());
+        let start = lines().position(|line| line.starts_with("error"));
+        let lines: Vec<&str> = lines().skip(start.unwrap_or(0)).collect();
+        AdoptionError::Unresolved {
+            said: lines.join("\n  "),
+        }
+    }
+
     pub fn is_interrupt(&self) -> bool {
         match self {
             AdoptionError::Interrupted => true,

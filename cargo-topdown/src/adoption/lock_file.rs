@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
+use super::AdoptionError;
 use crate::interrupt;
 
 pub const LOCK_FILE: &str = "Cargo.lock";
@@ -27,7 +28,7 @@ pub fn update(
     cargo: &Path,
     root: &Path,
     features: &BTreeSet<String>,
-) -> Result<Vec<String>, String> {
+) -> Result<Vec<String>, AdoptionError> {
     let has_pinned = root.join(LOCK_FILE).exists();
     let mut unpinned = Vec::new();
     unpin(
@@ -52,7 +53,7 @@ fn unpin(
     root: &Path,
     resolves: &[&str],
     unpinned: &mut Vec<String>,
-) -> Result<(), String> {
+) -> Result<(), AdoptionError> {
     let mut to_update: Vec<String> = Vec::new();
     loop {
         let mut arguments = resolves.to_vec();
@@ -60,8 +61,12 @@ fn unpin(
             arguments = vec!["update"];
             arguments.extend(to_update.iter().map(String::as_str));
         }
-        let (status, said) = run(cargo, root, &arguments)
-            .map_err(|error| format!("could not run {}: {error}", cargo.display()))?;
+        let (status, said) = run(cargo, root, &arguments).map_err(|error| {
+            AdoptionError::unresolved(&format!("could not run {}: {error}", cargo.display()))
+        })?;
+        if interrupt::has_ended(status) {
+            return Err(AdoptionError::Interrupted);
+        }
         if status.success() {
             if to_update.is_empty() {
                 return Ok(());
@@ -72,7 +77,7 @@ fn unpin(
         let is_new = |package: &String| !unpinned.contains(package) && !to_update.contains(package);
         let new: Vec<String> = in_the_way(&said).into_iter().filter(is_new).collect();
         if new.is_empty() {
-            return Err(said);
+            return Err(AdoptionError::unresolved(&said));
         }
         to_update.extend(new);
     }
@@ -162,7 +167,8 @@ failed to select a version for `libc` which could resolve this conflict
         // Another failure is not ours to mend.
         fs::remove_file(cargo.0.path().join("updated")).unwrap();
         cargo.write("conflict", "error: no matching package");
-        assert_eq!(cargo.update(&[]).unwrap_err(), "error: no matching package");
+        let error = cargo.update(&[]).unwrap_err().to_string();
+        assert!(error.contains("error: no matching package"), "{error}");
     }
 
     /// ropey 1.6.1 pins lazy_static 1.4.0. Its benches then had no model, although `init` was done.
@@ -221,7 +227,7 @@ failed to select a version for `libc` which could resolve this conflict
             fs::write(self.0.path().join(name), text).unwrap();
         }
 
-        fn update(&self, features: &[&str]) -> Result<Vec<String>, String> {
+        fn update(&self, features: &[&str]) -> Result<Vec<String>, AdoptionError> {
             let features = features.iter().map(ToString::to_string).collect();
             update(&self.0.path().join("cargo"), self.0.path(), &features)
         }
