@@ -1,5 +1,6 @@
 //! What went wrong in launches, for people.
 
+use crate::runner::benchmark_error::BenchmarkError;
 use crate::runner::{OtherMeasurement, Outcome};
 use crate::terminal::{print_text, tell};
 
@@ -38,7 +39,23 @@ pub fn report(outcome: &Outcome) {
     for residual in &outcome.collected.residuals {
         tell!("warning: {residual}");
     }
-    for error in &outcome.collected.errors {
+    let is_same_name = |error: &&_| matches!(error, BenchmarkError::SameName { .. });
+    let (same_names, others): (Vec<&BenchmarkError>, Vec<_>) =
+        outcome.collected.errors.iter().partition(is_same_name);
+    match &same_names[..] {
+        [] => {}
+        [one] => tell!("error: {one}"),
+        several => {
+            let names: Vec<String> = several.iter().map(|e| e.id().to_string()).collect();
+            tell!(
+                "error: {} names have more than one benchmark each; give each benchmark a name of \
+                 its own, or leave them out (`--leave-out PATTERN`):\n  {}",
+                names.len(),
+                names.join("\n  ")
+            );
+        }
+    }
+    for error in others {
         tell!("error: {error}");
     }
     for failure in &outcome.failures {
