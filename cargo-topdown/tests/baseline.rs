@@ -319,8 +319,8 @@ fn a_full_disk_leaves_the_baseline_before() {
     let output = Command::new("sh")
         .args(["-c", script, "sh", env!("CARGO_BIN_EXE_cargo-topdown")])
         .args(["baseline", "save", "main", "./runs/large"])
+        .args(["--baselines", "baselines"])
         .current_dir(workspace.root.path())
-        .env_remove("CARGO_TOPDOWN_BASELINES")
         .output()
         .unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
@@ -329,6 +329,8 @@ fn a_full_disk_leaves_the_baseline_before() {
         error.contains("could not save the baseline; the previous one is unchanged"),
         "{error}"
     );
+    let again = "`cargo topdown baseline save main ./runs/large/run.json --baselines baselines`";
+    assert!(error.contains(again), "{error}");
     let stored = workspace
         .root
         .path()

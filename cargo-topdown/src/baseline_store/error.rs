@@ -25,7 +25,7 @@ pub enum StoreError {
         if *is_for_use { " or run file" } else { "" },
         others_text(names, directory),
         if *is_for_use {
-            format!("\nto make a baseline: `cargo topdown bench --save {name}`")
+            format!("\nto make a baseline: `cargo topdown bench --save {name}{flags}`")
         } else {
             String::new()
         }
@@ -41,20 +41,24 @@ pub enum StoreError {
         is_for_use: bool,
         /// The directory that was searched.
         directory: PathBuf,
+        /// The flags with which other commands find the store, each after a space.
+        flags: Box<str>,
     },
     /// No name was given, and there is not exactly one baseline to choose.
-    #[error("{}", which_baseline_text(names, directory))]
+    #[error("{}", which_baseline_text(names, directory, flags))]
     NoOnlyOne {
         /// The names for this machine.
         names: Vec<BaselineName>,
         /// The directory that was searched.
         directory: PathBuf,
+        /// The flags with which other commands find the store, each after a space.
+        flags: Box<str>,
     },
     /// Only other machines have this baseline.
     #[error(
         "baseline `{name}` has no run of {of}; it has runs of\n  {}\n\
          slots of different machines cannot be compared, unless all are modelled \
-         (`--source model`); to take one here: `cargo topdown bench --save {name}`",
+         (`--source model`); to take one here: `cargo topdown bench --save {name}{flags}`",
         keys.join("\n  ")
     )]
     OtherMachines {
@@ -64,6 +68,8 @@ pub enum StoreError {
         of: String,
         /// The existing keys.
         keys: Vec<String>,
+        /// The flags with which other commands find the store, each after a space.
+        flags: Box<str>,
     },
     /// The requested machine has no run of this baseline.
     #[error(
@@ -126,11 +132,12 @@ pub enum StoreError {
     /// The baseline could not be written.
     #[error(
         "could not save the baseline{}: {error}\n\
-         to try again without measuring: `cargo topdown baseline save {name}`",
+         to try again without measuring: `cargo topdown baseline save {arguments}`",
         unless_written(error)
     )]
     NotSaved {
-        name: BaselineName,
+        /// Those of the command that saves the same run.
+        arguments: String,
         // Boxed, because it would make every result of the store large.
         #[source]
         error: Box<RunFileError>,
@@ -160,12 +167,14 @@ impl StoreError {
                 names,
                 nearest,
                 directory,
+                flags,
                 ..
             } => StoreError::NoSuchBaseline {
                 name,
                 names,
                 nearest,
                 directory,
+                flags,
                 is_for_use: false,
             },
             other => other,
@@ -186,11 +195,11 @@ fn unless_written(error: &RunFileError) -> &'static str {
     }
 }
 
-fn which_baseline_text(names: &[BaselineName], directory: &Path) -> String {
+fn which_baseline_text(names: &[BaselineName], directory: &Path, flags: &str) -> String {
     if names.is_empty() {
         return format!(
             "no baseline of this machine in {}\n\
-             to make one: `cargo topdown bench --save NAME`",
+             to make one: `cargo topdown bench --save NAME{flags}`",
             directory.display()
         );
     }

@@ -96,6 +96,7 @@ impl BaselineStore {
                     _ => format!("this machine, {} ({this_key})", self.machine),
                 },
                 keys: of_name.iter().map(|s| s.machine_key.clone()).collect(),
+                flags: self.flags.clone(),
             }),
         }
     }
@@ -124,6 +125,7 @@ impl BaselineStore {
                 None => Err(StoreError::NoOnlyOne {
                     directory: self.directory.clone(),
                     names,
+                    flags: self.flags.clone(),
                 }),
             },
         }
@@ -173,6 +175,7 @@ impl BaselineStore {
             names,
             is_for_use: true,
             directory: self.directory.clone(),
+            flags: self.flags.clone(),
         }
     }
 }

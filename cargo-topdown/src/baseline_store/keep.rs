@@ -7,6 +7,7 @@ use criterion_topdown::run_file::{self, RUN_FILE_NAME, RunFileError, Selection, 
 use topdown_gate::selection::Asked;
 
 use super::history::{self, RunName};
+use super::place::word_of_shell;
 use super::{BaselineName, BaselineStore, StoreError, StoredBaseline};
 
 impl BaselineStore {
@@ -70,7 +71,7 @@ impl BaselineStore {
         let machine_key = run.key();
         let directory = self.directory_to_write(name, &machine_key)?;
         let not_saved = |error| StoreError::NotSaved {
-            name: name.clone(),
+            arguments: self.arguments_to_save(name, &from),
             error: Box::new(error),
         };
         keep_current(&directory).map_err(not_saved)?;
@@ -82,6 +83,16 @@ impl BaselineStore {
             machine_key,
             directory,
         })
+    }
+
+    /// Returns the arguments of the command that saves the run at `from` as baseline `name`.
+    fn arguments_to_save(&self, name: &BaselineName, from: &Path) -> String {
+        let run = if from.starts_with(&self.newest) {
+            String::new()
+        } else {
+            format!(" {}", word_of_shell(&from.display().to_string()))
+        };
+        format!("{name}{run}{}", self.flags)
     }
 
     /// Like [`directory_of`](BaselineStore::directory_of), but for writing: refuses links, which

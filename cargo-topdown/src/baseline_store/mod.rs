@@ -41,6 +41,8 @@ pub struct BaselineStore {
     newest_on_second_core: PathBuf,
     newest_of_commands: PathBuf,
     machine: Machine,
+    /// The flags with which other commands find this store, each after a space.
+    flags: Box<str>,
 }
 
 /// A run in the store.
@@ -101,9 +103,9 @@ fn runs_of(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
 }
 
 impl BaselineStore {
-    /// The store of `workspace` on this machine: `directory` if given, else what the workspace's
-    /// manifest sets, else `baselines/` in its root.
-    pub fn of_workspace(workspace: &Workspace, directory: Option<&Path>) -> BaselineStore {
+    /// The store of `workspace` on this machine: in the directory that `place` names, else what the
+    /// workspace's manifest sets, else `baselines/` in its root.
+    pub fn of_workspace(workspace: &Workspace, place: &StorePlace) -> BaselineStore {
         let kept = workspace.kept_directory();
         let default = || {
             let set = workspace.config.baselines();
@@ -111,12 +113,18 @@ impl BaselineStore {
             root.join(set.unwrap_or(Path::new("baselines")))
         };
         BaselineStore {
-            directory: directory.map_or_else(default, Path::to_owned),
+            directory: place.baselines.clone().unwrap_or_else(default),
             newest: kept.join(NEWEST),
             newest_on_second_core: kept.join(NEWEST_ON_SECOND_CORE),
             newest_of_commands: kept.join(NEWEST_OF_COMMANDS),
             machine: Machine::of_this_machine(),
+            flags: place.flags().into(),
         }
+    }
+
+    /// Returns the flags with which other commands find this store, each after a space.
+    pub fn flags(&self) -> &str {
+        &self.flags
     }
 
     /// Returns where the baselines are kept.

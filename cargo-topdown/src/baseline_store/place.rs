@@ -37,7 +37,20 @@ impl StorePlace {
 
     /// Returns the store of `workspace`.
     pub fn store_of(&self, workspace: &Workspace) -> BaselineStore {
-        BaselineStore::of_workspace(workspace, self.baselines.as_deref())
+        BaselineStore::of_workspace(workspace, self)
+    }
+
+    /// Returns the flags that say the same to another command, each after a space.
+    pub(super) fn flags(&self) -> String {
+        let flags = [
+            ("--baselines", &self.baselines),
+            ("--manifest-path", &self.manifest_path),
+        ];
+        let flags = flags.into_iter().filter_map(|(flag, path)| {
+            let path = path.as_ref()?.display().to_string();
+            Some(format!(" {flag} {}", word_of_shell(&path)))
+        });
+        flags.collect()
     }
 
     /// Returns the store of the workspace.
@@ -46,6 +59,16 @@ impl StorePlace {
     /// Returns an error if there is no workspace, or a setting in it cannot be used.
     pub fn store(&self) -> Result<BaselineStore, WorkspaceError> {
         Ok(self.store_of(&self.workspace()?))
+    }
+}
+
+/// Quotes what a shell would take for more than one word, or for something else.
+pub(super) fn word_of_shell(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    if text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 
@@ -77,6 +100,12 @@ mod tests {
         assert_eq!(set.directory(), root.join("perf/runs"));
         let flag = open(setting, Some("/srv/runs")).unwrap();
         assert_eq!(flag.directory(), Path::new("/srv/runs"));
+        let error = flag.find(&"main".parse().unwrap()).unwrap_err();
+        let command = format!(
+            "`cargo topdown bench --save main --baselines /srv/runs --manifest-path {}`",
+            manifest.display()
+        );
+        assert!(error.to_string().contains(&command), "{error}");
         let error = open("[workspace.metadata.topdown]\nbaselines = 7", None).unwrap_err();
         assert!(matches!(error, WorkspaceError::Config(_)), "{error}");
         fs::write(&manifest, "not a manifest").unwrap();
@@ -86,5 +115,12 @@ mod tests {
         };
         let error = place.store().unwrap_err();
         assert!(matches!(error, WorkspaceError::NotFound(_)), "{error}");
+    }
+
+    #[test]
+    fn words_that_a_shell_would_take_apart_are_quoted() {
+        assert_eq!(word_of_shell("../runs-2/ü"), "../runs-2/ü");
+        assert_eq!(word_of_shell("Bob's runs"), r"'Bob'\''s runs'");
+        assert_eq!(word_of_shell("$HOME"), "'$HOME'");
     }
 }

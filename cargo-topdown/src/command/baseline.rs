@@ -113,8 +113,9 @@ fn list(args: &BaselineListArgs) -> Result<Exit, Error> {
     } else if baselines.is_empty() {
         writeln!(
             out,
-            "no baselines in {}; to make one: `cargo topdown bench --save NAME`",
-            store.directory().display()
+            "no baselines in {}; to make one: `cargo topdown bench --save NAME{}`",
+            store.directory().display(),
+            store.flags()
         )?;
     } else {
         write_list(&mut out, &baselines, Look::of_environment())?;

@@ -38,7 +38,7 @@ fn name() -> crate::baseline_store::BaselineName {
 
 fn not_saved() -> StoreError {
     StoreError::NotSaved {
-        name: name(),
+        arguments: "main".to_owned(),
         error: Box::new(file_error()),
     }
 }
@@ -174,6 +174,7 @@ fn what_makes_no_sense_is_2() {
             StoreError::NoOnlyOne {
                 names: vec![name()],
                 directory: PathBuf::new(),
+                flags: "".into(),
             },
         ],
     );
@@ -389,15 +390,18 @@ fn what_leaves_nothing_to_compare_is_102() {
                 nearest: Suggestion(None),
                 is_for_use: true,
                 directory: PathBuf::new(),
+                flags: "".into(),
             },
             StoreError::NoOnlyOne {
                 names: Vec::new(),
                 directory: PathBuf::new(),
+                flags: "".into(),
             },
             StoreError::OtherMachines {
                 name: name(),
                 of: "this machine".to_owned(),
                 keys: Vec::new(),
+                flags: "".into(),
             },
             StoreError::NoSuchMachine {
                 name: name(),
