@@ -55,8 +55,8 @@ pub(crate) struct StoreQueue {
     /// Granule number + 1 and the youngest store to it.
     granules: Box<[(u64, u64); GRANULES]>,
     capacity: u64,
-    /// See [`StoreQueue::room`].
-    room_for_one: u64,
+    /// The first cycle with room for no store, and for one; see [`StoreQueue::room`].
+    room_for: [u64; 2],
     /// When the last store of each run of stores to one line was written.
     runs: Box<[u64; RUNS]>,
     run: u64,
@@ -78,7 +78,7 @@ impl StoreQueue {
             next: 0,
             granules: boxed((0, 0)),
             capacity: u64::from(parameters.store_entries).clamp(1, RING as u64),
-            room_for_one: 0,
+            room_for: [0; 2],
             runs: boxed(0),
             run: 0,
             line: u64::MAX,
@@ -125,7 +125,8 @@ impl StoreQueue {
     /// Returns the same for one store, or none.
     #[inline]
     pub(crate) fn room_for_one_if(&self, is_needed: bool) -> u64 {
-        self.room_for_one * u64::from(is_needed)
+        // No branch, because which instructions store is hard to predict.
+        self.room_for[usize::from(is_needed)]
     }
 
     /// Returns the first cycle in which the line of the next store, to `address`, may be fetched.
@@ -216,7 +217,7 @@ impl StoreQueue {
         }
         self.ring[self.next as usize % RING] = store;
         self.next += 1;
-        self.room_for_one = self.room(1);
+        self.room_for[1] = self.room(1);
         self.write_cycle
     }
 }
