@@ -1,7 +1,7 @@
 //! Schedulers: pools in which operations wait from issue to execution.
 //!
-//! Operations leave out of order, so a pool keeps how many leave in each coming cycle. Departures
-//! are counted lazily, because most pools are far from full.
+//! Operations leave out of order, so it is kept how many leave in each coming cycle. Departures are
+//! counted lazily, because most pools are far from full.
 
 use std::mem::take;
 
@@ -15,68 +15,10 @@ const HORIZON: usize = 1 << 16;
 /// Number of cycles whose departures are counted together.
 const CHUNK: usize = 8;
 
-/// Returns the sum of the eight bytes.
-#[inline]
-fn sum_of_bytes(bytes: u64) -> u32 {
-    const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
-    let pairs = (bytes & EVEN) + (bytes >> 8 & EVEN);
-    (pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48) as u32
-}
-
 /// Not a pool: for operations that do not wait.
 pub(crate) const NO_POOL: u8 = SCHEDULERS as u8;
 /// Nor this: for operations that wait in the queue of vector operations.
 pub(crate) const VECTOR_QUEUE: u8 = NO_POOL + 1;
-
-/// When the operations of a pool leave it.
-struct Pool {
-    /// Everything that leaves before this cycle has been counted.
-    counted: u64,
-    leaving: Box<[u8; HORIZON]>,
-}
-
-impl Pool {
-    fn new() -> Self {
-        Pool {
-            counted: 0,
-            leaving: boxed(0),
-        }
-    }
-
-    /// Removes everything that executes before `now`, and returns how many of the `waiting` stay.
-    fn advance(&mut self, mut waiting: u32, now: u64) -> u32 {
-        if waiting == 0 {
-            self.counted = now;
-        } else if now - self.counted >= HORIZON as u64 {
-            self.leaving.fill(0);
-            waiting = 0;
-            self.counted = now;
-        }
-        while self.counted < now {
-            let place = self.counted as usize % HORIZON;
-            let cycles = (now - self.counted).min(CHUNK as u64);
-            match self.leaving[place..].first_chunk_mut::<CHUNK>() {
-                Some(chunk) => {
-                    let counts = u64::from_le_bytes(*chunk);
-                    let gone = counts & u64::MAX >> (u64::BITS as u64 - 8 * cycles);
-                    waiting -= sum_of_bytes(gone);
-                    *chunk = (counts ^ gone).to_le_bytes();
-                    self.counted += cycles;
-                }
-                None => waiting -= self.leave_one_cycle(),
-            }
-        }
-        waiting
-    }
-
-    /// Removes the operations of one more cycle, and returns how many.
-    #[inline]
-    fn leave_one_cycle(&mut self) -> u32 {
-        let place = &mut self.leaving[self.counted as usize % HORIZON];
-        self.counted += 1;
-        u32::from(take(place))
-    }
-}
 
 /// Bits per lane. Each pool has one lane of the same word, so that all are compared at once.
 const LANE_BITS: u32 = 10;
@@ -84,9 +26,9 @@ const LANE_BITS: u32 = 10;
 /// operations, which need room for one only.
 const FULL: u32 = 1 << (LANE_BITS - 1);
 
-/// One operation in each pool.
-const ONE: [u32; SCHEDULERS] = {
-    let mut one = [0; SCHEDULERS];
+/// One operation in each pool; nothing for numbers of no pool.
+const ONE: [u32; 8] = {
+    let mut one = [0; 8];
     let mut pool = 0;
     while pool < SCHEDULERS {
         one[pool] = 1 << (pool as u32 * LANE_BITS);
@@ -112,14 +54,17 @@ impl Pools {
 
 /// All schedulers of a core.
 pub(crate) struct Schedulers {
-    pools: [Pool; SCHEDULERS],
     /// Cycles for which an operation keeps its entry after it began to execute.
     release_cycles: u64,
-    /// For each pool, the level at which it is empty.
-    empty: [u32; SCHEDULERS],
+    /// The levels at which all pools are empty.
+    empty: u32,
     /// The level of each pool, one lane each: that plus the number of operations that leave it from
-    /// its `counted` on.
+    /// `counted` on.
     levels: u32,
+    /// Everything that leaves before this cycle has been counted.
+    counted: u64,
+    /// How many operations leave in each cycle, one lane for each pool.
+    leaving: Box<[u32; HORIZON]>,
     /// The last cycle for which room was requested: earlier departures need not be counted any
     /// more.
     now: u64,
@@ -128,13 +73,14 @@ pub(crate) struct Schedulers {
 impl Schedulers {
     pub(crate) fn new(entries: [u32; SCHEDULERS], release_cycles: u32) -> Self {
         const { assert!(SCHEDULERS as u32 * LANE_BITS <= u32::BITS) };
-        let empty = entries.map(|entries| FULL - entries.clamp(1, FULL));
-        let lanes = (0_u32..).zip(empty);
+        let lanes = (0_u32..).zip(entries.map(|entries| FULL - entries.clamp(1, FULL)));
+        let empty = lanes.map(|(pool, level)| level << (pool * LANE_BITS)).sum();
         Schedulers {
-            pools: entries.map(|_| Pool::new()),
             release_cycles: release_cycles.into(),
             empty,
-            levels: lanes.map(|(pool, level)| level << (pool * LANE_BITS)).sum(),
+            levels: empty,
+            counted: 0,
+            leaving: boxed(0),
             now: 0,
         }
     }
@@ -144,72 +90,69 @@ impl Schedulers {
     #[inline]
     pub(crate) fn room(&mut self, pools: Pools, at: u64) -> u64 {
         self.now = at;
-        let full = self.levels & pools.0;
-        if full != 0 {
-            self.wait(Pools(full));
+        if self.levels & pools.0 != 0 {
+            self.wait(pools);
         }
         self.now
     }
 
-    /// Advances to the first cycle in which each of `full` has a free entry.
+    /// Advances to the first cycle in which each of `pools` has a free entry.
     #[inline(never)]
-    fn wait(&mut self, full: Pools) {
-        let mut left = full.0;
-        while left != 0 {
-            let place = (left.trailing_zeros() / LANE_BITS) as usize % SCHEDULERS;
-            left &= left - 1;
-            let capacity = FULL - self.empty[place];
-            let before = self.waiting(place);
-            let pool = &mut self.pools[place];
-            let mut waiting = pool.advance(before, self.now);
-            while waiting >= capacity {
-                waiting -= pool.leave_one_cycle();
-                self.now = pool.counted;
+    fn wait(&mut self, pools: Pools) {
+        self.advance();
+        while self.levels & pools.0 != 0 {
+            self.leave_one_cycle();
+        }
+        self.now = self.counted;
+    }
+
+    /// Removes everything that leaves before `now`.
+    fn advance(&mut self) {
+        let cycles = self.now - self.counted;
+        if self.levels == self.empty {
+            self.counted = self.now;
+        } else if cycles >= HORIZON as u64 {
+            self.leaving.fill(0);
+            self.levels = self.empty;
+            self.counted = self.now;
+        }
+        while self.counted < self.now {
+            let place = self.counted as usize % HORIZON;
+            match self.leaving[place..].first_chunk_mut::<CHUNK>() {
+                Some(chunk) if self.counted + CHUNK as u64 <= self.now => {
+                    self.levels -= take(chunk).iter().sum::<u32>();
+                    self.counted += CHUNK as u64;
+                }
+                _ => self.leave_one_cycle(),
             }
-            self.leave(place, before - waiting);
         }
     }
 
-    /// Returns the number of operations that leave the pool from its `counted` on.
+    /// Removes the operations of one more cycle.
     #[inline]
-    fn waiting(&self, place: usize) -> u32 {
-        let level = self.levels >> (place as u32 * LANE_BITS) & ((1 << LANE_BITS) - 1);
-        level - self.empty[place]
+    fn leave_one_cycle(&mut self) {
+        self.levels -= take(&mut self.leaving[self.counted as usize % HORIZON]);
+        self.counted += 1;
     }
 
-    #[inline]
-    fn leave(&mut self, place: usize, operations: u32) {
-        self.levels -= operations * ONE[place];
-    }
-
-    /// Puts an operation into the pool; it leaves some time after it `executes`.
+    /// Puts an operation into the pool, if it is one; it leaves some time after it `executes`.
     #[inline]
     pub(crate) fn enter(&mut self, pool: u8, executes: u64) {
-        let place = usize::from(pool);
-        let Some(pool) = self.pools.get(place) else {
-            return;
-        };
+        let one = ONE[usize::from(pool) % ONE.len()];
         let mut leaves = executes + self.release_cycles;
-        if leaves - pool.counted >= HORIZON as u64 {
-            leaves = self.enter_far(place, leaves);
+        if leaves - self.counted >= HORIZON as u64 {
+            leaves = self.enter_far(leaves);
         }
-        let leaving = &mut self.pools[place].leaving[leaves as usize % HORIZON];
-        if *leaving < u8::MAX {
-            *leaving += 1;
-            self.levels += ONE[place];
-        }
+        self.leaving[leaves as usize % HORIZON] += one;
+        self.levels += one;
     }
 
-    /// Advances the pool for an operation that `leaves` beyond the horizon, and returns when it
-    /// does instead.
+    /// Advances for an operation that `leaves` beyond the horizon, and returns when it does
+    /// instead.
     #[cold]
-    fn enter_far(&mut self, place: usize, leaves: u64) -> u64 {
-        let before = self.waiting(place);
-        let pool = &mut self.pools[place];
-        let waiting = pool.advance(before, self.now);
-        let last = pool.counted + HORIZON as u64 - 1;
-        self.leave(place, before - waiting);
-        leaves.min(last)
+    fn enter_far(&mut self, leaves: u64) -> u64 {
+        self.advance();
+        leaves.min(self.counted + HORIZON as u64 - 1)
     }
 }
 
