@@ -211,6 +211,7 @@ fn others_text(names: &[BaselineName], directory: &Path) -> String {
     if names.is_empty() {
         return format!("; {} holds none", directory.display());
     }
+    let verb = if names.len() == 1 { "is" } else { "are" };
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    format!("; there are {}", names.join(", "))
+    format!("; there {verb} {}", names.join(", "))
 }

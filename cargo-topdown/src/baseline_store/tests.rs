@@ -181,7 +181,7 @@ fn a_missing_baseline_is_answered_with_those_that_exist() {
     assert!(error.to_string().contains("holds none"), "{error}");
     store.save(&name("main"), Path::new(RUN)).unwrap();
     let error = store.resolve("mian").unwrap_err().to_string();
-    assert!(error.contains("`mian`; there are `main`"), "{error}");
+    assert!(error.contains("`mian`; there is `main`"), "{error}");
     let error = store.resolve("../mian").unwrap_err();
     assert!(matches!(error, StoreError::NeitherFileNorName { .. }));
 }
