@@ -18,7 +18,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     }
     if let Some(path) = &args.report {
         let mut out = style::stdout(args.output.color);
-        let is_usable = machine_report::run(path, &mut out)?;
+        let is_usable = machine_report::run(path, &mut out, Look::of_environment().width)?;
         out.flush()?;
         return Ok(exit(args, is_usable));
     }

@@ -15,6 +15,7 @@ use criterion_topdown::machine::Machine;
 use criterion_topdown::sample::Flags;
 use criterion_topdown::setting::{Counters, Setting};
 
+use crate::columns::folded;
 use crate::error::Error;
 use crate::report::machine_report_json::{
     Attempt, Loop, MACHINE_REPORT_SCHEMA_VERSION, MachineReport, Obstacle, ReportedPmu, Shares,
@@ -25,30 +26,35 @@ use crate::report::request::ReportError;
 ///
 /// # Errors
 /// Returns an error if the file cannot be written. What cannot be measured is in the file.
-pub fn run(path: &Path, out: &mut impl Write) -> Result<bool, Error> {
+pub fn run(path: &Path, out: &mut impl Write, width: usize) -> Result<bool, Error> {
     let survey = hardware::survey();
     let report = report(&survey);
     write(path, &report).map_err(|error| Error::Report(ReportError::new(path, error)))?;
-    let counted = |attempts: &[Attempt]| {
-        let usable = attempts.iter().filter(|attempt| attempt.refusal.is_none());
-        format!("{} of {}", usable.count(), attempts.len())
-    };
-    writeln!(
-        out,
-        "wrote {}: {} kinds of counters and {} metric groups counted {} loops each",
-        path.display(),
-        counted(&report.categories),
-        counted(&report.groups),
-        Loops::NAMES.len()
-    )?;
+    let mut say = |text: &str| writeln!(out, "{}", folded(text, width));
+    say(&format!("wrote {}: {}", path.display(), summary(&report)))?;
     for refusal in report.categories.iter().filter_map(|a| a.refusal.as_ref()) {
-        writeln!(out, "missing: {refusal}")?;
+        say(&format!("missing: {refusal}"))?;
     }
-    writeln!(
-        out,
-        "To send it, see docs/cpus.md#send-a-report: it names no host, user or path."
-    )?;
+    say("to send it, see docs/cpus.md#send-a-report: it names no host, user or path")?;
     Ok(survey.opened.is_ok())
+}
+
+/// Says how much was counted.
+fn summary(report: &MachineReport) -> String {
+    let usable = |attempts: &[Attempt]| {
+        let usable = attempts.iter().filter(|attempt| attempt.refusal.is_none());
+        usable.count()
+    };
+    let (kinds, groups) = (usable(&report.categories), usable(&report.groups));
+    if kinds + groups == 0 {
+        return "no counters can be used here, and why".to_owned();
+    }
+    format!(
+        "{kinds} of {} kinds of counters and {groups} of {} metric groups counted {} loops each",
+        report.categories.len(),
+        report.groups.len(),
+        Loops::NAMES.len()
+    )
 }
 
 fn write(path: &Path, report: &MachineReport) -> io::Result<()> {

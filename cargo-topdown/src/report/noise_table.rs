@@ -30,11 +30,14 @@ fn write_control(
         let launches = control.benchmarks.iter().map(of);
         launches.max().unwrap_or_default()
     };
+    let tests = match control.suite.tests {
+        0 => String::new(),
+        tests => format!(", {}", count_of(tests, "test")),
+    };
     let what = format!(
-        "{}/{} launches of the same executables, in turn, {} tests",
+        "{}/{} launches of the same executables, in turn{tests}",
         most(|b| b.baseline_launches.times),
         most(|b| b.candidate_launches.times),
-        control.suite.tests
     );
     let alarms: Vec<String> = report
         .alarms()
@@ -87,15 +90,22 @@ pub fn write_table(out: &mut impl Write, report: &NoiseReport, look: Look) -> io
     }
     table.write(out, look)?;
     writeln!(out)?;
+    let sees = match report.tests {
+        0 => "the smallest change that is found; nothing is tested, because modelled launches \
+              agree"
+            .to_owned(),
+        tests => format!(
+            "the smallest change that is found with a probability of {:.0} % by {} per side at \
+             alpha {} over {}, if the machine does not drift between the sides",
+            report.power * 100.0,
+            count_of(report.launches, "launch"),
+            report.alpha,
+            count_of(tests, "test")
+        ),
+    };
     let legend = format!(
         "sd: standard deviation between launches, in percent of the benchmark's slots (time: of \
-         its time). sees: the smallest change that is found with a probability of {:.0} % by {} \
-         per side at alpha {} over {} tests, if the machine does not drift between the sides. -: \
-         no change can be detected.",
-        report.power * 100.0,
-        count_of(report.launches, "launch"),
-        report.alpha,
-        report.tests
+         its time). sees: {sees}. -: no change can be detected."
     );
     for line in wrapped(&legend, look.width) {
         writeln!(out, "{DIM}{line}{DIM:#}")?;
@@ -166,6 +176,12 @@ mod tests {
     #[test]
     fn a_mixed_suite_at_200_columns() {
         insta::assert_snapshot!(text(mixed(), 200));
+    }
+
+    #[test]
+    fn what_is_exact_is_not_said_to_be_tested() {
+        let modelled = scenario::modelled("exact", Planted::default());
+        insta::assert_snapshot!(text(vec![modelled], 80));
     }
 
     #[test]
