@@ -528,3 +528,17 @@ fn too_few_hits_give_no_functions_and_a_note() {
         None
     );
 }
+
+#[test]
+fn events_of_another_machine_are_refused_and_how_to_name_it_said() {
+    let file = if cfg!(target_arch = "aarch64") {
+        "perf-skx-events.json"
+    } else {
+        "topdown-tool-events.csv"
+    };
+    let advice = "if another machine was measured, name it with --machine";
+    let said = refusal(&[file]);
+    assert!(said.contains(advice), "{said}");
+    let said = refusal(&["--machine", SKYLAKE, "topdown-tool-events.csv"]);
+    assert!(!said.contains(advice), "{said}");
+}

@@ -316,7 +316,8 @@ impl Found {
             Some(table) => format!("the table of {}", table.name),
             None => format!("a table of this project ({} has none)", known.machine),
         };
-        Err((None, Problem::NoTopdown { table }))
+        let is_here = *known.machine == Machine::of_this_machine();
+        Err((None, Problem::NoTopdown { table, is_here }))
     }
 }
 

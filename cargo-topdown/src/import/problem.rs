@@ -78,11 +78,14 @@ pub enum Problem {
     /// No TopDown at all.
     #[error(
         "neither the shares of the four categories with a count of slots, nor all events of \
-         {table}; {HOW_TO_GET_SLOTS}"
+         {table}{}; {HOW_TO_GET_SLOTS}",
+        if *is_here { "; if another machine was measured, name it with --machine" } else { "" }
     )]
     NoTopdown {
         /// The table that was tried.
         table: String,
+        /// Whether it is that of this machine.
+        is_here: bool,
     },
     /// The shares do not add up to 100 %.
     #[error("the categories add up to {percent:.1} % of the slots")]
