@@ -165,13 +165,17 @@ impl Session {
     ///
     /// # Errors
     /// Returns an error if the user interrupts.
-    pub fn fingerprints(&self, targets: &[BenchTarget]) -> Result<Fingerprints, MeasureError> {
+    pub fn fingerprints(
+        &self,
+        targets: &[BenchTarget],
+        of_side: &str,
+    ) -> Result<Fingerprints, MeasureError> {
         let wanted = targets.iter().filter(|t| fingerprints::is_wanted(t));
         if !self.request.quiet
             && let count @ 1.. = wanted.count()
         {
             let targets = count_of(count, "bench target");
-            tell!("     Tracing {targets} for fingerprints");
+            tell!("     Tracing {targets}{of_side} for fingerprints");
         }
         Fingerprints::take(targets, &self.launcher).map_err(|_| MeasureError::Interrupted)
     }

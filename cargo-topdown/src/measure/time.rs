@@ -82,9 +82,9 @@ impl Session {
         let launcher = self.briefly_without_counters();
         let (mut of_base, mut of_candidate) =
             self.pairs_with(&launcher, &clock[0], &clock[1]).launch()?;
-        let few = model_or_clock::LAUNCHES_THAT_AGREE;
-        let mut second_base = self.add_model(base, few, &mut of_base)?;
-        let mut second_candidate = self.add_model(candidate, few, &mut of_candidate)?;
+        let mut second_base = self.add_model_of_side("base", base, &mut of_base)?;
+        let mut second_candidate =
+            self.add_model_of_side("candidate", candidate, &mut of_candidate)?;
         for made in LOOKS {
             let benchmarks = [&of_base, &of_candidate].map(|o| &o.collected.benchmarks[..]);
             // Both sides of a benchmark have as many launches.
@@ -114,6 +114,18 @@ impl Session {
             }
         }
         Ok([(of_base, second_base), (of_candidate, second_candidate)])
+    }
+
+    fn add_model_of_side(
+        &self,
+        side: &str,
+        targets: &[BenchTarget],
+        timed: &mut Outcome,
+    ) -> Result<Option<Outcome>, MeasureError> {
+        if !self.request.quiet && !model_or_clock::wanted(targets, &timed.collected).is_empty() {
+            tell!("   Modelling the {side}");
+        }
+        self.add_model(targets, model_or_clock::LAUNCHES_THAT_AGREE, timed)
     }
 
     /// Launches `targets` as [`measure`](Session::measure) does, but times every benchmark in all

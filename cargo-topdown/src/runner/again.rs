@@ -12,12 +12,17 @@ use crate::config::measuring::Settings;
 /// A suspect's final number of launches. `docs/gate.md` has the resulting power.
 pub const LAUNCHES_OF_SUSPECTS: u32 = 20;
 
-/// Returns whether further launches of these targets, which `run` came from, could decide anything.
-/// Launches of a model say nothing new.
-pub fn would_help(targets: &[BenchTarget], run: &Run) -> bool {
+/// Returns whether further launches could decide anything about `run`: those of a model say nothing
+/// new.
+pub fn is_measured(run: &Run) -> bool {
     let is_measured = |benchmark: &Benchmark| benchmark.provenance().source != SourceKind::Model;
+    run.benchmarks.iter().any(is_measured)
+}
+
+/// Returns whether these targets have few enough launches for more to decide anything.
+pub fn would_help(targets: &[BenchTarget]) -> bool {
     let has_few = |target: &BenchTarget| target.settings.launches < LAUNCHES_OF_SUSPECTS;
-    run.benchmarks.iter().any(is_measured) && targets.iter().all(has_few)
+    targets.iter().all(has_few)
 }
 
 /// Returns the targets with suspects, restricted to those and to the launches they lack.

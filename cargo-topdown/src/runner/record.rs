@@ -84,10 +84,15 @@ pub enum CannotLaunchAgain {
     )]
     TimeAlone,
     /// Further launches would say nothing new.
-    #[error(
-        "it already has {LAUNCHES_OF_SUSPECTS} launches, or modelled slots, whose launches agree"
-    )]
-    WouldNotHelp,
+    #[error("{}", if *is_modelled {
+        "its modelled launches agree, so more would say nothing new".to_owned()
+    } else {
+        format!("it already has {LAUNCHES_OF_SUSPECTS} launches")
+    })]
+    WouldNotHelp {
+        /// Whether slots are modelled.
+        is_modelled: bool,
+    },
 }
 
 impl LaunchRecord {
@@ -166,10 +171,11 @@ impl LaunchRecord {
         run: &Run,
     ) -> Result<LaunchRecord, CannotLaunchAgain> {
         let record = LaunchRecord::read(directory, run)?;
-        match again::would_help(&record.targets(), run) {
-            true => Ok(record),
-            false => Err(CannotLaunchAgain::WouldNotHelp),
+        let is_modelled = !again::is_measured(run);
+        if is_modelled || !again::would_help(&record.targets()) {
+            return Err(CannotLaunchAgain::WouldNotHelp { is_modelled });
         }
+        Ok(record)
     }
 
     /// Returns the bench targets as they were launched.

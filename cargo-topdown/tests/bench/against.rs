@@ -119,6 +119,10 @@ fn a_base_before_adoption_is_measured_and_a_change_is_found() {
     let is_modelled = comparison["benchmarks"][0]["source"] == "model";
     let code = if is_modelled { 100 } else { 0 };
     assert_eq!(slower.code, Some(code), "{}", slower.stdout);
+    for side in ["base", "candidate"] {
+        let is_told = slower.stderr.contains(&format!("Modelling the {side}\n"));
+        assert_eq!(is_told, is_modelled, "{}", slower.stderr);
+    }
 
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     both_cores_are_judged(&project);

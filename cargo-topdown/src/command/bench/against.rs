@@ -54,8 +54,8 @@ pub fn run(
     let base_targets = session.without_left_out(base_targets)?;
     let targets = session.without_left_out(targets)?;
     let executed = [
-        session.fingerprints(&base_targets)?,
-        session.fingerprints(&targets)?,
+        session.fingerprints(&base_targets, " of the base")?,
+        session.fingerprints(&targets, " of the candidate")?,
     ];
     let base_on_the_clock = model_or_clock::on_the_clock(&base_targets, u32::MAX);
     let on_the_clock = model_or_clock::on_the_clock(&targets, u32::MAX);
@@ -121,7 +121,7 @@ pub fn run(
         None => policy,
     };
 
-    let comparison = if again::would_help(&targets, &new.run) {
+    let comparison = if again::is_measured(&new.run) && again::would_help(&targets) {
         let first = FirstLook::new(
             base.labelled(&tree.label),
             new.labelled("the work tree"),

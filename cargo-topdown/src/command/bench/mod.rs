@@ -110,7 +110,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     }
     let root = session.workspace.metadata.workspace_root.as_std_path();
     let empty_run = session.run_without_benchmarks(root, &suite);
-    let fingerprints = session.fingerprints(&targets)?;
+    let fingerprints = session.fingerprints(&targets, "")?;
     let targets = match (&args.changed, base) {
         (Some(name), Some(base)) => {
             let changed = Changed::since(&base, &empty_run.build, targets, &fingerprints);
