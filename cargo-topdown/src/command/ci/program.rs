@@ -25,7 +25,8 @@ pub fn run(variables: &Variables, arguments: &[String], file: &Path) -> Result<i
 
 /// Returns whether builds and benches do not get the variable `name`: they run the code of whoever
 /// opened the pull request, and the job has files that steer its later steps, tokens, and the
-/// credentials of the store.
+/// credentials of the store. Nor what the action tells its own steps: a bench that happens to
+/// contain such a name would be said to want it.
 fn is_withheld(name: &str) -> bool {
     let names = [
         "GITHUB_ENV",
@@ -34,6 +35,8 @@ fn is_withheld(name: &str) -> bool {
         "GITHUB_STATE",
         "GITHUB_STEP_SUMMARY",
         "CARGO_TOPDOWN_STORE",
+        "SAVE",
+        "REPORT",
     ];
     let beginnings = [
         "ACTIONS_",
@@ -43,6 +46,7 @@ fn is_withheld(name: &str) -> bool {
         "GCP_",
         "GCLOUD_",
         "CLOUDSDK_",
+        "INPUT_",
     ];
     let words = ["TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
     // npm's names, for one, are in lower case.
@@ -110,6 +114,9 @@ mod tests {
             "AWS_REGION",
             "GOOGLE_APPLICATION_CREDENTIALS",
             "MY_PASSWORD",
+            "SAVE",
+            "REPORT",
+            "INPUT_BENCH_ARGS",
             "npm_config_token",
         ] {
             assert!(is_withheld(name), "{name}");
