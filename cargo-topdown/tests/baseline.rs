@@ -143,7 +143,7 @@ fn what_does_not_exist_or_make_sense_is_an_error_of_its_own() {
         (
             &["show", "mian"][..],
             102,
-            "no baseline or run file `mian`; there are `main`",
+            "no baseline or run file `mian`; there is `main`",
         ),
         (
             &["show", "main"],

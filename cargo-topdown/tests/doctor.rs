@@ -65,9 +65,11 @@ fn the_report_is_written_on_any_machine_and_has_no_secrets() {
     check("machine-report", &json);
     let categories = json["categories"].as_array().unwrap();
     assert!(!categories.is_empty());
+    // Its lines are folded.
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     for attempt in categories {
         match attempt["refusal"].as_str() {
-            Some(refusal) => assert!(stdout.contains(refusal), "{stdout}"),
+            Some(refusal) => assert!(words(&stdout).contains(&words(refusal)), "{stdout}"),
             None => assert_eq!(attempt["loops"].as_array().unwrap().len(), 7),
         }
     }
