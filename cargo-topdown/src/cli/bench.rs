@@ -56,7 +56,7 @@ pub struct BenchArgs {
     )]
     pub functions: Option<bool>,
 
-    /// Build REF too, launch both in turn, and compare; nothing is stored
+    /// Build REF too, launch both in turn, and compare; no baseline is read or saved
     ///
     /// REF is a Git commit, `merge-base`, or a directory. Fails if a benchmark regressed, as
     /// `compare` does.

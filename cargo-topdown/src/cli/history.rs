@@ -8,7 +8,7 @@ use crate::baseline_store::BaselineName;
 /// `cargo topdown history`.
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
-    /// The baseline [default: the only one of this machine]
+    /// The baseline [default: the only one of this machine, or `main`]
     #[arg(value_name = "NAME")]
     pub name: Option<BaselineName>,
 

@@ -45,7 +45,8 @@ pub struct MeasuringArgs {
 
     /// Let benches inherit more environment variables: those that match PATTERN, with `*` and `?`
     ///
-    /// These are added to the ones that benches always inherit and to those in Cargo.toml.
+    /// These are added to the ones that benches always inherit and to those in Cargo.toml. May be
+    /// repeated; commas separate patterns.
     #[arg(
         long,
         value_name = "PATTERN",
@@ -133,7 +134,8 @@ pub struct LaunchMeasuringArgs {
 
     /// Leave out what matches PATTERN, with `*` and `?`; replaces the patterns in Cargo.toml
     ///
-    /// Benchmarks match by name or `package::target::name`, bench targets by `package::target`.
+    /// Benchmarks match by name or `package::target::name`, bench targets by `package::target`. May
+    /// be repeated; commas separate patterns, so write `?` for one in a name.
     #[arg(
         long,
         value_name = "PATTERN",

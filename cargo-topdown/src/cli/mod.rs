@@ -222,7 +222,9 @@ pub struct DoctorArgs {
 /// `cargo topdown init`.
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// Change the manifests instead of printing what would change
+    /// Change the manifests, not only print what would change
+    ///
+    /// If cargo cannot resolve the result, or on Ctrl-C, all files are put back.
     #[arg(long)]
     pub apply: bool,
 
