@@ -79,6 +79,8 @@ pub enum Command {
     Init(InitArgs),
     /// Print the completions for a shell
     Completions(CompletionsArgs),
+    /// Write manual pages
+    Man(ManArgs),
     /// Run a step of the GitHub action; it reads the variables that action.yml sets
     #[command(hide = true)]
     Ci {
@@ -86,9 +88,6 @@ pub enum Command {
         #[command(subcommand)]
         step: CiStep,
     },
-    /// Write manual pages
-    #[command(hide = true)]
-    Man(ManArgs),
     /// Wait for a byte on standard input, then become a command: how `exec` starts one
     #[command(hide = true)]
     ExecWhenTold(ExecWhenToldArgs),
