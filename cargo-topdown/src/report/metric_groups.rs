@@ -146,6 +146,9 @@ fn nodes_of(explained: &Explained, findings: &Findings) -> Vec<Node> {
     nodes
 }
 
+/// The columns before a category's parts, if it has all slots.
+const BEFORE_PARTS: usize = "  _  bad speculation  100.0 %  ".len();
+
 fn write_categories(out: &mut impl Write, shares: &Shares, look: Look) -> io::Result<()> {
     let all = shares.all();
     let columns = [
@@ -154,27 +157,40 @@ fn write_categories(out: &mut impl Write, shares: &Shares, look: Look) -> io::Re
         Column::number(""),
         Column::text(""),
     ];
-    let mut table = Table::new(columns).indented(2);
-    for (of, share) in CATEGORIES.iter().zip(&all) {
-        let style = of.style;
+    let rows = CATEGORIES.iter().zip(&all).map(|(of, share)| {
         let parts = of
             .category
             .and_then(|category| Some((category, shares.level2?[category])))
-            .map_or(String::new(), |(category, part)| {
-                format!(
-                    "{} {}, {} {}",
-                    category.measured_part().name(),
-                    percent(part),
-                    category.rest().name(),
-                    percent(share - part)
-                )
+            .map(|(category, part)| {
+                [
+                    (category.measured_part().name(), part),
+                    (category.rest().name(), share - part),
+                ]
+                .map(|(name, share)| format!("{name} {}", percent(share)))
             });
-        table.row([
-            Cell::styled(of.glyph(look.unicode), style),
+        (of, share, parts)
+    });
+    let rows: Vec<_> = rows.collect();
+    let mut parts = rows.iter().filter_map(|(_, _, parts)| parts.as_ref());
+    let fits = parts.all(|parts| BEFORE_PARTS + parts.join(", ").len() <= look.width);
+    let mut table = Table::new(columns).indented(2);
+    for (of, share, parts) in rows {
+        let mut row = |start: [Cell; 3], parts: String| {
+            let parts = Cell::styled(parts, DIM);
+            table.row(start.into_iter().chain([parts]));
+        };
+        let start = [
+            Cell::styled(of.glyph(look.unicode), of.style),
             of.name().into(),
             format!("{} %", percent(*share)).into(),
-            Cell::styled(parts, DIM),
-        ]);
+        ];
+        match parts {
+            Some([first, second]) if !fits => {
+                row(start, first + ",");
+                row(["", "", ""].map(Cell::from), second);
+            }
+            parts => row(start, parts.map_or(String::new(), |parts| parts.join(", "))),
+        }
     }
     table.write(out, look)?;
     let width = look.width.saturating_sub(2).min(BAR_WIDTH);
@@ -489,9 +505,13 @@ mod tests {
             shares.level2 = Some(PerCategory::in_order([0.01, 0.006, 0.02, 0.6]));
         }
         explained.groups.clear();
-        let text = text(&explained, 80, false);
-        assert!(text.is_ascii(), "{text}");
-        insta::assert_snapshot!(text);
+        let wide = text(&explained, 80, false);
+        assert!(wide.is_ascii(), "{wide}");
+        insta::assert_snapshot!(wide);
+        let narrow = text(&explained, 60, false);
+        let fits = narrow.lines().all(|line| line.len() <= 60);
+        assert!(fits, "{narrow}");
+        assert!(narrow.contains("heavy operations 1.0,\n"), "{narrow}");
     }
 
     #[test]
