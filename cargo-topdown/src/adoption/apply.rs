@@ -15,8 +15,8 @@ impl Plan {
     /// benches are built with.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be written, cargo cannot resolve the workspace, or the user
-    /// interrupts. Then all files are as they were, unless the error names them.
+    /// Returns an error if a file cannot be written, cargo cannot resolve the workspace, or the
+    /// user interrupts. Then all files are as they were, unless the error names them.
     pub fn apply(
         &self,
         cargo: &Path,
@@ -62,8 +62,8 @@ impl Plan {
         Ok(unpinned)
     }
 
-    /// Writes each manifest, last the one with what members inherit: if `init` is killed before, the
-    /// next one still finds all that is to be done.
+    /// Writes each manifest, last the one with what members inherit: if `init` is killed before,
+    /// the next one still finds all that is to be done.
     ///
     /// # Errors
     /// Returns an error if one cannot be written.
