@@ -70,14 +70,14 @@ pub(crate) struct Operation {
     pub loads: u8,
     /// See `loads`.
     pub stores: u8,
-    /// Index of the first memory operand in the program's table, and their number.
-    pub first_memory: u32,
-    /// Those of `pools` that it has operations for. Set by the same function.
-    pub waits_in: Pools,
     /// See `first_memory`.
     pub memory_count: u8,
     /// Issue slots; 0 if it shares that of a neighbour.
     pub slots: u8,
+    /// Index of the first memory operand in the program's table, and their number.
+    pub first_memory: u32,
+    /// Those of `pools` that it has operations for. Set by the same function.
+    pub waits_in: Pools,
     /// The pools in which its operations, loads, addresses and data of stores wait; [`NO_POOL`] if
     /// it has none. Set by [`Operation::complete`].
     pub pools: [u8; 4],
@@ -112,12 +112,12 @@ pub(crate) struct Operation {
     pub sources: [Register; SOURCES],
     /// Registers written, padded with [`super::NOWHERE`].
     pub destinations: [Register; DESTINATIONS],
+    /// Ports of each operation.
+    pub ports: [Ports; OPERATIONS],
     /// One of its sources that is read a cycle later than the others, or [`super::NONE`].
     pub late_source: Register,
     /// One of its destinations that is written a cycle later, or [`super::NOWHERE`].
     pub late_destination: Register,
-    /// Ports of each operation.
-    pub ports: [Ports; OPERATIONS],
     /// The pools in which its operations, loads, addresses and data of stores wait, if it has any.
     pub schedulers: [u8; 4],
     /// Cycles for which the first port operation blocks its port.
@@ -143,7 +143,10 @@ pub(crate) struct Operation {
 }
 
 /// One memory operand.
+///
+/// It fits in one cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct MemoryOperand {
     /// Its address.
     pub address: Address,
