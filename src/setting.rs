@@ -192,10 +192,12 @@ setting! {
 setting! {
     /// Which core is modelled.
     ModelCore, "model core", MODEL_CORE {
-        /// The one nearest to the host's: Zen 5 on AMD's CPUs, else Golden Cove.
+        /// The one nearest to the host's: Zen 4 or Zen 5 on AMD's CPUs, else Golden Cove.
         Nearest = "nearest",
         /// Golden Cove: Intel's Alder Lake and Sapphire Rapids.
         GoldenCove = "golden-cove",
+        /// Zen 4: AMD's Raphael and Genoa.
+        Zen4 = "zen-4",
         /// Zen 5: AMD's Granite Ridge and Turin.
         Zen5 = "zen-5",
     }

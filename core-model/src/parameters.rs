@@ -190,6 +190,8 @@ pub struct Rename {
     pub fuses_compare_and_branch: bool,
     /// Whether arithmetic (add, sub, and, inc, dec) also fuses with the jump after it.
     pub fuses_arithmetic_and_branch: bool,
+    /// The ports of such a pair.
+    pub arithmetic_and_branch: Ports,
     /// Whether a move between general registers fuses with a simple operation on its destination
     /// right after it.
     pub fuses_moves: bool,
@@ -254,6 +256,9 @@ pub struct LearntOrder {
     pub doubt_after_another: u8,
     /// Cycles from the last address that a load waits for to its execution.
     pub wait_cycles: u8,
+    /// Whether only moves take a store's register, and instructions that write back to its place,
+    /// but not those that compute with what they load.
+    pub moves_only: bool,
 }
 
 /// Buffers for operations in flight.
@@ -351,12 +356,27 @@ pub struct MemoryPorts {
     /// Whether operations that wait for a load take a port, in vain, when they would have executed
     /// if it had hit the L1.
     pub expects_hits: bool,
-    /// Whether operations of the five lowest ports are bound to one of them when they issue, by how
-    /// many wait for each, instead of taking whichever is free when they are ready. Then no set
-    /// contains some of these and others.
-    pub bound_at_issue: bool,
+    /// Whether operations of the five lowest ports are bound to one of them when they issue, and
+    /// to which. Then no set contains some of these and others.
+    pub binding: Binding,
     /// Ports that cannot execute vector operations while these are 64 bytes wide.
     pub lost_at_512: Ports,
+}
+
+/// To which of its ports an operation is bound when it issues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// To none: it takes whichever is free when it is ready.
+    None,
+    /// To that for which fewest operations wait.
+    LeastWaiting,
+    /// The first operation of a cycle to the first of its ports, the next one to the next.
+    InTurn {
+        /// Operations that can wait for each port.
+        entries: u8,
+        /// A port is passed over if so many more operations wait for it than for another.
+        lead: u8,
+    },
 }
 
 /// Number of ports of integer operations that may close together.

@@ -47,8 +47,12 @@ fn a_sum_of_dependent_floats_is_core_bound_and_adds_up() {
             slots.core_bound * 2 > slots.total() - slots.retiring(),
             "{counts:#?}"
         );
-        // Two cycles per addition, on both cores.
-        assert!((40_000..44_000).contains(&counts.cycles), "{counts:#?}");
+        let cycles_per_addition = if core.name == "zen-4" { 3 } else { 2 };
+        let least = 20_000 * cycles_per_addition;
+        assert!(
+            (least..least + 4_000).contains(&counts.cycles),
+            "{counts:#?}"
+        );
     }
 }
 

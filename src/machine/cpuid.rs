@@ -25,6 +25,12 @@ pub(super) fn vendor() -> String {
     text(&[basic.ebx, basic.edx, basic.ecx])
 }
 
+/// Returns the CPU's family.
+#[cfg(feature = "model")]
+pub(super) fn family() -> u32 {
+    family_model_stepping(leaf(1).eax).0
+}
+
 /// Fills the fields of `machine` that CPUID knows and that are still empty.
 #[inline]
 pub(super) fn complete(machine: &mut Machine) {

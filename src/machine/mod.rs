@@ -109,6 +109,12 @@ impl Machine {
         cpuid::vendor()
     }
 
+    /// Returns the CPU's family by CPUID.
+    #[cfg(all(feature = "model", target_os = "linux", target_arch = "x86_64"))]
+    pub(crate) fn cpuid_family() -> u32 {
+        cpuid::family()
+    }
+
     /// Returns what identifies the cores of CPU `cpu`; `None` except on Arm.
     #[cfg(all(feature = "counters", target_os = "linux"))]
     pub(crate) fn of_arm_core(sys: &std::path::Path, cpu: u32) -> Option<Machine> {

@@ -24,7 +24,11 @@ impl Core {
         } else {
             self.stores.room_for_one_if(operation.stores > 0)
         };
-        let start = delivered.max(backend).max(store_room);
+        let mut start = delivered.max(backend).max(store_room);
+        let ready = self.bound.room(operation.ports[0], start);
+        if ready > start {
+            (start, backend) = (ready, ready);
+        }
         if start > now {
             self.wait(start, backend, store_room, block);
         }

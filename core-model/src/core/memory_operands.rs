@@ -3,13 +3,19 @@
 use topdown_tracer::{AccessKind, Address};
 
 use super::{Core, Executed, Order, Origin, Value};
-use crate::instruction::{MemoryOperand, Operation};
+use crate::instruction::{Class, MemoryOperand, Operation};
 use crate::memory::LINE_BYTES;
 use crate::parameters::MemoryRenaming;
 use crate::pipeline::{Effect, Forward, Found, NO_POOL, Source, Store, VECTOR_QUEUE};
 
 /// The narrowest load that takes the register of a store, where that is learnt.
 const LEAST_RENAMED_BYTES: u32 = 4;
+
+/// Returns whether an instruction does nothing to what it loads, or writes it back.
+#[inline]
+fn moves_only(operation: &Operation, operand: &MemoryOperand) -> bool {
+    matches!(operation.class, Class::MemoryMove | Class::Pop) || operand.writes()
+}
 
 impl Core {
     /// Executes the loads of an instruction and returns the value that arrives last.
@@ -216,7 +222,8 @@ impl Core {
                     && !operand.is_vector
                     && !store.is_vector
                     && address == store.address
-                    && operand.bytes >= LEAST_RENAMED_BYTES;
+                    && operand.bytes >= LEAST_RENAMED_BYTES
+                    && (!dependences.renames_moves_only() || moves_only(operation, operand));
                 let seen = Found::Store {
                     source: can_rename.then(|| Source {
                         distance: self.stores.distance(store),

@@ -180,7 +180,7 @@ impl Core {
             frontend: Frontend::new(&parameters.frontend),
             predictor: Predictor::new(&parameters.prediction, blocks),
             ports: PortCalendar::new(parameters.ports.closed_by_busy),
-            bound: BoundPorts::new(parameters.ports.bound_at_issue),
+            bound: BoundPorts::new(parameters.ports.binding),
             schedulers: Schedulers::new(
                 parameters.window.scheduler_entries,
                 parameters.window.scheduler_release_cycles,

@@ -20,7 +20,7 @@
 use crate::calendar::Ports;
 use crate::instruction::{Class, Timing};
 use crate::parameters::{
-    Cache, CoreParameters, Disambiguation, Frontend, Memory, MemoryPorts, MemoryRenaming,
+    Binding, Cache, CoreParameters, Disambiguation, Frontend, Memory, MemoryPorts, MemoryRenaming,
     Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer, Tlb, UopCacheReads,
     VectorSchedulers, Window,
 };
@@ -141,6 +141,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         eliminates_immediate_adds: true,
         fuses_compare_and_branch: true,    // O
         fuses_arithmetic_and_branch: true, // O
+        arithmetic_and_branch: P06,
         fuses_moves: false,
         // M: 0.55 per store and load
         memory_renaming: MemoryRenaming::SimpleAddress(Disambiguation {
@@ -188,7 +189,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         closed_by_busy: [0; 7],         // A
         expects_hits: false,            // A
         // Abel and Reineke, "uiCA" (ICS 2022), on Ice Lake; see `pipeline/binding.rs`.
-        bound_at_issue: true,
+        binding: Binding::LeastWaiting,
         lost_at_512: P1, // O: ports 0 and 1 join
     },
     memory: Memory {

@@ -1,15 +1,17 @@
 //! The cores that the model knows, one file each.
 
 mod golden_cove;
+mod zen4;
 mod zen5;
 
 use crate::parameters::CoreParameters;
 
 pub use golden_cove::GOLDEN_COVE;
+pub use zen4::ZEN_4;
 pub use zen5::ZEN_5;
 
 /// All cores.
-pub const ALL: &[&CoreParameters] = &[&GOLDEN_COVE, &ZEN_5];
+pub const ALL: &[&CoreParameters] = &[&GOLDEN_COVE, &ZEN_4, &ZEN_5];
 
 /// Returns the core with this [`name`](CoreParameters::name).
 pub fn by_name(name: &str) -> Option<&'static CoreParameters> {

@@ -12,7 +12,7 @@
 use crate::calendar::Ports;
 use crate::instruction::{Class, Late, Timing};
 use crate::parameters::{
-    Cache, CoreParameters, DecodedEntries, Frontend, LearntOrder, Memory, MemoryPorts,
+    Binding, Cache, CoreParameters, DecodedEntries, Frontend, LearntOrder, Memory, MemoryPorts,
     MemoryRenaming, Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer, Tlb,
     UopCacheReads, VectorSchedulers, Window,
 };
@@ -140,7 +140,8 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         eliminates_immediate_adds: false,  // M
         fuses_compare_and_branch: true,    // O
         fuses_arithmetic_and_branch: true, // O
-        fuses_moves: true,                 // M
+        arithmetic_and_branch: BRANCH,
+        fuses_moves: true, // M
         memory_renaming: MemoryRenaming::Learnt(ORDER),
         flags_take_registers: false,
         condition_after_logic_cycles: 0,
@@ -188,7 +189,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         store_data_512: STORE0, // O: one of 64 bytes
         string_step: STORE0,    // M: `memcpy-16k`
         string_step_bytes: 32,  // M
-        bound_at_issue: false,
+        binding: Binding::None,
         lost_at_512: Ports::NONE, // O: full width on servers
         // M, K: 8 additions to each of 4, 6, 8 and 11 registers take 8.7, 10.4, 12.4 and 17.1
         // cycles, as many independent ones a sixth of a cycle each. Additions that depend on those
@@ -294,6 +295,7 @@ const ORDER: LearntOrder = LearntOrder {
     doubt_limit: 145,
     doubt_after_another: 92,
     wait_cycles: 2,
+    moves_only: false,
 };
 
 // One row per class, in the order of `Class`: M if `examples/measure-table` has a row, otherwise P.

@@ -53,7 +53,10 @@ fn fuse_jump(
     operation.rename = Rename::Execute;
     operation.operations = 0;
     for (port, &row) in operation.ports.iter_mut().zip(branch.operations) {
-        *port = row;
+        *port = match first.mnemonic() {
+            Cmp | Test => row,
+            _ => parameters.arithmetic_and_branch,
+        };
         operation.operations += 1;
     }
     operation.latency = branch.latency;

@@ -128,6 +128,12 @@ impl Dependences {
         self.rules.wait_cycles.into()
     }
 
+    /// Returns whether loads of instructions that compute with what they load take no register.
+    #[inline]
+    pub(crate) fn renames_moves_only(&self) -> bool {
+        self.rules.moves_only
+    }
+
     /// Learns what the load at `ip` found. The store that it expects was in flight if
     /// `expected_in_flight`, and the addresses of some earlier stores were unknown if `is_ahead`.
     #[inline]

@@ -6,6 +6,8 @@ mod dependences;
 mod disambiguation;
 mod entries;
 mod frontend;
+mod in_turn;
+mod least_waiting;
 mod loads;
 mod packets;
 mod queue;

@@ -18,19 +18,22 @@ pub(super) fn second_core() -> Result<Option<ModelCore>, OpenError> {
 /// Returns the core's index in [`cores::ALL`].
 pub(super) fn number_of(core: ModelCore) -> usize {
     let name = match core {
-        ModelCore::Nearest => nearest_core(&Machine::cpuid_vendor()).name,
+        ModelCore::Nearest => nearest_core(&Machine::cpuid_vendor(), Machine::cpuid_family()).name,
         named => named.name(),
     };
     let number = cores::ALL.iter().position(|core| core.name == name);
     number.unwrap_or(0)
 }
 
-/// Returns the core of a CPU of `vendor`, or else the best described one.
-fn nearest_core(vendor: &str) -> &'static CoreParameters {
-    if vendor == "AuthenticAMD" {
-        &cores::ZEN_5
-    } else {
-        &cores::GOLDEN_COVE
+/// The CPUID family of Zen 5. Those before it are of older cores.
+const FAMILY_OF_ZEN_5: u32 = 0x1a;
+
+/// Returns the core of a CPU of `vendor` and `family`, or else the best described one.
+fn nearest_core(vendor: &str, family: u32) -> &'static CoreParameters {
+    match vendor {
+        "AuthenticAMD" if family < FAMILY_OF_ZEN_5 => &cores::ZEN_4,
+        "AuthenticAMD" => &cores::ZEN_5,
+        _ => &cores::GOLDEN_COVE,
     }
 }
 
@@ -39,8 +42,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_nearest_core_is_one_of_the_same_vendor_and_age() {
+        assert_eq!(nearest_core("AuthenticAMD", 0x1a).name, "zen-5");
+        assert_eq!(nearest_core("AuthenticAMD", 0x19).name, "zen-4");
+        assert_eq!(nearest_core("GenuineIntel", 6).name, "golden-cove");
+        assert_eq!(nearest_core("", 0).name, "golden-cove");
+    }
+
+    #[test]
     fn every_modelled_core_can_be_chosen() {
-        let nearest = nearest_core(&Machine::of_this_machine().vendor).name;
+        let machine = Machine::of_this_machine();
+        let nearest = nearest_core(&machine.vendor, machine.family).name;
         assert_eq!(cores::ALL[number_of(ModelCore::Nearest)].name, nearest);
         let named: Vec<&str> = ModelCore::CHOICES[1..]
             .iter()
