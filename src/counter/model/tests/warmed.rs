@@ -48,7 +48,8 @@ fn lookups(table: &[u64], count: u64, work: u64) -> impl FnMut() {
 fn issue_19_4_data_that_fits_a_cache_is_warm_although_few_iterations_count() {
     const WORDS_PER_KIB: usize = 128;
     let cases = [
-        (512, 2_000, 10, Event::L2Misses, 0.0..0.01),
+        // 0.012 on Zen 4, whose L2 has eight ways.
+        (512, 2_000, 10, Event::L2Misses, 0.0..0.02),
         (4096, 20_000, 0, Event::L3Misses, 0.0..0.01),
         (256 * 1024, 20_000, 0, Event::L3Misses, 0.7..1.0),
     ];
