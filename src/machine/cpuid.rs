@@ -26,7 +26,7 @@ pub(super) fn vendor() -> String {
 }
 
 /// Returns the CPU's family.
-#[cfg(feature = "model")]
+#[cfg(all(feature = "model", target_os = "linux", target_arch = "x86_64"))]
 pub(super) fn family() -> u32 {
     family_model_stepping(leaf(1).eax).0
 }
