@@ -44,9 +44,10 @@ pub use instruction::{Class, Late, Timing};
 pub use ledger::BlockCounts;
 pub use model::{BlockOnPath, Capacity, Effort, Model};
 pub use parameters::{
-    Cache, CoreParameters, DecodedEntries, Disambiguation, Frontend, INTEGER_PORTS, LearntOrder,
-    Memory, MemoryPorts, MemoryRenaming, Prediction, Rename, SCHEDULERS, StoreDataWaits,
-    TAGGED_TABLES, TaggedTable, TargetBuffer, Tlb, UopCacheReads, VectorSchedulers, Window,
+    Binding, Cache, CoreParameters, DecodedEntries, Disambiguation, Frontend, INTEGER_PORTS,
+    LearntOrder, Memory, MemoryPorts, MemoryRenaming, Prediction, Rename, SCHEDULERS,
+    StoreDataWaits, TAGGED_TABLES, TaggedTable, TargetBuffer, Tlb, UopCacheReads, VectorSchedulers,
+    Window,
 };
 pub use paths::{CallPath, ROOT};
 pub use sampling::{Estimate, GROUPS, Plan, Sampling};

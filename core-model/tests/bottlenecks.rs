@@ -125,17 +125,13 @@ fn independent_work_for_one_port_is_core_bound() {
 }
 
 #[test]
-fn independent_additions_and_moves_mostly_retire() {
+fn independent_additions_mostly_retire() {
     let program = Program::new(|a| {
         let mut top = a.create_label();
         a.set_label(&mut top).unwrap();
         for _ in 0..6 {
-            for register in [rax, rbx, rcx, rdx] {
+            for register in [rax, rbx, rcx, rdx, rsi, rdi] {
                 a.lea(register, r8 + r9).unwrap();
-            }
-            // Zen 4 has six slots and four pipes.
-            for register in [rsi, rdi] {
-                a.mov(register, r8).unwrap();
             }
         }
         a.jmp(top).unwrap();
@@ -143,7 +139,9 @@ fn independent_additions_and_moves_mostly_retire() {
     for core in ALL {
         let counts = program.repeat(core, 200);
         let share = counts.slots.retiring() as f64 / counts.slots.total() as f64;
-        assert!(share > 0.7, "{}: {share}", core.name);
+        // Zen 4 has four pipes for six slots.
+        let least = if core.name == "zen-4" { 0.66 } else { 0.7 };
+        assert!(share > least, "{}: {share}", core.name);
     }
 }
 

@@ -13,7 +13,7 @@ const LEAST_RENAMED_BYTES: u32 = 4;
 
 /// Returns whether an instruction does nothing to what it loads, or writes it back.
 #[inline]
-fn moves_only(operation: &Operation, operand: &MemoryOperand) -> bool {
+fn is_move_or_writes_back(operation: &Operation, operand: &MemoryOperand) -> bool {
     matches!(operation.class, Class::MemoryMove | Class::Pop) || operand.writes()
 }
 
@@ -223,7 +223,8 @@ impl Core {
                     && !store.is_vector
                     && address == store.address
                     && operand.bytes >= LEAST_RENAMED_BYTES
-                    && (!dependences.renames_moves_only() || moves_only(operation, operand));
+                    && (!dependences.renames_moves_only()
+                        || is_move_or_writes_back(operation, operand));
                 let seen = Found::Store {
                     source: can_rename.then(|| Source {
                         distance: self.stores.distance(store),

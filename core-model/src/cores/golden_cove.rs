@@ -188,7 +188,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         string_step_bytes: 64,          // A
         closed_by_busy: [0; 7],         // A
         expects_hits: false,            // A
-        // Abel and Reineke, "uiCA" (ICS 2022), on Ice Lake; see `pipeline/binding.rs`.
+        // Abel and Reineke, "uiCA" (ICS 2022), on Ice Lake; see `pipeline/least_waiting.rs`.
         binding: Binding::LeastWaiting,
         lost_at_512: P1, // O: ports 0 and 1 join
     },

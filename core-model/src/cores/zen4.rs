@@ -17,9 +17,9 @@ use crate::parameters::{
     VectorSchedulers, Window,
 };
 
-// Four integer pipes and one for branches alone, three address pipes, four floating-point pipes, one
-// that stores vectors and one that moves from them to general registers. The bits are ordered from
-// the most specialised to the most general. O
+// Four integer pipes and one for branches alone, three address pipes, four floating-point pipes,
+// one that stores vectors, one that moves from them to general registers, and two that store
+// general registers. The bits of the integer pipes are in the order in which they take turns. O
 const BRU: Ports = Ports(1 << 0);
 const ALU0: Ports = Ports(1 << 1);
 const ALU1: Ports = Ports(1 << 2);
@@ -70,7 +70,7 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         uop_cache_ways: 16,
         uop_cache_window_bytes: 32, // A
         // O. Of one line of code only (M): a loop of 17 bytes that crosses a line takes 2 cycles
-        // instead of 1.25. That is not in the model, for which a place of code is as good as another.
+        // instead of 1.25. That is not in the model: a linker moves code.
         uop_cache_reads: UopCacheReads::Operations(9),
         decode_width: 4,                 // O, M
         decode_bytes: 32,                // O
@@ -119,8 +119,7 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         // while the wrong path still issues.
         recovery_cycles: 7,
         wrong_path_skip_bytes: 128, // A
-        // A
-        wrong_path_slots: 224,
+        wrong_path_slots: 224,      // A
     },
     rename: Rename {
         eliminates_integer_moves: true,    // O
@@ -143,8 +142,8 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         store_entries: 64,      // O
         integer_registers: 190, // M; O: 224 with the architectural ones
         vector_registers: 152,  // M; O: 192 with them
-        // M: of operations that wait for one result, so many fit before what does not wait for it
-        // is held up, too: 88 of the integer pipes, which wait at their ports (`binding`), 48 loads.
+        // M: of loads that wait for one result, 48 fit before what does not wait for it is held up,
+        // too. Integer operations wait at their ports (`binding`), 88 of them; 400 is no limit.
         scheduler_entries: [400, 48, 0],
         scheduler_release_cycles: 4, // A: Zen 5 takes 7
         integer_scheduler: 0,
@@ -253,10 +252,10 @@ pub const ZEN_4: CoreParameters = CoreParameters {
     timings: TIMINGS,
 };
 
-// M: where one of 64 to 4096 stores, whose addresses are late, is to the place of the next load, some
-// 17 further loads wait for the addresses of the stores before them. A load of at least four bytes
-// takes the register of a store, however the address is written, but an instruction that computes
-// with what it loads does not, unless it writes it back. The rest A, as on Zen 5.
+// M: where one of 64 to 4096 stores, whose addresses are late, is to the place of the next load,
+// some 17 further loads wait for the addresses of the stores before them. A load of at least four
+// bytes takes the register of a store, however the address is written, but an instruction that
+// computes with what it loads does not, unless it writes it back. The rest A, as on Zen 5.
 const ORDER: LearntOrder = LearntOrder {
     cautious_executions: 16,
     cautious_limit: 32,

@@ -106,7 +106,7 @@ mod tests {
     use iced_x86::{Decoder, DecoderOptions};
 
     use super::*;
-    use crate::cores::{GOLDEN_COVE, ZEN_5};
+    use crate::cores::{GOLDEN_COVE, ZEN_4, ZEN_5};
     use crate::instruction::Lowering;
     use crate::parameters::CoreParameters;
 
@@ -142,6 +142,14 @@ mod tests {
     fn a_compare_and_its_jump_share_a_slot() {
         assert_eq!(slots(&GOLDEN_COVE, &[CMP_RAX_RBX, JE]), [1, 0]);
         assert_eq!(slots(&ZEN_5, &[CMP_RAX_RBX, JE]), [1, 0]);
+    }
+
+    #[test]
+    fn arithmetic_and_its_jump_take_other_pipes_than_a_compare_on_zen_4() {
+        let ports = |code: &[&[u8]]| fused(&ZEN_4, code)[0].ports[0];
+        let arithmetic = ports(&[AND_RAX_7, JE]);
+        assert_eq!(arithmetic, ZEN_4.rename.arithmetic_and_branch);
+        assert_ne!(ports(&[CMP_RAX_RBX, JE]), arithmetic);
     }
 
     #[test]

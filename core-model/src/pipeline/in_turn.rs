@@ -1,12 +1,12 @@
 //! Binding the operations of a cycle to ports in turn.
 //!
 //! On Zen 4 each port of the integer unit has a scheduler of its own. The first operation that
-//! issues in a cycle goes to the first one, the second to the second, and so on, whichever depends on
-//! which. So operations that are ready together may wait for one port while others are free. Where
-//! one scheduler holds many more operations than another, it is passed over. 54 loops of additions
-//! and moves take as long as that says, 3 % off in the mean, and 70 of all integer instructions, too
-//! (M); with turns that go on from cycle to cycle, or with the scheduler that holds fewest, the
-//! former are 10 % off.
+//! issues in a cycle goes to the first one, the second to the second, and so on, whichever depends
+//! on which. So operations that are ready together may wait for one port while others are free.
+//! Where one scheduler holds many more operations than another, it is passed over. 54 loops of
+//! additions and moves take as long as that says, 3 % off in the mean, and 70 of all integer
+//! instructions, too (M); with turns that go on from cycle to cycle, or with the scheduler that
+//! holds fewest, the former are 10 % off.
 
 use super::binding::{BOUND_PORTS, HORIZON};
 use crate::calendar::boxed;
@@ -56,7 +56,7 @@ impl InTurn {
         }
     }
 
-    /// Returns the port of a `set` to which an operation is bound that issues in the cycle `issued`.
+    /// Binds an operation that issues in the cycle `issued` to a port of `set`, and returns it.
     #[inline]
     pub(super) fn choose(&mut self, set: usize, issued: u64) -> usize {
         self.begin(issued);

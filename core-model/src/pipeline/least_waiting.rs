@@ -1,10 +1,10 @@
 //! Binding an operation to the port for which fewest operations wait.
 //!
-//! That is what Intel's cores do at rename. A. Abel and J. Reineke found the rules on Ice Lake ("uiCA: Accurate Throughput Prediction of Basic Blocks on
-//! Recent Intel Microarchitectures", ICS 2022; `addNewUops` in its source): the operations of a
-//! cycle that have the same ports take them in turn, that for which fewest wait first. Its rules
-//! for the last two slots of a cycle of five, and for a port for which five more operations wait,
-//! are left out.
+//! That is what Intel's cores do at rename. A. Abel and J. Reineke found the rules on Ice Lake
+//! ("uiCA: Accurate Throughput Prediction of Basic Blocks on Recent Intel Microarchitectures", ICS
+//! 2022; `addNewUops` in its source): the operations of a cycle that have the same ports take them
+//! in turn, that for which fewest wait first. Its rules for the last two slots of a cycle of five,
+//! and for a port for which five more operations wait, are left out.
 
 use super::binding::{BOUND_PORTS, HORIZON, SETS};
 use crate::calendar::boxed;
@@ -186,7 +186,7 @@ impl LeastWaiting {
         }
     }
 
-    /// Returns the port of a `set` to which an operation is bound that issues in the cycle `issued`.
+    /// Binds an operation that issues in the cycle `issued` to a port of `set`, and returns it.
     #[inline(always)]
     pub(super) fn choose(&mut self, set: usize, issued: u64) -> usize {
         if issued != self.cycle {

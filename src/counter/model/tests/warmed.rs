@@ -48,13 +48,15 @@ fn lookups(table: &[u64], count: u64, work: u64) -> impl FnMut() {
 fn issue_19_4_data_that_fits_a_cache_is_warm_although_few_iterations_count() {
     const WORDS_PER_KIB: usize = 128;
     let cases = [
-        // 0.012 on Zen 4, whose L2 has eight ways.
-        (512, 2_000, 10, Event::L2Misses, 0.0..0.02),
+        (512, 2_000, 10, Event::L2Misses, 0.0..0.01),
         (4096, 20_000, 0, Event::L3Misses, 0.0..0.01),
         (256 * 1024, 20_000, 0, Event::L3Misses, 0.7..1.0),
     ];
     for core in cores::ALL {
-        for (kib, count, work, event, expected) in cases.clone() {
+        for (kib, count, work, event, mut expected) in cases.clone() {
+            if core.name == "zen-4" && event == Event::L2Misses {
+                expected.end = 0.02; // It has 0.012. Why is unknown; its L2 has half as many ways.
+            }
             let table: Vec<u64> = (0..(kib * WORDS_PER_KIB) as u64).collect();
             let Some(model) = sampling(core, 1.0) else {
                 return;
