@@ -10,6 +10,7 @@ use super::github::{add_to_summary, say, set_outputs};
 use super::outcome::{Ending, Last, Outcome};
 use super::program;
 use super::variables::Variables;
+use crate::baseline_store::{StoreError, StorePlace};
 use crate::error::{CiError, Error};
 use crate::exit::Exit;
 use crate::report::workflow_command::Level;
@@ -27,18 +28,25 @@ pub fn run(variables: &Variables) -> Result<Exit, Error> {
         bench = program(inputs.keep(), Last::Bench)?;
     }
     let compares = bench == 0 && inputs.against.is_none() && inputs.compare;
-    let compare = compares.then(|| program(inputs.compare(), Last::Compare));
-    let outcome = Outcome::of(
-        bench,
-        compare.transpose()?,
-        inputs.against.is_some(),
-        inputs.save,
-    );
-    if outcome.becomes_baseline {
-        let message = "nothing to compare with; this run becomes the baseline";
+    let missing = compares.then(|| inputs.missing_baseline()).flatten();
+    let compare = match missing {
+        Some(_) => Some(i32::from(Exit::NoComparison.code())),
+        None if compares => Some(program(inputs.compare(), Last::Compare)?),
+        None => None,
+    };
+    let outcome = Outcome::of(bench, compare, inputs.against.is_some(), inputs.save);
+    if let Some(missing) = &missing {
+        let level = if outcome.becomes_baseline {
+            Level::Notice
+        } else {
+            Level::Error
+        };
+        say(level, &outcome.without_baseline(missing));
+    } else if outcome.becomes_baseline {
+        let message = "the baseline cannot be compared with this run, which takes its place";
         say(Level::Notice, message);
     }
-    add_to_summary(variables, &inputs.summary(&outcome)?)?;
+    add_to_summary(variables, &inputs.summary(&outcome, missing.as_deref())?)?;
     let measured = if bench == 0 { "true" } else { "false" };
     set_outputs(
         variables,
@@ -64,6 +72,8 @@ struct Inputs {
     compare_args: Vec<String>,
     /// The directory of the reports.
     report: PathBuf,
+    /// The directory of the baselines.
+    baselines: Option<PathBuf>,
 }
 
 impl Inputs {
@@ -92,7 +102,26 @@ impl Inputs {
             bench_args: variables.lines("INPUT_BENCH_ARGS"),
             compare_args: variables.lines("INPUT_COMPARE_ARGS"),
             report: variables.required("REPORT")?.into(),
+            baselines: variables.some("CARGO_TOPDOWN_BASELINES").map(PathBuf::from),
         })
+    }
+
+    /// Says what is missing if there is no baseline to compare the run with, as at a repository's
+    /// first push. `compare` would call that an error.
+    fn missing_baseline(&self) -> Option<String> {
+        let place = StorePlace {
+            baselines: self.baselines.clone(),
+            manifest_path: None,
+        };
+        match place.store().ok()?.resolve(&self.baseline) {
+            Err(StoreError::NoSuchBaseline { name, .. }) => {
+                Some(format!("there is no baseline `{name}` yet"))
+            }
+            Err(StoreError::OtherMachines { name, of, .. }) => {
+                Some(format!("baseline `{name}` has no run of {of} yet"))
+            }
+            _ => None,
+        }
     }
 
     /// Returns the arguments of `bench`, which also compares with `against`.
@@ -147,15 +176,19 @@ impl Inputs {
         self.report.join(format!("{last}.stderr"))
     }
 
-    /// Reads the summary that the last command wrote, or writes one if there is none.
-    fn summary(&self, outcome: &Outcome) -> Result<String, CiError> {
+    /// Reads the summary that the last command wrote, or writes one if there is none. `missing` says
+    /// which baseline is.
+    fn summary(&self, outcome: &Outcome, missing: Option<&str>) -> Result<String, CiError> {
         let path = self.report.join(SUMMARY);
         let written = fs::read_to_string(&path).unwrap_or_default();
         if !written.is_empty() {
             return Ok(written);
         }
         let printed = fs::read(self.printed(outcome.last)).unwrap_or_default();
-        let summary = outcome.summary(&String::from_utf8_lossy(&printed));
+        let summary = match missing {
+            Some(missing) => outcome.summary_without_baseline(missing),
+            None => outcome.summary(&String::from_utf8_lossy(&printed)),
+        };
         write(&path, &summary)?;
         if outcome.ending != Ending::Measured {
             let comment = format!("<!-- cargo-topdown: news -->\n{summary}");
@@ -284,7 +317,7 @@ mod tests {
         let kept = |name: &str| fs::read_to_string(root.path().join(name)).unwrap_or_default();
         fs::write(inputs.printed(Last::Bench), b"no linker \xff\n").unwrap();
         let failed = Outcome::of(101, None, false, false);
-        let summary = inputs.summary(&failed).unwrap();
+        let summary = inputs.summary(&failed, None).unwrap();
         assert!(summary.starts_with("## TopDown: bench failed\n"));
         assert!(summary.contains("no linker \u{fffd}"), "{summary}");
         assert_eq!(kept("summary.md"), summary);
@@ -293,7 +326,7 @@ mod tests {
 
         fs::write(root.path().join("summary.md"), "## TopDown: regressed\n").unwrap();
         let regressed = Outcome::of(0, Some(100), false, false);
-        let summary = inputs.summary(&regressed).unwrap();
+        let summary = inputs.summary(&regressed, None).unwrap();
         assert_eq!(summary, "## TopDown: regressed\n");
         assert_eq!(kept("comment.md"), comment);
     }
