@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::lock_file::{self, LOCK_FILE};
+use super::whole_file::replace;
 use super::{AdoptionError, ManifestChange, Plan, Workflow};
 use crate::interrupt;
 
@@ -119,21 +120,6 @@ fn content(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// Writes a temporary file, with the permissions of the one at `path`, and renames it into its
-/// place.
-///
-/// # Errors
-/// Returns an error if it cannot be written.
-fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(content)?;
-    let permissions = fs::metadata(path)?.permissions();
-    file.as_file().set_permissions(permissions)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }
 
 #[cfg(test)]

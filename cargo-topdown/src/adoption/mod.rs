@@ -10,6 +10,7 @@ pub mod lock_file;
 mod manifest;
 mod out_of_reach;
 mod source;
+mod whole_file;
 mod workflow;
 
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 //! The CI workflow that `init --ci` writes.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{AdoptionError, Library};
+use super::{AdoptionError, Library, whole_file};
 
 /// Stands for this repository in workflows until it has a home. No account can have this name, so a
 /// user who forgets to replace it gets an error, never an action from someone who took the name.
@@ -85,8 +85,8 @@ impl Workflow {
         if let Some(directory) = self.path.parent() {
             fs::create_dir_all(directory).map_err(error)?;
         }
-        match fs::File::create_new(&self.path) {
-            Ok(mut file) => file.write_all(self.text.as_bytes()).map_err(error),
+        match whole_file::create(&self.path, self.text.as_bytes()) {
+            Ok(()) => Ok(()),
             Err(exists) if exists.kind() == io::ErrorKind::AlreadyExists => {
                 match fs::read_to_string(&self.path) {
                     Ok(text) if text == self.text => Ok(()),
@@ -178,6 +178,31 @@ mod tests {
         let error = workflow.write().unwrap_err();
         assert!(error.to_string().contains("was not changed"), "{error}");
         assert_eq!(fs::read_to_string(&workflow.path).unwrap(), "mine");
+    }
+
+    /// A limit on the length of files kills the process in the middle of its first write.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_write_that_is_killed_leaves_no_part_of_the_file() {
+        use std::os::unix::process::ExitStatusExt;
+        const DIRECTORY: &str = "WRITE_THE_WORKFLOW_IN";
+        if let Some(root) = std::env::var_os(DIRECTORY) {
+            let library = Library::Registry("0.1.0".to_owned());
+            let root = Path::new(&root);
+            let workflow = Workflow::new(Service::Github, root, &library, "");
+            workflow.write().unwrap();
+            return;
+        }
+        let root = tempfile::tempdir().unwrap();
+        let ended = std::process::Command::new("sh")
+            .args(["-c", "ulimit -c 0; ulimit -f 1; exec \"$@\"", "sh"])
+            .arg(std::env::current_exe().unwrap())
+            .args(["a_write_that_is_killed", "--test-threads=1"])
+            .env(DIRECTORY, root.path())
+            .output()
+            .unwrap();
+        assert_eq!(ended.status.signal(), Some(25), "not by SIGXFSZ: {ended:?}");
+        assert!(!root.path().join(".github/workflows/topdown.yml").exists());
     }
 
     /// The guide shows the same file.
