@@ -6,11 +6,25 @@
 # digest of what was built is in the log.
 #
 # With INPUT_VERSION the program of that release is taken instead, if there is one for the runner: its
-# archive must have the checksum of the release and, where `gh` can tell, its attestation.
+# archive must have the checksum of the release and, where there are `gh` and GH_TOKEN, its attestation.
 #
 # Reads INPUT_STORE, INPUT_TOOL_SHA256, INPUT_VERSION and ACTION_REPOSITORY. The other steps of the
 # action are `cargo topdown ci`. This one runs on macOS too: bash 3.2, and no GNU tools.
 set -euo pipefail
+
+# Shows $2 on the page of the workflow's run, as an error, a warning or a notice.
+say() {
+    local text=${2//%/%25}
+    echo "::$1 title=cargo topdown::${text//$'\n'/%0A}"
+}
+
+for name in RUNNER_TEMP RUNNER_TOOL_CACHE GITHUB_PATH INPUT_STORE INPUT_TOOL_SHA256 INPUT_VERSION \
+    ACTION_REPOSITORY; do
+    if [ -z "${!name+set}" ]; then
+        say error "\`$name\` is not set; ci/install.sh runs in the steps of action.yml only"
+        exit 2
+    fi
+done
 
 source=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)
 features=
@@ -20,7 +34,7 @@ case $INPUT_STORE in
 esac
 expected=$INPUT_TOOL_SHA256
 if [ -n "$expected" ] && ! [[ $expected =~ ^[0-9a-f]{64}$ ]]; then
-    echo '::error title=cargo topdown::the input tool-sha256 must be 64 hexadecimal digits'
+    say error 'the input tool-sha256 must be 64 hexadecimal digits, in lower case'
     exit 2
 fi
 
@@ -42,54 +56,76 @@ mkdir "$own/bin"
 if [ -n "$expected" ] && [ -f "$cached" ] && ! [ -L "$cached" ]; then
     cp "$cached" "$program"
     if [ "$(digest_of "$program")" != "$expected" ]; then
-        echo '::warning title=cargo topdown::the program in the tool cache was changed; it is built again'
+        say warning 'the program in the tool cache was changed; it is built again'
         rm "$program"
     fi
 fi
 
-# Fetches the release's program; fails if there is none for this runner.
+# Fetches the release's program. If it fails, `reason` says why.
 fetch_release() {
-    local name url
+    local name address file said digest released
     case $(uname -sm) in
         'Linux x86_64') name=cargo-topdown-x86_64-unknown-linux-gnu ;;
         'Linux aarch64') name=cargo-topdown-aarch64-unknown-linux-gnu ;;
         'Darwin x86_64') name=cargo-topdown-x86_64-apple-darwin ;;
         'Darwin arm64') name=cargo-topdown-aarch64-apple-darwin ;;
-        *) return 1 ;;
+        *) reason="releases have none for $(uname -sm)" && return 1 ;;
     esac
-    url=https://github.com/$ACTION_REPOSITORY/releases/download/v$INPUT_VERSION/$name.tar.gz
-    (
-        cd "$own"
-        curl --fail --silent --show-error --location --remote-name "$url" &&
-            curl --fail --silent --show-error --location --remote-name "$url.sha256" &&
-            [ "$(digest_of "$name.tar.gz")" = "$(cut -c 1-64 "$name.tar.gz.sha256")" ] || exit 1
-        if command -v gh >/dev/null && [ -n "${GH_TOKEN:-}" ]; then
-            gh attestation verify "$name.tar.gz" --repo "$ACTION_REPOSITORY" || exit 1
+    address=https://github.com/$ACTION_REPOSITORY/releases/download/v$INPUT_VERSION
+    for file in "$name.tar.gz" "$name.tar.gz.sha256"; do
+        if ! said=$(cd "$own" && curl --fail --silent --show-error --location --remote-name \
+            "$address/$file" 2>&1); then
+            reason="could not fetch $address/$file: $said"
+            return 1
         fi
-        tar -xzf "$name.tar.gz" && cp "$name/cargo-topdown" bin/
-    )
+    done
+    digest=$(digest_of "$own/$name.tar.gz")
+    released=$(cut -c 1-64 "$own/$name.tar.gz.sha256")
+    if [ "$digest" != "$released" ]; then
+        reason="$name.tar.gz is damaged or was changed: its SHA-256 is $digest, and the release says $released"
+        return 1
+    fi
+    if command -v gh >/dev/null && [ -n "${GH_TOKEN:-}" ] &&
+        ! gh attestation verify "$own/$name.tar.gz" --repo "$ACTION_REPOSITORY"; then
+        reason="\`gh attestation verify\` refused $name.tar.gz; the log has its reason"
+        return 1
+    fi
+    if ! tar -xzf "$own/$name.tar.gz" -C "$own" || ! cp "$own/$name/cargo-topdown" "$program"; then
+        reason="$name.tar.gz could not be unpacked; the log has the reason"
+        return 1
+    fi
 }
 
 if [ -n "$INPUT_VERSION" ]; then
     if ! [[ $INPUT_VERSION =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]]; then
-        echo '::error title=cargo topdown::the input version must be a version, such as 1.2.3'
+        say error 'the input version must be a version, such as 1.2.3'
         exit 2
     fi
-    # Releases have no stores in buckets.
-    if [ -z "$features" ] && ! [ -x "$program" ] && ! fetch_release; then
-        echo '::notice title=cargo topdown::the release has no program for this runner; building it'
+    reason='releases have no stores in buckets'
+    if ! [ -x "$program" ] && { [ -n "$features" ] || ! fetch_release; }; then
+        say warning "the program of release $INPUT_VERSION is not used: $reason
+It is built from the action's own commit instead."
         rm -f "$program"
     fi
 fi
 if ! [ -x "$program" ]; then
-    cargo install --locked --path "$source/cargo-topdown" --features "$features" --root "$own" \
-        --target-dir "$own/target"
+    if ! command -v cargo >/dev/null; then
+        say error "there is no cargo to build the program with
+Install Rust in an earlier step, or set the input \`version\` to take the program of a release."
+        exit 101
+    fi
+    if ! cargo install --locked --path "$source/cargo-topdown" --features "$features" --root "$own" \
+        --target-dir "$own/target"; then
+        say error 'the program could not be built; the log has what cargo says'
+        exit 101
+    fi
     rm -rf "$own/target"
     built=$(digest_of "$program")
     echo "cargo-topdown was built; its SHA-256 is $built"
     if [ -n "$expected" ]; then
         if [ "$built" != "$expected" ]; then
-            echo "::error title=cargo topdown::the program that was built is not the expected one: its SHA-256 is $built"
+            say error "the program that was built is not the expected one: its SHA-256 is $built
+Each version of Rust and of the action builds another one. If one of them changed, set the input \`tool-sha256\` to this."
             exit 101
         fi
         # Whatever is there now is not the expected program.

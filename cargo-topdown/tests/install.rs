@@ -228,27 +228,83 @@ fn issue_17_6_a_release_is_taken_if_its_checksum_is_right() {
     let fetched = fs::read_to_string(runner.path("fetched")).unwrap();
     let address = "https://github.com/owner/name/releases/download/v1.2.3/cargo-topdown-";
     assert!(fetched.starts_with(address), "{fetched}");
+}
 
-    runner.release(Some(&"0".repeat(64)));
-    assert_eq!(runner.installed(&version), BUILT);
+/// The action's own commit is trusted; what was fetched and is not as it should be is told.
+#[test]
+fn what_of_a_release_is_not_as_it_should_be_is_built_and_told() {
+    let runner = Runner::new();
+    let builds_and_says = |inputs: &[(&str, &str)], reason: &str| {
+        let (code, log) = runner.install(&[&[("INPUT_VERSION", "1.2.3")], inputs].concat());
+        assert_eq!(code, 0, "{log}");
+        let warning = "::warning title=cargo topdown::the program of release 1.2.3 is not used: ";
+        let warned = log.lines().find(|line| line.starts_with(warning));
+        assert!(
+            warned.is_some_and(|line| line.contains(reason)),
+            "{reason}: {log}"
+        );
+        let directory = fs::read_to_string(runner.path("github_path")).unwrap();
+        let program = Path::new(directory.trim_end()).join("cargo-topdown");
+        assert_eq!(fs::read_to_string(program).unwrap(), BUILT);
+    };
+    let zeros = "0".repeat(64);
+    runner.release(Some(&zeros));
+    let changed = format!("the release says {zeros}%0AIt is built from the action's own commit");
+    builds_and_says(&[], &changed);
+
+    runner.release(None);
+    runner.program("gh", "exit 1\n");
+    let token = [("GH_TOKEN", "token")];
+    builds_and_says(&token, "`gh attestation verify` refused cargo-topdown-");
+    builds_and_says(
+        &[("INPUT_STORE", "gs://bucket")],
+        "have no stores in buckets",
+    );
+
+    runner.program("curl", "echo 'curl: (22) error: 404' >&2\nexit 22\n");
+    builds_and_says(&[], ".tar.gz: curl: (22) error: 404%0A");
+    let file = "${file%.sha256}";
+    runner.program(
+        "curl",
+        &format!(
+            "for url; do :; done\nfile=${{url##*/}}\ncase $file in\n\
+             *.sha256) {{ sha256sum \"{file}\" 2>/dev/null || shasum -a 256 \"{file}\"; }} >\"$file\" ;;\n\
+             *) echo half >\"$file\" ;;\nesac\n"
+        ),
+    );
+    builds_and_says(&[], ".tar.gz could not be unpacked");
 }
 
 #[test]
-fn issue_17_6_what_no_release_has_is_built() {
+fn what_keeps_the_program_from_being_built_is_an_error_with_what_to_do() {
     let runner = Runner::new();
-    runner.program("curl", "exit 22\n");
-    let (code, log) = runner.install(&[("INPUT_VERSION", "1.2.3")]);
-    assert_eq!(code, 0, "{log}");
-    assert!(
-        log.contains("no program for this runner; building it"),
-        "{log}"
-    );
-    assert_eq!(runner.builds().len(), 1);
+    runner.program("cargo", "echo 'error: no network' >&2\nexit 101\n");
+    let (code, log) = runner.install(&[]);
+    assert_eq!(code, 101, "{log}");
+    let says = "::error title=cargo topdown::the program could not be built; the log has what";
+    assert!(log.contains(says), "{log}");
 
-    // No release has stores in buckets.
-    runner.release(None);
-    let bucket = [("INPUT_VERSION", "1.2.3"), ("INPUT_STORE", "gs://bucket")];
-    assert_eq!(runner.installed(&bucket), BUILT);
+    // A runner without Rust.
+    fs::remove_file(runner.path("bin/cargo")).unwrap();
+    for program in ["bash", "mktemp", "mkdir"] {
+        let found = Command::new("sh")
+            .args(["-c", "command -v \"$1\"", "sh", program])
+            .output();
+        let path = String::from_utf8(found.unwrap().stdout).unwrap();
+        symlink(path.trim_end(), runner.path("bin").join(program)).unwrap();
+    }
+    let only = runner.path("bin").display().to_string();
+    let (code, log) = runner.install(&[("PATH", &only)]);
+    assert_eq!(code, 101, "{log}");
+    let says = "::error title=cargo topdown::there is no cargo to build the program with%0AInstall";
+    assert!(log.contains(says), "{log}");
+}
+
+#[test]
+fn outside_of_the_action_the_missing_variable_is_named() {
+    let output = Command::new("bash").arg(SCRIPT).env_clear().output();
+    let log = String::from_utf8(output.unwrap().stdout).unwrap();
+    assert!(log.contains("::`RUNNER_TEMP` is not set; "), "{log}");
 }
 
 /// What macOS's bash 3.2 or its tools do not have. An array is refused altogether: where it is
