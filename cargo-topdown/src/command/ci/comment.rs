@@ -3,18 +3,15 @@
 //!
 //! The pull request's own code made the reports. So nothing of them is posted: the comment is made
 //! here, of the numbers in comparison.json, and which pull request it is for comes from the event.
-//!
-//! GitHub is called through its program `gh`, which reads the token from `GH_TOKEN`.
 
+use std::fmt;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use thiserror::Error;
 
+use super::gh::{self, GhError};
 use super::github::say;
 use super::outcome::Ending;
 use super::variables::Variables;
@@ -26,8 +23,9 @@ use crate::terminal::tell;
 /// Runs the step. A comment that cannot be posted is worth a warning; the gate does not fail for
 /// it.
 pub fn run(variables: &Variables) -> Exit {
-    if let Err(reason) = Inputs::of(variables).and_then(|inputs| inputs.comment()) {
-        say(Level::Warning, &format!("no comment: {reason}"));
+    match Inputs::of(variables).and_then(|inputs| inputs.comment()) {
+        Ok(done) => tell!("{done}"),
+        Err(reason) => say(Level::Warning, &format!("no comment: {reason}")),
     }
     Exit::Success
 }
@@ -37,20 +35,39 @@ pub fn run(variables: &Variables) -> Exit {
 enum NoComment {
     #[error("`{0}` is not set; `cargo topdown ci` runs in the steps of action.yml only")]
     Unset(&'static str),
-    #[error("no open pull request has this commit")]
+    #[error("the event names neither a pull request nor a branch; its fork may have been deleted")]
+    NoHead,
+    #[error("no open pull request has this commit; it was closed, or has newer commits")]
     NoPullRequest,
-    #[error("comparison.json is not what this program writes")]
+    #[error(
+        "comparison.json is not what this program writes; both workflows must use the same version \
+         of the action"
+    )]
     NoComparison,
-    #[error("the run did not say how it ended")]
+    #[error("the reports have no comparison.json, and the run did not say why; see its log")]
     NoEnding,
-    #[error("GitHub's program `gh` could not be started: {0}")]
-    NoProgram(String),
-    #[error("the pull requests of the repository cannot be read")]
-    PullRequests,
-    #[error("the comments of the pull request cannot be read")]
-    Comments,
-    #[error("GitHub refused it; the job needs the permission pull-requests: write")]
-    Refused,
+    #[error(transparent)]
+    Gh(#[from] GhError),
+}
+
+/// What the step did, for its log.
+#[derive(Debug, PartialEq, Eq)]
+enum Done {
+    Posted { number: u64 },
+    Updated { number: u64 },
+    NothingNew,
+    NothingCompared,
+}
+
+impl fmt::Display for Done {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Done::Posted { number } => write!(f, "posted a comment on pull request {number}"),
+            Done::Updated { number } => write!(f, "updated the comment on pull request {number}"),
+            Done::NothingNew => f.write_str("no comment: there is nothing to report"),
+            Done::NothingCompared => f.write_str("no comment: nothing was to be compared"),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -85,7 +102,7 @@ impl PullRequest {
             return Ok(PullRequest::Number(number));
         }
         let part = |name| {
-            let text = variables.some(name).ok_or(NoComment::NoPullRequest);
+            let text = variables.some(name).ok_or(NoComment::NoHead);
             text.map(str::to_owned)
         };
         Ok(PullRequest::Head {
@@ -109,24 +126,32 @@ impl Inputs {
         })
     }
 
-    fn comment(&self) -> Result<(), NoComment> {
+    fn comment(&self) -> Result<Done, NoComment> {
         let number = self.number()?;
         let Some(news) = news(&self.report.join("comparison.json"), &self.ended)? else {
-            return Ok(());
+            return Ok(Done::NothingCompared);
         };
         let repository = &self.repository;
         let comments = format!("repos/{repository}/issues/{number}/comments");
-        let listed = gh(&["--paginate", &comments], "")?.ok_or(NoComment::Comments)?;
-        let listed: Vec<Comment> = pages(&listed).ok_or(NoComment::Comments)?;
-        let (method, path) = match existing(&listed, &self.marker()) {
-            Some(id) => ("PATCH", format!("repos/{repository}/issues/comments/{id}")),
-            None if news.is_news => ("POST", comments),
-            None => return Ok(()),
+        let reading = format!("read the comments on pull request {number} of {repository}");
+        let listed: Vec<Comment> = gh::list(&reading, &["--paginate", &comments])?;
+        let (method, path, done) = match existing(&listed, &self.marker()) {
+            Some(id) => {
+                let path = format!("repos/{repository}/issues/comments/{id}");
+                ("PATCH", path, Done::Updated { number })
+            }
+            None if news.is_news => ("POST", comments, Done::Posted { number }),
+            None => return Ok(Done::NothingNew),
         };
         let body = self.body(&news.text);
         let request = serde_json::json!({ "body": body }).to_string();
-        let posted = gh(&["--method", method, &path, "--input", "-"], &request)?;
-        posted.map(|_| ()).ok_or(NoComment::Refused)
+        let writing = format!("write a comment on pull request {number} of {repository}");
+        gh::call(
+            &writing,
+            &["--method", method, &path, "--input", "-"],
+            &request,
+        )?;
+        Ok(done)
     }
 
     fn number(&self) -> Result<u64, NoComment> {
@@ -137,8 +162,8 @@ impl Inputs {
         let path = format!("repos/{}/pulls", self.repository);
         let head = format!("head={owner}:{branch}");
         let open = ["--method", "GET", &path, "-f", "state=open", "-f", &head];
-        let open = gh(&open, "")?.ok_or(NoComment::PullRequests)?;
-        let open: Vec<OpenPullRequest> = pages(&open).ok_or(NoComment::PullRequests)?;
+        let reading = format!("read the pull requests of {}", self.repository);
+        let open: Vec<OpenPullRequest> = gh::list(&reading, &open)?;
         // Its branch may have moved on.
         let found = open.iter().find(|open| open.head.sha == *sha);
         found
@@ -187,10 +212,10 @@ fn news(comparison: &Path, ended: &str) -> Result<Option<News>, NoComment> {
         Ending::Crashed,
     ];
     match ended {
-        // There was nothing to compare, as was asked for.
-        "success" => return Ok(None),
+        // There was nothing to compare, as was asked for, or nothing ran.
+        "success" | "skipped" | "neutral" | "stale" | "action_required" => return Ok(None),
         _ if Ending::named(ended) == Some(Ending::Measured) => return Ok(None),
-        "failure" | "cancelled" | "timed_out" => {}
+        "failure" | "cancelled" | "timed_out" | "startup_failure" => {}
         _ if Ending::named(ended).is_some_and(|e| without_comparison.contains(&e)) => {}
         _ => return Err(NoComment::NoEnding),
     }
@@ -241,31 +266,6 @@ fn existing(comments: &[Comment], marker: &str) -> Option<u64> {
     ours.map(|comment| comment.id)
 }
 
-/// Reads the lists that `gh` prints one after the other, one per page.
-fn pages<T: DeserializeOwned>(json: &[u8]) -> Option<Vec<T>> {
-    let pages = serde_json::Deserializer::from_slice(json).into_iter::<Vec<T>>();
-    let pages: Result<Vec<Vec<T>>, _> = pages.collect();
-    Some(pages.ok()?.into_iter().flatten().collect())
-}
-
-/// Calls `gh api` and returns what it prints; `None` if it failed, which it explains in the log.
-fn gh(arguments: &[&str], input: &str) -> Result<Option<Vec<u8>>, NoComment> {
-    let not_started = |error: std::io::Error| NoComment::NoProgram(error.to_string());
-    let mut gh = Command::new("gh")
-        .arg("api")
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(not_started)?;
-    // If it does not read everything, its exit code says so.
-    if let Some(mut to_gh) = gh.stdin.take() {
-        let _ = to_gh.write_all(input.as_bytes());
-    }
-    let output = gh.wait_with_output().map_err(not_started)?;
-    Ok(output.status.success().then_some(output.stdout))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,10 +301,12 @@ mod tests {
             sha: "aaaa".to_owned(),
         };
         assert_eq!(of(&fork), Ok(expected));
-        for text in ["", "seven", "-7", "7/../../8", "7 "] {
+        for text in ["seven", "-7", "7/../../8", "7 "] {
             let number = [("PULL_REQUEST", text)];
             assert_eq!(of(&number), Err(NoComment::NoPullRequest), "{text}");
         }
+        // As of a fork that was deleted.
+        assert_eq!(of(&[("PULL_REQUEST", "")]), Err(NoComment::NoHead));
     }
 
     #[test]
@@ -328,13 +330,10 @@ mod tests {
             {"id": 6, "user": {"type": "Bot"},
              "body": "<!-- cargo-topdown: topdown-report -->\nold"}
         ]"#;
-        let listed: Vec<Comment> = pages(json).unwrap();
+        let listed: Vec<Comment> = gh::pages(json).unwrap();
         assert_eq!(listed.len(), 6);
         assert_eq!(existing(&listed, &marker), Some(6));
         assert_eq!(existing(&listed[..5], &marker), None);
-        assert!(pages::<Comment>(b"[").is_none());
-        assert!(pages::<Comment>(b"{\"message\": \"Bad credentials\"}").is_none());
-        assert!(pages::<Comment>(b"").unwrap().is_empty());
     }
 
     #[test]
@@ -344,6 +343,7 @@ mod tests {
         for (ended, words) in [
             ("failure", "failure"),
             ("timed_out", "timed out"),
+            ("startup_failure", "startup failure"),
             ("cancelled", "cancelled"),
             ("bench-failed", "bench failed"),
             ("not-comparable", "not comparable"),
@@ -355,7 +355,7 @@ mod tests {
             let end = format!("anything to compare: {words}. Its log says why.");
             assert!(text.ends_with(&end), "{text}");
         }
-        for ended in ["success", "measured"] {
+        for ended in ["success", "skipped", "action_required", "measured"] {
             assert_eq!(text(ended), Ok(None));
         }
         // With these there is a comparison, unless someone took it away.

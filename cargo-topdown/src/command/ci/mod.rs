@@ -6,6 +6,7 @@
 
 mod comment;
 mod gate;
+mod gh;
 mod github;
 mod measure;
 mod outcome;

@@ -194,6 +194,8 @@ fn issue_17_6_every_step_of_the_action_runs() {
         compares.job.used[1].1["path"],
         compares.job.outputs["report"]
     );
+    let says = "posted a comment on pull request 7\n";
+    assert!(compares.job.log.contains(says), "{}", compares.job.log);
     let body = posted(&compares.job);
     assert!(
         body.starts_with("<!-- cargo-topdown: topdown-report -->\n## TopDown: failed\n"),
@@ -279,8 +281,15 @@ fn comments_on_a_fork(comparison: &str) {
         assert!(!body.contains(forbidden), "{forbidden} in {body}");
     }
 
+    // What GitHub refuses is a warning with its reason.
+    job.program("gh", "echo 'gh: Bad credentials (HTTP 401)' >&2; exit 1\n");
+    let ended = job.execute("comment", workspace.path(), &[]);
+    assert_eq!(ended, 0, "{}", job.log);
+    let says = "no comment: could not read the pull requests of owner/name: gh: Bad credentials";
+    assert!(job.log.contains(says), "{}", job.log);
+
     // A pull request that moved on gets no comment, and a warning.
-    fs::write(job.path("pulls"), "[]").unwrap();
+    job.program("gh", "echo '[]'\n");
     fs::remove_file(job.path("gh-body")).unwrap();
     assert_eq!(
         job.execute("comment", workspace.path(), &[]),
