@@ -111,7 +111,7 @@ fi
 if ! [ -x "$program" ]; then
     if ! command -v cargo >/dev/null; then
         say error "there is no cargo to build the program with
-Install Rust in an earlier step, or set the input \`version\` to take the program of a release."
+The benches need it too: install Rust in an earlier step."
         exit 101
     fi
     if ! cargo install --locked --path "$source/cargo-topdown" --features "$features" --root "$own" \

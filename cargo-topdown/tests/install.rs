@@ -296,7 +296,8 @@ fn what_keeps_the_program_from_being_built_is_an_error_with_what_to_do() {
     let only = runner.path("bin").display().to_string();
     let (code, log) = runner.install(&[("PATH", &only)]);
     assert_eq!(code, 101, "{log}");
-    let says = "::error title=cargo topdown::there is no cargo to build the program with%0AInstall";
+    let says =
+        "::error title=cargo topdown::there is no cargo to build the program with%0AThe benches";
     assert!(log.contains(says), "{log}");
 }
 

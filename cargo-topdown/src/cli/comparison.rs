@@ -108,7 +108,7 @@ pub struct PolicyArgs {
     )]
     pub fail_on: Option<Vec<FailOnClass>>,
 
-    /// The metrics that can fail a benchmark, separated by commas [default: all]
+    /// The metrics that can fail a benchmark, separated by commas [default: all but `allocations`]
     ///
     /// `allocations` makes a benchmark fail that allocates more often, or more bytes, per
     /// iteration: `slots,allocations`. If a side did not count them, it is not comparable.

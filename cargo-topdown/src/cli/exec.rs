@@ -27,7 +27,8 @@ pub struct ExecArgs {
     #[arg(long, value_name = "BENCH")]
     pub name: Option<String>,
 
-    /// Where the numbers come from; here `auto` is `hardware`, else `time` [default: auto]
+    /// Where the numbers come from; here `auto` is `hardware`, else `time`, and `model` is refused
+    /// [default: auto]
     #[arg(
         long,
         value_name = "SOURCE",
