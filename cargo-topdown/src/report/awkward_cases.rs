@@ -5,7 +5,7 @@
 //! filters, one launch, zeros.
 
 use criterion_topdown::run_file::Benchmark;
-use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed};
+use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed, with_fingerprint};
 
 use super::examples::comparison_text;
 
@@ -51,6 +51,30 @@ fn timed_suite(seed: u64, size: usize, factor: impl Fn(usize) -> f64) -> Vec<Ben
 
 fn unchanged(_: usize) -> f64 {
     0.0
+}
+
+#[test]
+fn what_has_a_new_name_is_told_by_its_code() {
+    let of_code = |name: &str, code| {
+        with_fingerprint(modelled(name, Planted::default()), code, &[("f", code)])
+    };
+    let names = ["a", "b", "c", "d", "e"];
+    let suite = |prefix: &str| -> Vec<Benchmark> {
+        let renamed = names.iter().zip(1..);
+        renamed
+            .map(|(name, code)| of_code(&format!("{prefix}/{name}"), code))
+            .chain([
+                of_code("stays", 10),
+                of_code(&format!("{prefix}/own"), prefix.len() as u64 + 20),
+            ])
+            .collect()
+    };
+    let (baseline, candidate) = (suite("parse"), suite("parsing_of_text"));
+    let one = |suite: &[Benchmark]| suite[4..6].to_vec();
+    let texts = [60, 100].map(|width| text_in(width, one(&baseline), one(&candidate)));
+    assert!(texts[1].contains("`parse/e` is probably now `parsing_of_text/e`: same code"));
+    insta::assert_snapshot!(texts.join("\n"));
+    insta::assert_snapshot!("five_have_a_new_name", text_in(100, baseline, candidate));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use criterion_topdown::provenance::SourceKind;
 
 use super::allocations;
 use super::function_rows::advice_for_names;
+use super::names::Names;
 use super::number::percent_change;
 use super::verdict_facts::{MOST_FUNCTIONS, per_iteration, told_functions};
 use crate::count::count_of;
@@ -13,7 +14,7 @@ use topdown_gate::metric::Metric;
 use topdown_gate::selection::LeftOutBy;
 use topdown_gate::verdict::{
     BenchmarkVerdict, CommonPart, Comparison, Counts, Effect, MachineShift, Method, MetricNoise,
-    Rule, ShiftBasis, Uncounted, Verdict,
+    Renamed, Rule, ShiftBasis, Uncounted, Verdict,
 };
 
 /// The least drift between two runs that is reported.
@@ -32,6 +33,7 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         ));
     }
     notes.extend(one_sided(comparison));
+    notes.extend(renamed(comparison));
     notes.extend(allocate_more(comparison));
     notes.extend(uncounted_allocations(comparison));
     notes.extend(slower_over_time(comparison));
@@ -215,6 +217,25 @@ pub fn slower_over_time(comparison: &Comparison) -> Option<String> {
 }
 
 /// Returns notes on the benchmarks that only the baseline has.
+/// Says which missing benchmarks probably have a new name.
+fn renamed(comparison: &Comparison) -> Vec<String> {
+    const MOST_NAMES: usize = 3;
+    let names = Names::new(comparison);
+    let pair = |Renamed { missing, new }: &Renamed| {
+        let [before, now] = [missing, new].map(|id| names.name(id));
+        format!("`{before}` is probably now `{now}`: same code")
+    };
+    let all = &comparison.renamed;
+    let mut notes: Vec<String> = all.iter().take(MOST_NAMES).map(pair).collect();
+    if all.len() > MOST_NAMES {
+        notes.push(format!(
+            "{} more missing benchmarks probably have new names: `renamed` of --json",
+            all.len() - MOST_NAMES
+        ));
+    }
+    notes
+}
+
 fn one_sided(comparison: &Comparison) -> Vec<String> {
     let mut notes = Vec::new();
     let Counts {

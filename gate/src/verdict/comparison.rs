@@ -8,6 +8,7 @@ use criterion_topdown::run_file::BenchmarkId;
 use serde::{Deserialize, Serialize};
 
 use super::benchmark_verdict::BenchmarkVerdict;
+use super::renamed::Renamed;
 use super::rules::Verdict;
 use super::suite_summary::Suite;
 use super::warning::Warning;
@@ -55,6 +56,10 @@ pub struct Comparison {
     pub new: Vec<BenchmarkId>,
     /// Benchmarks of the baseline that the candidate was asked for but does not have.
     pub missing: Vec<BenchmarkId>,
+    /// Those of `missing` that execute the same code as one of `new`, which is probably the same
+    /// benchmark under another name. No verdict depends on it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub renamed: Vec<Renamed>,
     /// Benchmarks of the baseline that the candidate was not asked for.
     pub not_run: Vec<NotRun>,
     /// Benchmarks that became slower since an earlier run of the baseline's history, in steps that

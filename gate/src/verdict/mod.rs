@@ -19,6 +19,7 @@ mod left_out;
 mod machine_part;
 mod measured;
 mod noise;
+mod renamed;
 pub mod rules;
 mod slower_over_time;
 mod suite;
@@ -46,6 +47,7 @@ pub use functions::FunctionChange;
 pub use left_out::{named, wild_launches};
 pub use measured::{Coarse, is_exact};
 pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
+pub use renamed::Renamed;
 
 use crate::comparability::{self, Difference};
 use crate::launches_made::LaunchesMade;
@@ -216,6 +218,7 @@ fn look(
         benchmarks,
         new: pairs.new,
         missing: pairs.missing,
+        renamed: pairs.renamed,
         not_run: pairs.not_run,
         slower_over_time: Vec::new(),
     }
@@ -240,6 +243,7 @@ struct PairedBenchmarks<'a> {
     both: Vec<(&'a Benchmark, &'a Benchmark)>,
     new: Vec<BenchmarkId>,
     missing: Vec<BenchmarkId>,
+    renamed: Vec<Renamed>,
     not_run: Vec<NotRun>,
 }
 
@@ -254,7 +258,7 @@ impl<'a> PairedBenchmarks<'a> {
             match new.remove(&benchmark.id) {
                 Some(other) => both.push((benchmark, other)),
                 None => match asked.left_out(&benchmark.id) {
-                    None => missing.push(benchmark.id.clone()),
+                    None => missing.push(benchmark),
                     Some(by) => not_run.push(NotRun {
                         id: benchmark.id.clone(),
                         by,
@@ -262,15 +266,21 @@ impl<'a> PairedBenchmarks<'a> {
                 },
             }
         }
-        let mut new: Vec<BenchmarkId> = new.into_keys().cloned().collect();
+        let new: Vec<&Benchmark> = new.into_values().collect();
+        let renamed = renamed::renamed(&missing, &new);
+        let ids = |benchmarks: Vec<&Benchmark>| -> Vec<BenchmarkId> {
+            let mut ids: Vec<_> = benchmarks.into_iter().map(|b| b.id.clone()).collect();
+            ids.sort();
+            ids
+        };
+        let (new, missing) = (ids(new), ids(missing));
         both.sort_by(|a, b| a.0.id.cmp(&b.0.id));
-        new.sort();
-        missing.sort();
         not_run.sort_by(|a, b| a.id.cmp(&b.id));
         PairedBenchmarks {
             both,
             new,
             missing,
+            renamed,
             not_run,
         }
     }
