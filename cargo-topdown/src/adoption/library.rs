@@ -227,7 +227,7 @@ impl<'a> Finder<'a> {
     /// Returns whether the user named another library than that of `adopted`, which stands in for
     /// criterion.
     pub fn replaces(&self, adopted: &Dependency) -> bool {
-        let is_stand_in = adopted.rename.as_deref() == Some("criterion");
+        let is_stand_in = adopted.rename.is_some();
         is_stand_in
             && self.named.is_some_and(|named| {
                 match (Library::of_argument(named), Library::of_dependency(adopted)) {

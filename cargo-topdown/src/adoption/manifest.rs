@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml_edit::{Array, DocumentMut, Item, Key, Table, TableLike, Value};
 
-use super::library::Library;
+use super::library::{Library, PACKAGE};
 use super::{AdoptionError, ManifestChange, ReplacedDependency};
 
 /// Where a package declares its dependency on criterion: in neither place, one, or both, since
@@ -15,6 +15,9 @@ pub(super) struct Found {
     /// Whether it inherits the dependency of the workspace's manifest (`workspace = true`).
     pub in_workspace: bool,
 }
+
+/// What the library stands in for, as the registry names it.
+pub(super) const CRITERION: &str = "criterion";
 
 /// The criterion features this library forwards.
 const FEATURES: [&str; 11] = [
@@ -31,8 +34,14 @@ const FEATURES: [&str; 11] = [
     "stable",
 ];
 
-/// Finds the dependency in all tables of a package's manifest and replaces it.
-pub(super) fn change(text: &str, path: &Path, library: &Library) -> Result<Found, AdoptionError> {
+/// Finds the dependency in all tables of a package's manifest and replaces it. It inherits that of
+/// the workspace by one of the names `keys`.
+pub(super) fn change(
+    text: &str,
+    path: &Path,
+    library: &Library,
+    keys: &[&str],
+) -> Result<Found, AdoptionError> {
     let mut document = parse(text, path)?;
     let inherits = |item: &Item| {
         item.as_table_like()
@@ -42,12 +51,14 @@ pub(super) fn change(text: &str, path: &Path, library: &Library) -> Result<Found
     };
     let mut in_workspace = false;
     let mut replaced = Vec::new();
-    for item in criterion_of_package(document.as_table_mut()) {
+    for (key, item) in dependencies_of_package(document.as_table_mut()) {
         if inherits(item) {
-            in_workspace = true;
-            replaced.extend(replace_inherited(item));
-        } else {
-            replaced.push(replace(item, library));
+            if keys.contains(&&*key) {
+                in_workspace = true;
+                replaced.extend(replace_inherited(&key, item));
+            }
+        } else if is_criterion(&key, item) {
+            replaced.push(replace(&key, item, library));
         }
     }
     let here = (!replaced.is_empty()).then(|| change_of(path, replaced, &document));
@@ -61,13 +72,14 @@ pub(super) fn change_workspace(
     library: &Library,
 ) -> Result<Option<ManifestChange>, AdoptionError> {
     let mut document = parse(text, path)?;
-    let item = document
+    let dependencies = document
         .get_mut("workspace")
-        .and_then(|workspace| workspace.get_mut("dependencies"))
-        .and_then(|dependencies| dependencies.get_mut("criterion"));
-    let Some(item) = item else { return Ok(None) };
-    let replaced = vec![replace(item, library)];
-    Ok(Some(change_of(path, replaced, &document)))
+        .and_then(|workspace| workspace.get_mut("dependencies"));
+    let replaced: Vec<ReplacedDependency> = dependencies_of_table(dependencies)
+        .filter(|(key, item)| is_criterion(key, item))
+        .map(|(key, item)| replace(&key, item, library))
+        .collect();
+    Ok((!replaced.is_empty()).then(|| change_of(path, replaced, &document)))
 }
 
 fn change_of(
@@ -103,13 +115,14 @@ fn parse(text: &str, path: &Path) -> Result<DocumentMut, AdoptionError> {
 /// Until edition 2024, cargo also takes an underscore.
 const TABLES: [&str; 3] = ["dev-dependencies", "dev_dependencies", "dependencies"];
 
-/// Looks in `[dev-dependencies]`, `[dependencies]`, and the same tables of each `[target.…]`. Cargo
-/// refuses a manifest whose tables name different sources, so all of them change.
-fn criterion_of_package(manifest: &mut Table) -> Vec<&mut Item> {
+/// Returns what is in `[dev-dependencies]`, `[dependencies]`, and the same tables of each
+/// `[target.…]`, by name. Cargo refuses a manifest whose tables name different sources, so criterion
+/// changes in all of them.
+fn dependencies_of_package(manifest: &mut Table) -> Vec<(String, &mut Item)> {
     let mut found = Vec::new();
     for (name, table) in manifest.iter_mut() {
         if TABLES.contains(&name.get()) {
-            found.extend(criterion_of_table(table));
+            found.extend(dependencies_of_table(Some(table)));
         } else if name == "target" {
             let targets = table.as_table_like_mut().into_iter();
             let targets = targets.flat_map(|targets| targets.iter_mut());
@@ -117,7 +130,7 @@ fn criterion_of_package(manifest: &mut Table) -> Vec<&mut Item> {
                 let tables = target.as_table_like_mut().into_iter();
                 let tables = tables.flat_map(|tables| tables.iter_mut());
                 for (_, table) in tables.filter(|(name, _)| TABLES.contains(&name.get())) {
-                    found.extend(criterion_of_table(table));
+                    found.extend(dependencies_of_table(Some(table)));
                 }
             }
         }
@@ -125,8 +138,17 @@ fn criterion_of_package(manifest: &mut Table) -> Vec<&mut Item> {
     found
 }
 
-fn criterion_of_table(table: &mut Item) -> Option<&mut Item> {
-    table.as_table_like_mut()?.get_mut("criterion")
+fn dependencies_of_table(table: Option<&mut Item>) -> impl Iterator<Item = (String, &mut Item)> {
+    let table = table.and_then(Item::as_table_like_mut).into_iter();
+    let dependencies = table.flat_map(|table| table.iter_mut());
+    dependencies.map(|(key, item)| (key.get().to_owned(), item))
+}
+
+/// Returns whether a dependency is one on criterion, or on the library in its place.
+fn is_criterion(key: &str, item: &Item) -> bool {
+    let table = item.as_table_like();
+    let package = table.and_then(|table| table.get("package")?.as_str());
+    [CRITERION, PACKAGE].contains(&package.unwrap_or(key))
 }
 
 /// What stays of a dependency on criterion.
@@ -134,8 +156,8 @@ const KEPT: [&str; 2] = ["features", "optional"];
 
 /// Replaces criterion with the library in the user's formatting, keeping the features that the
 /// library has too.
-fn replace(item: &mut Item, library: &Library) -> ReplacedDependency {
-    let before = one_line(item);
+fn replace(key: &str, item: &mut Item, library: &Library) -> ReplacedDependency {
+    let before = one_line(key, item);
     let dropped = match item {
         Item::Value(Value::InlineTable(table)) => {
             // The space before the closing brace.
@@ -164,14 +186,14 @@ fn replace(item: &mut Item, library: &Library) -> ReplacedDependency {
     };
     ReplacedDependency {
         before,
-        after: one_line(item),
+        after: one_line(key, item),
         dropped_features: dropped,
     }
 }
 
 /// Drops the features that a member adds to what it inherits, if the library does not have them.
-fn replace_inherited(item: &mut Item) -> Option<ReplacedDependency> {
-    let before = one_line(item);
+fn replace_inherited(key: &str, item: &mut Item) -> Option<ReplacedDependency> {
+    let before = one_line(key, item);
     let table = item.as_table_like_mut()?;
     let features = table.get_mut("features")?;
     let dropped = drop_unknown_features(features);
@@ -180,7 +202,7 @@ fn replace_inherited(item: &mut Item) -> Option<ReplacedDependency> {
     }
     (!dropped.is_empty()).then(|| ReplacedDependency {
         before,
-        after: one_line(item),
+        after: one_line(key, item),
         dropped_features: dropped,
     })
 }
@@ -233,12 +255,12 @@ fn drop_unknown_features(features: &mut Item) -> Vec<String> {
     dropped
 }
 
-fn one_line(item: &Item) -> String {
+fn one_line(key: &str, item: &Item) -> String {
     let value = item.clone().into_value().map(|mut value| {
         value.decor_mut().clear();
         value.to_string()
     });
-    format!("criterion = {}", value.unwrap_or_default().trim())
+    format!("{key} = {}", value.unwrap_or_default().trim())
 }
 
 #[cfg(test)]
@@ -247,7 +269,7 @@ mod tests {
 
     fn changed(text: &str) -> String {
         let library = Library::Registry("0.1".to_owned());
-        let found = change(text, Path::new("Cargo.toml"), &library).unwrap();
+        let found = change(text, Path::new("Cargo.toml"), &library, &[CRITERION]).unwrap();
         match found.here {
             Some(change) => change.text,
             None if found.in_workspace => "in the workspace".to_owned(),
@@ -321,7 +343,7 @@ mod tests {
         let text = manifest("{ version = \"0.7.0\" }", inherited);
         assert_eq!(changed(&text), manifest(library, inherited));
         let library = Library::Registry("0.1".to_owned());
-        let found = change(&text, Path::new("Cargo.toml"), &library).unwrap();
+        let found = change(&text, Path::new("Cargo.toml"), &library, &[CRITERION]).unwrap();
         assert!(found.in_workspace);
         assert_eq!(found.here.map(|change| change.replaced.len()), Some(2));
     }
@@ -381,7 +403,7 @@ mod tests {
     #[test]
     fn no_toml_is_an_error_that_names_the_file() {
         let library = Library::Registry("0.1".to_owned());
-        let Err(error) = change("[dev", Path::new("x/Cargo.toml"), &library) else {
+        let Err(error) = change("[dev", Path::new("x/Cargo.toml"), &library, &[]) else {
             panic!("this is not TOML")
         };
         assert!(error.to_string().starts_with("x/Cargo.toml: "), "{error}");

@@ -10,6 +10,8 @@ pub mod lock_file;
 mod manifest;
 mod out_of_reach;
 mod source;
+#[cfg(test)]
+mod tests;
 mod whole_file;
 mod workflow;
 
@@ -179,7 +181,7 @@ impl Plan {
         let path = package.manifest_path.clone().into_std_path_buf();
         let manifest = self.text_of(&path)?;
         let adopted = dependency(package, PACKAGE);
-        let criterion = dependency(package, "criterion");
+        let criterion = dependency(package, manifest::CRITERION);
         let mut is_for_criterion = false;
         let mut sources = Vec::new();
         for bench in &benches {
@@ -240,7 +242,17 @@ impl Plan {
                 too_old_rust: package.rust_version.as_ref().filter(is_too_old).cloned(),
             });
         }
-        let found = manifest::change(&manifest, &path, library.library()?)?;
+        let keys: Vec<&str> = (package.dependencies.iter())
+            .filter(|dependency| [manifest::CRITERION, PACKAGE].contains(&&*dependency.name))
+            .map(|dependency| {
+                dependency
+                    .rename
+                    .as_ref()
+                    .unwrap_or(&dependency.name)
+                    .as_str()
+            })
+            .collect();
+        let found = manifest::change(&manifest, &path, library.library()?, &keys)?;
         if found.here.is_none() && !found.in_workspace {
             return Err(not_found(&package.name, path));
         }
@@ -289,117 +301,4 @@ fn read(path: &Path) -> Result<String, AdoptionError> {
         path: path.to_owned(),
         source,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-
-    /// A workspace whose only package depends on criterion in this way.
-    fn metadata(directory: &Path, dependency: &str) -> Metadata {
-        let write = |path: &str, text: &str| {
-            let path = directory.join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
-        write(
-            "Cargo.toml",
-            &format!(
-                "[package]\nname = \"p\"\n[dev-dependencies]\ncriterion = {dependency}\n\
-                 [[bench]]\nname = \"b\"\nharness = false\n"
-            ),
-        );
-        write("src/lib.rs", "");
-        write("benches/b.rs", "criterion_main!(benches);\n");
-        let mut command = cargo_metadata::MetadataCommand::new();
-        command.current_dir(directory).no_deps().exec().unwrap()
-    }
-
-    /// In either order of their names, since packages are sorted by them.
-    #[test]
-    fn a_root_package_and_the_dependency_that_members_inherit_both_change() {
-        for root in ["a", "z"] {
-            let directory = tempfile::tempdir().unwrap();
-            let write = |path: &str, text: &str| {
-                let path = directory.path().join(path);
-                fs::create_dir_all(path.parent().unwrap()).unwrap();
-                fs::write(path, text).unwrap();
-            };
-            let bench = "[[bench]]\nname = \"b\"\nharness = false\n";
-            let manifest = |name: &str, criterion: &str| {
-                format!("[package]\nname = \"{name}\"\n[dev-dependencies]\n{criterion}\n{bench}")
-            };
-            let workspace = "[workspace]\nmembers = [\"m\", \"n\"]\n[workspace.dependencies]\n\
-                             criterion = \"0.4\"\n";
-            write(
-                "Cargo.toml",
-                &(manifest(root, "criterion = \"0.5\"") + workspace),
-            );
-            for name in ["m", "n"] {
-                let inherits = manifest(name, "criterion.workspace = true");
-                write(&format!("{name}/Cargo.toml"), &inherits);
-            }
-            for package in ["", "m/", "n/"] {
-                write(&format!("{package}src/lib.rs"), "");
-                write(
-                    &format!("{package}benches/b.rs"),
-                    "criterion_main!(benches);\n",
-                );
-            }
-            let mut command = cargo_metadata::MetadataCommand::new();
-            let metadata = command
-                .current_dir(directory.path())
-                .no_deps()
-                .exec()
-                .unwrap();
-            let library = Library::Registry("0.1".to_owned());
-            let library = Finder::for_library(library, Path::new("cargo"), directory.path());
-            let changes = plan(&metadata, &library).unwrap().manifests;
-            let [change] = &changes[..] else {
-                panic!("{changes:?}")
-            };
-            let mut before: Vec<&str> = change.replaced.iter().map(|r| &*r.before).collect();
-            before.sort_unstable();
-            assert_eq!(before, ["criterion = \"0.4\"", "criterion = \"0.5\""]);
-            assert_eq!(change.text.matches("criterion-topdown").count(), 2);
-        }
-    }
-
-    /// A member whose features are still to be dropped is not seen if it inherits the library.
-    #[test]
-    fn what_members_inherit_is_written_last() {
-        let directory = tempfile::tempdir().unwrap();
-        let change = |name: &str| ManifestChange {
-            path: directory.path().join(name),
-            replaced: Vec::new(),
-            text: "new".to_owned(),
-        };
-        let plan = Plan {
-            manifests: vec![change("Cargo.toml"), change("gone/Cargo.toml")],
-            workspace: Some(directory.path().join("Cargo.toml")),
-            ..Plan::default()
-        };
-        fs::write(directory.path().join("Cargo.toml"), "old").unwrap();
-        plan.write_manifests().unwrap_err();
-        let text = fs::read_to_string(directory.path().join("Cargo.toml"));
-        assert_eq!(text.unwrap(), "old");
-    }
-
-    #[test]
-    fn issue_17_1_a_base_without_the_library_is_measured_with_the_candidates() {
-        let directory = tempfile::tempdir().unwrap();
-        let at = |name: &str, dependency: &str| metadata(&directory.path().join(name), dependency);
-        let base = at("base", "\"0.5\"");
-        let library = "{ package = \"criterion-topdown\", version = \"0.1\" }";
-        let candidate = at("candidate", library);
-        let plan = |base, candidate| plan_of_base(base, candidate, Path::new("cargo")).unwrap();
-        let changes = plan(&base, &candidate).expect("a plan").manifests;
-        assert_eq!(changes.len(), 1);
-        let after = "criterion = { package = \"criterion-topdown\", version = \"^0.1\" }";
-        assert_eq!(changes[0].replaced[0].after, after);
-        // There is nothing to change where both have it, or neither.
-        assert!(plan(&candidate, &candidate).is_none());
-        assert!(plan(&base, &base).is_none());
-    }
 }
