@@ -144,7 +144,7 @@ impl Session {
     /// Says which benchmarks are timed further, and why.
     fn tell_of(&self, lacking: &Lacking) {
         let parts = [
-            (&lacking.inexact, "no exact slots"),
+            (&lacking.inexact, "no slots that launches agree on"),
             (&lacking.hinting, "longer than the slots explain"),
         ];
         let parts = parts.into_iter().filter(|(ids, _)| !ids.is_empty());
