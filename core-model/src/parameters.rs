@@ -71,6 +71,8 @@ pub struct Frontend {
     /// Taken branches that prediction, which runs ahead of fetch, can follow per cycle; a call
     /// takes a whole cycle.
     pub predicted_branches_per_cycle: u32,
+    /// How many of these may be conditional; at least 1.
+    pub predicted_conditions_per_cycle: u32,
     /// Cycles of prediction that a return takes.
     pub return_prediction_cycles: u32,
     /// Cycles by which prediction may be ahead of fetch when it follows a branch.
@@ -114,6 +116,8 @@ pub struct Prediction {
     pub bimodal_entries: u32,
     /// The tagged tables above it, by increasing history length.
     pub tagged_tables: [TaggedTable; TAGGED_TABLES],
+    /// What predicts directions until the tables know, where that takes cycles of prediction.
+    pub first_level: Option<FirstLevel>,
     /// Entries of the table of indirect targets.
     pub indirect_entries: u32,
     /// The number of taken branches of the path by which the targets of an indirect branch are told
@@ -143,6 +147,17 @@ pub struct Prediction {
     pub wrong_path_skip_bytes: u32,
     /// Slots of a wrong path that execute, of those that the right path repeats.
     pub wrong_path_slots: u32,
+}
+
+/// A predictor of directions that answers at once, and is corrected by the tables.
+#[derive(Clone, Copy, Debug)]
+pub struct FirstLevel {
+    /// Number of combinations of a branch and outcomes before it that it holds.
+    pub entries: u32,
+    /// Number of outcomes of conditional branches that it sees, below 64.
+    pub history_outcomes: u32,
+    /// Cycles for which prediction, which may be ahead of fetch, goes back.
+    pub correction_cycles: u32,
 }
 
 /// The number of tagged tables in the direction predictor.

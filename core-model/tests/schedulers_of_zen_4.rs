@@ -121,3 +121,38 @@ fn only_moves_take_the_register_of_a_store() {
     assert!(moved < 1.1, "{moved}");
     assert!((6.8..8.4).contains(&added), "{added}");
 }
+
+/// Multiplies two registers.
+type Multiplies = fn(&mut CodeAssembler);
+
+#[test]
+fn a_wide_multiplication_keeps_conditions_from_two_pipes() {
+    let cycles = |multiply: Multiplies, conditions: usize| {
+        program::cycles_per_body(&ZEN_4, 12, |a| {
+            a.mov(rax, rcx).unwrap();
+            multiply(a);
+            for register in &[sil, dil, r8b, r9b, r10b, r13b, r14b, bl][..conditions] {
+                a.sete(*register).unwrap();
+            }
+        })
+    };
+    let wide: Multiplies = |a| a.mul(rcx).unwrap();
+    let low: Multiplies = |a| a.imul_2(rax, rcx).unwrap();
+    let measured = [
+        ("wide", wide, 0, 1.0),
+        ("wide", wide, 2, 2.04),
+        ("wide", wide, 4, 3.04),
+        ("wide", wide, 8, 5.03),
+        ("low", low, 0, 1.0),
+        ("low", low, 4, 2.04),
+        ("low", low, 8, 4.03),
+    ];
+    for (name, multiply, conditions, native) in measured {
+        let modelled = cycles(multiply, conditions);
+        let error = modelled / native - 1.0;
+        assert!(
+            error.abs() < 0.06,
+            "{name} {conditions}: {modelled:.2}, not {native}"
+        );
+    }
+}

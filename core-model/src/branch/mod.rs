@@ -1,11 +1,13 @@
 //! Branch prediction: directions and targets, learnt from the executed path.
 
 mod direction;
+mod first_level;
 mod history;
 mod places;
 mod targets;
 
 use direction::DirectionPredictor;
+use first_level::FirstLevel;
 use history::{PathHistory, Stretch};
 pub(crate) use places::CodePlace;
 use places::Keys;
@@ -25,6 +27,8 @@ pub(crate) struct Outcome {
     pub taken: bool,
     /// Cycles without fetch even though the prediction was right.
     pub bubble_cycles: u64,
+    /// Cycles for which prediction, which may be ahead of fetch, went back.
+    pub correction_cycles: u64,
     /// The bubble is due to a target that only the decoder finds.
     pub found_at_decode: bool,
 }
@@ -44,6 +48,7 @@ pub(crate) struct Predictor {
     keys: Keys,
     history: PathHistory,
     direction: DirectionPredictor,
+    first_level: Option<FirstLevel>,
     targets: TargetBuffers,
     indirect: IndirectPredictor,
     /// The part of the history that tells indirect targets apart.
@@ -65,6 +70,7 @@ impl Predictor {
             keys: Keys::new(numbered),
             history: PathHistory::new(),
             direction: DirectionPredictor::new(parameters),
+            first_level: parameters.first_level.as_ref().map(FirstLevel::new),
             targets: TargetBuffers::new(parameters),
             indirect: IndirectPredictor::new(parameters),
             indirect_path: Stretch::new(parameters.indirect_history_branches),
@@ -88,6 +94,10 @@ impl Predictor {
             target,
         } = *branch;
         let taken = flow != Flow::Conditional || target.ip != next_ip;
+        let correction_cycles = match &mut self.first_level {
+            Some(first) if flow == Flow::Conditional => first.correct(place.key, taken),
+            _ => 0,
+        };
         let right = match flow {
             Flow::Next | Flow::Jump | Flow::Call => true,
             Flow::Conditional => self.direction.predict(&self.history, place.key, taken),
@@ -106,6 +116,7 @@ impl Predictor {
                 mispredicted: !right,
                 taken,
                 bubble_cycles: 0,
+                correction_cycles,
                 found_at_decode: false,
             };
         }
@@ -119,6 +130,7 @@ impl Predictor {
             mispredicted: !right,
             taken,
             bubble_cycles: if right { bubble_cycles } else { 0 },
+            correction_cycles,
             found_at_decode: right && !known,
         }
     }

@@ -73,8 +73,9 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         queue_entries: 144,                            // O
         taken_branches_per_cycle: 1,                   // O
         predicted_branches_per_cycle: 1,               // A
-        return_prediction_cycles: 1,                   // A
-        prediction_ahead_cycles: 32,                   // A: as many as lines of code
+        predicted_conditions_per_cycle: 1,
+        return_prediction_cycles: 1, // A
+        prediction_ahead_cycles: 32, // A: as many as lines of code
         // M: jumps to changing targets take 3.7 cycles in a loop of their own and nothing among
         // twelve other instructions.
         indirect_bubbles_delay_prediction: true,
@@ -98,6 +99,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
             TaggedTable::new(1024, 66),
             TaggedTable::new(1024, 194),
         ],
+        first_level: None, // A
         // M: a call that goes to 256 places in turn is usually predicted, one to 600 hardly ever.
         indirect_entries: 512,
         // A: the third length of the directions' tables. 16 and 24 give the same within 1 %. The

@@ -12,9 +12,9 @@
 use crate::calendar::Ports;
 use crate::instruction::{Class, Late, Timing};
 use crate::parameters::{
-    Binding, Cache, CoreParameters, Frontend, LearntOrder, Memory, MemoryPorts, MemoryRenaming,
-    Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer, Tlb, UopCacheReads,
-    VectorSchedulers, Window,
+    Binding, Cache, CoreParameters, FirstLevel, Frontend, LearntOrder, Memory, MemoryPorts,
+    MemoryRenaming, Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer, Tlb,
+    UopCacheReads, VectorSchedulers, Window,
 };
 
 // Four integer pipes and one for branches alone, three address pipes, four floating-point pipes,
@@ -58,7 +58,7 @@ const FP: Ports = FP01.or(FP23);
 /// AMD Zen 4.
 pub const ZEN_4: CoreParameters = CoreParameters {
     name: "zen-4",
-    version: 1,
+    version: 2,
     width: 6,        // O
     retire_width: 8, // O
     // A: Zen 5 takes 12.
@@ -72,14 +72,18 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         // O. Of one line of code only (M): a loop of 17 bytes that crosses a line takes 2 cycles
         // instead of 1.25. That is not in the model: a linker moves code.
         uop_cache_reads: UopCacheReads::Operations(9),
-        decode_width: 4,                 // O, M
-        decode_bytes: 32,                // O
-        decode_switch_cycles: 1,         // A
-        microcode_above_slots: 4,        // A
-        microcode_entry_cycles: 2,       // A
-        queue_entries: 48,               // A
-        taken_branches_per_cycle: 1,     // M
-        predicted_branches_per_cycle: 2, // K: `loop-call-4`
+        decode_width: 4,             // O, M
+        decode_bytes: 32,            // O
+        decode_switch_cycles: 1,     // A
+        microcode_above_slots: 4,    // A
+        microcode_entry_cycles: 2,   // A
+        queue_entries: 48,           // A
+        taken_branches_per_cycle: 1, // M
+        // K: `loop-call-4`
+        predicted_branches_per_cycle: 2,
+        // M: a branch that is taken, or not, at random takes 1.5 cycles with the loop's, and 3 if
+        // each other one is corrected
+        predicted_conditions_per_cycle: 1,
         // A, as on Zen 5: a call and its return take 4 cycles
         return_prediction_cycles: 3,
         prediction_ahead_cycles: 8, // A
@@ -88,7 +92,7 @@ pub const ZEN_4: CoreParameters = CoreParameters {
     },
     prediction: Prediction {
         bimodal_entries: 16 * 1024, // A
-        // A, as on Zen 5
+        // A, as on Zen 5. M: random outcomes are learnt if they repeat after 32 Ki.
         tagged_tables: [
             TaggedTable::new(4096, 4),
             TaggedTable::new(4096, 9),
@@ -97,6 +101,15 @@ pub const ZEN_4: CoreParameters = CoreParameters {
             TaggedTable::new(4096, 96),
             TaggedTable::new(4096, 240),
         ],
+        // M: of a branch that is random, but repeats, each outcome that is not the usual one costs
+        // 3 cycles if it repeats after 1024 executions, half of them if after 512, and none if
+        // after 64, unless the rest of the loop takes longer. The same if each 16th outcome differs,
+        // but not if each 12th, and the loop has a second branch; without that, at 32 and not at 24.
+        first_level: Some(FirstLevel {
+            entries: 256,
+            history_outcomes: 26,
+            correction_cycles: 3,
+        }),
         indirect_entries: 4096,        // A
         indirect_history_branches: 34, // A
         numbers_branches: true,        // A
@@ -293,7 +306,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::LeaScaled, &[ALU], 1),
     Timing::single(Class::LeaComplex, &[LEA], 1).with_late(Late::Base),
     Timing::single(Class::Multiply, &[MULTIPLY], 3),
-    Timing::several(Class::MultiplyWide, 2, &[MULTIPLY, ALU], 3).with_late(Late::HighHalf),
+    Timing::several(Class::MultiplyWide, 2, &[MULTIPLY, ALU0, ALU3], 3).with_late(Late::HighHalf),
     Timing::several(Class::Divide64, 2, &[INTEGER_DIVIDER, ALU], 14).blocking(7),
     Timing::several(Class::Divide32, 2, &[INTEGER_DIVIDER, ALU], 10).blocking(6),
     Timing::single(Class::BitCount, &[ALU], 1),

@@ -87,6 +87,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         queue_entries: 48,               // A: divided in the same way
         taken_branches_per_cycle: 1,     // A: of the decoders
         predicted_branches_per_cycle: 2, // O, M
+        predicted_conditions_per_cycle: 2,
         // M: a call and its return take 4 cycles, with up to 20 instructions between calls
         return_prediction_cycles: 3,
         prediction_ahead_cycles: 8, // A
@@ -106,6 +107,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
             TaggedTable::new(4096, 96),
             TaggedTable::new(4096, 240),
         ],
+        first_level: None,             // A
         indirect_entries: 4096,        // O: 3072
         indirect_history_branches: 34, // A: as Golden Cove
         numbers_branches: true,        // A: as Golden Cove

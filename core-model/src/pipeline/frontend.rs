@@ -30,6 +30,8 @@ pub(crate) struct Frontend {
     /// How far prediction has followed branches, in units of a cycle divided by the number of
     /// branches it follows per cycle.
     followed: u64,
+    /// How many of these units a taken conditional branch takes.
+    parts_of_condition: u64,
     /// The code window being delivered, or [`NO_WINDOW`] after a change of path.
     window: u64,
     line: u64,
@@ -54,6 +56,10 @@ impl Frontend {
             decoded_bytes: 0,
             taken_in_cycle: 0,
             followed: 0,
+            parts_of_condition: u64::from(
+                parameters.predicted_branches_per_cycle
+                    / parameters.predicted_conditions_per_cycle.max(1),
+            ),
             window: NO_WINDOW,
             line: NO_WINDOW,
             decoding: false,
@@ -145,6 +151,12 @@ impl Frontend {
     #[inline]
     pub(crate) fn branch(&mut self, outcome: &Outcome) {
         if !outcome.taken {
+            if outcome.correction_cycles > 0 {
+                let followed = self.follow_later(0, outcome.correction_cycles);
+                if followed > self.cycle {
+                    self.next_cycle(followed);
+                }
+            }
             return;
         }
         self.window = NO_WINDOW;
@@ -160,7 +172,7 @@ impl Frontend {
         } else {
             (0, outcome.bubble_cycles)
         };
-        let followed = self.follow(outcome.flow, late);
+        let followed = self.follow(outcome.flow, late + outcome.correction_cycles);
         self.taken_in_cycle += 1;
         if bubble > 0 {
             self.next_cycle(self.cycle + 1 + bubble);
@@ -186,8 +198,16 @@ impl Frontend {
         let parts = match flow {
             Flow::Call | Flow::IndirectCall => per_cycle,
             Flow::Return => per_cycle * u64::from(self.parameters.return_prediction_cycles),
+            Flow::Conditional => self.parts_of_condition,
             _ => 1,
         };
+        self.follow_later(parts, late)
+    }
+
+    /// Makes prediction spend this many `parts` of a cycle and `late` cycles more on a branch.
+    #[inline]
+    fn follow_later(&mut self, parts: u64, late: u64) -> u64 {
+        let per_cycle = u64::from(self.parameters.predicted_branches_per_cycle);
         let ahead = u64::from(self.parameters.prediction_ahead_cycles);
         let earliest = self.cycle.saturating_sub(ahead) * per_cycle;
         self.followed = self.followed.max(earliest) + parts + late * per_cycle;
