@@ -444,6 +444,9 @@ pub struct Memory {
     pub forward_cycles: u32,
     /// Added if a load overlaps a store that cannot forward: it waits for the write.
     pub blocked_forward_cycles: u32,
+    /// Cycles that a load takes longer which does not read an earlier store in flight, but has the
+    /// low twelve bits of its address.
+    pub aliased_load_extra_cycles: u32,
     /// First-level data TLB: entries and ways.
     pub dtlb: Tlb,
     /// First-level instruction TLB.

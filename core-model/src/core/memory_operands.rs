@@ -133,7 +133,12 @@ impl Core {
                 if ready > at + 2 * u64::from(self.parameters.memory.l2.cycles) {
                     self.wait_beyond_l2(at, ready);
                 }
-                (at, ready)
+                if self.stores.is_aliased(address, bytes, at) {
+                    let extra = u64::from(self.parameters.memory.aliased_load_extra_cycles);
+                    (at, ready + extra)
+                } else {
+                    (at, ready)
+                }
             }
         };
         let hit = from + u64::from(self.parameters.memory.l1d.cycles);

@@ -188,7 +188,10 @@ impl Core {
             vector_queue: VectorQueue::new(&parameters.window, parameters.ports.store_data_vector),
             slots: 0,
             window: Window::new(parameters),
-            stores: StoreQueue::new(&parameters.window),
+            stores: StoreQueue::new(
+                &parameters.window,
+                parameters.memory.aliased_load_extra_cycles > 0,
+            ),
             memory: Hierarchy::new(&parameters.memory),
             addresses: AddressSpace::new(mapping_at),
             ledger: Ledger::new(parameters.width, blocks),

@@ -232,13 +232,14 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         // at 1024 bytes.
         l2_banks: 8,
         l2_bank_cycles: 2,
-        code_line_cycles: 5,        // M: 3.8 to 5.1
-        l3_line_cycles: 6,          // M
-        memory_line_cycles: 16,     // M: 12 GB/s for one core of a virtual machine
-        l1_fill_buffers: 16,        // O
-        l2_fill_buffers: 48,        // O
-        forward_cycles: 5,          // M: 7.3 for a read-modify-write chain
-        blocked_forward_cycles: 13, // published measurements
+        code_line_cycles: 5,          // M: 3.8 to 5.1
+        l3_line_cycles: 6,            // M
+        memory_line_cycles: 16,       // M: 12 GB/s for one core of a virtual machine
+        l1_fill_buffers: 16,          // O
+        l2_fill_buffers: 48,          // O
+        forward_cycles: 5,            // M: 7.3 for a read-modify-write chain
+        blocked_forward_cycles: 13,   // published measurements
+        aliased_load_extra_cycles: 0, // A
         // O
         dtlb: Tlb {
             entries: 96,

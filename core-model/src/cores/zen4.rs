@@ -240,6 +240,9 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         l2_fill_buffers: 96,       // A
         forward_cycles: 6,         // M
         blocked_forward_cycles: 9, // M: 19 from a store to a load that needs another one, too
+        // M: a chain of loads takes 11 cycles each, at any distance of a multiple of 4 KiB, with up
+        // to 16 stores between
+        aliased_load_extra_cycles: 7,
         // O
         dtlb: Tlb {
             entries: 72,

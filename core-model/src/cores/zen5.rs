@@ -251,6 +251,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         forward_cycles: 7,     // P
         // M: after it is written, which is when it retires.
         blocked_forward_cycles: 1,
+        aliased_load_extra_cycles: 0, // A
         // O
         dtlb: Tlb {
             entries: 96,

@@ -9,6 +9,9 @@ const RING: usize = 256;
 /// Entries of the table from 8-byte granules to stores.
 const GRANULES: usize = 1024;
 const GRANULE_BYTES: u64 = 8;
+/// Granules whose addresses differ in the low bits that are compared first.
+const LOW_GRANULES: usize = 512;
+const ALIAS_BYTES: u64 = LOW_GRANULES as u64 * GRANULE_BYTES;
 /// Number of runs of stores kept; at least as many as are fetched ahead.
 const RUNS: usize = 32;
 
@@ -54,6 +57,8 @@ pub(crate) struct StoreQueue {
     next: u64,
     /// Granule number + 1 and the youngest store to it.
     granules: Box<[(u64, u64); GRANULES]>,
+    /// The youngest store + 1 to a granule with these low bits, if that matters.
+    low_granules: Option<Box<[u64; LOW_GRANULES]>>,
     capacity: u64,
     /// The first cycle with room for no store, and for one; see [`StoreQueue::room`].
     room_for: [u64; 2],
@@ -72,11 +77,13 @@ pub(crate) struct StoreQueue {
 }
 
 impl StoreQueue {
-    pub(crate) fn new(parameters: &Parameters) -> Self {
+    /// Creates an empty queue, which knows aliases if `knows_aliases`.
+    pub(crate) fn new(parameters: &Parameters, knows_aliases: bool) -> Self {
         StoreQueue {
             ring: boxed(Store::default()),
             next: 0,
             granules: boxed((0, 0)),
+            low_granules: knows_aliases.then(|| boxed(0)),
             capacity: u64::from(parameters.store_entries).clamp(1, RING as u64),
             room_for: [0; 2],
             runs: boxed(0),
@@ -166,6 +173,28 @@ impl StoreQueue {
         }
     }
 
+    /// Returns whether a store in flight, whose address was known at `at`, has bytes with the low
+    /// bits of the addresses of these. Only for loads that find none.
+    #[inline]
+    pub(crate) fn is_aliased(&self, address: u64, bytes: u32, at: u64) -> bool {
+        let Some(low) = &self.low_granules else {
+            return false;
+        };
+        let first = address / GRANULE_BYTES;
+        let last = address.wrapping_add(u64::from(bytes) - 1) / GRANULE_BYTES;
+        [first, last].into_iter().any(|granule| {
+            let Some(number) = low[granule as usize % LOW_GRANULES].checked_sub(1) else {
+                return false;
+            };
+            let store = &self.ring[number as usize % RING];
+            let is_kept = self.next - number <= RING as u64;
+            let behind = address.wrapping_sub(store.address) % ALIAS_BYTES;
+            let before = store.address.wrapping_sub(address) % ALIAS_BYTES;
+            let overlaps = behind < u64::from(store.bytes) || before < u64::from(bytes);
+            is_kept && overlaps && store.address_known <= at && at < store.written
+        })
+    }
+
     #[inline]
     fn overlapping(&self, granule: u64, address: u64, end: u64) -> Option<u64> {
         let (tag, number) = self.granules[granule as usize % GRANULES];
@@ -214,6 +243,9 @@ impl StoreQueue {
         let last = store.address.wrapping_add(u64::from(store.bytes) - 1) / GRANULE_BYTES;
         for granule in first..=last.min(first.saturating_add(8)) {
             self.granules[granule as usize % GRANULES] = (granule + 1, self.next);
+            if let Some(low) = &mut self.low_granules {
+                low[granule as usize % LOW_GRANULES] = self.next + 1;
+            }
         }
         self.ring[self.next as usize % RING] = store;
         self.next += 1;
@@ -237,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_load_finds_the_youngest_store_that_overlaps() {
-        let mut queue = StoreQueue::new(&GOLDEN_COVE.window);
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
         queue.write(store(0x100, 8), 10, 0);
         queue.write(store(0x100, 4), 20, 0);
         assert!(matches!(queue.find(0x100, 4, 0), Forward::Whole(found) if found.bytes == 4));
@@ -248,14 +280,27 @@ mod tests {
 
     #[test]
     fn a_load_across_granules_sees_a_store_to_the_second() {
-        let mut queue = StoreQueue::new(&GOLDEN_COVE.window);
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
         queue.write(store(0x108, 8), 10, 0);
         assert!(matches!(queue.find(0x104, 8, 0), Forward::Part(_)));
     }
 
     #[test]
+    fn a_load_has_the_low_bits_of_a_store_until_that_is_written() {
+        for knows_aliases in [true, false] {
+            let mut queue = StoreQueue::new(&GOLDEN_COVE.window, knows_aliases);
+            queue.write(store(0x1100, 8), 20, 0);
+            assert_eq!(queue.is_aliased(0x3100, 8, 10), knows_aliases);
+            assert_eq!(queue.is_aliased(0x30fc, 8, 10), knows_aliases, "half of it");
+            assert!(!queue.is_aliased(0x3108, 8, 10));
+            assert!(!queue.is_aliased(0x30f8, 8, 10));
+            assert!(!queue.is_aliased(0x3100, 8, 30), "it was written");
+        }
+    }
+
+    #[test]
     fn stores_are_written_in_order() {
-        let mut queue = StoreQueue::new(&GOLDEN_COVE.window);
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
         assert_eq!(queue.write(store(0, 8), 10, 300), 300);
         assert_eq!(queue.write(store(8, 8), 11, 11), 300);
         assert_eq!(queue.write(store(16, 8), 12, 12), 301);
@@ -263,18 +308,18 @@ mod tests {
 
     #[test]
     fn stores_to_different_lines_take_a_cycle_each() {
-        let mut queue = StoreQueue::new(&GOLDEN_COVE.window);
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
         assert_eq!(queue.write(store(0, 8), 10, 0), 10);
         assert_eq!(queue.write(store(64, 8), 10, 0), 11);
         assert_eq!(queue.write(store(72, 8), 10, 0), 11);
-        let mut queue = StoreQueue::new(&crate::cores::ZEN_5.window);
+        let mut queue = StoreQueue::new(&crate::cores::ZEN_5.window, false);
         assert_eq!(queue.write(store(0, 8), 10, 0), 10);
         assert_eq!(queue.write(store(64, 8), 10, 0), 10);
     }
 
     #[test]
     fn the_lines_of_a_few_runs_are_fetched_at_the_same_time() {
-        let mut queue = StoreQueue::new(&GOLDEN_COVE.window);
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
         for line in 0..4 {
             assert_eq!(queue.fetch_from(line * 64), 0);
             queue.write(store(line * 64, 8), 0, 100 + line * 10);
@@ -286,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_waits_for_the_oldest_write() {
-        let mut queue = StoreQueue::new(&GOLDEN_COVE.window);
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
         let entries = u64::from(GOLDEN_COVE.window.store_entries);
         for number in 0..entries {
             assert_eq!(queue.room(1), 0);
