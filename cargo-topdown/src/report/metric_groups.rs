@@ -3,27 +3,19 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::cpu::{LatencyOrigin, Node};
+use criterion_topdown::cpu::Node;
 use criterion_topdown::provenance::SourceKind;
 
-use super::advice::{Advice, Findings, in_words};
-use super::bar::{CATEGORIES, bar};
-use super::function_rows::{label_of, plus_minus};
+use super::advice::Findings;
 use super::function_table::write_largest;
+use super::measured_group::{paragraph, write_advice};
 use super::number::percent;
-use super::style::{DIM, HEADING, Look, WARNING};
-use super::table::{Cell, Column, Table};
+use super::style::{HEADING, Look};
 use super::text::wrapped;
+use super::{category_table, measured_group};
 use crate::count::count_of;
-use crate::explained::latencies::{Latencies, UsedLatency};
-use crate::explained::{Explained, MeasuredGroup};
-use crate::functions::HitEvent;
-use crate::runner::hits::LEAST_HITS;
-use topdown_gate::statistics::share::share_margin;
-use topdown_gate::summary::Shares;
-
-/// The widest bar.
-const BAR_WIDTH: usize = 60;
+use crate::explained::Explained;
+use crate::explained::latencies::Latencies;
 
 /// Writes `explained` with ANSI colours; strip them if unwanted.
 ///
@@ -56,7 +48,7 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
     paragraph(out, &source, 0, look)?;
     if let Some(shares) = &explained.shares {
         writeln!(out)?;
-        write_categories(out, shares, look)?;
+        category_table::write(out, shares, look)?;
     }
     writeln!(out, "\n{HEADING}{}{HEADING:#}", node.name())?;
     if explained.groups.is_empty() {
@@ -76,7 +68,7 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
                 // Without slots, the first group's cycles are what tells functions.
                 let shows_pace = explained.shares.is_none()
                     && std::ptr::eq(measured, &raw const explained.groups[0]);
-                write_group(out, measured, advice.as_ref(), (indent, shows_pace), look)?;
+                measured_group::write(out, measured, advice.as_ref(), (indent, shows_pace), look)?;
             }
         }
         for (_, advice) in findings.nodes.iter().filter(|(of, _)| *of == node) {
@@ -146,185 +138,17 @@ fn nodes_of(explained: &Explained, findings: &Findings) -> Vec<Node> {
     nodes
 }
 
-/// The columns before a category's parts, if it has all slots.
-const BEFORE_PARTS: usize = "  _  bad speculation  100.0 %  ".len();
-
-fn write_categories(out: &mut impl Write, shares: &Shares, look: Look) -> io::Result<()> {
-    let all = shares.all();
-    let columns = [
-        Column::text(""),
-        Column::text(""),
-        Column::number(""),
-        Column::text(""),
-    ];
-    let rows = CATEGORIES.iter().zip(&all).map(|(of, share)| {
-        let parts = of
-            .category
-            .and_then(|category| Some((category, shares.level2?[category])))
-            .map(|(category, part)| {
-                [
-                    (category.measured_part().name(), part),
-                    (category.rest().name(), share - part),
-                ]
-                .map(|(name, share)| format!("{name} {}", percent(share)))
-            });
-        (of, share, parts)
-    });
-    let rows: Vec<_> = rows.collect();
-    let mut parts = rows.iter().filter_map(|(_, _, parts)| parts.as_ref());
-    let fits = parts.all(|parts| BEFORE_PARTS + parts.join(", ").len() <= look.width);
-    let mut table = Table::new(columns).indented(2);
-    for (of, share, parts) in rows {
-        let mut row = |start: [Cell; 3], parts: String| {
-            let parts = Cell::styled(parts, DIM);
-            table.row(start.into_iter().chain([parts]));
-        };
-        let start = [
-            Cell::styled(of.glyph(look.unicode), of.style),
-            of.name().into(),
-            format!("{} %", percent(*share)).into(),
-        ];
-        match parts {
-            Some([first, second]) if !fits => {
-                row(start, first + ",");
-                row(["", "", ""].map(Cell::from), second);
-            }
-            parts => row(start, parts.map_or(String::new(), |parts| parts.join(", "))),
-        }
-    }
-    table.write(out, look)?;
-    let width = look.width.saturating_sub(2).min(BAR_WIDTH);
-    writeln!(out, "  {}", bar(&all, width, look.unicode))
-}
-
-fn write_group(
-    out: &mut impl Write,
-    measured: &MeasuredGroup,
-    advice: Option<&Advice>,
-    (indent, shows_pace): (usize, bool),
-    look: Look,
-) -> io::Result<()> {
-    let pad = " ".repeat(indent);
-    writeln!(out, "{pad}{}", measured.group.name)?;
-    if let Err(error) = &measured.values {
-        writeln!(out, "{pad}  {WARNING}not measured{WARNING:#}")?;
-        return paragraph(out, &error.to_string(), indent + 2, look);
-    }
-    let columns = [Column::text(""), Column::number(""), Column::text("")];
-    let mut table = Table::new(columns).indented(indent + 2);
-    for (metric, value) in measured.metrics() {
-        table.row([metric.name, &in_words(metric.unit, value), metric.unit]);
-    }
-    table.write(out, look)?;
-    if !measured.uncounted.is_empty() {
-        let text = format!(
-            "{} counted nothing: nothing of the kind happened, or a hypervisor hides it; metrics \
-             that need it are left out",
-            measured.uncounted.join(", ")
-        );
-        paragraph(out, &text, indent + 2, look)?;
-    }
-    if let Some(latencies) = &measured.latencies {
-        for text in latency_sentences(latencies) {
-            paragraph(out, &text, indent + 2, look)?;
-        }
-    }
-    match &measured.functions {
-        Some(Ok(of)) => {
-            let mut events: Vec<(&str, &HitEvent)> = Vec::new();
-            if shows_pace {
-                let pace = measured.group.events[measured.group.paced_at()];
-                events.push((pace.name, &of.paced));
-            }
-            events.extend(of.events.iter().map(|(event, of)| (event.as_str(), of)));
-            for (event, of) in events {
-                paragraph(out, &event_sentence(event, of, look), indent + 2, look)?;
-            }
-        }
-        Some(Err(error)) => {
-            let text = format!("its functions are unknown: {error}");
-            paragraph(out, &text, indent + 2, look)?;
-        }
-        None => {}
-    }
-    match advice {
-        Some(advice) => write_advice(out, advice, indent + 2, look),
-        None => Ok(()),
-    }
-}
-
-/// Says in which functions an event happens, the most frequent ones first.
-fn event_sentence(event: &str, of: &HitEvent, look: Look) -> String {
-    const MOST: usize = 3;
-    if of.hits < LEAST_HITS {
-        let hits = count_of(of.hits, "hit");
-        return format!("{event}: {hits} are too few to tell functions");
-    }
-    let sign = plus_minus(look.unicode);
-    let functions = of.functions.iter().take(MOST).map(|function| {
-        let label = label_of(&function.name, &function.module);
-        let margin = percent(share_margin(function.share, of.hits));
-        format!("{label} {} {sign} {margin} %", percent(function.share))
-    });
-    let functions: Vec<String> = functions.collect();
-    let hits = count_of(of.hits, "hit");
-    format!("{event} in {} ({hits})", functions.join(", "))
-}
-
-/// Says how long an event holds up retirement, by whose word, and why it was not sampled.
-fn latency_sentences(latencies: &Latencies) -> Vec<String> {
-    let family = latencies.family;
-    let sentence = |used: &UsedLatency| {
-        let latency = used.latency;
-        let origin = match (latency.origin, used.hits) {
-            (LatencyOrigin::Sampled, hits) => {
-                format!("sampled by {}", count_of(hits.unwrap_or(0), "hit"))
-            }
-            (LatencyOrigin::Published, _) => format!("Intel's mean for {family}"),
-            (LatencyOrigin::Assumed, _) => format!("assumed by Intel's metrics for {family}"),
-        };
-        let counted = if latency.counted_cycles < latency.cycles {
-            format!(", of which {:.1} count", latency.counted_cycles)
-        } else {
-            String::new()
-        };
-        let event = used.event;
-        format!("{event}: {:.1} cycles ({origin}){counted}", latency.cycles)
-    };
-    let mut sentences: Vec<String> = latencies.used.iter().map(sentence).collect();
-    let not_sampled = latencies.not_sampled.as_ref();
-    sentences.extend(not_sampled.map(|reason| format!("not sampled: {reason}")));
-    sentences
-}
-
-fn write_advice(
-    out: &mut impl Write,
-    advice: &Advice,
-    indent: usize,
-    look: Look,
-) -> io::Result<()> {
-    let text = format!("{} {}", look.arrow(), advice.sentence());
-    paragraph(out, &text, indent, look)
-}
-
-fn paragraph(out: &mut impl Write, text: &str, indent: usize, look: Look) -> io::Result<()> {
-    let pad = " ".repeat(indent);
-    for line in wrapped(text, look.width.saturating_sub(indent)) {
-        writeln!(out, "{pad}{DIM}{line}{DIM:#}")?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explained::GroupError;
-    use crate::functions::{GroupFunctions, HitFunction};
+    use crate::explained::latencies::UsedLatency;
+    use crate::explained::{GroupError, MeasuredGroup};
+    use crate::functions::{GroupFunctions, HitEvent, HitFunction};
     use crate::report::metric_groups_json;
     use crate::report::shown::{shown, written};
     use crate::report::text::width_of;
     use criterion_topdown::category::{Category, PerCategory};
-    use criterion_topdown::cpu::{Counts, Latency, MetricGroup, TABLES};
+    use criterion_topdown::cpu::{Counts, Latency, LatencyOrigin, MetricGroup, TABLES};
     use criterion_topdown::event::Events;
     use criterion_topdown::hits::Sampled;
     use criterion_topdown::machine::Machine;
@@ -332,7 +156,7 @@ mod tests {
     use criterion_topdown::run_file::BenchmarkId;
     use serde_json::json;
     use topdown_gate::scenario::with_some_functions;
-    use topdown_gate::summary::{Spread, Summary};
+    use topdown_gate::summary::{Shares, Spread, Summary};
 
     /// Zen 4 and its groups with the counts of their examples; the second group could not be
     /// counted.

@@ -7,6 +7,7 @@ mod annotations;
 mod awkward_cases;
 mod bar;
 pub mod budget_text;
+mod category_table;
 pub mod comparison_json;
 mod comparison_table;
 pub mod comparison_text;
@@ -30,6 +31,7 @@ mod kernels;
 pub mod machine_report_json;
 mod markdown;
 mod markdown_text;
+mod measured_group;
 pub mod metric_groups;
 pub mod metric_groups_json;
 #[cfg(test)]
