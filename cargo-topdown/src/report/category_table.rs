@@ -14,8 +14,8 @@ const BAR_WIDTH: usize = 60;
 /// The columns before a category's parts, if it has all slots.
 const BEFORE_PARTS: usize = "  _  bad speculation  100.0 %  ".len();
 
-/// Writes the share of slots of each category, with those of its parts if they are known, and all as
-/// a bar.
+/// Writes each category's share of slots, with those of its parts if they are known, and all as a
+/// bar.
 ///
 /// # Errors
 /// Returns an error if writing to `out` fails.

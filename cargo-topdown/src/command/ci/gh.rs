@@ -39,7 +39,8 @@ fn remedy(reason: &str) -> &'static str {
 /// Calls `gh api` for a list. `doing` says what for.
 ///
 /// # Errors
-/// Returns an error if `gh` cannot be started or fails, or the answer is no such list.
+/// Returns an error if `gh` cannot be started or fails, or does not answer with
+/// such a list.
 pub fn list<T: DeserializeOwned>(doing: &str, arguments: &[&str]) -> Result<Vec<T>, GhError> {
     let listed = call(doing, arguments, "")?;
     pages(&listed).ok_or_else(|| GhError::Refused {

@@ -150,7 +150,10 @@ fn issue_17_6_every_step_of_the_action_runs() {
     let log = &renews.job.log;
     let says = "::notice title=cargo topdown::there is no baseline `main` yet, so nothing was";
     assert!(log.contains(says), "{log}");
-    assert!(!log.contains("error"), "a first push is no error: {log}");
+    assert!(
+        !log.contains("error"),
+        "a first push is not an error: {log}"
+    );
     assert!(log.contains("1 of 1 runs were new to"), "{log}");
     assert_eq!(renews.used(), [RESTORE, UPLOAD, CACHE]);
     let machine = Machine::of_this_machine().key();
