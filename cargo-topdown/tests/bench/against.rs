@@ -6,7 +6,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::fixture::{Outcome, PROGRAM};
+use crate::fixture::{Fixture, Outcome, PROGRAM};
 
 const BENCH: &str = r#"
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -23,6 +23,18 @@ criterion_main!(benches);
 const CRITERION: &str =
     r#"{ version = "0.8.2", default-features = false, features = ["cargo_bench_support"] }"#;
 
+/// As in the fixture workspace: what follows the model through millions of instructions.
+const PROFILE: &str = r#"
+[profile.dev]
+debug = "line-tables-only"
+[profile.dev.package.criterion-topdown]
+opt-level = 1
+[profile.dev.package.topdown-tracer]
+opt-level = 2
+[profile.dev.package.topdown-core-model]
+opt-level = 2
+"#;
+
 /// A package in a git repository, whose only commit has criterion alone.
 struct Project(TempDir);
 
@@ -35,7 +47,7 @@ impl Project {
         fs::write(project.path("src/lib.rs"), "").unwrap();
         // The repository's own releases, so nothing is downloaded.
         fs::copy(repository.join("Cargo.lock"), project.path("Cargo.lock")).unwrap();
-        fs::write(project.path(".gitignore"), "Cargo.lock\n").unwrap();
+        fs::write(project.path(".gitignore"), "Cargo.lock\ntarget\n").unwrap();
         project.depend_on(CRITERION);
         project.sum_up_to(100);
         project.git(&["init", "--quiet"]);
@@ -58,7 +70,7 @@ impl Project {
             "[package]\nname = \"summing\"\nedition = \"2024\"\n\n[dev-dependencies]\n\
              criterion = {criterion}\n\n[[bench]]\nname = \"sums\"\nharness = false\n\n\
              [workspace.metadata.topdown]\nlaunches = 2\nsample-size = 10\n\
-             warm-up-time = 0.01\nmeasurement-time = 0.02\n\n[workspace]\n"
+             warm-up-time = 0.01\nmeasurement-time = 0.02\n\n[workspace]\n\n{PROFILE}"
         );
         fs::write(self.path("Cargo.toml"), manifest).unwrap();
     }
@@ -80,14 +92,12 @@ impl Project {
     fn bench(&self, words: &[&str]) -> Outcome {
         let mut command = Command::new(PROGRAM);
         command
-            .args(["topdown", "bench", "--profile", "dev"])
+            .args(["topdown", "bench"])
             .args(words)
+            // The candidate's dependencies are built already, the base's are built here.
+            .args(Fixture::build_arguments())
             .current_dir(self.0.path())
-            // It is kept, so only the first run of this test builds criterion, twice.
-            .env(
-                "CARGO_TARGET_DIR",
-                Path::new(env!("CARGO_TARGET_TMPDIR")).join("against"),
-            )
+            .env("CARGO_TARGET_DIR", self.path("target"))
             .env_remove("CARGO_TOPDOWN_SOURCE")
             .env_remove("CARGO_TOPDOWN_COUNTERS");
         Outcome::new(command)
