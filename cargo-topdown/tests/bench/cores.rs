@@ -124,8 +124,8 @@ fn a_change_that_is_slower_on_one_core_only_fails_and_the_core_is_named() {
 #[test]
 fn issue_19_6_what_one_launch_models_on_two_cores_is_what_launches_of_one_core_model() {
     let fixture = Fixture::new();
-    // Another launch would model the same again.
-    let more = ["--paths", "--launches", "1"];
+    // Another launch would model the same again, and a larger budget more iterations of the same.
+    let more = ["--paths", "--launches", "1", "--model-budget", "0.5"];
     let modelled = |run: Run| -> Vec<Benchmark> {
         let mut benchmarks = run.benchmarks;
         for benchmark in &mut benchmarks {
