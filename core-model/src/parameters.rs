@@ -156,8 +156,11 @@ pub struct FirstLevel {
     pub entries: u32,
     /// Number of outcomes of conditional branches that it sees, below 64.
     pub history_outcomes: u32,
-    /// Cycles for which prediction, which may be ahead of fetch, goes back.
+    /// Cycles for which prediction, which may be ahead of fetch, goes back where a branch is not
+    /// taken after all...
     pub correction_cycles: u32,
+    /// ... and where it is.
+    pub taken_correction_cycles: u32,
 }
 
 /// The number of tagged tables in the direction predictor.
@@ -196,6 +199,8 @@ pub struct TargetBuffer {
 pub struct Rename {
     /// Whether moves between general registers need no port.
     pub eliminates_integer_moves: bool,
+    /// Whether one of them may extend a register with zeros in place, as `mov eax, eax`.
+    pub eliminates_own_moves: bool,
     /// Whether moves between vector registers need no port.
     pub eliminates_vector_moves: bool,
     /// Whether additions of a small immediate to a 64-bit register (add, sub, inc, dec, lea) have
@@ -371,6 +376,8 @@ pub struct MemoryPorts {
     /// Whether operations that wait for a load take a port, in vain, when they would have executed
     /// if it had hit the L1.
     pub expects_hits: bool,
+    /// Whether a load that misses the L1 takes a port once more when its line arrives.
+    pub repeats_missed_loads: bool,
     /// Whether operations of the five lowest ports are bound to one of them when they issue, and
     /// to which. Then no set contains some of these and others.
     pub binding: Binding,

@@ -29,6 +29,7 @@ pub(super) struct FirstLevel {
     outcomes: u64,
     outcomes_mask: u64,
     correction_cycles: u64,
+    taken_correction_cycles: u64,
 }
 
 impl FirstLevel {
@@ -40,6 +41,7 @@ impl FirstLevel {
             outcomes: 0,
             outcomes_mask: (1 << parameters.history_outcomes) - 1,
             correction_cycles: parameters.correction_cycles.into(),
+            taken_correction_cycles: parameters.taken_correction_cycles.into(),
         }
     }
 
@@ -65,7 +67,13 @@ impl FirstLevel {
             let counter = if taken { 0 } else { -1 };
             set[0] = Entry { tag, counter };
         }
-        if is_right { 0 } else { self.correction_cycles }
+        if is_right {
+            0
+        } else if taken {
+            self.taken_correction_cycles
+        } else {
+            self.correction_cycles
+        }
     }
 }
 

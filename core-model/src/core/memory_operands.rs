@@ -133,6 +133,11 @@ impl Core {
                 if ready > at + 2 * u64::from(self.parameters.memory.l2.cycles) {
                     self.wait_beyond_l2(at, ready);
                 }
+                // A load that crosses a line takes a cycle longer.
+                let hit = at + u64::from(self.parameters.memory.l1d.cycles) + 1;
+                if self.parameters.ports.repeats_missed_loads && ready > hit {
+                    self.ports.reserve(ports, ready - (hit - at), false);
+                }
                 if self.stores.is_aliased(address, bytes, at) {
                     let extra = u64::from(self.parameters.memory.aliased_load_extra_cycles);
                     (at, ready + extra)

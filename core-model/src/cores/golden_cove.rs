@@ -5,9 +5,9 @@
 //! * **O**: Intel 64 and IA-32 Architectures Optimization Reference Manual, volume 1 (248966),
 //!   chapter on the Golden Cove microarchitecture, and Intel's Architecture Day 2021 slides.
 //! * **U**: uops.info, measurements for Alder Lake P (latency, throughput, port usage).
-//! * **M**: measured by this project on a Sapphire Rapids virtual machine, as a ratio to a chain of
-//!   dependent additions, on a core whose other hardware thread was idle: the rows of
-//!   `examples/measure-table`, and loops written to answer a single question each.
+//! * **M**: measured by this project on Sapphire Rapids and Emerald Rapids virtual machines, as a
+//!   ratio to a chain of dependent additions, on a core whose other hardware thread was idle: the
+//!   rows of `examples/measure-table`, and loops written to answer a single question each.
 //! * **J**: J. Chen, blog.jia.je, "Intel Golden Cove 微架构评测" (2025): measured on a Core i9.
 //! * **C**: Chips and Cheese, "Popping the Hood on Golden Cove" (2021), figure 17, as summarised in
 //!   a public translation of the article: measured on a Core i9. The article itself we could open
@@ -18,11 +18,11 @@
 //! Measured values take precedence over published ones.
 
 use crate::calendar::Ports;
-use crate::instruction::{Class, Timing};
+use crate::instruction::{Class, Late, Timing};
 use crate::parameters::{
-    Binding, Cache, CoreParameters, Disambiguation, Frontend, Memory, MemoryPorts, MemoryRenaming,
-    Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer, Tlb, UopCacheReads,
-    VectorSchedulers, Window,
+    Binding, Cache, CoreParameters, Disambiguation, FirstLevel, Frontend, Memory, MemoryPorts,
+    MemoryRenaming, Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer, Tlb,
+    UopCacheReads, VectorSchedulers, Window,
 };
 
 // The port numbers are Intel's. The bits are ordered from the most specialised to the most general,
@@ -55,7 +55,7 @@ const ALU: Ports = P015.or(P6).or(P10);
 /// Intel Golden Cove.
 pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     name: "golden-cove",
-    version: 11,
+    version: 12,
     width: 6,        // O
     retire_width: 8, // O
     retire_cycles: 0,
@@ -96,10 +96,19 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
             TaggedTable::new(4096, 9),
             TaggedTable::new(1024, 19),
             TaggedTable::new(1024, 34),
-            TaggedTable::new(1024, 66),
+            TaggedTable::new(2048, 66),
             TaggedTable::new(1024, 194),
         ],
-        first_level: None, // A
+        // M: an inner loop of 10 to 64 iterations, whose last branch is not taken, takes 2 cycles
+        // more than its iterations. Where random outcomes repeat and half of them are taken, an
+        // iteration takes 1.2 to 1.5 cycles more, and where few are not taken 2 for each of these:
+        // so one that is taken costs more. K: 4 cycles, three outcomes. Entries A.
+        first_level: Some(FirstLevel {
+            entries: 256,
+            history_outcomes: 3,
+            correction_cycles: 2,
+            taken_correction_cycles: 4,
+        }),
         // M: a call that goes to 256 places in turn is usually predicted, one to 600 hardly ever.
         indirect_entries: 512,
         // A: the third length of the directions' tables. 16 and 24 give the same within 1 %. The
@@ -138,6 +147,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     },
     rename: Rename {
         eliminates_integer_moves: true, // M: 0.35 per pair
+        eliminates_own_moves: false,    // M: 1 cycle
         eliminates_vector_moves: true,  // U
         // M: 0.17 per addition of -1024 to 1023 to a 64-bit register, 1 for all others
         eliminates_immediate_adds: true,
@@ -176,7 +186,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         store_data_waits: StoreDataWaits::WithAddress,
         store_commit_width: 2, // O: two stores to one line
         store_commit_lines: 1, // O, M: 2 cycles for a pair of stores to different lines
-        store_fetch_ahead: 4,  // M: 7 cycles per random line of the L2 with another store between
+        store_fetch_ahead: 5,  // M: 4 cycles per random line of the L2
     },
     ports: MemoryPorts {
         load: P2.or(P3).or(P11),        // O
@@ -190,6 +200,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         string_step_bytes: 64,          // A
         closed_by_busy: [0; 7],         // A
         expects_hits: false,            // A
+        repeats_missed_loads: true,     // M: four loads per line of the L2 take 2.7 cycles, one 1.2
         // Abel and Reineke, "uiCA" (ICS 2022), on Ice Lake; see `pipeline/least_waiting.rs`.
         binding: Binding::LeastWaiting,
         lost_at_512: P1, // O: ports 0 and 1 join
@@ -218,23 +229,23 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
             ways: 16,
             cycles: 16,
         },
-        // O: 105 MiB, shared by all cores of the host. M: a loop over 8 MiB runs at the speed of
-        // the L3, over 16 MiB at that of memory. Latency K.
+        // O: 105 MiB and more, shared by all cores of the host. M: a loop over 8 MiB ran at the
+        // speed of the L3, over 16 MiB at that of memory. Latency K: `gather-4m`.
         l3: Cache {
             bytes: 16 << 20,
             ways: 16,
-            cycles: 105,
+            cycles: 70,
         },
-        memory_cycles: 400, // K: `chase-64m`
+        memory_cycles: 320, // K: `chase-64m`
         l2_line_cycles: 1,  // O: 64 bytes per cycle
         l2_write_cycles: 3, // M: 4.1 per line of a loop of stores, with its fetch
         // M: loads at a stride of 512 bytes take 2 cycles, at 64 bytes 1.2; loops of stores 8 to 9
         // at 1024 bytes.
         l2_banks: 8,
         l2_bank_cycles: 2,
-        code_line_cycles: 5,          // M: 3.8 to 5.1
+        code_line_cycles: 4,          // M: 64 to 256 KiB of jumps, one to a line
         l3_line_cycles: 6,            // M
-        memory_line_cycles: 16,       // M: 12 GB/s for one core of a virtual machine
+        memory_line_cycles: 5,        // M: `stream-32m`, of which an L3 of 300 MiB has a part
         l1_fill_buffers: 16,          // O
         l2_fill_buffers: 48,          // O
         forward_cycles: 5,            // M: 7.3 for a read-modify-write chain
@@ -258,7 +269,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         stlb_cycles: 7,              // published measurements
         walk_cycles: 36,             // K
         stream_ahead_lines: 16,      // A
-        stride_ahead_lines: 8,       // A
+        stride_ahead_lines: 2,       // M: see `repeats_missed_loads`
         stride_of_stores: false,     // O: it follows loads
         early_lines_of_stores: true, // M: 14 cycles per random store to 4 MiB
     },
@@ -291,17 +302,17 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::LeaScaled, &[P1510], 2), // M
     Timing::single(Class::LeaComplex, &[ALU], 1),  // M
     Timing::single(Class::Multiply, &[P1], 3),
-    Timing::several(Class::MultiplyWide, 2, &[P1, P5], 4),
+    Timing::several(Class::MultiplyWide, 2, &[P1, P5], 3).with_late(Late::HighHalf), // M
     Timing::several(Class::Divide64, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 14).blocking(10), // M
-    Timing::several(Class::Divide32, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 11).blocking(6),  // M
+    Timing::several(Class::Divide32, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 11).blocking(6), // M
     Timing::single(Class::BitCount, &[P1], 3),
     Timing::single(Class::BitScan, &[P1], 3),
     Timing::single(Class::BitDeposit, &[P1], 3),
     Timing::single(Class::AndNot, &[P1510], 1),   // M
     Timing::single(Class::BitField, &[P1510], 1), // M
-    Timing::single(Class::BitTest, &[P06], 1),
-    Timing::single(Class::BitChange, &[P06], 1),
-    Timing::single(Class::ByteSwap, &[P1], 1), // M
+    Timing::single(Class::BitTest, &[P1], 1),     // M
+    Timing::single(Class::BitChange, &[P1], 1),   // M
+    Timing::single(Class::ByteSwap, &[P1], 1),    // M
     Timing::several(Class::ByteSwap64, 2, &[P06, P1], 2), // M
     Timing::single(Class::Crc, &[P1], 3),
     Timing::several(Class::Exchange, 3, &[ALU, ALU, ALU], 1), // M: 1.5
@@ -333,7 +344,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::VecToGpr, &[P0], 2),   // M
     Timing::single(Class::VecLogic, &[P015], 1),
     Timing::single(Class::VecAdd, &[P015], 1),
-    Timing::single(Class::VecAddSaturating, &[P015], 1),
+    Timing::single(Class::VecAddSaturating, &[P01], 1), // M
     Timing::single(Class::VecCompare, &[P01], 1),
     Timing::single(Class::VecMaskCompare, &[P5], 3),
     Timing::single(Class::VecShift, &[P01], 1),
@@ -346,7 +357,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::VecWiden, &[P5], 3),
     Timing::several(Class::VecNarrow, 2, &[P5, P5], 4),
     Timing::single(Class::VecBlend, &[P015], 1),
-    Timing::several(Class::VecBlendVar, 3, &[P015, P015, P015], 3),
+    Timing::several(Class::VecBlendVar, 3, &[P015, P015, P015], 2), // M
     Timing::several(Class::VecMaskMove, 2, &[P015, P0], 3),
     Timing::several(Class::VecCompress, 2, &[P5, P5], 3), // M
     Timing::single(Class::VecMultiply, &[P01], 5),
@@ -354,11 +365,11 @@ const TIMINGS: &[Timing] = &[
     Timing::several(Class::VecMultiply64, 3, &[P01, P01, P01], 15), // M
     Timing::single(Class::VecMoveMask, &[P0], 2),              // M
     Timing::several(Class::VecInsert, 2, &[P15, P5], 3),       // M
-    Timing::several(Class::VecExtract, 2, &[P0, P5], 3),
-    Timing::several(Class::VecTest, 2, &[P0, P5], 4),
+    Timing::several(Class::VecExtract, 2, &[P0, P15], 3),      // M
+    Timing::several(Class::VecTest, 2, &[P0, P5], 3), // M: 6 with a condition and a move back
     Timing::single(Class::VecSumDifferences, &[P5], 3),
     Timing::several(Class::VecMultiSad, 2, &[P15, P5], 4),
-    Timing::several(Class::VecHorizontal, 3, &[P15, P15, P015], 3),
+    Timing::several(Class::VecHorizontal, 3, &[P5, P5, P15], 5), // M
     Timing::single(Class::VecPopcnt, &[P5], 3),
     Timing::single(Class::VecLzcnt, &[P01], 4), // M
     Timing::several(Class::VecConflict, 24, &[P05; 8], 26),
@@ -378,7 +389,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::FpFma, &[P01], 4),            // M
     Timing::single(Class::FpMinMax, &[P01], 4),         // M
     Timing::single(Class::FpCompare, &[P01], 4),        // M
-    Timing::single(Class::FpCompareFlags, &[P0], 3),
+    Timing::single(Class::FpCompareFlags, &[P0], 2),    // M: 5 with a condition and a move back
     Timing::several(Class::FpDivide32, 1, &[FLOAT_DIVIDER, P0], 11).blocking(3),
     Timing::several(Class::FpDivide32Wide, 1, &[FLOAT_DIVIDER, P0], 11).blocking(5),
     Timing::several(Class::FpDivide64, 1, &[FLOAT_DIVIDER, P0], 13).blocking(4), // M

@@ -110,6 +110,7 @@ pub const ZEN_4: CoreParameters = CoreParameters {
             entries: 256,
             history_outcomes: 26,
             correction_cycles: 3,
+            taken_correction_cycles: 3,
         }),
         indirect_entries: 4096,        // A
         indirect_history_branches: 34, // A
@@ -137,6 +138,7 @@ pub const ZEN_4: CoreParameters = CoreParameters {
     },
     rename: Rename {
         eliminates_integer_moves: true,    // O
+        eliminates_own_moves: true,        // M
         eliminates_vector_moves: true,     // O
         eliminates_immediate_adds: false,  // M
         fuses_compare_and_branch: true,    // O
@@ -197,7 +199,8 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         lost_at_512: FP1.or(FP3), // M: such operations take a pipe for two cycles
         // M: chains of additions beside each other fill the pipes.
         closed_by_busy: [0; 7],
-        expects_hits: false, // A
+        expects_hits: false,         // A
+        repeats_missed_loads: false, // A
     },
     memory: Memory {
         // O

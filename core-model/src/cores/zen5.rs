@@ -138,6 +138,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
     },
     rename: Rename {
         eliminates_integer_moves: true,    // O
+        eliminates_own_moves: true,        // A
         eliminates_vector_moves: true,     // O
         eliminates_immediate_adds: false,  // M
         fuses_compare_and_branch: true,    // O
@@ -203,6 +204,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         // M: a load with five operations on its result takes 0.9 cycles more from the L2 than from
         // the L1, with none 0.1.
         expects_hits: true,
+        repeats_missed_loads: false, // A
     },
     memory: Memory {
         // O

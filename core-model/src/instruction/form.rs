@@ -88,6 +88,12 @@ pub(super) fn is_zeroing(instruction: &Instruction) -> bool {
     }
 }
 
+/// Returns whether a register is moved to itself, which clears its upper half or does nothing.
+pub(super) fn is_own_move(instruction: &Instruction) -> bool {
+    let from = instruction.op1_kind() == OpKind::Register;
+    from && instruction.op0_register().full_register() == instruction.op1_register().full_register()
+}
+
 fn same_registers(instruction: &Instruction, first: u32, second: u32) -> bool {
     instruction.op_kind(first) == OpKind::Register
         && instruction.op_kind(second) == OpKind::Register

@@ -293,7 +293,9 @@ impl Lowering {
             if form::is_zeroing(instruction) {
                 operation.rename = Rename::Constant;
             }
-        } else if (operation.class == Class::IntMove && rename.eliminates_integer_moves)
+        } else if (operation.class == Class::IntMove
+            && rename.eliminates_integer_moves
+            && (rename.eliminates_own_moves || !form::is_own_move(instruction)))
             || (operation.class == Class::VecMove && rename.eliminates_vector_moves)
             || (matches!(operation.class, Class::IntAddImmediate | Class::LeaOffset)
                 && rename.eliminates_immediate_adds

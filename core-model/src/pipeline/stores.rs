@@ -320,13 +320,14 @@ mod tests {
     #[test]
     fn the_lines_of_a_few_runs_are_fetched_at_the_same_time() {
         let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
-        for line in 0..4 {
+        let ahead = u64::from(GOLDEN_COVE.window.store_fetch_ahead);
+        for line in 0..ahead {
             assert_eq!(queue.fetch_from(line * 64), 0);
             queue.write(store(line * 64, 8), 0, 100 + line * 10);
             queue.write(store(line * 64 + 8, 8), 0, 0);
         }
-        assert_eq!(queue.fetch_from(3 * 64), 0, "this line is on its way");
-        assert_eq!(queue.fetch_from(4 * 64), 100);
+        assert_eq!(queue.fetch_from((ahead - 1) * 64), 0, "on its way");
+        assert_eq!(queue.fetch_from(ahead * 64), 100);
     }
 
     #[test]

@@ -1,0 +1,84 @@
+//! What loads and single instructions take on Golden Cove, measured on an Emerald Rapids virtual
+//! machine.
+
+mod program;
+
+use iced_x86::code_asm::*;
+use program::{Program, cycles_per_body};
+use topdown_core_model::cores::GOLDEN_COVE;
+
+/// Twice as much as the largest L1 and an eighth of the L2.
+const STREAM_LINES: u64 = (256 << 10) / 64;
+
+/// Returns the cycles per line of a loop that loads from each line of the L2 in turn so many times,
+/// with `others` more instructions.
+fn stream(loads: usize, others: usize) -> f64 {
+    let program = Program::new(|a| {
+        let mut top = a.create_label();
+        a.set_label(&mut top).unwrap();
+        for _ in 0..loads {
+            a.mov(rax, ptr(rdx)).unwrap();
+        }
+        for _ in 0..others {
+            a.mov(r12, r13).unwrap();
+        }
+        a.add(rdx, 64).unwrap();
+        a.dec(rsi).unwrap();
+        a.jne(top).unwrap();
+    });
+    let pass = (0..STREAM_LINES).map(|line| (0, 0x100_0000 + line * 64));
+    let passes = 4;
+    let counts = program.run(&GOLDEN_COVE, &pass.collect::<Vec<_>>().repeat(passes));
+    counts.cycles as f64 / (passes as f64 / 2.0 * STREAM_LINES as f64)
+}
+
+#[test]
+fn loads_of_a_line_that_is_on_its_way_take_a_port_twice() {
+    // The fifth to eighth load of a line are repeated less often than in the model.
+    let measured = [(2, 0, 1.51), (4, 0, 2.70), (4, 8, 2.71), (8, 0, 4.34)];
+    for (loads, others, native) in measured {
+        let error = stream(loads, others) / native - 1.0;
+        assert!(error.abs() < 0.15, "{loads}, {others}: {error:.3}");
+    }
+}
+
+#[test]
+fn chains_and_ports_are_as_measured() {
+    type Body = fn(&mut CodeAssembler);
+    let measured: [(&str, Body, f64); 6] = [
+        ("low half", |a| a.mul(rbx).unwrap(), 3.0),
+        (
+            "high half",
+            |a| {
+                a.mul(rbx).unwrap();
+                a.mov(rax, rdx).unwrap();
+            },
+            4.0,
+        ),
+        ("own move", |a| a.mov(eax, eax).unwrap(), 1.0),
+        (
+            "bit tests",
+            |a| {
+                a.bt(rax, 3).unwrap();
+                a.bt(rbx, 3).unwrap();
+                a.bt(rcx, 3).unwrap();
+            },
+            3.0,
+        ),
+        (
+            "saturating additions",
+            |a| {
+                a.paddsb(xmm0, xmm4).unwrap();
+                a.paddsb(xmm1, xmm4).unwrap();
+                a.paddsb(xmm2, xmm4).unwrap();
+            },
+            1.5,
+        ),
+        ("horizontal", |a| a.haddpd(xmm0, xmm4).unwrap(), 5.0),
+    ];
+    for (name, body, native) in measured {
+        let modelled = cycles_per_body(&GOLDEN_COVE, 12, body);
+        let ratio = modelled / native;
+        assert!((0.95..1.05).contains(&ratio), "{name}: {modelled}");
+    }
+}
