@@ -23,7 +23,7 @@ pub enum Event<'a> {
         target: &'a str,
         /// Counted from 1.
         launch: u32,
-        /// How many are planned.
+        /// How many there will be at most: the first one may show that fewer are enough.
         of: u32,
     },
     /// A benchmark starts in that process.

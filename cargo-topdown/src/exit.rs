@@ -8,7 +8,7 @@ use crate::error::{CiError, Error, ExecError};
 use crate::explained::ExplainError;
 use crate::measure::MeasureError;
 use crate::shared_store::SharedStoreError;
-use topdown_gate::verdict::Outcome;
+use topdown_gate::verdict::{Comparison, Outcome};
 
 /// The exit codes. They are part of the interface: the README lists them, and CI relies on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,16 @@ impl From<Outcome> for Exit {
             Outcome::Failed => Exit::Regressed,
             Outcome::NotComparable => Exit::NoComparison,
             Outcome::Inconclusive => Exit::Inconclusive,
+        }
+    }
+}
+
+impl From<&Comparison> for Exit {
+    fn from(comparison: &Comparison) -> Exit {
+        if comparison.becomes_baseline {
+            Exit::Success
+        } else {
+            Exit::from(comparison.outcome)
         }
     }
 }

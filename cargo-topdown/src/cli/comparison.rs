@@ -57,6 +57,13 @@ pub struct CompareArgs {
     )]
     pub functions: Option<bool>,
 
+    /// Pass where the run cannot be compared, since it becomes the baseline
+    ///
+    /// For a run that is saved as the baseline next, as those of the default branch are. After a
+    /// new compiler, for one, nothing failed, and the reports say so.
+    #[arg(long)]
+    pub becomes_baseline: bool,
+
     #[command(flatten)]
     pub selection: SelectionArgs,
 

@@ -97,6 +97,11 @@ fn report(
         base: (name, path),
         relaunched,
     } = judged;
+    let comparison = if args.becomes_baseline {
+        comparison.of_next_baseline()
+    } else {
+        comparison
+    };
     let history = args
         .comparison
         .shows_history()
@@ -143,7 +148,7 @@ fn report(
     {
         tell!("note: {hint}");
     }
-    let exit = comparison.outcome.into();
+    let exit = Exit::from(&comparison);
     // The process ends: freeing millions of small parts one by one would take a tenth of its time.
     std::mem::forget((baseline, candidate, comparison));
     Ok(exit)

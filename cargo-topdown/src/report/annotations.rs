@@ -20,6 +20,11 @@ const MOST: usize = 10;
 /// Returns an error if writing to `out` fails.
 pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
     let whole = headline(comparison);
+    let level_of_whole = if comparison.becomes_baseline {
+        Level::Notice
+    } else {
+        Level::Error
+    };
     if !comparison.differences.is_empty() {
         let reasons: Vec<String> = comparison
             .differences
@@ -27,7 +32,7 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
             .map(ToString::to_string)
             .collect();
         let message = format!("{}\n{}", whole.rest, reasons.join("\n"));
-        return command(&mut out, Level::Error, &title(whole.word), &message);
+        return command(&mut out, level_of_whole, &title(whole.word), &message);
     }
     let failing: Vec<&BenchmarkVerdict> = worst_first(comparison)
         .into_iter()
@@ -35,7 +40,7 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
         .collect();
     // A benchmark is missing, or the runs have nothing in common.
     if failing.is_empty() && comparison.outcome != Outcome::Passed {
-        command(&mut out, Level::Error, &title(whole.word), &whole.rest)?;
+        command(&mut out, level_of_whole, &title(whole.word), &whole.rest)?;
     }
     for benchmark in failing.iter().take(MOST) {
         let title = format!("{}: {}", benchmark.verdict.name(), benchmark.id);
@@ -154,6 +159,20 @@ mod tests {
             "::error title=TopDown%3A NOT COMPARABLE::1 of 1 benchmark cannot be compared with \
              `main`%0ACPU model: `143` in the baseline, `207` in the candidate\n"
         );
+    }
+
+    #[test]
+    fn where_the_run_becomes_the_baseline_it_is_a_notice() {
+        let one = |name| scenario::run(vec![benchmark(name, Planted::default())]);
+        let mut newer = one("a");
+        newer.build.rustc = "rustc 9.9.9".to_owned();
+        let nothing_in_common = compared(&one("a"), &one("b"));
+        for comparison in [compared(&one("a"), &newer), nothing_in_common] {
+            let text = text(&comparison.of_next_baseline());
+            let says = "::notice title=TopDown%3A NEW BASELINE::nothing failed; ";
+            assert!(text.starts_with(says), "{text}");
+            assert!(!text.contains("error"), "{text}");
+        }
     }
 
     #[test]

@@ -194,8 +194,9 @@ impl Text<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::Detail;
+    use super::{Detail, Verdict, of_class};
     use crate::report::examples::{compared, comparison_text, comparison_text_in, one_of_each};
+    use crate::report::shown::{terminal, written};
     use criterion_topdown::run_file::{Benchmark, Run};
     use topdown_gate::scenario::{self, Planted, benchmark, modelled};
 
@@ -280,6 +281,20 @@ mod tests {
         candidate.machine.model = 207;
         candidate.machine.hypervisor = Some("kvm".to_owned());
         insta::assert_snapshot!(text(one(), candidate, 60));
+    }
+
+    #[test]
+    fn a_newer_compiler_on_the_default_branch_fails_nothing() {
+        let one = || scenario::run(vec![benchmark("a", Planted::default())]);
+        let mut candidate = one();
+        candidate.build.rustc = "rustc 9.9.9".to_owned();
+        let comparison = compared(&one(), &candidate).of_next_baseline();
+        let look = terminal(60);
+        let coloured = written(|out| super::write(&comparison, Detail::Sentences, look, out));
+        let cyan = of_class(Verdict::Accepted);
+        let says = format!("{cyan}NEW BASELINE{cyan:#}: nothing failed");
+        assert!(coloured.starts_with(&says), "{coloured}");
+        insta::assert_snapshot!(anstream::adapter::strip_str(&coloured).to_string());
     }
 
     #[test]

@@ -36,13 +36,35 @@ const COLUMNS: [(&str, Metric); 6] = [
     ("backend", Metric::BackendBound),
 ];
 
+/// What both runs must have in common, as a comparison names it.
+const FIELDS: [&str; 12] = [
+    "architecture",
+    "CPU vendor",
+    "CPU family",
+    "CPU model",
+    "CPU stepping",
+    "cores",
+    "hypervisor",
+    "SMT",
+    "target",
+    "profile",
+    "rustc",
+    "RUSTFLAGS",
+];
+
 /// The parts of a comparison that are read.
 #[derive(Debug, Deserialize)]
 pub struct ForeignComparison {
     schema_version: u32,
     outcome: Outcome,
+    differences: Vec<Differing>,
     benchmarks: Vec<Benchmark>,
     missing: Vec<BenchmarkId>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Differing {
+    field: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -160,8 +182,42 @@ impl ForeignComparison {
         }
     }
 
+    /// Says why the runs as a whole could not be compared, and what follows.
+    fn why_not(&self) -> Option<String> {
+        let differ = |field: &&str| self.differences.iter().any(|d| d.field == **field);
+        let fields: Vec<&str> = FIELDS.into_iter().filter(differ).collect();
+        // Unknown ones too make the runs differ.
+        let first = self.differences.first()?;
+        let of_build = ["rustc", "RUSTFLAGS"];
+        let follows = if self
+            .differences
+            .iter()
+            .all(|d| of_build.contains(&&*d.field))
+        {
+            "The next run of this workflow on the default branch retakes the baseline; after it, \
+             run this one again."
+        } else {
+            "Both must be built for the same target and profile, and measured on the same kind of \
+             machine."
+        };
+        let known = FIELDS.contains(&&*first.field);
+        let what = if known {
+            format!("in {}", fields.join(", "))
+        } else {
+            "in something that this version does not know".to_owned()
+        };
+        Some(format!(
+            "The two runs differ {what}, so nothing was compared. {follows}\n\n"
+        ))
+    }
+
     fn with(&self, verdict: Verdict) -> impl Iterator<Item = &Benchmark> {
         self.benchmarks.iter().filter(move |b| b.verdict == verdict)
+    }
+
+    /// Returns whether the two runs could be compared.
+    pub fn is_comparable(&self) -> bool {
+        self.outcome != Outcome::NotComparable
     }
 
     /// Returns whether there is anything to report.
@@ -202,12 +258,17 @@ impl fmt::Display for ForeignComparison {
             .filter(|(count, _)| *count > 0)
             .map(|(count, name)| format!("{count} {name}"))
             .collect();
-        if counts.is_empty() {
+        let why_not = self.why_not();
+        if let Some(why_not) = &why_not {
+            text.push(why_not)
+        } else if counts.is_empty() {
             text.push("**There were no benchmarks in common.**\n\n")
         } else {
             text.push(&format!("**{}**\n\n", counts.join(", ")))
         };
-        let told: Vec<&Benchmark> = VERDICTS[..5].iter().flat_map(|c| self.with(*c)).collect();
+        let told = VERDICTS[..5].iter().flat_map(|c| self.with(*c));
+        // The reason is the same for all.
+        let told: Vec<&Benchmark> = told.filter(|_| why_not.is_none()).collect();
         if !told.is_empty() {
             text.items(told.iter().map(|benchmark| {
                 let name = code(&benchmark.id.to_string());
@@ -232,11 +293,13 @@ impl fmt::Display for ForeignComparison {
             &mut text,
             |text| text.items(missing.map(|id| format!("- {}\n", code(&id.to_string())))),
         );
-        text.push(
-            "Measured by the pull request's own run. Changes are percent of the baseline's slots \
-             per iteration (time: of its time).\n\
-             ",
-        );
+        text.push("Measured by the pull request's own run.");
+        if why_not.is_none() {
+            text.push(
+                " Changes are percent of the baseline's slots per iteration (time: of its time).",
+            );
+        }
+        text.push("\n");
         f.write_str(&text.finish())
     }
 }
@@ -288,6 +351,21 @@ mod tests {
     #[test]
     fn what_this_program_writes_becomes_a_comment() {
         insta::assert_snapshot!(rendered(&json_of_each()).unwrap());
+    }
+
+    #[test]
+    fn runs_that_differ_as_a_whole_are_told_with_the_reason_and_what_follows() {
+        let one = || scenario::run(vec![scenario::benchmark("a", scenario::Planted::default())]);
+        let text = |change: fn(&mut criterion_topdown::run_file::Run)| {
+            let mut candidate = one();
+            change(&mut candidate);
+            let mut json = Vec::new();
+            comparison_json::write(&compared(&one(), &candidate), &mut json).unwrap();
+            rendered(&json).unwrap()
+        };
+        let newer = text(|run| run.build.rustc = "rustc 9.9.9".to_owned());
+        let elsewhere = text(|run| run.machine.model = 207);
+        insta::assert_snapshot!(format!("{newer}\n{elsewhere}"));
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub fn write(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
         cases.push(Case {
             class_name: "cargo topdown".to_owned(),
             name: "comparison".to_owned(),
-            result: Some(("error", whole.rest, reasons.join("\n"))),
+            result: Some((not_comparable(comparison), whole.rest, reasons.join("\n"))),
         });
     }
     cases.extend(
@@ -132,11 +132,20 @@ impl Case {
     }
 }
 
+/// Returns the element of what cannot be compared.
+fn not_comparable(comparison: &Comparison) -> &'static str {
+    if comparison.becomes_baseline {
+        "skipped"
+    } else {
+        "error"
+    }
+}
+
 fn case(comparison: &Comparison, benchmark: &BenchmarkVerdict) -> Case {
     let message = sentence(benchmark, &benchmark.id.name);
     let text = facts(benchmark, true).join("\n");
     let kind = match benchmark.verdict {
-        Verdict::NotComparable => Some("error"),
+        Verdict::NotComparable => Some(not_comparable(comparison)),
         _ if comparison.fails(benchmark) => Some("failure"),
         Verdict::Inconclusive => Some("skipped"),
         _ => None,
@@ -193,6 +202,18 @@ mod tests {
         let mut candidate = one();
         candidate.machine.model = 207;
         insta::assert_snapshot!(text(&compared(&one(), &candidate)));
+    }
+
+    #[test]
+    fn what_becomes_the_baseline_is_skipped() {
+        let one = || scenario::run(vec![benchmark("a", Planted::default())]);
+        let mut candidate = one();
+        candidate.build.rustc = "rustc 9.9.9".to_owned();
+        let text = text(&compared(&one(), &candidate).of_next_baseline());
+        assert!(
+            text.contains("failures=\"0\" errors=\"0\" skipped=\"2\""),
+            "{text}"
+        );
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(super) fn inline(text: &str) -> String {
 
 /// Formats an external name as code, where mentions do not work. Not as a code span, in which
 /// nothing can be escaped.
-pub(super) fn code(text: &str) -> String {
+pub fn code(text: &str) -> String {
     let length = text.chars().count();
     let text = if length > LONGEST_NAME {
         let half = LONGEST_NAME / 2;

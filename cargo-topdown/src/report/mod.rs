@@ -30,7 +30,7 @@ mod junit;
 mod kernels;
 pub mod machine_report_json;
 mod markdown;
-mod markdown_text;
+pub mod markdown_text;
 mod measured_group;
 pub mod metric_groups;
 pub mod metric_groups_json;

@@ -11,7 +11,7 @@ use topdown_gate::verdict::{
 pub fn remedy(comparison: &Comparison) -> Option<&'static str> {
     let differences = &comparison.differences;
     let is_of_build = |field: &str| matches!(field, "rustc" | "RUSTFLAGS");
-    if differences.is_empty() {
+    if differences.is_empty() || comparison.becomes_baseline {
         None
     } else if differences.iter().all(|d| is_of_build(&d.field)) {
         Some("retake the baseline with `cargo topdown bench --save NAME`, or pass --across-builds")
@@ -43,6 +43,14 @@ pub fn headline(comparison: &Comparison) -> Headline {
         .filter(|b| b.verdict == Verdict::TimeDisagrees && comparison.fails(b))
         .count();
     let (word, class, rest) = match outcome {
+        Outcome::NotComparable if comparison.becomes_baseline => (
+            "NEW BASELINE",
+            Verdict::Accepted,
+            format!(
+                "nothing failed; {}, and this run takes its place",
+                not_compared(comparison)
+            ),
+        ),
         Outcome::Failed if failing_by_time > 0 => (
             "TIME DISAGREES",
             Verdict::TimeDisagrees,
@@ -72,19 +80,10 @@ pub fn headline(comparison: &Comparison) -> Headline {
             Verdict::Regressed,
             "nothing regressed, but the policy fails on other verdicts here".to_owned(),
         ),
-        Outcome::NotComparable if all == 0 => (
-            "NOT COMPARABLE",
-            Verdict::NotComparable,
-            format!("no benchmark in common with `{baseline}`"),
-        ),
         Outcome::NotComparable => (
             "NOT COMPARABLE",
             Verdict::NotComparable,
-            format!(
-                "{} of {} cannot be compared with `{baseline}`",
-                counts.not_comparable,
-                count_of(all, "benchmark")
-            ),
+            not_compared(comparison),
         ),
         Outcome::Inconclusive => (
             "INCONCLUSIVE",
@@ -138,6 +137,19 @@ pub fn headline(comparison: &Comparison) -> Headline {
         ),
     };
     Headline { word, class, rest }
+}
+
+/// `2 of 3 benchmarks cannot be compared with `main``.
+fn not_compared(comparison: &Comparison) -> String {
+    let baseline = &comparison.baseline.label;
+    match comparison.benchmarks.len() {
+        0 => format!("no benchmark in common with `{baseline}`"),
+        all => format!(
+            "{} of {} cannot be compared with `{baseline}`",
+            comparison.counts.not_comparable,
+            count_of(all, "benchmark")
+        ),
+    }
 }
 
 /// `1 of 3 benchmarks is slower than `main``, or allocates more, or some of both.

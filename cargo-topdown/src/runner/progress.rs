@@ -104,18 +104,21 @@ impl Progress {
         self.rounds = rounds.max().unwrap_or(0);
     }
 
-    /// Begins a launch (counted from 0).
-    pub fn begin(&mut self, target: &BenchTarget, launch: u32) {
+    /// Begins a launch (counted from 0) of as many as are `planned`; `None` if it has yet to show
+    /// how many are needed.
+    pub fn begin(&mut self, target: &BenchTarget, launch: u32, planned: Option<u32>) {
         self.begun_at = Instant::now();
         self.name = if self.with_packages {
             target.to_string()
         } else {
             target.name.clone()
         };
-        self.bar
-            .set_prefix(format!("Launch {}/{}", launch + 1, self.rounds));
+        let number = launch + 1;
+        self.bar.set_prefix(match planned {
+            Some(_) => format!("Launch {number}/{}", self.rounds),
+            None => format!("Launch {number}"),
+        });
         self.benchmark(target, "");
-        let (number, of) = (launch + 1, target.settings.launches);
         let this = (target.package.clone(), target.name.clone(), number);
         let is_next_process = self.last == this;
         match self.style {
@@ -130,13 +133,14 @@ impl Progress {
                     Sampling::Doubling => " on the model",
                     _ => "",
                 };
-                tell!("      Launch {number} of {of}{on}: {}{left}", self.name);
+                let of = planned.map_or(String::new(), |planned| format!(" of {planned}"));
+                tell!("      Launch {number}{of}{on}: {}{left}", self.name);
             }
             Style::Events => Event::LaunchStarted {
                 package: &target.package,
                 target: &target.name,
                 launch: number,
-                of,
+                of: target.settings.launches,
             }
             .print(),
             Style::Quiet | Style::Bar => {}

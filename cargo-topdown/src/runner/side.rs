@@ -138,11 +138,21 @@ impl<'a> Side<'a> {
             return Ok(false);
         }
         let target = &self.targets[index];
-        progress.begin(target, launch);
+        progress.begin(target, launch, self.planned(index, launch));
         let made = Made::by(self.launcher, target, self.took[index], |name| {
             progress.benchmark(target, name);
         });
         self.keep(index, launch, made, progress)
+    }
+
+    /// Returns how many launches of target number `index` are planned, unless this one has yet to
+    /// show whether there are counters, without which fewer are enough.
+    fn planned(&self, index: usize, launch: u32) -> Option<u32> {
+        let settings = &self.targets[index].settings;
+        let may_be_fewer = launch == 0
+            && settings.source == SourceChoice::Auto
+            && self.launcher.launches_without_counters < settings.launches;
+        (!may_be_fewer).then_some(settings.launches)
     }
 
     /// Returns whether target number `index` still has this `launch`.

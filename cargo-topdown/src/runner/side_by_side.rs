@@ -136,7 +136,7 @@ pub fn run_side_by_side(
             match word {
                 Word::Begins(number) => {
                     let (target, _, launch) = queue.launches[number];
-                    progress.begin(target, launch);
+                    progress.begin(target, launch, Some(target.settings.launches));
                 }
                 Word::Benchmark(number, name) => {
                     progress.benchmark(queue.launches[number].0, &name);

@@ -100,6 +100,24 @@ fn samples_of(filter: &str, benchmarks: usize) -> Vec<[Vec<Vec<IterationSample>>
     run.benchmarks.iter().map(of_benchmark).collect()
 }
 
+/// Only the first launch shows whether there are counters: without, two launches are enough.
+#[test]
+fn the_first_launch_does_not_promise_more_than_may_be_needed() {
+    let stderr = |more: &[&str]| {
+        let words = [&NANOSECONDS[..], &["own/"], more].concat();
+        Fixture::new().bench(&words).succeeds().stderr
+    };
+    let open = stderr(&["--launches=4"]);
+    assert!(open.contains("      Launch 1: nanoseconds\n"), "{open}");
+    assert!(!open.contains("Launch 1 of 4"), "{open}");
+    assert!(open.contains("      Launch 2 of "), "{open}");
+    let known = stderr(&["--source", "model"]);
+    assert!(
+        known.contains("      Launch 1 of 2: nanoseconds\n"),
+        "{known}"
+    );
+}
+
 fn double(samples: &[IterationSample]) -> bool {
     let mut pairs = samples.windows(2);
     pairs.all(|pair| pair[1].iterations == 2 * pair[0].iterations)

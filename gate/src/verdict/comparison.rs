@@ -38,6 +38,10 @@ pub struct Comparison {
     pub missing_fails: bool,
     /// Whether a benchmark that became slower over time fails it too.
     pub slower_over_time_fails: bool,
+    /// Whether the candidate takes the place of a baseline that it cannot be compared with, so that
+    /// nothing failed. Left out if it does not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub becomes_baseline: bool,
     /// The number of benchmarks for each verdict.
     pub counts: Counts,
     /// The run that the candidate was compared with.
@@ -78,6 +82,19 @@ pub struct NotRun {
 }
 
 impl Comparison {
+    /// Takes the candidate for the next baseline: it fails nothing that it cannot be compared with
+    /// the one before, as after a new compiler.
+    #[must_use]
+    pub fn of_next_baseline(mut self) -> Comparison {
+        if self.outcome == Outcome::NotComparable {
+            self.becomes_baseline = true;
+            self.exit_code = Outcome::Passed.exit_code();
+            self.failing
+                .retain(|class| *class != Verdict::NotComparable);
+        }
+        self
+    }
+
     /// Returns whether the verdict on this benchmark fails the comparison.
     pub fn fails(&self, benchmark: &BenchmarkVerdict) -> bool {
         self.failing.contains(&benchmark.verdict) || benchmark.fails_by_time()

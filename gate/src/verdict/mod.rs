@@ -209,6 +209,7 @@ fn look(
         failing: failing(policy),
         missing_fails: !policy.allow_missing,
         slower_over_time_fails: policy.fail_on.slower_over_time,
+        becomes_baseline: false,
         counts,
         baseline: summary(baseline),
         candidate: summary(candidate),

@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use super::gh::{self, GhError};
 use super::github::say;
+use super::no_comparison;
 use super::outcome::Ending;
 use super::variables::Variables;
 use crate::exit::Exit;
@@ -128,13 +129,13 @@ impl Inputs {
 
     fn comment(&self) -> Result<Done, NoComment> {
         let number = self.number()?;
-        let Some(news) = news(&self.report.join("comparison.json"), &self.ended)? else {
+        let Some(news) = news(&self.report, &self.ended)? else {
             return Ok(Done::NothingCompared);
         };
         let repository = &self.repository;
         let comments = format!("repos/{repository}/issues/{number}/comments");
         let reading = format!("read the comments on pull request {number} of {repository}");
-        let listed: Vec<Comment> = gh::list(&reading, &["--paginate", &comments])?;
+        let listed: Vec<Comment> = gh::list(&reading, &[&comments])?;
         let (method, path, done) = match existing(&listed, &self.marker()) {
             Some(id) => {
                 let path = format!("repos/{repository}/issues/comments/{id}");
@@ -161,7 +162,7 @@ impl Inputs {
         };
         let path = format!("repos/{}/pulls", self.repository);
         let head = format!("head={owner}:{branch}");
-        let open = ["--method", "GET", &path, "-f", "state=open", "-f", &head];
+        let open = [&*path, "-f", "state=open", "-f", &head];
         let reading = format!("read the pull requests of {}", self.repository);
         let open: Vec<OpenPullRequest> = gh::list(&reading, &open)?;
         // Its branch may have moved on.
@@ -190,12 +191,13 @@ struct News {
     text: String,
 }
 
-/// Makes the text of the comparison, or of the way in which the run `ended` without one. Returns
-/// `None` if it was not meant to compare.
-fn news(comparison: &Path, ended: &str) -> Result<Option<News>, NoComment> {
+/// Makes the text of the comparison in `report`, or of why the run has none, as far as the reports or
+/// how it `ended` say it. Returns `None` if it was not meant to compare.
+fn news(report: &Path, ended: &str) -> Result<Option<News>, NoComment> {
+    let comparison = report.join("comparison.json");
     // A link is there too, and is refused.
-    if fs::symlink_metadata(comparison).is_ok() {
-        let read = ForeignComparison::read(comparison).map_err(|error| {
+    if fs::symlink_metadata(&comparison).is_ok() {
+        let read = ForeignComparison::read(&comparison).map_err(|error| {
             tell!("{error}");
             NoComment::NoComparison
         })?;
@@ -204,29 +206,18 @@ fn news(comparison: &Path, ended: &str) -> Result<Option<News>, NoComment> {
             text: read.to_string(),
         }));
     }
-    let without_comparison = [
-        Ending::BenchFailed,
-        Ending::NotComparable,
-        Ending::UsageError,
-        Ending::Interrupted,
-        Ending::Crashed,
-    ];
     match ended {
         // There was nothing to compare, as was asked for, or nothing ran.
-        "success" | "skipped" | "neutral" | "stale" | "action_required" => return Ok(None),
-        _ if Ending::named(ended) == Some(Ending::Measured) => return Ok(None),
-        "failure" | "cancelled" | "timed_out" | "startup_failure" => {}
-        _ if Ending::named(ended).is_some_and(|e| without_comparison.contains(&e)) => {}
-        _ => return Err(NoComment::NoEnding),
+        "success" | "skipped" | "neutral" | "stale" | "action_required" => Ok(None),
+        _ if Ending::named(ended) == Some(Ending::Measured) => Ok(None),
+        _ => {
+            let text = no_comparison::comment(report, ended).ok_or(NoComment::NoEnding)?;
+            Ok(Some(News {
+                is_news: true,
+                text,
+            }))
+        }
     }
-    let ended = ended.replace(['-', '_'], " ");
-    Ok(Some(News {
-        is_news: true,
-        text: format!(
-            "## TopDown: no comparison\n\nThe run ended before there was anything to compare: \
-             {ended}. Its log says why."
-        ),
-    }))
 }
 
 #[derive(Debug, Deserialize)]
@@ -322,46 +313,30 @@ mod tests {
         let json = br#"[
             {"id": 1, "user": {"type": "User"}, "body": "<!-- cargo-topdown: topdown-report -->"},
             {"id": 2, "user": {"type": "Bot"}, "body": "another bot"},
-            {"id": 3, "user": null, "body": "<!-- cargo-topdown: topdown-report -->"}
-        ]
-        [
+            {"id": 3, "user": null, "body": "<!-- cargo-topdown: topdown-report -->"},
             {"id": 4, "user": {"type": "Bot"}, "body": null},
             {"id": 5, "user": {"type": "Bot"}, "body": "<!-- cargo-topdown: other -->\nold"},
             {"id": 6, "user": {"type": "Bot"},
              "body": "<!-- cargo-topdown: topdown-report -->\nold"}
         ]"#;
-        let listed: Vec<Comment> = gh::pages(json).unwrap();
+        let listed: Vec<Comment> = serde_json::from_slice(json).unwrap();
         assert_eq!(listed.len(), 6);
         assert_eq!(existing(&listed, &marker), Some(6));
         assert_eq!(existing(&listed[..5], &marker), None);
     }
 
     #[test]
-    fn without_a_comparison_the_comment_says_how_the_run_ended() {
-        let missing = Path::new("missing/comparison.json");
-        let text = |ended| news(missing, ended).map(|news| news.map(|news| news.text));
-        for (ended, words) in [
-            ("failure", "failure"),
-            ("timed_out", "timed out"),
-            ("startup_failure", "startup failure"),
-            ("cancelled", "cancelled"),
-            ("bench-failed", "bench failed"),
-            ("not-comparable", "not comparable"),
-            ("usage-error", "usage error"),
-            ("interrupted", "interrupted"),
-            ("crashed", "crashed"),
-        ] {
-            let text = text(ended).unwrap().unwrap();
-            let end = format!("anything to compare: {words}. Its log says why.");
-            assert!(text.ends_with(&end), "{text}");
-        }
+    fn without_a_comparison_there_is_a_comment_only_if_one_was_asked_for() {
+        let text = |ended| news(Path::new("missing"), ended).map(|news| news.map(|news| news.text));
+        let failed = text("not-comparable").unwrap().unwrap();
+        assert!(
+            failed.starts_with("## TopDown: no comparison\n"),
+            "{failed}"
+        );
         for ended in ["success", "skipped", "action_required", "measured"] {
             assert_eq!(text(ended), Ok(None));
         }
-        // With these there is a comparison, unless someone took it away.
-        for ended in ["", "passed", "regressed", "inconclusive", "@everyone"] {
-            assert_eq!(text(ended), Err(NoComment::NoEnding), "{ended}");
-        }
+        assert_eq!(text("regressed"), Err(NoComment::NoEnding));
     }
 
     #[test]
@@ -370,14 +345,14 @@ mod tests {
         let path = root.path().join("comparison.json");
         for text in ["", "@everyone", "{}", "[]", "{\"schema_version\": 1}"] {
             fs::write(&path, text).unwrap();
-            let made = news(&path, "failure").map(|_| ());
+            let made = news(root.path(), "failure").map(|_| ());
             assert_eq!(made, Err(NoComment::NoComparison), "{text}");
         }
         #[cfg(unix)]
         {
             fs::remove_file(&path).unwrap();
             std::os::unix::fs::symlink(root.path().join("none"), &path).unwrap();
-            let made = news(&path, "failure").map(|_| ());
+            let made = news(root.path(), "failure").map(|_| ());
             assert_eq!(made, Err(NoComment::NoComparison));
         }
     }

@@ -7,12 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::github::{add_to_summary, say, set_outputs};
+use super::no_comparison::{self, MissingBaseline};
 use super::outcome::{Ending, Last, Outcome};
 use super::program;
 use super::variables::Variables;
 use crate::baseline_store::{StoreError, StorePlace};
 use crate::error::{CiError, Error};
 use crate::exit::Exit;
+use crate::report::foreign_comment::ForeignComparison;
 use crate::report::workflow_command::Level;
 
 /// Runs the step.
@@ -29,11 +31,15 @@ pub fn run(variables: &Variables) -> Result<Exit, Error> {
     }
     let compares = bench == 0 && inputs.against.is_none() && inputs.compare;
     let missing = compares.then(|| inputs.missing_baseline()).flatten();
-    let compare = match missing {
+    let mut compare = match missing {
         Some(_) => Some(i32::from(Exit::NoComparison.code())),
         None if compares => Some(program(inputs.compare(), Last::Compare)?),
         None => None,
     };
+    let is_renewed = compare == Some(0) && inputs.is_renewed();
+    if is_renewed {
+        compare = Some(Exit::NoComparison.code().into());
+    }
     let outcome = Outcome::of(bench, compare, inputs.against.is_some(), inputs.save);
     if let Some(missing) = &missing {
         let level = if outcome.becomes_baseline {
@@ -41,12 +47,14 @@ pub fn run(variables: &Variables) -> Result<Exit, Error> {
         } else {
             Level::Error
         };
-        say(level, &outcome.without_baseline(missing));
-    } else if outcome.becomes_baseline {
+        let follows = no_comparison::what_follows(outcome.becomes_baseline);
+        let message = format!("{missing}, so nothing was compared\n{follows}");
+        say(level, &message);
+    } else if outcome.becomes_baseline && !is_renewed {
         let message = "the baseline cannot be compared with this run, which takes its place";
         say(Level::Notice, message);
     }
-    add_to_summary(variables, &inputs.summary(&outcome, missing.as_deref())?)?;
+    add_to_summary(variables, &inputs.summary(&outcome, missing.as_ref())?)?;
     let measured = if bench == 0 { "true" } else { "false" };
     set_outputs(
         variables,
@@ -106,22 +114,25 @@ impl Inputs {
         })
     }
 
-    /// Says what is missing if there is no baseline to compare the run with, as at a repository's
+    /// Returns what is missing if there is no baseline to compare the run with, as at a repository's
     /// first push. `compare` would call that an error.
-    fn missing_baseline(&self) -> Option<String> {
+    fn missing_baseline(&self) -> Option<MissingBaseline> {
         let place = StorePlace {
             baselines: self.baselines.clone(),
             manifest_path: None,
         };
-        match place.store().ok()?.resolve(&self.baseline) {
-            Err(StoreError::NoSuchBaseline { name, .. }) => {
-                Some(format!("there is no baseline `{name}` yet"))
-            }
-            Err(StoreError::OtherMachines { name, of, .. }) => {
-                Some(format!("baseline `{name}` has no run of {of} yet"))
-            }
-            _ => None,
-        }
+        let (name, machine) = match place.store().ok()?.resolve(&self.baseline) {
+            Err(StoreError::NoSuchBaseline { name, .. }) => (name, None),
+            Err(StoreError::OtherMachines { name, of, .. }) => (name, Some(of)),
+            _ => return None,
+        };
+        Some(MissingBaseline { name, machine })
+    }
+
+    /// Returns whether `compare` passed only because the run becomes the baseline.
+    fn is_renewed(&self) -> bool {
+        let comparison = ForeignComparison::read(&self.report.join("comparison.json"));
+        self.save && comparison.is_ok_and(|comparison| !comparison.is_comparable())
     }
 
     /// Returns the arguments of `bench`, which also compares with `against`.
@@ -142,6 +153,7 @@ impl Inputs {
     /// Returns the arguments of `compare`.
     fn compare(&self) -> Vec<String> {
         let mut arguments = vec!["compare".to_owned()];
+        arguments.extend(self.save.then(|| "--becomes-baseline".to_owned()));
         arguments.extend(self.reports());
         arguments.extend_from_slice(&self.compare_args);
         arguments.extend(["--".to_owned(), self.baseline.clone()]);
@@ -178,7 +190,11 @@ impl Inputs {
 
     /// Reads the summary that the last command wrote, or writes one if there is none. `missing` says
     /// which baseline is.
-    fn summary(&self, outcome: &Outcome, missing: Option<&str>) -> Result<String, CiError> {
+    fn summary(
+        &self,
+        outcome: &Outcome,
+        missing: Option<&MissingBaseline>,
+    ) -> Result<String, CiError> {
         let path = self.report.join(SUMMARY);
         let written = fs::read_to_string(&path).unwrap_or_default();
         if !written.is_empty() {
@@ -186,13 +202,15 @@ impl Inputs {
         }
         let printed = fs::read(self.printed(outcome.last)).unwrap_or_default();
         let summary = match missing {
-            Some(missing) => outcome.summary_without_baseline(missing),
+            Some(missing) => no_comparison::summary(&missing.to_string(), outcome.becomes_baseline),
             None => outcome.summary(&String::from_utf8_lossy(&printed)),
         };
         write(&path, &summary)?;
         if outcome.ending != Ending::Measured {
             let comment = format!("<!-- cargo-topdown: news -->\n{summary}");
             write(&self.report.join("comment.md"), &comment)?;
+            let reason = no_comparison::written(outcome.ending, missing);
+            write(&self.report.join(no_comparison::FILE), &reason)?;
         }
         Ok(summary)
     }
@@ -298,6 +316,13 @@ mod tests {
             ]
         );
 
+        let saved = inputs(&[("SAVE", "true")]);
+        let after = ["--", "main"];
+        assert_eq!(
+            saved.compare(),
+            [&["compare", "--becomes-baseline"], &REPORTS[..], &after].concat()
+        );
+
         let bench_args = ("INPUT_BENCH_ARGS", "--workspace");
         let beside = inputs(&[arguments, bench_args, ("INPUT_AGAINST", "HEAD^1")]);
         let after = ["--fail-on", "shifted", "--workspace"];
@@ -323,6 +348,7 @@ mod tests {
         assert_eq!(kept("summary.md"), summary);
         let comment = format!("<!-- cargo-topdown: news -->\n{summary}");
         assert_eq!(kept("comment.md"), comment);
+        assert!(kept(no_comparison::FILE).contains("bench-failed"));
 
         fs::write(root.path().join("summary.md"), "## TopDown: regressed\n").unwrap();
         let regressed = Outcome::of(0, Some(100), false, false);

@@ -9,6 +9,7 @@ mod gate;
 mod gh;
 mod github;
 mod measure;
+mod no_comparison;
 mod outcome;
 mod plan;
 mod program;

@@ -134,31 +134,6 @@ impl Outcome {
         let ending = self.ending.name().replace('-', " ");
         format!("## TopDown: {ending}\n\n{reason}\n\n{}", quoted(printed))
     }
-
-    /// Says what follows from a baseline that is `missing`.
-    pub fn without_baseline(&self, missing: &str) -> String {
-        let follows = if self.becomes_baseline {
-            "This run becomes the baseline."
-        } else {
-            "A run of this workflow on the default branch makes it. To do without a stored \
-             baseline, set the input `against`."
-        };
-        format!("{missing}, so nothing was compared\n{follows}")
-    }
-
-    /// Returns the summary of a run whose baseline is `missing`.
-    pub fn summary_without_baseline(&self, missing: &str) -> String {
-        let heading = if self.becomes_baseline {
-            "new baseline"
-        } else {
-            "no baseline"
-        };
-        let text = self.without_baseline(missing).replace('\n', ".\n\n");
-        let mut characters = text.chars();
-        let first = characters.next().map(|first| first.to_ascii_uppercase());
-        let text: String = first.into_iter().chain(characters).collect();
-        format!("## TopDown: {heading}\n\n{text}\n")
-    }
 }
 
 /// The longest quotation. The end is kept, since that is where the error is.
@@ -258,27 +233,6 @@ mod tests {
             "## TopDown: not comparable\n\n\
              The baseline cannot be compared with this run, which takes its place.\n\n\
              <pre>\n</pre>\n"
-        );
-    }
-
-    #[test]
-    fn without_a_baseline_it_says_what_follows() {
-        let summary = |saves| {
-            let outcome = Outcome::of(0, Some(102), false, saves);
-            outcome.summary_without_baseline("there is no baseline `main` yet")
-        };
-        assert_eq!(
-            summary(true),
-            "## TopDown: new baseline\n\n\
-             There is no baseline `main` yet, so nothing was compared.\n\n\
-             This run becomes the baseline.\n"
-        );
-        assert_eq!(
-            summary(false),
-            "## TopDown: no baseline\n\n\
-             There is no baseline `main` yet, so nothing was compared.\n\n\
-             A run of this workflow on the default branch makes it. To do without a stored \
-             baseline, set the input `against`.\n"
         );
     }
 

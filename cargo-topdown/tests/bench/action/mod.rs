@@ -108,6 +108,7 @@ esac
         "gh",
         &format!(
             r#"printf '%s ' "$@" >>'{root}/gh-calls'; echo >>'{root}/gh-calls'
+printf 'HTTP/2.0 200 OK\nContent-Type: application/json\r\n\r\n'
 case "$*" in
     *PATCH*|*POST*) cat >'{root}/gh-body' ;;
     */pulls\ *) cat '{root}/pulls' ;;
@@ -285,11 +286,15 @@ fn comments_on_a_fork(comparison: &str) {
     }
 
     // What GitHub refuses is a warning with its reason.
-    job.program("gh", "echo 'gh: Bad credentials (HTTP 401)' >&2; exit 1\n");
+    job.program(
+        "gh",
+        "printf 'HTTP/2.0 401 Unauthorized\\n\\r\\n{}'; echo 'gh: Bad credentials' >&2; exit 1\n",
+    );
     let ended = job.execute("comment", workspace.path(), &[]);
     assert_eq!(ended, 0, "{}", job.log);
     let says = "no comment: could not read the pull requests of owner/name: gh: Bad credentials";
     assert!(job.log.contains(says), "{}", job.log);
+    assert!(job.log.contains("Check the input `token`."), "{}", job.log);
 
     // A pull request that moved on gets no comment, and a warning.
     job.program("gh", "echo '[]'\n");
@@ -303,6 +308,54 @@ fn comments_on_a_fork(comparison: &str) {
     assert!(!job.path("gh-body").exists());
     let says = "::warning title=cargo topdown::no comment: no open pull request has this commit";
     assert!(job.log.contains(says), "{}", job.log);
+}
+
+/// A push with a newer compiler than that of the stored baseline, which is retaken.
+#[test]
+fn a_newer_compiler_is_no_failure_where_the_run_becomes_the_baseline() {
+    let mut run = Run::push_to_main();
+    let baselines = run.fixture.baselines().display().to_string();
+    let inputs = [("cache", "false"), ("baselines", &*baselines)];
+    assert_eq!(run.execute(&inputs), 0, "{}", run.job.log);
+    let stored = run.fixture.baselines().join("main");
+    let stored = stored.join(Machine::of_this_machine().key());
+    let stored = stored.join("run.json");
+    let newer = fs::read_to_string(&stored).unwrap();
+    let older = newer.replace("\"rustc 1.", "\"rustc 0.");
+    assert_ne!(older, newer);
+    fs::write(&stored, older).unwrap();
+    run.job.log.clear();
+    assert_eq!(run.execute(&inputs), 0, "{}", run.job.log);
+    assert_eq!(run.job.outputs["outcome"], "not-comparable");
+    assert_eq!(run.job.outputs["exit-code"], "0");
+    let log = &run.job.log;
+    let says = "::notice title=TopDown%3A NEW BASELINE::nothing failed; ";
+    assert!(log.contains(says), "{log}");
+    assert_eq!(log.matches("::notice").count(), 1, "{log}");
+    for failure in ["NOT COMPARABLE", "::error", "::warning"] {
+        assert!(!log.contains(failure), "{failure} in {log}");
+    }
+    assert!(
+        run.report("summary.md")
+            .starts_with("## TopDown: new baseline\n")
+    );
+    let retaken = fs::read_to_string(&stored).unwrap();
+    assert!(!retaken.contains("\"rustc 0."), "{retaken}");
+}
+
+#[test]
+fn the_comment_says_that_there_is_no_baseline_yet_and_what_makes_one() {
+    let mut run = Run::pull_request();
+    let inputs = [("comment", "true")];
+    assert_eq!(run.execute(&inputs), 102, "{}", run.job.log);
+    assert_eq!(
+        posted(&run.job),
+        "<!-- cargo-topdown: topdown-report -->\n## TopDown: no baseline\n\n\
+         There is no baseline <code>main</code> yet, so nothing was compared.\n\n\
+         The next run of this workflow on the default branch stores it. To do without a stored \
+         baseline, set the input `against`.\n\n\
+         [Reports and raw data](https://github.com/owner/name/actions/runs/100)"
+    );
 }
 
 /// As in `docs/ci/hosted.yml`.
