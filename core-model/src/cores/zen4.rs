@@ -103,9 +103,9 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         ],
         // M: of a branch that is random, but repeats, each outcome that is not the usual one costs
         // 3 cycles if it repeats after 1024 executions, half of them if after 512, and none if
-        // after 64, unless the rest of the loop takes longer. An outcome that differs costs the same
-        // if it is each 16th, and nothing if it is each 12th, where the loop has a second branch;
-        // without that, each 32nd and each 24th.
+        // after 64, unless the rest of the loop takes longer. An outcome that differs costs the
+        // same if it is each 16th, and nothing if it is each 12th, where the loop has a second
+        // branch; without that, each 32nd and each 24th.
         first_level: Some(FirstLevel {
             entries: 256,
             history_outcomes: 26,

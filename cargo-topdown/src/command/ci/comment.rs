@@ -191,8 +191,8 @@ struct News {
     text: String,
 }
 
-/// Makes the text of the comparison in `report`, or of why the run has none, as far as the reports or
-/// how it `ended` say it. Returns `None` if it was not meant to compare.
+/// Makes the text of the comparison in `report`. If there is none, says why, as far as the reports
+/// or how the run `ended` tell. Returns `None` if it was not meant to compare.
 fn news(report: &Path, ended: &str) -> Result<Option<News>, NoComment> {
     let comparison = report.join("comparison.json");
     // A link is there too, and is refused.

@@ -114,8 +114,8 @@ impl Inputs {
         })
     }
 
-    /// Returns what is missing if there is no baseline to compare the run with, as at a repository's
-    /// first push. `compare` would call that an error.
+    /// Returns which baseline is missing if there is nothing to compare the run with, as at a
+    /// repository's first push. `compare` would call that an error.
     fn missing_baseline(&self) -> Option<MissingBaseline> {
         let place = StorePlace {
             baselines: self.baselines.clone(),
@@ -188,8 +188,8 @@ impl Inputs {
         self.report.join(format!("{last}.stderr"))
     }
 
-    /// Reads the summary that the last command wrote, or writes one if there is none. `missing` says
-    /// which baseline is.
+    /// Reads the summary that the last command wrote, or writes one if there is none. `missing` is
+    /// the baseline that was not found.
     fn summary(
         &self,
         outcome: &Outcome,
