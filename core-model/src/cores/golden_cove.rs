@@ -245,7 +245,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         l2_bank_cycles: 2,
         code_line_cycles: 4,          // M: 64 to 256 KiB of jumps, one to a line
         l3_line_cycles: 6,            // M
-        memory_line_cycles: 5,        // M: `stream-32m`, of which an L3 of 300 MiB has a part
+        memory_line_cycles: 5,        // K: `stream-32m`, which fits an L3 of 300 MiB
         l1_fill_buffers: 16,          // O
         l2_fill_buffers: 48,          // O
         forward_cycles: 5,            // M: 7.3 for a read-modify-write chain
