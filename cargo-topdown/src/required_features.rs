@@ -14,29 +14,57 @@ pub struct NeedsFeatures {
     target: String,
     /// As in the manifest.
     features: Vec<String>,
+    /// Those that the package does not have. Cargo warns of them and never builds the target.
+    lacking: Vec<String>,
 }
 
 impl fmt::Display for NeedsFeatures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let features = self.features.join(",");
+        let NeedsFeatures { package, .. } = self;
         let name = self.name();
-        write!(f, "`{name}` needs `--features {features}`")
+        match self.lacking() {
+            Some(lacking) => write!(f, "`{name}` requires {lacking} of `{package}`"),
+            None => write!(f, "`{name}` needs `--features {}`", self.features.join(",")),
+        }
     }
 }
 
 impl NeedsFeatures {
+    fn new(package: &Package, target: &Target, features: Vec<String>) -> NeedsFeatures {
+        let has = |feature: &str| match feature.split_once('/') {
+            // Cargo alone knows a dependency's features.
+            Some((dependency, _)) => (package.dependencies.iter())
+                .any(|d| *d.rename.as_ref().unwrap_or(&d.name) == dependency),
+            None => package.features.contains_key(feature),
+        };
+        let lacking = features.iter().filter(|feature| !has(feature));
+        NeedsFeatures {
+            package: package.name.to_string(),
+            target: target.name.clone(),
+            lacking: lacking.cloned().collect(),
+            features,
+        }
+    }
+
     /// Returns what `target` requires that is off unless the command line says otherwise, if
     /// anything is.
     pub fn off_by_default(package: &Package, target: &Target) -> Option<NeedsFeatures> {
         let on = on_by_default(package);
         let required = target.required_features.iter();
         let off = required.filter(|feature| !on.contains(feature.as_str()));
-        let needs = NeedsFeatures {
-            package: package.name.to_string(),
-            target: target.name.clone(),
-            features: off.cloned().collect(),
-        };
+        let needs = NeedsFeatures::new(package, target, off.cloned().collect());
         (!needs.features.is_empty()).then_some(needs)
+    }
+
+    /// Names the features that the package does not have: "`x`, which is no feature". `None` if it
+    /// has all.
+    pub fn lacking(&self) -> Option<String> {
+        let names = self.lacking.join("`, `");
+        match self.lacking.len() {
+            0 => None,
+            1 => Some(format!("`{names}`, which is no feature")),
+            _ => Some(format!("`{names}`, which are no features")),
+        }
     }
 
     /// `package::target`
@@ -44,8 +72,8 @@ impl NeedsFeatures {
         format!("{}::{}", self.package, self.target)
     }
 
-    /// Returns what `--features` must name for `targets` in a build of the whole workspace from its
-    /// root: `x,member/y`.
+    /// Returns what `--features` must name for those of `targets` that cargo can build, in a build
+    /// of the whole workspace from its root: `x,member/y`.
     pub fn in_workspace(targets: &[NeedsFeatures], metadata: &Metadata) -> String {
         let root = metadata.root_package();
         let of_target = |needs: &NeedsFeatures| -> Vec<String> {
@@ -57,7 +85,8 @@ impl NeedsFeatures {
             };
             needs.features.iter().map(in_package).collect()
         };
-        let all: BTreeSet<String> = targets.iter().flat_map(of_target).collect();
+        let buildable = targets.iter().filter(|needs| needs.lacking.is_empty());
+        let all: BTreeSet<String> = buildable.flat_map(of_target).collect();
         all.into_iter().collect::<Vec<_>>().join(",")
     }
 }
@@ -92,11 +121,8 @@ fn of_package(package: &Package) -> Vec<NeedsFeatures> {
     let requires = |target: &&Target| {
         target.kind.contains(&TargetKind::Bench) && !target.required_features.is_empty()
     };
-    let needs = |target: &Target| NeedsFeatures {
-        package: package.name.to_string(),
-        target: target.name.clone(),
-        features: target.required_features.clone(),
-    };
+    let needs =
+        |target: &Target| NeedsFeatures::new(package, target, target.required_features.clone());
     let targets = package.targets.iter();
     targets.filter(requires).map(needs).collect()
 }

@@ -437,6 +437,35 @@ fn features_that_bench_targets_require_are_said_and_passed_by_the_workflow() {
     assert!(gitlab.contains(command), "{gitlab}");
 }
 
+/// As in metrics (dae3a67). Cargo warns of such a feature, and refuses it in `--features`.
+#[test]
+fn what_requires_a_feature_that_does_not_exist_is_never_built_and_no_flag_is_advised() {
+    let workspace = Workspace::empty();
+    workspace.write("Cargo.toml", "[workspace]\nmembers = [\"p*\"]\n");
+    for (name, required, features) in [
+        ("p-gone", "\"handles\", \"off\", \"nothing/x\"", "off = []"),
+        // Neither is an implicit feature, as the name is taken with `dep:`.
+        ("p-hidden", "\"helper\"", "on = [\"dep:helper\"]"),
+        ("p-off", "\"off\", \"helper\"", "off = []"),
+    ] {
+        let helper = "helper = { version = \"1\", optional = true }";
+        let own = format!(
+            "harness = false\nrequired-features = [{required}]\n\n[features]\n{features}\n\n\
+             [dependencies]\n{helper}\n"
+        );
+        workspace.package(name, "criterion = \"0.8\"", &own);
+        workspace.write(&format!("{name}/benches/b.rs"), CRITERION_BENCH);
+    }
+    let said = workspace.init(&["--ci=github"]);
+    assert!(!said.contains("--features p-gone/"), "{said}");
+    insta::assert_snapshot!(said);
+    let github = workspace.read(".github/workflows/topdown.yml");
+    assert!(
+        github.contains("            --features=p-off/helper,p-off/off\n"),
+        "{github}"
+    );
+}
+
 #[test]
 fn issue_17_1_a_workspace_without_criterion_is_told_how_to_begin() {
     let workspace = Workspace::empty();

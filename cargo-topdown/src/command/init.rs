@@ -225,10 +225,17 @@ impl Text<'_> {
     }
 
     fn describe_features(&self, targets: &[NeedsFeatures], text: &mut Lines) {
-        if targets.is_empty() {
+        for target in targets.iter().filter(|target| target.lacking().is_some()) {
+            text.say(format_args!(
+                "cargo never builds this bench target, whatever is passed: {target}; change \
+                 `required-features` in its Cargo.toml"
+            ));
+        }
+        let buildable = targets.iter().filter(|target| target.lacking().is_none());
+        let names: Vec<String> = buildable.map(NeedsFeatures::name).collect();
+        if names.is_empty() {
             return;
         }
-        let names: Vec<String> = targets.iter().map(NeedsFeatures::name).collect();
         text.say(format_args!(
             "cargo skips these bench targets, which need features that are off by default: {}",
             names.join(", ")

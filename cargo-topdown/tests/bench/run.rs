@@ -293,6 +293,23 @@ fn packages_with_benches_that_are_not_selected_are_named() {
     );
 }
 
+/// As in metrics (dae3a67).
+#[test]
+fn benches_that_require_a_feature_that_does_not_exist_are_named_with_it() {
+    let bench = "[[bench]]\nname = \"b\"\nharness = false\nrequired-features = [\"f\", \"g\"]\n";
+    let package = package(&format!(
+        "[package]\nname = \"x\"\n[features]\nf = []\n{bench}"
+    ));
+    std::fs::create_dir(package.path().join("benches")).unwrap();
+    std::fs::write(package.path().join("benches/b.rs"), "fn main() {}").unwrap();
+    let manifest = package.path().join("Cargo.toml");
+    let outcome = Fixture::new().bench(&["--manifest-path", manifest.to_str().unwrap()]);
+    outcome.fails_with(
+        101,
+        "no bench target was built: `x::b` requires `g`, which is no feature of `x`",
+    );
+}
+
 #[test]
 fn benches_that_need_features_are_named_with_them() {
     let bench = "[[bench]]\nname = \"b\"\nharness = false\nrequired-features = [\"f\", \"g\"]\n";
