@@ -466,6 +466,31 @@ fn what_requires_a_feature_that_does_not_exist_is_never_built_and_no_flag_is_adv
     );
 }
 
+/// As in metrics (dae3a67), whose members inherit both.
+#[test]
+fn what_members_have_in_common_is_said_once() {
+    let workspace = Workspace::empty();
+    workspace.write("Cargo.toml", "[workspace]\nmembers = [\"p*\"]\n");
+    for (name, version) in [
+        ("p-a", "0.5"),
+        ("p-b", "0.5"),
+        ("p-c", "0.4"),
+        ("p-d", "0.5"),
+        ("p-e", "0.5"),
+    ] {
+        let dependency = format!("criterion = \"{version}\"");
+        workspace.package(name, &dependency, "harness = false");
+        workspace.write(&format!("{name}/benches/b.rs"), CRITERION_BENCH);
+    }
+    let newer = workspace.read("p-b/Cargo.toml").replace("1.70", "1.71.1");
+    workspace.write("p-b/Cargo.toml", &newer);
+    let said = workspace.init(&[]);
+    assert_eq!(said.matches("newer Rust").count(), 1, "{said}");
+    let start = said.find("p-a, ").unwrap_or_else(|| panic!("{said}"));
+    let end = said.find("benches need Rust").unwrap();
+    insta::assert_snapshot!(&said[start..end]);
+}
+
 #[test]
 fn issue_17_1_a_workspace_without_criterion_is_told_how_to_begin() {
     let workspace = Workspace::empty();

@@ -196,21 +196,27 @@ impl Text<'_> {
     }
 
     fn describe_older(&self, older: &[OlderCriterion], text: &mut Lines) {
-        for package in older {
-            let OlderCriterion {
-                package,
-                requirement,
-                too_old_rust,
-            } = package;
+        for (requirement, packages) in grouped(older.iter().map(|p| (&p.requirement, p))) {
             text.say(format_args!(
-                "{package}: criterion {requirement} is replaced by 0.8"
+                "{}: criterion {requirement} is replaced by 0.8",
+                listed(&packages)
             ));
-            if let Some(rust) = too_old_rust {
-                text.say(format_args!(
-                    "  its rust-version is {rust}: tests and benches then need a newer Rust than \
-                     the crate"
-                ));
-            }
+        }
+        let too_old = older
+            .iter()
+            .filter_map(|p| Some((p.too_old_rust.as_ref()?, p)));
+        let too_old: Vec<String> = grouped(too_old)
+            .into_iter()
+            .map(|(rust, packages)| match packages.len() == older.len() {
+                true => rust.to_string(),
+                false => format!("{rust} ({})", listed(&packages)),
+            })
+            .collect();
+        if !too_old.is_empty() {
+            text.say(format_args!(
+                "  tests and benches then need a newer Rust than the rust-version, which is {}",
+                too_old.join(" and ")
+            ));
         }
         if !older.is_empty() {
             text.say("  benches need Rust 1.86 for criterion 0.8, the program needs 1.89");
@@ -275,6 +281,31 @@ impl Text<'_> {
     fn shown(&self, path: &Path) -> String {
         let inside = path.strip_prefix(self.root).unwrap_or(path);
         inside.display().to_string()
+    }
+}
+
+/// Returns the packages that have a key in common, by the first of each.
+fn grouped<'a, K: PartialEq>(
+    packages: impl Iterator<Item = (K, &'a OlderCriterion)>,
+) -> Vec<(K, Vec<&'a OlderCriterion>)> {
+    let mut groups: Vec<(K, Vec<&OlderCriterion>)> = Vec::new();
+    for (key, package) in packages {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(package),
+            None => groups.push((key, vec![package])),
+        }
+    }
+    groups
+}
+
+/// Lists the first packages, and how many more there are.
+fn listed(packages: &[&OlderCriterion]) -> String {
+    const MOST_NAMED: usize = 3;
+    let named = packages.iter().take(MOST_NAMED);
+    let named: Vec<&str> = named.map(|package| package.package.as_str()).collect();
+    match packages.len().saturating_sub(MOST_NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
     }
 }
 
