@@ -276,6 +276,15 @@ fn dependency<'a>(package: &'a Package, name: &str) -> Option<&'a Dependency> {
     dependencies.find(|d| d.name == name && of_benches.contains(&d.kind))
 }
 
+/// Returns whether the manifest in `package_root` has `harness = false` for the bench target `name`.
+///
+/// # Errors
+/// Returns an error if it cannot be read.
+pub fn has_own_harness(package_root: &Path, name: &str) -> Result<bool, AdoptionError> {
+    let path = package_root.join("Cargo.toml");
+    manifest::has_own_harness(&read(&path)?, &path, name)
+}
+
 /// Returns whether any package of the workspace depends on the package `name`.
 pub fn uses(metadata: &Metadata, name: &str) -> bool {
     let mut packages = metadata.workspace_packages().into_iter();

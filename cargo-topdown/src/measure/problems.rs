@@ -1,5 +1,6 @@
 //! What went wrong in launches, for people.
 
+use crate::adoption;
 use crate::runner::benchmark_error::BenchmarkError;
 use crate::runner::{OtherMeasurement, Outcome};
 use crate::terminal::{print_text, tell};
@@ -7,10 +8,11 @@ use crate::terminal::{print_text, tell};
 /// Prints what was left out and what failed.
 pub fn report(outcome: &Outcome) {
     for target in &outcome.not_criterion {
-        tell!(
-            "note: bench target `{target}` is left out: it does not use criterion, or has no \
-             `harness = false` in its [[bench]] section"
-        );
+        let why = match adoption::has_own_harness(&target.package_root, &target.name) {
+            Ok(false) => "it has no `harness = false` in its [[bench]] section, so libtest runs it",
+            _ => "it does not use criterion",
+        };
+        tell!("note: bench target `{target}` is left out: {why}");
     }
     for target in &outcome.not_connected {
         tell!(

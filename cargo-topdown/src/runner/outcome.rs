@@ -47,8 +47,8 @@ pub struct Outcome {
     pub not_modelled: Vec<TargetFailure>,
     /// Benchmarks that are left out because they use another measurement.
     pub other_measurements: Vec<OtherMeasurement>,
-    /// Targets that are not criterion benches, as `package::name`.
-    pub not_criterion: Vec<String>,
+    /// Targets that are not criterion benches.
+    pub not_criterion: Vec<BenchTarget>,
     /// Targets that contain criterion but did not connect to the runner, as `package::name`.
     pub not_connected: Vec<String>,
 }

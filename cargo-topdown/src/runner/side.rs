@@ -120,7 +120,7 @@ impl<'a> Side<'a> {
         };
         for (state, target) in side.states.iter_mut().zip(targets) {
             if !target.has_criterion {
-                side.outcome.not_criterion.push(target.to_string());
+                side.outcome.not_criterion.push(target.clone());
                 *state = State::Done;
             }
         }
