@@ -30,13 +30,28 @@ impl Cargo {
         let Some(selected) = self.selected_packages() else {
             return Vec::new();
         };
-        let has_benches = |package: &&&Package| {
-            let mut targets = package.targets.iter();
-            targets.any(|target| target.kind.contains(&TargetKind::Bench))
-        };
-        let packages = metadata.workspace_packages();
-        let with_benches = packages.iter().filter(has_benches);
+        let packages = metadata.workspace_packages().into_iter();
+        let with_benches = packages.filter(|package| has_benches(package));
         let names = with_benches.map(|package| package.name.to_string());
         names.filter(|name| !selected.contains(name)).collect()
     }
+
+    /// Returns the names of the selected packages that have bench targets, and of those that have
+    /// none.
+    pub fn selected_with_and_without_benches(
+        &self,
+        metadata: &Metadata,
+    ) -> (Vec<String>, Vec<String>) {
+        let selected = self.selected_packages().unwrap_or_default();
+        let packages = metadata.workspace_packages().into_iter();
+        let packages = packages.filter(|package| selected.contains(package.name.as_str()));
+        let (with, without): (Vec<&Package>, Vec<_>) = packages.partition(|p| has_benches(p));
+        let names = |of: Vec<&Package>| of.iter().map(|p| p.name.to_string()).collect();
+        (names(with), names(without))
+    }
+}
+
+fn has_benches(package: &Package) -> bool {
+    let mut targets = package.targets.iter();
+    targets.any(|target| target.kind.contains(&TargetKind::Bench))
 }

@@ -294,6 +294,33 @@ fn packages_with_benches_that_are_not_selected_are_named() {
     );
 }
 
+/// As in metrics (dae3a67), where a member without benches needs `protoc`.
+#[test]
+fn a_build_that_fails_in_a_workspace_says_which_packages_have_benches() {
+    let root = package("[package]\nname = \"x\"\n[workspace]\nmembers = [\"speed\"]\n");
+    std::fs::write(
+        root.path().join("src/lib.rs"),
+        "compile_error!(\"no protoc\");",
+    )
+    .unwrap();
+    let member = root.path().join("speed");
+    std::fs::create_dir_all(member.join("benches")).unwrap();
+    std::fs::write(member.join("Cargo.toml"), "[package]\nname = \"speed\"\n").unwrap();
+    std::fs::write(member.join("benches/b.rs"), "fn main() {}").unwrap();
+    let manifest = root.path().join("Cargo.toml");
+    let bench = |more: &[&str]| {
+        let words = ["--manifest-path", manifest.to_str().unwrap()];
+        Fixture::new().bench(&[&words, more].concat())
+    };
+    bench(&["--workspace"]).fails_with(
+        101,
+        "error: the benches could not be built; if a package without benches is in the way, leave \
+         it out: `--package speed`\n",
+    );
+    // It is what was asked for.
+    bench(&["--package", "x"]).fails_with(101, "error: the benches could not be built\n");
+}
+
 /// As in metrics (dae3a67).
 #[test]
 fn benches_that_require_a_feature_that_does_not_exist_are_named_with_it() {
