@@ -14,6 +14,9 @@ use crate::activity::Elsewhere;
 /// durations.
 pub const TIMES_ITSELF: &str = "the benchmark times itself: its `iter_custom` returns a `Duration`";
 
+/// The reason given for samples that have only time because the launch asked for the clock.
+pub const CLOCK_REQUESTED: &str = "the clock was requested";
+
 /// How the reason begins for a benchmark whose iterations are too long for the model's budget.
 pub const TOO_LONG: &str = "not modelled: an iteration is too long:";
 

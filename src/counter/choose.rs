@@ -2,6 +2,7 @@
 
 use super::{Source, hardware::Hardware, time::Time};
 use crate::error::OpenError;
+use crate::provenance::CLOCK_REQUESTED;
 use crate::setting::SourceChoice;
 
 /// Opens the source for `choice` on the calling thread. Counters that the thread already has open
@@ -13,7 +14,7 @@ use crate::setting::SourceChoice;
 /// described core is wrong.
 pub fn choose(choice: SourceChoice) -> Result<Box<dyn Source>, OpenError> {
     match choice {
-        SourceChoice::Time => Ok(Box::new(Time::new("the clock was requested"))),
+        SourceChoice::Time => Ok(Box::new(Time::new(CLOCK_REQUESTED))),
         SourceChoice::Hardware => super::hardware::open(),
         SourceChoice::Model => model(),
         SourceChoice::ModelOrTime => Ok(match model() {

@@ -39,6 +39,8 @@ fn on_the_model_time_alone_judges_work_on_other_threads() {
     let outcome = bench("1", &["--save", "main"]).succeeds();
     let told = outcome.stdout.matches("judged by time alone").count();
     assert_eq!(told, 2, "{}", outcome.stdout);
+    let why = "Time only: the work is not on the measured thread; 2 of 3 benchmarks\n";
+    assert!(outcome.stdout.contains(why), "{}", outcome.stdout);
     for benchmark in &fixture.newest_run().benchmarks {
         let provenance = benchmark.provenance();
         let own = benchmark.id.name == "own";
