@@ -77,6 +77,12 @@ impl Session {
         let targets = model_or_clock::targets_of(&disagreeing, targets);
         let asked = parting::asked(&targets, &disagreeing, &outcome.collected);
         let all = model_or_clock::on_the_model(&asked, u32::MAX);
+        if !self.request.quiet {
+            let benchmarks = count_of(disagreeing.len(), "benchmark");
+            let most = all.iter().map(|target| target.settings.launches).max();
+            let most = most.unwrap_or_default();
+            tell!("   Modelling {benchmarks} again, up to {most} times: launches differ");
+        }
         let more = self.launch(&all, launcher)?;
         if !self.request.quiet {
             let partings =

@@ -187,6 +187,8 @@ fn modelled_launches_that_differ_are_told_where_they_part() {
     let environment = [("CARGO_TOPDOWN_NO_FINGERPRINTS", "true")];
     let words = [&WORDS[..4], &WORDS[6..], &words].concat();
     let told = fixture.bench_with(&words, &environment).succeeds().stderr;
+    let further = "   Modelling 1 benchmark again, up to 4 times: launches differ\n";
+    assert!(told.contains(further), "{told}");
     let parting = told
         .lines()
         .find(|line| line.contains("alternating` differ"));
