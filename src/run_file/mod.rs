@@ -219,6 +219,8 @@ pub struct Benchmark {
     pub call_paths: Option<CallPaths>,
     /// What an iteration executed, if it was traced and is the same in every launch.
     pub fingerprint: Option<Fingerprint>,
+    /// How its modelled launches differ, for people; `None` if they do not.
+    pub launches_differ: Option<String>,
 }
 
 /// What one iteration processes.

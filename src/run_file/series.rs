@@ -107,6 +107,7 @@ impl Benchmark {
             functions: None,
             call_paths: None,
             fingerprint: None,
+            launches_differ: None,
         }
     }
 

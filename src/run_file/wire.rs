@@ -90,6 +90,9 @@ pub(super) struct BenchmarkWire {
     /// What an iteration executed, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fingerprint: Option<Fingerprint>,
+    /// How its modelled launches differ, for people; absent if they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    launches_differ: Option<String>,
 }
 
 /// A benchmark that is converted and checked as soon as it is parsed, so that its columns are freed
@@ -129,6 +132,7 @@ impl BenchmarkWire {
                 functions: self.functions,
                 call_paths: self.call_paths,
                 fingerprint: self.fingerprint,
+                launches_differ: self.launches_differ,
             }),
             Err(problem) => Err(Box::new((self.id, problem))),
         }
@@ -216,6 +220,7 @@ impl RunWire {
                     functions: benchmark.functions.clone(),
                     call_paths: benchmark.call_paths.clone(),
                     fingerprint: benchmark.fingerprint.clone(),
+                    launches_differ: benchmark.launches_differ.clone(),
                 })
                 .collect(),
         })

@@ -90,6 +90,7 @@ pub fn golden_run() -> Run {
                 }),
                 functions: Some(golden_functions()),
                 fingerprint: Some(golden_fingerprint()),
+                launches_differ: Some("they execute different instructions".to_owned()),
                 ..Benchmark::of_launches(
                     id("parser", "throughput", "json/twitter/1024"),
                     hardware.clone(),

@@ -86,9 +86,9 @@ impl InlinedFunctions {
     }
 
     /// Returns the source file and line of an address.
-    pub fn line_of(&self, address: u64) -> Option<String> {
+    pub fn line_of(&self, address: u64) -> Option<(&str, u32)> {
         let location = self.loader.find_location(address).ok()??;
-        Some(format!("{}:{}", location.file?, location.line?))
+        location.file.zip(location.line)
     }
 
     /// Returns the innermost function at `address` outside the standard library, if it is inlined.

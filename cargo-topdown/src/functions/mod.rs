@@ -6,6 +6,7 @@
 //! that the hardware counted, [`attribute_hits`] and [`functions_of_hits`] do the same with hits,
 //! and [`group_functions`] for the events of a metric group.
 
+mod code_place;
 mod event_hits;
 mod fingerprint;
 mod hits;
@@ -19,6 +20,7 @@ use std::collections::HashMap;
 use criterion_topdown::code::{CodeCounts, CodeSlots};
 use criterion_topdown::run_file::{Function, Functions, IterationSample, OtherFunctions};
 
+pub use code_place::CodePlace;
 #[cfg(test)]
 pub use event_hits::HitFunction;
 pub use event_hits::{GroupFunctions, HitEvent, group_functions};

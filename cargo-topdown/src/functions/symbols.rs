@@ -14,6 +14,7 @@ use criterion_topdown::visible::visible;
 use object::read::{Object, ObjectSegment, ObjectSymbol, ReadCache};
 use object::{SymbolKind, read};
 
+use super::code_place::CodePlace;
 use super::inlined::InlinedFunctions;
 
 /// The symbols of a bench executable and its libraries, read on demand.
@@ -142,9 +143,8 @@ impl Symbols {
             })
     }
 
-    /// Describes a position in the file `module`: its function with source file and line, or the
-    /// position itself if unknown.
-    pub fn place_name(&mut self, module: &str, offset: u64) -> String {
+    /// Describes a position in the file `module`.
+    pub fn place_of(&mut self, module: &str, offset: u64) -> CodePlace {
         let function = self.name_of(module, offset, 1);
         let known = self.modules.get(module).and_then(Option::as_ref);
         let line = known.and_then(|known| {
@@ -152,12 +152,10 @@ impl Symbols {
             known.inlined.as_ref()?.line_of(address)
         });
         let file_name = module.rsplit('/').next().unwrap_or(module);
-        let position = format!("{file_name}+{offset:#x}");
-        match (function, line) {
-            (Some(function), Some(line)) => format!("`{function}` ({line}, {position})"),
-            (Some(function), None) => format!("`{function}` ({position})"),
-            (None, Some(line)) => format!("{line} ({position})"),
-            (None, None) => position,
+        CodePlace {
+            function,
+            line: line.map(|(file, line)| source_line(file, line, &self.workspace)),
+            position: format!("{file_name}+{offset:#x}"),
         }
     }
 

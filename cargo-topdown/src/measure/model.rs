@@ -84,14 +84,20 @@ impl Session {
             tell!("   Modelling {benchmarks} again, up to {most} times: launches differ");
         }
         let more = self.launch(&all, launcher)?;
-        if !self.request.quiet {
-            let partings =
-                parting::partings(&targets, &disagreeing, &outcome.collected, &more.collected);
-            for (id, parting) in partings {
-                tell!("note: modelled launches of `{id}` differ: {parting}");
-            }
+        let partings =
+            parting::partings(&targets, &disagreeing, &outcome.collected, &more.collected);
+        if !self.request.quiet
+            && let Some(note) = parting::note(&partings)
+        {
+            tell!("{note}");
         }
         outcome.replace(&targets, more);
+        for (id, parting) in partings {
+            let mut benchmarks = outcome.collected.benchmarks.iter_mut();
+            if let Some(benchmark) = benchmarks.find(|benchmark| benchmark.id == *id) {
+                benchmark.launches_differ = Some(parting.to_string());
+            }
+        }
         Ok(outcome)
     }
 

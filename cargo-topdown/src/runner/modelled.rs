@@ -129,6 +129,7 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
                 benchmark.functions = model.functions;
                 benchmark.call_paths = model.call_paths;
                 benchmark.fingerprint = model.fingerprint;
+                benchmark.launches_differ = model.launches_differ;
             }
             // It says why it was not modelled.
             _ => {

@@ -13,7 +13,8 @@ use criterion_topdown::run_file::BenchmarkId;
 use super::collect::Collected;
 use super::trail::LaunchTrail;
 use crate::bench_targets::BenchTarget;
-use crate::functions::Symbols;
+use crate::count::count_of;
+use crate::functions::{CodePlace, Symbols};
 
 /// How two launches differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,12 +26,23 @@ pub enum Parting {
         /// After this many blocks.
         after_blocks: u64,
         /// After this place.
-        behind: String,
-        /// They continue here.
-        at: [String; 2],
+        behind: CodePlace,
+        /// They continue here; `None` where one ends.
+        at: Box<[Option<CodePlace>; 2]>,
     },
     /// They part, but further launches did not show where.
     Somewhere,
+}
+
+impl Parting {
+    /// Completes "launches of … differ: " in a few words.
+    fn in_short(&self) -> String {
+        match self {
+            Parting::OnlyData => "the same instructions, on data elsewhere".to_owned(),
+            Parting::At { behind, .. } => format!("behind {}", behind.in_short()),
+            Parting::Somewhere => "other instructions".to_owned(),
+        }
+    }
 }
 
 impl fmt::Display for Parting {
@@ -43,15 +55,41 @@ impl fmt::Display for Parting {
             Parting::At {
                 after_blocks,
                 behind,
-                at: [one, other],
-            } => write!(
-                f,
-                "they part after {after_blocks} blocks of instructions, behind {behind}; one goes \
-                 on at {one}, another at {other}"
-            ),
+                at,
+            } => {
+                let [one, other] = at.each_ref().map(|at| match at {
+                    Some(place) => place.to_string(),
+                    None => "the end".to_owned(),
+                });
+                write!(
+                    f,
+                    "they part after {after_blocks} blocks of instructions, behind {behind}; one \
+                     goes on at {one}, another at {other}"
+                )
+            }
             Parting::Somewhere => f.write_str("they execute different instructions"),
         }
     }
+}
+
+/// Says in a line or two for each benchmark how its launches differ; `None` if none do.
+pub fn note(partings: &[(&BenchmarkId, Parting)]) -> Option<String> {
+    const MOST_TOLD: usize = 10;
+    let lines = partings.iter().take(MOST_TOLD);
+    let mut lines: Vec<String> = lines
+        .map(|(id, parting)| format!("  `{}`: {}", id.name, parting.in_short()))
+        .collect();
+    if let more @ 1.. = partings.len().saturating_sub(MOST_TOLD) {
+        lines.push(format!("  and {more} more"));
+    }
+    (!partings.is_empty()).then(|| {
+        format!(
+            "note: modelled launches of {} differ (`launches_differ` of run.json has it in full):\n\
+             {}",
+            count_of(partings.len(), "benchmark"),
+            lines.join("\n")
+        )
+    })
 }
 
 /// Returns the first stretch of blocks in which two trails differ; `None` if they are equal.
@@ -110,7 +148,7 @@ pub fn partings<'a>(
         if first_difference(&one.trail, &other.trail).is_none() {
             return Some((id, Parting::OnlyData));
         }
-        let mut symbols = Symbols::new(&target.executable);
+        let mut symbols = Symbols::of_package(&target.executable, &target.package_root);
         let trails: Vec<&LaunchTrail> = trails_of(asked, id).collect();
         let pairs = trails.iter().enumerate();
         let parted = pairs
@@ -149,25 +187,24 @@ fn parted_at(one: &LaunchTrail, other: &LaunchTrail, symbols: &mut Symbols) -> O
     let parted = (0..most).find(|&index| !same(index))?;
     // The last common block is in the stretch, unless they parted earlier.
     let (module, last) = place(one, parted.checked_sub(1)?)?;
-    let mut name = |place: Option<(String, CodeBlock)>| match place {
-        Some((module, block)) => symbols.place_name(&module, block.offset),
-        None => "the end".to_owned(),
-    };
-    let at = [place(one, parted), place(other, parted)].map(&mut name);
+    let mut name = |(module, block): (String, CodeBlock)| symbols.place_of(&module, block.offset);
+    let at = [place(one, parted), place(other, parted)].map(|at| at.map(&mut name));
     let end = CodeBlock {
         offset: last.offset + u64::from(last.bytes).saturating_sub(1),
         ..last
     };
     Some(Parting::At {
         after_blocks: one.trail.stretch_from + parted as u64,
-        behind: name(Some((module, end))),
-        at,
+        behind: name((module, end)),
+        at: Box::new(at),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::columns::folded;
+    use criterion_topdown::run_file::SourceLine;
     use std::path::Path;
 
     /// Makes a trail of these blocks, with one hash for every `every_blocks` of them.
@@ -251,5 +288,41 @@ mod tests {
             ended.ends_with("at lib.so+0x20, another at the end"),
             "{ended}"
         );
+    }
+
+    /// As in arc-swap 1.9.5, where the paths took up to nine lines for each benchmark.
+    #[test]
+    fn each_benchmark_takes_two_lines_of_a_narrow_terminal() {
+        let id = |name: &str| BenchmarkId {
+            package: "arc-swap".to_owned(),
+            target: "background".to_owned(),
+            name: name.to_owned(),
+        };
+        let at = |function: Option<&str>, file: Option<&str>| {
+            let place = CodePlace {
+                function: function.map(str::to_owned),
+                line: file.map(|file| SourceLine {
+                    file: file.to_owned(),
+                    line: 1167,
+                    in_workspace: false,
+                }),
+                position: "background-f3350cd30981ba00+0x17f7d5".to_owned(),
+            };
+            Parting::At {
+                after_blocks: 5,
+                behind: place.clone(),
+                at: Box::new([Some(place), None]),
+            }
+        };
+        let init = Some("once_cell::sync::OnceCell<T>::get_or_try_init");
+        let file = Some("once_cell-1.21.4/src/lib.rs");
+        let ids = ["arc_swap_option_write/uncontended", "a", "b"].map(id);
+        let partings = [at(init, file), at(None, None), Parting::OnlyData];
+        let partings: Vec<_> = ids.iter().zip(partings).collect();
+        insta::assert_snapshot!(folded(&note(&partings).unwrap(), 60));
+        let many = vec![partings[1].clone(); 12];
+        let told = note(&many).unwrap();
+        assert!(told.ends_with("\n  and 2 more"), "{told}");
+        assert_eq!(note(&[]), None);
     }
 }

@@ -177,8 +177,8 @@ fn where_nothing_changed_nothing_is_launched_and_the_comparison_passes() {
     missing.fails_with(102, "no-such-run");
 }
 
-/// Every other launch takes another path. The output has the instruction, function and line where
-/// they part.
+/// Every other launch takes another path. The output has the function and line where they part, the
+/// run file also the instruction.
 #[test]
 fn modelled_launches_that_differ_are_told_where_they_part() {
     let fixture = Fixture::new();
@@ -189,9 +189,8 @@ fn modelled_launches_that_differ_are_told_where_they_part() {
     let told = fixture.bench_with(&words, &environment).succeeds().stderr;
     let further = "   Modelling 1 benchmark again, up to 4 times: launches differ\n";
     assert!(told.contains(further), "{told}");
-    let parting = told
-        .lines()
-        .find(|line| line.contains("alternating` differ"));
+    let run = fixture.newest_run();
+    let parting = run.benchmarks[0].launches_differ.as_ref();
     let parting = parting.unwrap_or_else(|| panic!("{told}"));
     assert!(parting.contains("they part after "), "{parting}");
     // After the branch, and in each of its arms, which are on the next lines.
@@ -200,6 +199,8 @@ fn modelled_launches_that_differ_are_told_where_they_part() {
         .zip(source.lines())
         .find(|(_, text)| text.contains("black_box(is_odd)"));
     let branch: u32 = line.unwrap().0;
+    let note = format!("  `alternating`: behind `alternating` (benches/changed.rs:{branch})\n");
+    assert!(told.contains(&note), "{told}");
     let places: Vec<&str> = parting.split("`changed::alternating::").skip(1).collect();
     let line_of = |place: &&str| -> u32 {
         let number = place.split("benches/changed.rs:").nth(1).unwrap();
@@ -215,7 +216,6 @@ fn modelled_launches_that_differ_are_told_where_they_part() {
         .collect();
     assert_ne!(positions[1], positions[2], "{parting}");
     // What is not exact is judged by its launches, on the clock too.
-    let run = fixture.newest_run();
     assert_eq!(run.benchmarks[0].slots_launches().len(), 4);
     assert_eq!(run.benchmarks[0].times.launches.len(), 4);
 }
