@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs, io};
 
-use cargo_metadata::{Message, Metadata, MetadataCommand};
+use cargo_metadata::{ArtifactDebuginfo, Message, Metadata, MetadataCommand};
 use criterion_topdown::run_file::BenchmarkId;
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,9 @@ pub struct BenchTarget {
     pub keep_env: Vec<String>,
     /// Whether criterion is linked in.
     pub has_criterion: bool,
+    /// Whether it was built with debug information.
+    #[serde(default)]
+    pub has_debug_information: bool,
 }
 
 impl BenchTarget {
@@ -69,6 +72,7 @@ impl BenchTarget {
             benchmarks: None,
             keep_env: Vec::new(),
             has_criterion: true,
+            has_debug_information: false,
         }
     }
 
@@ -244,6 +248,7 @@ impl Cargo {
                 benchmarks: None,
                 keep_env: settings.keep_env_of(&package.id),
                 has_criterion: has_criterion(executable.as_std_path())?,
+                has_debug_information: artifact.profile.debuginfo != ArtifactDebuginfo::None,
             });
         }
         targets.sort_by(|a, b| (&a.package, &a.name).cmp(&(&b.package, &b.name)));

@@ -412,6 +412,7 @@ pub fn run(benchmarks: Vec<Benchmark>) -> Run {
             rustc: "rustc 1.91.0".to_owned(),
             profile: "bench".to_owned(),
             target: "x86_64-unknown-linux-gnu".to_owned(),
+            debug_information: Some(false),
             git_commit: Some("8c5b1f0e2d4a69b7c3e1f5a8d2b4c6e8f0a1b3c5".to_owned()),
             git_dirty: Some(false),
             ..Build::default()

@@ -131,6 +131,10 @@ pub struct Build {
     pub profile: String,
     /// The target triple.
     pub target: String,
+    /// Whether all benches have debug information, and so the names of inlined functions; absent if
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub debug_information: Option<bool>,
     /// `RUSTFLAGS` from the environment; empty if not set.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rustflags: String,

@@ -69,6 +69,7 @@ pub fn golden_run() -> Run {
             rustc: "rustc 1.95.0 (59807616e 2026-04-14)".to_owned(),
             profile: "bench".to_owned(),
             target: "x86_64-unknown-linux-gnu".to_owned(),
+            debug_information: Some(true),
             rustflags: "-C target-cpu=native".to_owned(),
             git_commit: Some("9405cb7d0c3b1f0a6f0c1e7f1a2b3c4d5e6f7081".to_owned()),
             git_dirty: Some(false),

@@ -31,6 +31,7 @@ pub fn build_identity(profile: Option<&str>, target: Option<&str>, root: &Path) 
         rustc: version.lines().next().unwrap_or_default().to_owned(),
         profile: profile.unwrap_or(DEFAULT_PROFILE).to_owned(),
         target: target.unwrap_or_else(|| host.unwrap_or_default().to_owned()),
+        debug_information: None,
         rustflags,
         git_commit: output_of("git", &["rev-parse", "HEAD"], root),
         git_dirty: has_changes(root),

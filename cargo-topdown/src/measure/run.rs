@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use criterion_topdown::machine::Machine;
 use criterion_topdown::run_file::stored_file::random_word;
-use criterion_topdown::run_file::{LaunchSettings, Run, Selection};
+use criterion_topdown::run_file::{Build, LaunchSettings, Run, Selection};
 use jiff::Timestamp;
 
 use super::build_identity::build_identity;
@@ -26,7 +26,10 @@ pub(super) fn without_benchmarks(
         started_at: started_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         machine: Machine::of_this_machine(),
-        build: build_identity(flags.profile.as_deref(), flags.target.as_deref(), root),
+        build: Build {
+            debug_information: Some(targets.iter().all(|target| target.has_debug_information)),
+            ..build_identity(flags.profile.as_deref(), flags.target.as_deref(), root)
+        },
         launch_settings: launch_settings(targets, workspace),
         shard: None,
         selection: Selection::default(),

@@ -19,9 +19,10 @@ pub const NAMES_OF_INLINED: &str = "CARGO_PROFILE_BENCH_DEBUG=line-tables-only";
 const NAMES_OF_ALL: &str = "CARGO_PROFILE_BENCH_STRIP=none";
 
 /// Returns how to build for better names of these functions, given as names and modules, if that
-/// helps.
+/// helps. With debug information, what the loop itself does remains.
 pub fn advice_for_names<'a>(
     functions: impl Iterator<Item = (&'a Option<String>, &'a Option<String>)>,
+    debug_information: Option<bool>,
 ) -> Option<String> {
     let of_the_bench: Vec<&Option<String>> = functions
         .filter(|(_, module)| module.is_none())
@@ -34,7 +35,7 @@ pub fn advice_for_names<'a>(
         Some(format!(
             "the executable's function names are stripped; build with {NAMES_OF_ALL}"
         ))
-    } else if named().any(|name| is_inlined(name)) {
+    } else if debug_information != Some(false) {
         None
     } else if named().any(|name| FunctionKind::new(name) == FunctionKind::Loop) {
         Some(format!(
@@ -43,12 +44,6 @@ pub fn advice_for_names<'a>(
     } else {
         None
     }
-}
-
-/// Returns whether a name is of an inlined function: where there is debug information, these have
-/// the file that they are in.
-fn is_inlined(name: &str) -> bool {
-    name.ends_with(".rs)")
 }
 
 /// A function in a table.
@@ -285,17 +280,19 @@ mod tests {
 
     #[test]
     fn better_names_are_asked_for_where_a_build_has_them() {
-        let advice = |functions: &[(Option<&str>, Option<&str>)]| {
+        let advice_with = |debug_information, functions: &[(Option<&str>, Option<&str>)]| {
             let owned: Vec<(Option<String>, Option<String>)> = functions
                 .iter()
                 .map(|(name, module)| (name.map(str::to_owned), module.map(str::to_owned)))
                 .collect();
-            advice_for_names(owned.iter().map(|(name, module)| (name, module)))
+            let functions = owned.iter().map(|(name, module)| (name, module));
+            advice_for_names(functions, debug_information)
         };
+        let advice = |functions: &[_]| advice_with(Some(false), functions);
         let in_loop = (Some("criterion::bencher::Bencher<M>::iter"), None);
         assert!(advice(&[in_loop]).unwrap().contains(NAMES_OF_INLINED));
-        // The build has them already; what the loop itself does remains.
-        assert_eq!(advice(&[in_loop, (Some("val (src/lib.rs)"), None)]), None);
+        assert_eq!(advice_with(Some(true), &[in_loop]), None);
+        assert_eq!(advice_with(None, &[in_loop]), None);
         let stripped = advice(&[(None, None), (Some("malloc"), Some("libc.so.6"))]).unwrap();
         assert!(stripped.contains("names are stripped") && stripped.contains(NAMES_OF_ALL));
         assert_eq!(advice(&[(Some("suite::parse"), None), (None, None)]), None);

@@ -172,7 +172,7 @@ pub fn advice_for_run(run: &Run) -> Option<String> {
     benches
         .filter_map(|b| b.functions.as_ref())
         .map(|functions| functions.largest.iter().map(|f| (&f.name, &f.module)))
-        .find_map(advice_for_names)
+        .find_map(|functions| advice_for_names(functions, run.build.debug_information))
 }
 
 fn title(benchmark: &Benchmark) -> String {

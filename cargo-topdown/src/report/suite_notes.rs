@@ -182,7 +182,8 @@ fn machine_shift(shift: &MachineShift, comparison: &Comparison) -> String {
 fn names(comparison: &Comparison) -> Option<String> {
     let told = comparison.benchmarks.iter().filter(|b| b.cause.is_some());
     let advice = |benchmark: &BenchmarkVerdict| {
-        advice_for_names(told_functions(benchmark).map(|change| (&change.name, &change.module)))
+        let functions = told_functions(benchmark).map(|change| (&change.name, &change.module));
+        advice_for_names(functions, comparison.candidate.debug_information)
     };
     told.filter(|b| b.verdict != Verdict::TimeDisagrees)
         .find_map(advice)

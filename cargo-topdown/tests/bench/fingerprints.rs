@@ -215,6 +215,8 @@ fn modelled_launches_that_differ_are_told_where_they_part() {
         .filter_map(|place| place.split("+0x").nth(1))
         .collect();
     assert_ne!(positions[1], positions[2], "{parting}");
+    // The build has the names of inlined functions.
+    assert!(!told.contains("for the names of"), "{told}");
     // What is not exact is judged by its launches, on the clock too.
     assert_eq!(run.benchmarks[0].slots_launches().len(), 4);
     assert_eq!(run.benchmarks[0].times.launches.len(), 4);

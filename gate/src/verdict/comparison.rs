@@ -180,6 +180,9 @@ pub struct RunSummary {
     /// Whether the work tree differed from that commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub git_dirty: Option<bool>,
+    /// Whether its benches have debug information; `None` if unknown.
+    #[serde(skip)]
+    pub debug_information: Option<bool>,
     /// How many launches it holds.
     #[serde(flatten)]
     pub launches: LaunchesMade,

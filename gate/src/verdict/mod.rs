@@ -357,6 +357,7 @@ fn summary(side: LabelledRun<'_>) -> RunSummary {
         machine: side.run.machine.to_string(),
         git_commit: side.run.build.git_commit.clone(),
         git_dirty: side.run.build.git_dirty,
+        debug_information: side.run.build.debug_information,
         launches: LaunchesMade::new(side.run),
         selection: selection::in_words(side.run),
     }
