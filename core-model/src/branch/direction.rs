@@ -39,7 +39,7 @@ struct Set {
 }
 
 impl Set {
-    /// Returns the highest of 16 bits for each way that has this tag.
+    /// Returns the highest of 16 bits for each way that has this tag, and no others.
     #[inline]
     fn hits(&self, tag: u64) -> u64 {
         // Four comparisons at once: what is left of a tag that differs carries into that bit.
@@ -210,8 +210,8 @@ impl DirectionPredictor {
         }
     }
 
-    /// Gives the branch an entry in a table of longer history, in one of the next three if they
-    /// have a useless one.
+    /// Gives the branch an entry in a table of longer history: in turn in one of the next three, or
+    /// further on if that has useful ones only.
     fn allocate(&mut self, taken: bool, lookup: &Lookup) {
         let longer = lookup.provider.map_or(0, |(provider, _)| provider + 1);
         self.allocations = self.allocations.wrapping_add(1);
