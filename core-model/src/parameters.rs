@@ -116,9 +116,6 @@ pub struct Prediction {
     pub bimodal_entries: u32,
     /// The tagged tables above it, by increasing history length.
     pub tagged_tables: [TaggedTable; TAGGED_TABLES],
-    /// Whether each branch uses a half of these tables only, which half being a matter of its
-    /// place.
-    pub tables_in_halves: bool,
     /// What predicts directions until the tables know, where that takes cycles of prediction.
     pub first_level: Option<FirstLevel>,
     /// Entries of the table of indirect targets.
