@@ -22,10 +22,18 @@ impl fmt::Display for NeedsFeatures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let NeedsFeatures { package, .. } = self;
         let name = self.name();
-        match self.lacking() {
-            Some(lacking) => write!(f, "`{name}` requires {lacking} of `{package}`"),
-            None => write!(f, "`{name}` needs `--features {}`", self.features.join(",")),
+        if self.is_buildable() {
+            return write!(f, "`{name}` needs `--features {}`", self.features.join(","));
         }
+        let features = match self.lacking.len() {
+            1 => "feature",
+            _ => "features",
+        };
+        let lacking = self.lacking.join("`, `");
+        write!(
+            f,
+            "`{name}` requires the {features} `{lacking}`, which `{package}` does not have"
+        )
     }
 }
 
@@ -56,15 +64,9 @@ impl NeedsFeatures {
         (!needs.features.is_empty()).then_some(needs)
     }
 
-    /// Names the features that the package does not have: "`x`, which is no feature". `None` if it
-    /// has all.
-    pub fn lacking(&self) -> Option<String> {
-        let names = self.lacking.join("`, `");
-        match self.lacking.len() {
-            0 => None,
-            1 => Some(format!("`{names}`, which is no feature")),
-            _ => Some(format!("`{names}`, which are no features")),
-        }
+    /// Returns whether cargo builds the target with these features.
+    pub fn is_buildable(&self) -> bool {
+        self.lacking.is_empty()
     }
 
     /// `package::target`
@@ -85,7 +87,7 @@ impl NeedsFeatures {
             };
             needs.features.iter().map(in_package).collect()
         };
-        let buildable = targets.iter().filter(|needs| needs.lacking.is_empty());
+        let buildable = targets.iter().filter(|needs| needs.is_buildable());
         let all: BTreeSet<String> = buildable.flat_map(of_target).collect();
         all.into_iter().collect::<Vec<_>>().join(",")
     }

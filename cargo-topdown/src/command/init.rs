@@ -231,14 +231,15 @@ impl Text<'_> {
     }
 
     fn describe_features(&self, targets: &[NeedsFeatures], text: &mut Lines) {
-        for target in targets.iter().filter(|target| target.lacking().is_some()) {
+        let (buildable, never_built): (Vec<&NeedsFeatures>, Vec<_>) =
+            targets.iter().partition(|target| target.is_buildable());
+        for target in never_built {
             text.say(format_args!(
                 "cargo never builds this bench target, whatever is passed: {target}; change \
                  `required-features` in its Cargo.toml"
             ));
         }
-        let buildable = targets.iter().filter(|target| target.lacking().is_none());
-        let names: Vec<String> = buildable.map(NeedsFeatures::name).collect();
+        let names: Vec<String> = buildable.into_iter().map(NeedsFeatures::name).collect();
         if names.is_empty() {
             return;
         }

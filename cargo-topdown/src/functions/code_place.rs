@@ -4,7 +4,7 @@ use std::fmt;
 
 use criterion_topdown::run_file::SourceLine;
 
-use crate::columns::shortened;
+use super::last_names::last_names;
 
 /// More columns of a function's name would fill a narrow terminal.
 const LONGEST_FUNCTION: usize = 30;
@@ -28,9 +28,12 @@ impl CodePlace {
             let start = slashes.nth(1).unwrap_or(0);
             format!("{}:{line}", &file[start..])
         });
-        let function = self.function.as_deref().map(last_part);
-        let function =
-            function.map(|name| format!("`{}`", shortened(name, LONGEST_FUNCTION, true)));
+        let function = self.function.as_deref().map(|name| {
+            // The line says the file, and which closure.
+            let path = name.split(" (").next().unwrap_or(name);
+            let function = path.trim_end_matches("::{{closure}}");
+            format!("`{}`", last_names(function, LONGEST_FUNCTION))
+        });
         match (function, line) {
             (Some(function), Some(line)) => format!("{function} ({line})"),
             (Some(known), None) | (None, Some(known)) => known,
@@ -51,54 +54,6 @@ impl fmt::Display for CodePlace {
             (Some(function), None) => write!(f, "`{function}` ({position})"),
             (None, Some(line)) => write!(f, "{line} ({position})"),
             (None, None) => f.write_str(position),
-        }
-    }
-}
-
-/// Returns the last part of a path that is no closure, without the file of line tables.
-fn last_part(name: &str) -> &str {
-    let path = name.split(" (").next().unwrap_or(name);
-    let mut depth = 0_u32;
-    let mut end = path.len();
-    for (index, c) in path.char_indices().rev() {
-        match c {
-            '>' | '}' => depth += 1,
-            '<' | '{' => depth = depth.saturating_sub(1),
-            ':' if depth == 0 => {
-                let part = &path[index + 1..end];
-                if !part.is_empty() && !part.starts_with(['{', '<']) {
-                    return part;
-                }
-                end = index;
-            }
-            _ => {}
-        }
-    }
-    &path[..end]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_part_of_a_path_is_a_function() {
-        for (name, expected) in [
-            (
-                "once_cell::sync::OnceCell<T>::get_or_try_init",
-                "get_or_try_init",
-            ),
-            ("suite::parse::{{closure}}::{{closure}}", "parse"),
-            (
-                "<criterion::Bencher<M>>::iter::<u64, suite::parse::{closure#0}>",
-                "iter",
-            ),
-            ("<a::B as c::D>::drop", "drop"),
-            ("divide (src/kernel.rs)", "divide"),
-            ("{{closure}} (src/kernel.rs)", "{{closure}}"),
-            ("main", "main"),
-        ] {
-            assert_eq!(last_part(name), expected, "{name}");
         }
     }
 }

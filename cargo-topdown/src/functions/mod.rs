@@ -11,6 +11,7 @@ mod event_hits;
 mod fingerprint;
 mod hits;
 mod inlined;
+mod last_names;
 mod own_counts;
 mod paths;
 mod symbols;
@@ -26,6 +27,7 @@ pub use event_hits::HitFunction;
 pub use event_hits::{GroupFunctions, HitEvent, group_functions};
 pub use fingerprint::fingerprint_of;
 pub use hits::{HitFunctions, attribute_hits, functions_of_hits};
+pub use last_names::last_names;
 pub use paths::{SamplePaths, attribute_paths, call_paths_of};
 pub use symbols::Symbols;
 

@@ -9,7 +9,7 @@ use criterion_topdown::visible::visible;
 use super::allocations;
 use super::function_rows::label_of;
 use super::number::{percent_change, points};
-use super::text::shortened;
+use crate::functions::last_names;
 use topdown_gate::comparability::{MODEL_VERSION, MODELLED_CORE};
 use topdown_gate::function_name::FunctionKind;
 use topdown_gate::metric::Metric;
@@ -25,9 +25,7 @@ const MOST_NAMED: usize = 3;
 const LEAST_NAMED: f64 = 0.2;
 /// A category's part is named instead of both parts if it has this fraction of its change.
 const NEARLY_ALL: f64 = 0.75;
-/// The least letters of a path that identify a function.
-const FEW_LETTERS: usize = 8;
-/// Columns of a name that is not a plain path.
+/// Columns of a function's name.
 const LONGEST_NAME: usize = 40;
 
 /// Returns the sentence about `benchmark`, which it calls `name`.
@@ -355,35 +353,11 @@ fn function_name(change: &FunctionChange) -> String {
     match &change.name {
         Some(name) if FunctionKind::new(name) == FunctionKind::Loop => "its closure".to_owned(),
         None => label_of(&change.name, &change.module),
-        Some(_) => format!("`{}`", last_names(&label_of(&change.name, &change.module))),
+        Some(_) => {
+            let label = label_of(&change.name, &change.module);
+            format!("`{}`", last_names(&label, LONGEST_NAME))
+        }
     }
-}
-
-/// Shortens a function's path to its last names: `char_count_general_case`, `drift::sort`.
-fn last_names(label: &str) -> String {
-    if let Some(method) = method_of_trait(label) {
-        return shortened(&method, LONGEST_NAME, true);
-    }
-    if label.contains(['<', ' ']) {
-        return shortened(label, LONGEST_NAME, true);
-    }
-    let letters = |path: &str| path.replace("{{closure}}", "").trim_matches(':').len();
-    let starts = label.rmatch_indices("::").map(|(at, _)| &label[at + 2..]);
-    let mut tails = starts.filter(|tail| letters(tail) >= FEW_LETTERS);
-    shortened(tails.next().unwrap_or(label), LONGEST_NAME, true)
-}
-
-/// `FilterMap::next` of `<core::…::FilterMap<I, F> as core::iter::Iterator>::next`, if it is one.
-fn method_of_trait(label: &str) -> Option<String> {
-    let (implementor, of_trait) = label.strip_prefix('<')?.split_once(" as ")?;
-    let (_, method) = of_trait.rsplit_once(">::")?;
-    let (path, _) = implementor.split_once('<').unwrap_or((implementor, ""));
-    let is_path = |path: &str| {
-        path.chars()
-            .all(|c| c.is_alphanumeric() || "_:".contains(c))
-    };
-    let name = path.rsplit("::").next().filter(|name| !name.is_empty())?;
-    is_path(path).then(|| format!("{name}::{method}"))
 }
 
 #[cfg(test)]
@@ -415,34 +389,5 @@ mod tests {
             "is 10.0 % slower: 10.0 points in `memcpy (libc.so.6)` (called from src/parse.rs:40), \
              10.0 in `parse::scan` (backend bound)"
         );
-    }
-
-    #[test]
-    fn functions_are_called_by_the_names_that_identify_them() {
-        for (label, name) in [
-            (
-                "core::str::count::char_count_general_case",
-                "char_count_general_case",
-            ),
-            ("core::slice::sort::stable::drift::sort", "drift::sort"),
-            ("main", "main"),
-            (
-                "suite::parse::number::{{closure}}",
-                "parse::number::{{closure}}",
-            ),
-            ("malloc (libc.so.6)", "malloc (libc.so.6)"),
-            (
-                "<core::iter::adapters::filter_map::FilterMap<I, F> as core::iter::Iterator>::next",
-                "FilterMap::next",
-            ),
-            (
-                "<std::hash::random::DefaultHasher as core::hash::Hasher>::write",
-                "DefaultHasher::write",
-            ),
-            ("<&T as Into<u64>>::into", "<&T as Into<u64>>::into"),
-            ("<[T]>::sort", "<[T]>::sort"),
-        ] {
-            assert_eq!(last_names(label), name);
-        }
     }
 }

@@ -321,35 +321,32 @@ fn a_build_that_fails_in_a_workspace_says_which_packages_have_benches() {
     bench(&["--package", "x"]).fails_with(101, "error: the benches could not be built\n");
 }
 
-/// As in metrics (dae3a67).
-#[test]
-fn benches_that_require_a_feature_that_does_not_exist_are_named_with_it() {
+/// What is said if all benches of a package require `f` and `g`, of which it has these.
+fn said_of_features_f_and_g(features: &str, said: &str) {
     let bench = "[[bench]]\nname = \"b\"\nharness = false\nrequired-features = [\"f\", \"g\"]\n";
     let package = package(&format!(
-        "[package]\nname = \"x\"\n[features]\nf = []\n{bench}"
+        "[package]\nname = \"x\"\n[features]\n{features}\n{bench}"
     ));
     std::fs::create_dir(package.path().join("benches")).unwrap();
     std::fs::write(package.path().join("benches/b.rs"), "fn main() {}").unwrap();
     let manifest = package.path().join("Cargo.toml");
     let outcome = Fixture::new().bench(&["--manifest-path", manifest.to_str().unwrap()]);
-    outcome.fails_with(
-        101,
-        "no bench target was built: `x::b` requires `g`, which is no feature of `x`",
+    outcome.fails_with(101, said);
+}
+
+/// As in metrics (dae3a67).
+#[test]
+fn benches_that_require_a_feature_that_does_not_exist_are_named_with_it() {
+    said_of_features_f_and_g(
+        "f = []",
+        "no bench target was built: `x::b` requires the feature `g`, which `x` does not have",
     );
 }
 
 #[test]
 fn benches_that_need_features_are_named_with_them() {
-    let bench = "[[bench]]\nname = \"b\"\nharness = false\nrequired-features = [\"f\", \"g\"]\n";
-    let package = package(&format!(
-        "[package]\nname = \"x\"\n[features]\nf = []\ng = []\n{bench}"
-    ));
-    std::fs::create_dir(package.path().join("benches")).unwrap();
-    std::fs::write(package.path().join("benches/b.rs"), "fn main() {}").unwrap();
-    let manifest = package.path().join("Cargo.toml");
-    let outcome = Fixture::new().bench(&["--manifest-path", manifest.to_str().unwrap()]);
-    outcome.fails_with(
-        101,
+    said_of_features_f_and_g(
+        "f = []\ng = []",
         "no bench target was built: `x::b` needs `--features f,g`",
     );
 }
