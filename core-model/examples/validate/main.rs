@@ -76,15 +76,15 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
             continue;
         }
         let mut run = (kernel.prepare)();
+        // Before anything runs, and in a measuring run too, so that the data lies where a modelling
+        // run has it.
+        let model = Model::with_mappings(arguments.core, Capacity::default(), Mapping::at);
         if arguments.measure || !is_measured {
             match native::best_case_cycles(&mut run) {
                 Some(cycles) => measurements.add(kernel.name, cycles)?,
                 None => eprintln!("{}: this core was never alone", kernel.name),
             }
         }
-        // A measuring run also creates the model, so that its data lies where a modelling run has
-        // it.
-        let model = Model::with_mappings(arguments.core, Capacity::default(), Mapping::at);
         let mut tracer = Tracer::new(Config::default(), model)?;
         if arguments.measure {
             continue;
@@ -185,5 +185,49 @@ mod tests {
             let document = std::fs::read_to_string(root.join(document)).unwrap();
             report::expect(core, &rows, &document).unwrap();
         }
+    }
+
+    #[test]
+    fn push_strings_executes_as_much_alone_as_after_another_kernel() {
+        const NAME: &str = "tests::push_strings_executes_as_much_alone_as_after_another_kernel";
+        const KERNELS: &str = "VALIDATE_KERNELS";
+        const RESULT: &str = "instructions of the last kernel: ";
+        // A heap is that of a process, so this test starts itself once for each.
+        if let Ok(names) = std::env::var(KERNELS) {
+            native::keep_pages();
+            let core = cores::by_name("golden-cove").unwrap();
+            let mut instructions = 0;
+            for name in names.split(' ') {
+                let mut kernels = kernels::all().into_iter();
+                let kernel = kernels.find(|kernel| kernel.name == name).unwrap();
+                let mut run = (kernel.prepare)();
+                let model = Model::with_mappings(core, Capacity::default(), Mapping::at);
+                let mut tracer = match Tracer::new(Config::default(), model) {
+                    Ok(tracer) => tracer,
+                    Err(error) => return skip(Need::Model, error),
+                };
+                let modelled = windows::modelled(&mut tracer, &mut run, Some(4)).unwrap();
+                instructions = modelled.counts.events.instructions;
+            }
+            println!("{RESULT}{instructions}");
+            return;
+        }
+        let instructions = |names: &str| -> Option<u64> {
+            let program = std::env::current_exe().unwrap();
+            let output = std::process::Command::new(program)
+                .args([NAME, "--exact", "--nocapture"])
+                // The main heap, whichever thread the test runs on.
+                .env("MALLOC_ARENA_MAX", "1")
+                .env(KERNELS, names)
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{output:?}");
+            let output = String::from_utf8(output.stdout).unwrap();
+            let result = output.lines().find_map(|line| line.split_once(RESULT));
+            result.map(|(_, count)| count.parse().unwrap())
+        };
+        // Nothing if it was skipped.
+        let alone = instructions("push-strings");
+        assert_eq!(alone, instructions("str-search push-strings"));
     }
 }

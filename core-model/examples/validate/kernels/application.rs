@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 use std::hint::black_box;
 
+use super::heap::UsedHeap;
 use super::{Kernel, Random, held_out, tuned};
 
 pub fn kernels() -> Vec<Kernel> {
@@ -524,7 +525,10 @@ fn linked_list() -> Box<dyn FnMut()> {
 }
 
 fn push_strings() -> Box<dyn FnMut()> {
-    Box::new(|| {
+    let mut heap = None;
+    Box::new(move || {
+        // Not earlier: the model is created between the preparation and the first run.
+        heap.get_or_insert_with(UsedHeap::new);
         let mut words: Vec<String> = Vec::new();
         for number in 0..1000_u32 {
             words.push(number.to_string());

@@ -4,6 +4,7 @@ mod algorithms;
 mod application;
 mod fresh;
 mod guesses;
+mod heap;
 mod later;
 mod loops;
 pub mod microscopic;
