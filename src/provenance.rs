@@ -190,7 +190,7 @@ impl Provenance {
             elsewhere: Some(elsewhere),
             core_type: self.core_type.clone(),
             ..Provenance::of_clock(format!(
-                "{}; the work is not on the measured thread",
+                "the work is not on the measured thread ({})",
                 self.reason
             ))
         }

@@ -151,6 +151,8 @@ setting! {
         /// clock. Elsewhere criterion would want far more iterations than the model can execute, so
         /// that `auto` does not choose the model in plain `cargo bench`.
         ModelOrTime = "model-or-time",
+        /// The clock, for benchmarks whose slots `cargo topdown` takes in launches on the model.
+        TimeBesideModel = "time-beside-model",
     }
 }
 
@@ -257,10 +259,11 @@ mod tests {
 
     #[test]
     fn what_only_the_program_asks_for_is_not_offered() {
-        let word = SourceChoice::ModelOrTime.name();
-        assert_eq!(word.parse(), Ok(SourceChoice::ModelOrTime));
-        assert!(!SourceChoice::CHOICES.contains(&SourceChoice::ModelOrTime));
         let error = "magic".parse::<SourceChoice>().unwrap_err();
-        assert!(!error.choices.contains(&word));
+        for choice in [SourceChoice::ModelOrTime, SourceChoice::TimeBesideModel] {
+            assert_eq!(choice.name().parse(), Ok(choice));
+            assert!(!SourceChoice::CHOICES.contains(&choice));
+            assert!(!error.choices.contains(&choice.name()));
+        }
     }
 }

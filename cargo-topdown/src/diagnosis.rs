@@ -6,7 +6,7 @@ use criterion_topdown::counter::survey::Survey;
 use criterion_topdown::counter::{choose, hardware};
 use criterion_topdown::error::OpenError;
 use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::Provenance;
+use criterion_topdown::provenance::{CLOCK_REQUESTED, Provenance};
 use criterion_topdown::setting::SourceChoice;
 
 use crate::disturbances::{Disturbance, disturbances};
@@ -55,7 +55,9 @@ impl Diagnosis {
         };
         let because_of = |provenance: &Provenance| provenance.reason.clone();
         match self.choice {
-            SourceChoice::Time => Ok(("time", "the clock was requested".to_owned())),
+            SourceChoice::Time | SourceChoice::TimeBesideModel => {
+                Ok(("time", CLOCK_REQUESTED.to_owned()))
+            }
             SourceChoice::Hardware => match hardware {
                 Some(hardware) => Ok(("hardware", because_of(hardware))),
                 None => will_fail("hardware counters were"),

@@ -15,6 +15,7 @@ use crate::setting::SourceChoice;
 pub fn choose(choice: SourceChoice) -> Result<Box<dyn Source>, OpenError> {
     match choice {
         SourceChoice::Time => Ok(Box::new(Time::new(CLOCK_REQUESTED))),
+        SourceChoice::TimeBesideModel => Ok(Box::new(Time::new("timed beside the model"))),
         SourceChoice::Hardware => super::hardware::open(),
         SourceChoice::Model => model(),
         SourceChoice::ModelOrTime => Ok(match model() {
@@ -63,5 +64,12 @@ mod tests {
         assert_eq!(source.provenance().source, SourceKind::Time);
         assert!(choose(SourceChoice::Auto).is_ok());
         assert!(choose(SourceChoice::ModelOrTime).is_ok());
+    }
+
+    #[test]
+    fn who_asked_for_the_clock_is_told() {
+        let why = |choice| choose(choice).unwrap().provenance().reason.clone();
+        assert_eq!(why(SourceChoice::Time), CLOCK_REQUESTED);
+        assert_eq!(why(SourceChoice::TimeBesideModel), "timed beside the model");
     }
 }

@@ -28,7 +28,6 @@ impl Session {
         launches: u32,
         timed: &mut Outcome,
     ) -> Result<Option<Outcome>, MeasureError> {
-        model_or_clock::correct_reasons(&mut timed.collected, targets);
         let wanted = model_or_clock::wanted(targets, &timed.collected);
         if wanted.is_empty() || self.has_to_stop(timed) {
             return Ok(None);

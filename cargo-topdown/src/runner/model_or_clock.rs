@@ -5,7 +5,7 @@
 //! instructions at the same addresses agree bit for bit. While they do, further launches would say
 //! nothing new.
 
-use criterion_topdown::provenance::{CLOCK_REQUESTED, SourceKind, TIMES_ITSELF, TOO_LONG};
+use criterion_topdown::provenance::{SourceKind, TIMES_ITSELF, TOO_LONG};
 use criterion_topdown::run_file::{Benchmark, BenchmarkId};
 use criterion_topdown::setting::{Sampling, SourceChoice};
 
@@ -70,29 +70,12 @@ pub fn on_the_model(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> 
 pub fn on_the_clock(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> {
     with_settings(targets, |settings| match settings.source {
         SourceChoice::Model => Settings {
-            source: SourceChoice::Time,
+            source: SourceChoice::TimeBesideModel,
             launches: launches.min(settings.launches),
             ..settings
         },
         _ => settings,
     })
-}
-
-/// Corrects why the benchmarks of `targets` have time: where the model was requested, it was not the
-/// user who asked for the clock.
-pub fn correct_reasons(timed: &mut Collected, targets: &[BenchTarget]) {
-    let asks_for_model = |target: &&BenchTarget| target.settings.source == SourceChoice::Model;
-    for target in targets.iter().filter(asks_for_model) {
-        let own = timed.benchmarks.iter_mut().filter(|b| target.has(&b.id));
-        for reason in own.map(|b| &mut b.times.provenance.reason) {
-            if let Some(rest) = reason.strip_prefix(CLOCK_REQUESTED) {
-                *reason = match rest.strip_prefix("; ") {
-                    Some(why) => why.to_owned(),
-                    None => "timed beside the model".to_owned(),
-                };
-            }
-        }
-    }
 }
 
 /// Returns whether the model could give this benchmark slots. It cannot if criterion's own

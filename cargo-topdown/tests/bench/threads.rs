@@ -39,13 +39,17 @@ fn on_the_model_time_alone_judges_work_on_other_threads() {
     let outcome = bench("1", &["--save", "main"]).succeeds();
     let told = outcome.stdout.matches("judged by time alone").count();
     assert_eq!(told, 2, "{}", outcome.stdout);
-    let why = "Time only: the work is not on the measured thread; 2 of 3 benchmarks\n";
+    let why = "Time only: the work is not on the measured thread (timed beside the model); 2 of 3 \
+               benchmarks\n";
     assert!(outcome.stdout.contains(why), "{}", outcome.stdout);
     for benchmark in &fixture.newest_run().benchmarks {
         let provenance = benchmark.provenance();
         let own = benchmark.id.name == "own";
         match provenance.elsewhere {
-            None => assert!(own && provenance.source == SourceKind::Model),
+            None => {
+                assert!(own && provenance.source == SourceKind::Model);
+                assert_eq!(benchmark.times.provenance.reason, "timed beside the model");
+            }
             Some(Elsewhere::OtherThreads { fraction }) => {
                 assert!(!own && provenance.source == SourceKind::Time);
                 assert!(fraction > 0.3, "{}: {fraction}", benchmark.id);

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 use criterion_topdown::counter::hardware::TreeCounters;
 use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::{Provenance, SourceKind};
+use criterion_topdown::provenance::{CLOCK_REQUESTED, Provenance, SourceKind};
 use criterion_topdown::run_file::{BenchmarkId, Build, IterationSample};
 use criterion_topdown::setting::SourceChoice;
 use jiff::Timestamp;
@@ -136,7 +136,9 @@ fn counters(args: &ExecArgs) -> Result<(Option<TreeCounters>, Provenance), ExecE
     let source = args.source.unwrap_or_default();
     match source {
         SourceChoice::Model => return Err(ExecError::Model),
-        SourceChoice::Time => return Ok((None, time("the clock was requested".to_owned()))),
+        SourceChoice::Time | SourceChoice::TimeBesideModel => {
+            return Ok((None, time(CLOCK_REQUESTED.to_owned())));
+        }
         SourceChoice::ModelOrTime => {
             return Ok((None, time("the model supports only benches".to_owned())));
         }
