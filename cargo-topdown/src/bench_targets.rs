@@ -108,6 +108,13 @@ pub enum BuildError {
     /// cargo failed, and has already said why.
     #[error("the benches could not be built")]
     Failed,
+    /// It failed beside packages without benches. These have some.
+    #[error(
+        "{}; if a package without benches is in the way, leave it out: `--package {}`",
+        BuildError::Failed,
+        .0.join(" --package ")
+    )]
+    FailedBeside(Vec<String>),
     /// The user interrupted it.
     #[error("interrupted")]
     Interrupted,
@@ -219,7 +226,14 @@ impl Cargo {
         metadata: &Metadata,
         settings: &WorkspaceSettings,
     ) -> Result<Vec<BenchTarget>, BuildError> {
-        let built = self.build(&self.launch_features(metadata))?;
+        let built = self.build(&self.launch_features(metadata));
+        let built = built.map_err(|error| match error {
+            BuildError::Failed => match self.selected_with_and_without_benches(metadata) {
+                (with, without) if with.is_empty() || without.is_empty() => error,
+                (with, _) => BuildError::FailedBeside(with),
+            },
+            other => other,
+        })?;
         let library_directories = rustc_library_directories();
         let mut targets = Vec::new();
         for artifact in &built.benches {

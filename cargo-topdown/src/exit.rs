@@ -129,7 +129,6 @@ fn of_measure(error: &MeasureError) -> Exit {
         | MeasureError::Filter { .. } => Exit::Usage,
         MeasureError::BaseTree(error) => of_base_tree(error),
         MeasureError::Build(_)
-        | MeasureError::BuildBeside(_)
         | MeasureError::BaseBuild { .. }
         | MeasureError::NoBenchTargets
         | MeasureError::InOtherPackages(_)

@@ -236,7 +236,7 @@ fn what_could_not_be_built_or_run_or_written_is_101() {
         101,
         [
             MeasureError::Build(BuildError::Failed),
-            MeasureError::BuildBeside(Vec::new()),
+            MeasureError::Build(BuildError::FailedBeside(Vec::new())),
             MeasureError::BaseBuild {
                 base: "main".to_owned(),
                 error: BuildError::Failed,

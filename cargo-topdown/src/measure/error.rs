@@ -29,13 +29,6 @@ pub enum MeasureError {
     /// The benches could not be built.
     #[error(transparent)]
     Build(BuildError),
-    /// They could not be built beside packages that have none. These have some.
-    #[error(
-        "{}; if a package without benches is in the way, leave it out: `--package {}`",
-        BuildError::Failed,
-        .0.join(" --package ")
-    )]
-    BuildBeside(Vec<String>),
     /// The sources to compare against are not available.
     #[error(transparent)]
     BaseTree(BaseTreeError),

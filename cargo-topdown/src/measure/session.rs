@@ -12,7 +12,7 @@ use topdown_gate::selection::{NameFilter, Wanted};
 use super::pairs::Pairs;
 use super::{MeasureError, Request, missed_variables, run, selection};
 use crate::adoption::{self, PACKAGE};
-use crate::bench_targets::{BenchTarget, BuildError, Cargo, cargo_program};
+use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
 use crate::config::Workspace;
 use crate::config::measuring::WorkspaceSettings;
 use crate::interrupt::{self, Guard};
@@ -93,14 +93,7 @@ impl Session {
                  topdown init` shows what to change"
             );
         }
-        let targets = self.cargo.bench_targets(metadata, &self.settings);
-        let targets = targets.map_err(|error| match error {
-            BuildError::Failed => match self.cargo.selected_with_and_without_benches(metadata) {
-                (with, without) if with.is_empty() || without.is_empty() => error.into(),
-                (with, _) => MeasureError::BuildBeside(with),
-            },
-            other => other.into(),
-        })?;
+        let targets = self.cargo.bench_targets(metadata, &self.settings)?;
         self.started_at = Timestamp::now();
         if targets.is_empty() {
             return Err(match self.cargo.needing_features(metadata) {

@@ -269,6 +269,20 @@ fn package(manifest: &str) -> tempfile::TempDir {
     directory
 }
 
+/// A package with this library, and a member `speed` that alone has benches. Tests share a target
+/// directory, in which two packages of one name would be taken for the same.
+fn beside_a_member_with_benches(name: &str, library: &str) -> tempfile::TempDir {
+    let root = package(&format!(
+        "[package]\nname = \"{name}\"\n[workspace]\nmembers = [\"speed\"]\n"
+    ));
+    std::fs::write(root.path().join("src/lib.rs"), library).unwrap();
+    let member = root.path().join("speed");
+    std::fs::create_dir_all(member.join("benches")).unwrap();
+    std::fs::write(member.join("Cargo.toml"), "[package]\nname = \"speed\"\n").unwrap();
+    std::fs::write(member.join("benches/b.rs"), "fn main() {}").unwrap();
+    root
+}
+
 #[test]
 fn a_package_without_benches_is_an_error() {
     let package = package("[package]\nname = \"x\"\n");
@@ -280,11 +294,7 @@ fn a_package_without_benches_is_an_error() {
 /// As in nom 8.0.0, whose benches are a member that cargo does not select by default.
 #[test]
 fn packages_with_benches_that_are_not_selected_are_named() {
-    let root = package("[package]\nname = \"x\"\n[workspace]\nmembers = [\"speed\"]\n");
-    let member = root.path().join("speed");
-    std::fs::create_dir_all(member.join("benches")).unwrap();
-    std::fs::write(member.join("Cargo.toml"), "[package]\nname = \"speed\"\n").unwrap();
-    std::fs::write(member.join("benches/b.rs"), "").unwrap();
+    let root = beside_a_member_with_benches("unselected", "");
     let manifest = root.path().join("Cargo.toml");
     let outcome = Fixture::new().bench(&["--manifest-path", manifest.to_str().unwrap()]);
     outcome.fails_with(
@@ -297,28 +307,28 @@ fn packages_with_benches_that_are_not_selected_are_named() {
 /// As in metrics (dae3a67), where a member without benches needs `protoc`.
 #[test]
 fn a_build_that_fails_in_a_workspace_says_which_packages_have_benches() {
-    let root = package("[package]\nname = \"x\"\n[workspace]\nmembers = [\"speed\"]\n");
-    std::fs::write(
-        root.path().join("src/lib.rs"),
-        "compile_error!(\"no protoc\");",
-    )
-    .unwrap();
-    let member = root.path().join("speed");
-    std::fs::create_dir_all(member.join("benches")).unwrap();
-    std::fs::write(member.join("Cargo.toml"), "[package]\nname = \"speed\"\n").unwrap();
-    std::fs::write(member.join("benches/b.rs"), "fn main() {}").unwrap();
-    let manifest = root.path().join("Cargo.toml");
-    let bench = |more: &[&str]| {
+    let broken = beside_a_member_with_benches("broken", "compile_error!(\"no protoc\");");
+    let bench = |of: &tempfile::TempDir, more: &[&str]| {
+        let manifest = of.path().join("Cargo.toml");
         let words = ["--manifest-path", manifest.to_str().unwrap()];
         Fixture::new().bench(&[&words, more].concat())
     };
-    bench(&["--workspace"]).fails_with(
+    bench(&broken, &["--workspace"]).fails_with(
         101,
         "error: the benches could not be built; if a package without benches is in the way, leave \
          it out: `--package speed`\n",
     );
     // It is what was asked for.
-    bench(&["--package", "x"]).fails_with(101, "error: the benches could not be built\n");
+    bench(&broken, &["--package", "broken"])
+        .fails_with(101, "error: the benches could not be built\n");
+    // So it is said of a base.
+    let base = broken.path().to_str().unwrap();
+    let expected = format!(
+        "error: the benches could not be built; if a package without benches is in the way, leave \
+         it out: `--package speed`; this was the base, {base}\n"
+    );
+    let candidate = beside_a_member_with_benches("mended", "");
+    bench(&candidate, &["--workspace", "--against", base]).fails_with(101, &expected);
 }
 
 /// What is said if all benches of a package require `f` and `g`, of which it has these.
