@@ -7,7 +7,9 @@ mod programs;
 #[path = "support/stepper.rs"]
 mod stepper;
 
-use std::process::{Child, Command, Stdio};
+use std::io::read_to_string;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use programs::PROGRAMS;
 use stepper::{Comparison, compare, compare_under_signals};
@@ -19,14 +21,33 @@ const UNDER_SIGNALS: [&str; 6] = ["sort", "hash map", "json", "format", "libm", 
 /// Set for the process that takes every second program, on another CPU.
 const IS_SECOND: &str = "TOPDOWN_SECOND_PROCESS";
 
-fn second_process() -> Child {
-    let test = "every_program_is_traced_as_it_is_single_stepped";
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test])
-        .env(IS_SECOND, "1")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap()
+/// That process, which ends with this value.
+struct Second(Child);
+
+impl Second {
+    fn start() -> Second {
+        let test = "every_program_is_traced_as_it_is_single_stepped";
+        let process = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test])
+            .env(IS_SECOND, "1")
+            .stdout(Stdio::piped())
+            .spawn();
+        Second(process.unwrap())
+    }
+
+    /// Waits until it is done, and returns what it printed and how it ended.
+    fn result(mut self) -> (String, ExitStatus) {
+        let printed = read_to_string(self.0.stdout.take().unwrap()).unwrap();
+        (printed, self.0.wait().unwrap())
+    }
+}
+
+impl Drop for Second {
+    fn drop(&mut self) {
+        // One that has ended is not killed.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// One test for all, since each forks: with other tests' threads beside it a child could wait for
@@ -35,7 +56,16 @@ fn second_process() -> Child {
 fn every_program_is_traced_as_it_is_single_stepped() {
     let wanted = std::env::var("TOPDOWN_PROGRAM").unwrap_or_default();
     let is_second = std::env::var_os(IS_SECOND).is_some();
-    let second = (!is_second).then(second_process);
+    let second = (!is_second).then(|| {
+        let unneeded = Second::start();
+        let place = PathBuf::from(format!("/proc/{}", unneeded.0.id()));
+        drop(unneeded);
+        assert!(
+            !place.exists(),
+            "the second process outlives the first one's panic"
+        );
+        Second::start()
+    });
     let mut failures = 0;
     let wanted_programs = PROGRAMS.iter().filter(|(name, _)| name.contains(&wanted));
     for (name, program) in wanted_programs.skip(usize::from(is_second)).step_by(2) {
@@ -45,7 +75,7 @@ fn every_program_is_traced_as_it_is_single_stepped() {
             }
             Comparison::NotPermitted => {
                 if let Some(second) = second {
-                    second.wait_with_output().unwrap();
+                    second.result();
                     skip(Need::Ptrace, "ptrace is not permitted here");
                 }
                 return;
@@ -79,9 +109,9 @@ fn every_program_is_traced_as_it_is_single_stepped() {
         }
     }
     println!("{taken} signals");
-    let output = second.wait_with_output().unwrap();
-    println!("{}", String::from_utf8_lossy(&output.stdout));
-    assert!(output.status.success());
+    let (printed, status) = second.result();
+    println!("{printed}");
+    assert!(status.success());
     assert_eq!(failures, 0);
     assert!(taken >= 20 || !wanted.is_empty());
 }
