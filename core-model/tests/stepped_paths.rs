@@ -4,6 +4,8 @@
 
 #[path = "call_paths/modelled.rs"]
 mod modelled;
+#[path = "../../tracer/tests/support/own_cpu.rs"]
+mod own_cpu;
 #[allow(dead_code, reason = "each test target uses its part")]
 #[path = "call_paths/programs.rs"]
 mod programs;
@@ -13,6 +15,7 @@ use std::hint::black_box;
 use std::sync::atomic::Ordering;
 
 use modelled::{calls, model};
+use own_cpu::stay_on_this_cpu;
 use programs::{Function, KEEP_STACKS, PROGRAMS, is_known};
 use topdown_skipped::{Need, skip};
 use topdown_tracer::iced_x86::{Decoder, DecoderOptions, FlowControl};
@@ -51,18 +54,6 @@ fn paths_are_those_of_single_stepping() {
         tracer.consumer_mut().drain();
         assert!(!stepped.is_empty(), "program {index}");
         assert_eq!(calls(tracer.consumer_mut()), stepped, "program {index}");
-    }
-}
-
-/// Keeps this thread, and the children that it forks, on its CPU. The stepper and its child take
-/// turns: on two CPUs each turn wakes the other one up, which takes a virtual machine longer than
-/// the step. Where that is not permitted, it only takes longer.
-fn stay_on_this_cpu() {
-    // SAFETY: an empty set is a valid value; the kernel reads it.
-    unsafe {
-        let mut cpus: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(libc::sched_getcpu() as usize, &mut cpus);
-        libc::sched_setaffinity(0, size_of_val(&cpus), &raw const cpus);
     }
 }
 

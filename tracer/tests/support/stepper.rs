@@ -1,9 +1,12 @@
 //! Executes a program twice from the same state of the process: single-stepped in one forked
 //! child, traced in another. Both write down what they saw into shared memory.
 
+mod own_cpu;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use own_cpu::stay_on_this_cpu;
 use topdown_tracer::iced_x86::{
     Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register,
     UsedMemory,
@@ -197,18 +200,6 @@ fn child(way: Way, tracer: &Tracer<Writer>, record: Record, program: fn() -> u64
     record.set(STATUS, status);
     // SAFETY: ends the child without running the parent's destructors.
     unsafe { libc::_exit(0) }
-}
-
-/// Keeps this thread, and the children that it forks, on its CPU. The stepper and its child take
-/// turns: on two CPUs each turn wakes the other one up, which takes a virtual machine longer than
-/// the step. Where that is not permitted, it only takes longer.
-fn stay_on_this_cpu() {
-    // SAFETY: an empty set is a valid value; the kernel reads it.
-    unsafe {
-        let mut cpus: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(libc::sched_getcpu() as usize, &mut cpus);
-        libc::sched_setaffinity(0, size_of_val(&cpus), &raw const cpus);
-    }
 }
 
 fn fork(body: impl FnOnce()) -> libc::pid_t {
