@@ -6,23 +6,20 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::{env, fs, io};
+use std::{env, io};
 
 use cargo_metadata::{ArtifactDebuginfo, Message, Metadata, MetadataCommand};
 use criterion_topdown::run_file::BenchmarkId;
-use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::built::{Built, package_root, rustc_library_directories};
 use crate::config::measuring::{Settings, WorkspaceSettings};
+use crate::executable::Content;
 use crate::interrupt;
 use crate::terminal::print_text;
-
-/// The runner that criterion looks for. Its name is in every executable with criterion.
-pub const RUNNER_NAME: &[u8] = b"cargo-criterion";
 
 /// An executable bench target.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -248,6 +245,7 @@ impl Cargo {
             let Some(executable) = artifact.executable.as_ref() else {
                 continue;
             };
+            let content = Content::read(executable.as_std_path())?;
             targets.push(BenchTarget {
                 package: package.name.to_string(),
                 name: artifact.target.name.clone(),
@@ -261,8 +259,10 @@ impl Cargo {
                 settings: settings.of_package(&package.id),
                 benchmarks: None,
                 keep_env: settings.keep_env_of(&package.id),
-                has_criterion: has_criterion(executable.as_std_path())?,
-                has_debug_information: artifact.profile.debuginfo != ArtifactDebuginfo::None,
+                has_criterion: content.has_criterion,
+                // The precompiled standard library can have some of its own.
+                has_debug_information: content.has_debug_information
+                    && artifact.profile.debuginfo != ArtifactDebuginfo::None,
             });
         }
         targets.sort_by(|a, b| (&a.package, &a.name).cmp(&(&b.package, &b.name)));
@@ -335,19 +335,6 @@ impl Cargo {
     }
 }
 
-/// Returns whether criterion is linked into `executable`.
-///
-/// cargo's metadata does not distinguish `harness = false` from the libtest harness, nor criterion
-/// from another harness. Running the executable to find out could pass arguments that it rejects,
-/// or take minutes. But every executable with criterion contains the runner's name.
-fn has_criterion(executable: &Path) -> Result<bool, BuildError> {
-    let content = fs::read(executable).map_err(|error| BuildError::Executable {
-        path: executable.to_owned(),
-        error,
-    })?;
-    Ok(memmem::find(&content, RUNNER_NAME).is_some())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -366,11 +353,5 @@ mod tests {
             message.starts_with("could not run `/nowhere/cargo bench --no-run`: "),
             "{message}"
         );
-    }
-
-    #[test]
-    fn an_executable_that_cannot_be_read_is_named() {
-        let error = has_criterion(Path::new("/nowhere/bench")).unwrap_err();
-        assert!(error.to_string().contains("/nowhere/bench"), "{error}");
     }
 }

@@ -26,6 +26,7 @@ mod disturbances;
 mod documentation;
 mod error;
 mod event;
+mod executable;
 mod exit;
 mod explained;
 mod functions;

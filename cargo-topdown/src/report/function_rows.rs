@@ -15,7 +15,7 @@ const CLOSURE: &str = "the benchmark's closure (inlined)";
 const WINDOW: &str = "cost of the window";
 
 /// Settings that add missing names.
-pub const NAMES_OF_INLINED: &str = "CARGO_PROFILE_BENCH_DEBUG=line-tables-only";
+pub const NAMES_OF_INLINED: &str = "CARGO_PROFILE_BENCH_DEBUG=1 and without `strip`";
 const NAMES_OF_ALL: &str = "CARGO_PROFILE_BENCH_STRIP=none";
 
 /// Returns how to build for better names of these functions, given as names and modules, if that

@@ -14,7 +14,7 @@ use criterion_topdown::visible::visible;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::bench_targets::RUNNER_NAME;
+use crate::executable::RUNNER_NAME;
 
 /// The environment variable in which a bench looks for its runner's port.
 pub const PORT_VARIABLE: &str = "CARGO_CRITERION_PORT";
