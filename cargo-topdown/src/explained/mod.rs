@@ -50,6 +50,8 @@ pub struct Explained {
     pub groups: Vec<MeasuredGroup>,
     /// The functions to which its slots went, if known.
     pub functions: Option<Functions>,
+    /// How its modelled launches differ, if they do.
+    pub launches_differ: Option<String>,
 }
 
 /// A metric group and the values from its launch.
@@ -99,6 +101,7 @@ impl Explained {
             category,
             groups: groups.collect(),
             functions: benchmark.functions.clone(),
+            launches_differ: benchmark.launches_differ.clone(),
         })
     }
 }

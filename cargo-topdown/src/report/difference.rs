@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use criterion_topdown::cpu::{MODELLED, MetricGroup, Node};
 use criterion_topdown::event::Event;
+use criterion_topdown::run_file::{BenchmarkId, Run};
 use serde::Serialize;
 
 use super::advice::{SMALL, costly_rate};
@@ -34,6 +35,8 @@ pub struct Difference<'a> {
     pub verdict: &'a BenchmarkVerdict,
     pub baseline: &'a RunSummary,
     pub candidate: &'a RunSummary,
+    /// How modelled launches of either side differ.
+    pub launches_differ: LaunchesDiffer<'a>,
     /// The category that changed most in the direction of the whole; absent if nothing changed in
     /// the slots.
     pub dominant: Option<&'a CausePart>,
@@ -45,6 +48,36 @@ pub struct Difference<'a> {
     pub moved: Vec<Moved>,
     /// What did not change enough to be the cause.
     pub ruled_out: Vec<&'static str>,
+}
+
+/// How modelled launches differ, for people; absent where they do not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LaunchesDiffer<'a> {
+    /// Those of the baseline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<&'a str>,
+    /// Those of the candidate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub candidate: Option<&'a str>,
+}
+
+impl<'a> LaunchesDiffer<'a> {
+    fn new(id: &BenchmarkId, [baseline, candidate]: [&'a Run; 2]) -> LaunchesDiffer<'a> {
+        let of = |run: &'a Run| {
+            let mut benchmarks = run.benchmarks.iter();
+            benchmarks.find(|b| b.id == *id)?.launches_differ.as_deref()
+        };
+        LaunchesDiffer {
+            baseline: of(baseline),
+            candidate: of(candidate),
+        }
+    }
+
+    /// Whether no launches differ.
+    pub fn is_empty(&self) -> bool {
+        *self == LaunchesDiffer::default()
+    }
 }
 
 /// A metric that moved with the dominant category.
@@ -60,12 +93,17 @@ pub struct Moved {
 }
 
 impl<'a> Difference<'a> {
-    /// Explains a verdict of `comparison`.
-    pub fn new(verdict: &'a BenchmarkVerdict, comparison: &'a Comparison) -> Difference<'a> {
+    /// Explains a verdict of `comparison`, of the baseline and the candidate in `runs`.
+    pub fn new(
+        verdict: &'a BenchmarkVerdict,
+        comparison: &'a Comparison,
+        runs: [&'a Run; 2],
+    ) -> Difference<'a> {
         let mut difference = Difference {
             verdict,
             baseline: &comparison.baseline,
             candidate: &comparison.candidate,
+            launches_differ: LaunchesDiffer::new(&verdict.id, runs),
             dominant: verdict.cause.as_ref().and_then(dominant),
             part: None,
             has_metrics: false,
@@ -220,12 +258,21 @@ pub fn write(out: &mut impl Write, difference: &Difference<'_>, look: Look) -> i
         verdict.verdict.name()
     )?;
     paragraph(out, &sentence(verdict, &verdict.id.name), 0, look)?;
-    for (name, run) in [
-        ("baseline", difference.baseline),
-        ("candidate", difference.candidate),
+    let differ = &difference.launches_differ;
+    for (name, run, differ) in [
+        ("baseline", difference.baseline, differ.baseline),
+        ("candidate", difference.candidate, differ.candidate),
     ] {
         let text = format!("{name}: {}", run_in_few_words(run));
         paragraph(out, &format!("{DIM}{text}{DIM:#}"), 0, look)?;
+        if let Some(how) = differ {
+            paragraph(
+                out,
+                &format!("The {name}'s launches differ: {how}"),
+                0,
+                look,
+            )?;
+        }
     }
     let Some(dominant) = difference.dominant else {
         return Ok(());
@@ -340,7 +387,6 @@ mod tests {
     use crate::report::text::width_of;
     use crate::schema;
     use criterion_topdown::event::Events;
-    use criterion_topdown::run_file::Run;
     use topdown_gate::scenario;
 
     /// A benchmark before and after one of its functions took 10 % more slots, waiting for memory.
@@ -363,8 +409,9 @@ mod tests {
         sides.map(|side| scenario::run(vec![side]))
     }
 
-    fn text(comparison: &Comparison, nth: usize, width: usize) -> String {
-        let difference = Difference::new(&comparison.benchmarks[nth], comparison);
+    fn text(runs: [&Run; 2], nth: usize, width: usize) -> String {
+        let comparison = compared(runs[0], runs[1]);
+        let difference = Difference::new(&comparison.benchmarks[nth], &comparison, runs);
         let text = shown(|out| write(out, &difference, terminal(width)));
         assert!(text.lines().all(|line| width_of(line) <= width), "{text}");
         text
@@ -373,15 +420,37 @@ mod tests {
     #[test]
     fn issue_17_3_a_difference_is_explained_at_60_and_120_columns() {
         let [baseline, candidate] = grown();
+        let runs = [&baseline, &candidate];
+        insta::assert_snapshot!("a_difference_60", text(runs, 0, 60));
+        insta::assert_snapshot!("a_difference_120", text(runs, 0, 120));
+    }
+
+    #[test]
+    fn launches_that_differ_are_told_of_the_side_that_has_them() {
+        let [mut baseline, candidate] = grown();
+        let how = "they execute different instructions";
+        baseline.benchmarks[0].launches_differ = Some(how.to_owned());
+        let told = text([&baseline, &candidate], 0, 100);
+        let line = format!("\nThe baseline's launches differ: {how}\n");
+        assert!(told.contains(&line), "{told}");
+        assert!(!told.contains("The candidate's launches"), "{told}");
         let comparison = compared(&baseline, &candidate);
-        insta::assert_snapshot!("a_difference_60", text(&comparison, 0, 60));
-        insta::assert_snapshot!("a_difference_120", text(&comparison, 0, 120));
+        let verdict = &comparison.benchmarks[0];
+        let difference = Difference::new(verdict, &comparison, [&baseline, &candidate]);
+        let text = written(|out| super::super::difference_json::write(out, &difference));
+        let json = serde_json::from_str(&text).unwrap();
+        schema::check("difference", &json);
+        assert_eq!(
+            json["launches_differ"],
+            serde_json::json!({ "baseline": how })
+        );
     }
 
     #[test]
     fn every_verdict_has_its_explanation() {
         let (baseline, candidate) = one_of_each();
-        let comparison = compared(&scenario::run(baseline), &candidate);
+        let baseline = scenario::run(baseline);
+        let comparison = compared(&baseline, &candidate);
         let count = comparison.benchmarks.len();
         let mut told: Vec<&str> = Vec::new();
         let mut all = String::new();
@@ -389,7 +458,7 @@ mod tests {
             let verdict = comparison.benchmarks[nth].verdict.name();
             if !told.contains(&verdict) {
                 told.push(verdict);
-                all += &text(&comparison, nth, 80);
+                all += &text([&baseline, &candidate], nth, 80);
                 all += "\n";
             }
         }
@@ -400,7 +469,8 @@ mod tests {
     fn the_json_has_the_same_facts() {
         let [baseline, candidate] = grown();
         let comparison = compared(&baseline, &candidate);
-        let difference = Difference::new(&comparison.benchmarks[0], &comparison);
+        let runs = [&baseline, &candidate];
+        let difference = Difference::new(&comparison.benchmarks[0], &comparison, runs);
         let text = written(|out| super::super::difference_json::write(out, &difference));
         schema::check("difference", &serde_json::from_str(&text).unwrap());
         insta::assert_snapshot!(text);

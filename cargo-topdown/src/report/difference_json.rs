@@ -6,7 +6,7 @@ use criterion_topdown::run_file::BenchmarkId;
 use serde::Serialize;
 use topdown_gate::verdict::{Cause, FunctionChange, RunSummary, Verdict};
 
-use super::difference::{Difference, Moved};
+use super::difference::{Difference, LaunchesDiffer, Moved};
 use super::verdict_sentence::sentence;
 
 /// The version of this format.
@@ -35,6 +35,9 @@ pub struct DifferenceReport<'a> {
     baseline: &'a RunSummary,
     /// The run that was judged.
     candidate: &'a RunSummary,
+    /// How modelled launches of either side differ; absent if they do not.
+    #[serde(skip_serializing_if = "LaunchesDiffer::is_empty")]
+    launches_differ: LaunchesDiffer<'a>,
     /// The verdict.
     verdict: Verdict,
     /// The verdict in one sentence, for people.
@@ -65,6 +68,7 @@ impl<'a> DifferenceReport<'a> {
             benchmark: &verdict.id,
             baseline: difference.baseline,
             candidate: difference.candidate,
+            launches_differ: difference.launches_differ,
             verdict: verdict.verdict,
             sentence: sentence(verdict, &verdict.id.name),
             cause: verdict.cause.as_ref(),

@@ -46,6 +46,9 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
         explained.machine, provenance.source, provenance.formula
     );
     paragraph(out, &source, 0, look)?;
+    if let Some(how) = &explained.launches_differ {
+        paragraph(out, &format!("Its launches differ: {how}"), 0, look)?;
+    }
     if let Some(shares) = &explained.shares {
         writeln!(out)?;
         category_table::write(out, shares, look)?;
@@ -85,7 +88,11 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
 /// Returns which launches the explanation comes from.
 fn launches(explained: &Explained) -> String {
     let mut launches = match explained.provenance.source {
-        SourceKind::Model => return "one launch for all".to_owned(),
+        SourceKind::Model => {
+            let is_one = explained.summary.modelled_launches == Some(1);
+            let launches = if is_one { "one launch" } else { "two launches" };
+            return format!("{launches} for all");
+        }
         SourceKind::Time => vec!["one launch for each group"],
         SourceKind::Hardware => vec!["one launch for the categories", "one for each group"],
     };
@@ -232,6 +239,7 @@ mod tests {
             category,
             groups,
             functions: None,
+            launches_differ: None,
         }
     }
 
@@ -268,6 +276,19 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn launches_that_differ_are_told() {
+        let mut explained = explained(Category::BackendBound);
+        assert!(!text(&explained, 100, true).contains("differ"));
+        let how = "they execute the same instructions, on data at different addresses";
+        explained.launches_differ = Some(how.to_owned());
+        let told = text(&explained, 100, true);
+        let line = format!("\nIts launches differ: {how}\n");
+        assert!(told.contains(&line), "{told}");
+        let json: serde_json::Value = serde_json::from_str(&json(&explained)).unwrap();
+        assert_eq!(json["launches_differ"], how);
     }
 
     #[test]

@@ -61,6 +61,9 @@ pub struct ExplainReport<'a> {
     /// The functions to which the slots went, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     functions: Option<&'a Functions>,
+    /// How its modelled launches differ, for people; absent if they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    launches_differ: Option<&'a str>,
 }
 
 /// Advice about a category or a part of it.
@@ -259,6 +262,7 @@ impl<'a> ExplainReport<'a> {
                 .collect(),
             ruled_out: findings.ruled_out,
             functions: explained.functions.as_ref(),
+            launches_differ: explained.launches_differ.as_deref(),
         }
     }
 }

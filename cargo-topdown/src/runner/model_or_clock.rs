@@ -88,7 +88,8 @@ pub(super) fn can_have_slots(timed: &Benchmark) -> bool {
     is_ours(provenance) && provenance.elsewhere.is_none() && !why_not
 }
 
-pub(super) fn with_settings(
+/// Returns the same targets with changed settings.
+pub fn with_settings(
     targets: &[BenchTarget],
     change: impl Fn(Settings) -> Settings,
 ) -> Vec<BenchTarget> {

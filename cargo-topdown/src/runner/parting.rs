@@ -84,8 +84,7 @@ pub fn note(partings: &[(&BenchmarkId, Parting)]) -> Option<String> {
     }
     (!partings.is_empty()).then(|| {
         format!(
-            "note: modelled launches of {} differ (`launches_differ` of run.json has it in full):\n\
-             {}",
+            "note: modelled launches of {} differ (`cargo topdown explain` has it in full):\n{}",
             count_of(partings.len(), "benchmark"),
             lines.join("\n")
         )

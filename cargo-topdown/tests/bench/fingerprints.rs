@@ -215,6 +215,14 @@ fn modelled_launches_that_differ_are_told_where_they_part() {
         .filter_map(|place| place.split("+0x").nth(1))
         .collect();
     assert_ne!(positions[1], positions[2], "{parting}");
+    // The explanation has what the run file has.
+    let words = ["topdown", "explain", "alternating", "--source", "model"];
+    let words = [&words[..], &WORDS[..4], &WORDS[6..]].concat();
+    let explained = fixture.run(&words, &environment);
+    let text = explained.succeeds().stdout.replace('\n', " ");
+    let differ = "two launches for all Its launches differ: they part after ";
+    assert!(text.contains(differ), "{text}");
+    assert!(text.contains("`changed::alternating::"), "{text}");
     // The build has the names of inlined functions.
     assert!(!told.contains("for the names of"), "{told}");
     // What is not exact is judged by its launches, on the clock too.

@@ -43,7 +43,8 @@ fn explain(args: &ExplainArgs, judged: Judged<'_>) -> Result<Exit, Error> {
     let comparison = &judged.comparison;
     let verdict = wanted(args, comparison)?;
     check_measured(verdict, comparison)?;
-    let difference = difference::Difference::new(verdict, comparison);
+    let runs = [&judged.baseline.run, &judged.candidate.run];
+    let difference = difference::Difference::new(verdict, comparison, runs);
     let mut out = style::stdout(args.output.color);
     if args.json {
         difference_json::write(&mut out, &difference)?;

@@ -104,6 +104,7 @@ impl Explaining<'_> {
             category,
             groups,
             functions: benchmark.functions,
+            launches_differ: None,
         })
     }
 
@@ -141,10 +142,12 @@ impl Explaining<'_> {
             category,
             groups,
             functions: None,
+            launches_differ: None,
         })
     }
 
-    /// Launches every target that has a benchmark of this name once, for level 1.
+    /// Launches every target that has a benchmark of this name once, for level 1; on the model as
+    /// often as shows whether its launches differ.
     fn the_benchmark(
         &self,
         targets: &[BenchTarget],
@@ -153,7 +156,13 @@ impl Explaining<'_> {
         let session = &self.session;
         let on_the_clock = model_or_clock::on_the_clock(targets, u32::MAX);
         let mut outcome = session.launch(&on_the_clock, session.launcher())?;
-        session.add_model(&second_core::on_first(targets), 1, &mut outcome)?;
+        let several = model_or_clock::LAUNCHES_THAT_AGREE;
+        let of_model = second_core::on_first(targets);
+        let of_model = model_or_clock::with_settings(&of_model, |settings| Settings {
+            launches: several,
+            ..settings
+        });
+        session.add_model(&of_model, several, &mut outcome)?;
         session.add_hits(targets, &mut outcome)?;
         if outcome.collected.benchmarks.is_empty() {
             problems::report(&outcome);
