@@ -157,6 +157,7 @@ impl<'a> Difference<'a> {
         };
         let change = (candidate - baseline) / baseline;
         if change * points.signum() >= LEAST_PART * points.abs() {
+            self.has_metrics = true;
             self.moved.push(Moved {
                 metric: "instructions",
                 baseline,
@@ -386,7 +387,9 @@ mod tests {
     use crate::report::shown::{shown, terminal, written};
     use crate::report::text::width_of;
     use crate::schema;
+    use criterion_topdown::category::PerCategory;
     use criterion_topdown::event::Events;
+    use criterion_topdown::sample::Level1;
     use topdown_gate::scenario;
 
     /// A benchmark before and after one of its functions took 10 % more slots, waiting for memory.
@@ -423,6 +426,34 @@ mod tests {
         let runs = [&baseline, &candidate];
         insta::assert_snapshot!("a_difference_60", text(runs, 0, 60));
         insta::assert_snapshot!("a_difference_120", text(runs, 0, 120));
+    }
+
+    /// As in string-interner 0.20.0, where retiring slots grew.
+    #[test]
+    fn instructions_that_moved_are_a_metric() {
+        let mut sides = grown();
+        for (side, retiring, instructions) in [(0, 100.0, 400.0), (1, 900.0, 900.0)] {
+            for launch in sides[side].benchmarks[0].slots_launches_mut() {
+                launch.slots = 1000.0 + retiring;
+                launch.instructions = Some(instructions);
+                launch.level2 = None;
+                launch.level1 = launch.level1.map(|level1| Level1 {
+                    slots: PerCategory {
+                        retiring,
+                        bad_speculation: 0.0,
+                        frontend_bound: 0.0,
+                        backend_bound: 1000.0,
+                    },
+                    ..level1
+                });
+            }
+        }
+        let told = text([&sides[0], &sides[1]], 0, 100);
+        assert!(
+            told.contains("\n  instructions  400.0  →  900.0  per iteration\n"),
+            "{told}"
+        );
+        assert!(!told.contains("no metrics"), "{told}");
     }
 
     #[test]
