@@ -116,6 +116,8 @@ pub struct Prediction {
     pub bimodal_entries: u32,
     /// The tagged tables above it, by increasing history length.
     pub tagged_tables: [TaggedTable; TAGGED_TABLES],
+    /// Whether each branch uses only half of these tables, not each the same one.
+    pub tables_in_halves: bool,
     /// What predicts directions until the tables know, where that takes cycles of prediction.
     pub first_level: Option<FirstLevel>,
     /// Entries of the table of indirect targets.
@@ -431,6 +433,8 @@ pub struct Memory {
     pub l2_line_cycles: u32,
     /// Cycles for which a modified line from the L1 keeps the L2 from serving others.
     pub l2_write_cycles: u32,
+    /// Lines from below that together keep the L2 from serving one request; 0 if they do not.
+    pub l2_fills_per_request: u32,
     /// Parts of the L2 that work in parallel, selected by the low bits of the line; 0 if they have
     /// no effect. An incoming line occupies its part for `l2_bank_cycles`, and a written one
     /// `l2_write_cycles` times as long.
@@ -476,7 +480,7 @@ pub struct Memory {
     pub early_lines_of_stores: bool,
 }
 
-/// One cache: 64-byte lines, least recently used replaced.
+/// One cache, with 64-byte lines.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
     /// Capacity in bytes.

@@ -120,8 +120,8 @@ fn branches_of_functions(core: &CoreParameters, unused_lines: impl Fn(usize) -> 
         }
     });
     let mut random = Random(31);
-    let ways: Vec<bool> = (0..300).map(|_| random.next() & 1 == 1).collect();
-    let executions = ways.iter().cycle().take(40 * ways.len()).enumerate();
+    let ways: Vec<bool> = (0..3000).map(|_| random.next() & 1 == 1).collect();
+    let executions = ways.iter().cycle().take(8 * ways.len()).enumerate();
     let path: Vec<(usize, u64)> = executions
         .flat_map(|(number, &is_taken)| {
             let first = number % FUNCTIONS * BLOCKS;

@@ -24,7 +24,7 @@ fn inner_loop(core: &'static CoreParameters, iterations: usize) -> f64 {
     let mut pass = vec![(0, place)];
     pass.extend(vec![(1, place); iterations]);
     pass.push((2, place));
-    let passes = 2000;
+    let passes = 4000;
     let counts = program.run(core, &pass.repeat(passes));
     counts.cycles as f64 / (passes as f64 / 2.0)
 }

@@ -52,8 +52,8 @@ fn instructions(block: usize) -> u64 {
     [8, 6][block]
 }
 
-fn sampled(model: &mut Model, expected: Option<u64>) -> Estimate {
-    let (program, mut sampling) = (program(), Sampling::new(PLAN));
+fn sampled(model: &mut Model, plan: Plan, expected: Option<u64>) -> Estimate {
+    let (program, mut sampling) = (program(), Sampling::new(plan));
     sampling.begin(model, expected);
     let mut all = 0;
     for (block, address) in path() {
@@ -77,10 +77,14 @@ fn whole(model: &mut Model) -> Counts {
 
 #[test]
 fn the_mean_of_the_units_is_that_of_the_execution() {
+    let plan = Plan {
+        units_per_stage: 2 * PLAN.units_per_stage,
+        ..PLAN
+    };
     for core in ALL {
         let whole = whole(&mut program().model(core));
         for expected in [None, Some(whole.events.instructions)] {
-            let estimate = sampled(&mut program().model(core), expected);
+            let estimate = sampled(&mut program().model(core), plan, expected);
             let mean = |count: fn(&Counts) -> u64| {
                 let groups = estimate.groups.iter();
                 groups.map(|group| count(group) as f64).sum::<f64>() / GROUPS as f64
@@ -142,7 +146,7 @@ fn of_a_long_period_only_the_end_is_followed() {
 
 #[test]
 fn a_known_length_has_periods_of_one_length_and_an_unknown_one_has_stages() {
-    let units = |expected| sampled(&mut program().model(ALL[0]), expected).units;
+    let units = |expected| sampled(&mut program().model(ALL[0]), PLAN, expected).units;
     let instructions: u64 = path().iter().map(|&(block, _)| instructions(block)).sum();
     let period = 3500_u64;
     let mut left = instructions;
@@ -163,7 +167,7 @@ fn a_known_length_has_periods_of_one_length_and_an_unknown_one_has_stages() {
 #[test]
 fn the_same_execution_has_the_same_units() {
     for core in ALL {
-        let sample = || sampled(&mut program().model(core), None);
+        let sample = || sampled(&mut program().model(core), PLAN, None);
         assert_eq!(sample(), sample());
     }
 }

@@ -55,7 +55,7 @@ const ALU: Ports = P015.or(P6).or(P10);
 /// Intel Golden Cove.
 pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     name: "golden-cove",
-    version: 12,
+    version: 13,
     width: 6,        // O
     retire_width: 8, // O
     retire_cycles: 0,
@@ -83,22 +83,24 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     },
     prediction: Prediction {
         bimodal_entries: 16 * 1024, // A
-        // O: a history of 194 taken branches. M: a branch with random outcomes in a loop, together
-        // with 0 to 18 jumps. Half of its mispredicts disappear if the outcomes repeat after
-        // 11 000; with 1 jump 8000, with 2 to 4 jumps 5500, with 6 to 12 jumps 1500 to 3000, with
-        // 18 jumps 500. These are steps where 34, 66 and 194 taken branches can no longer hold 13
-        // outcomes, and sizes at which the model does the same within a factor of 1.5. With 64 such
-        // branches and no jump, up to 16 000 outcomes are learnt, and half of 32 000. Short
-        // histories must exist, too: two branches that go the same way, 0 to 12 jumps apart, are
-        // learnt behind random ones. Their lengths A.
+        // O: histories of 34, 66 and 194 taken branches, four ways in 512 sets each, of which a
+        // branch uses the half that bit 5 of its address gives (Yavarzadeh et al., "Half&Half",
+        // IEEE S&P 2023; Alder Lake). M: 1 to 32 branches with random outcomes that repeat after
+        // 2048 to 32 768, each before 0, 1 or 3 jumps. 8 or more such branches are learnt up to
+        // 9000 to 12 000 outcomes with 3 jumps each, 14 000 with one and 18 000 with none, where
+        // only half of them need entries: so shorter histories than 34 have room for some 2000
+        // outcomes that see 10 to 18 taken branches. One branch is learnt up to 5000 outcomes.
+        // Lengths and sizes of the first three A, among those that are within 0.01 of each other
+        // in the mean error of the share of mispredicts.
         tagged_tables: [
-            TaggedTable::new(2048, 4),
-            TaggedTable::new(4096, 9),
-            TaggedTable::new(1024, 19),
-            TaggedTable::new(1024, 34),
+            TaggedTable::new(1024, 4),
+            TaggedTable::new(2048, 9),
+            TaggedTable::new(2048, 17),
+            TaggedTable::new(2048, 34),
             TaggedTable::new(2048, 66),
-            TaggedTable::new(1024, 194),
+            TaggedTable::new(2048, 194),
         ],
+        tables_in_halves: true,
         // M: an inner loop of 10 to 64 iterations, whose last branch is not taken, takes 2 cycles
         // more than its iterations. Where random outcomes repeat and half of them are taken, an
         // iteration takes 1.2 to 1.5 cycles more, and where few are not taken 2 for each of these:
@@ -236,9 +238,10 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
             ways: 16,
             cycles: 70,
         },
-        memory_cycles: 320, // K: `chase-64m`
-        l2_line_cycles: 1,  // O: 64 bytes per cycle
-        l2_write_cycles: 3, // M: 4.1 per line of a loop of stores, with its fetch
+        memory_cycles: 320,      // K: `chase-64m`
+        l2_line_cycles: 1,       // O: 64 bytes per cycle
+        l2_write_cycles: 3,      // M: 4.1 per line of a loop of stores, with its fetch
+        l2_fills_per_request: 0, // A
         // M: loads at a stride of 512 bytes take 2 cycles, at 64 bytes 1.2; loops of stores 8 to 9
         // at 1024 bytes.
         l2_banks: 8,

@@ -57,7 +57,7 @@ const FP_STORE: Ports = STORE0.or(STORE1);
 /// AMD Zen 5.
 pub const ZEN_5: CoreParameters = CoreParameters {
     name: "zen-5",
-    version: 15,
+    version: 16,
     width: 8,        // O
     retire_width: 8, // O
     // M: 20 loops of chains whose passes overlap as far as they fit, with passes of 9 to 60 steps,
@@ -98,7 +98,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         bimodal_entries: 16 * 1024, // A
         // Histories A. Sizes M: a branch whose random outcomes repeat after 16 Ki executions is
         // learnt; with periods of 24, 32, 48 and 64 Ki it is mispredicted 4, 25, 58 and 70 % as
-        // often as one that never repeats. The model: 5, 19, 54 and 74 %.
+        // often as one that never repeats. The model: 0, 7, 65 and 90 %.
         tagged_tables: [
             TaggedTable::new(4096, 4),
             TaggedTable::new(4096, 9),
@@ -107,6 +107,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
             TaggedTable::new(4096, 96),
             TaggedTable::new(4096, 240),
         ],
+        tables_in_halves: false,       // A
         first_level: None,             // A
         indirect_entries: 4096,        // O: 3072
         indirect_history_branches: 34, // A: as Golden Cove
@@ -238,9 +239,10 @@ pub const ZEN_5: CoreParameters = CoreParameters {
             ways: 16,
             cycles: 44,
         },
-        memory_cycles: 450, // K
-        l2_line_cycles: 1,  // O: 64 bytes per cycle
-        l2_write_cycles: 1, // O: 64 bytes per cycle
+        memory_cycles: 450,      // K
+        l2_line_cycles: 1,       // O: 64 bytes per cycle
+        l2_write_cycles: 1,      // O: 64 bytes per cycle
+        l2_fills_per_request: 4, // A: as Zen 4
         // M: loads of 256 lines, one in 2 or 4, take 1.9 cycles each, and of one in 8 or more 2.9.
         // Stores take 1.6, and 9.1 to 12.5: each brings a line in and another out.
         l2_banks: 8,

@@ -9,7 +9,7 @@ pub(crate) struct Evicted {
     pub dirty: bool,
 }
 
-/// Numbers in sets; each set replaces its least recently used number.
+/// Numbers in sets; each set replaces its last number.
 pub(crate) struct Lookup {
     /// Number + 1, shifted left by one; the lowest bit is the dirty mark. 0 is an empty way.
     ways: Box<[u64]>,
@@ -18,6 +18,9 @@ pub(crate) struct Lookup {
     signs: Box<[Signs]>,
     recency: Box<[Recency]>,
     associativity: usize,
+    /// The place in the order of a full set that a new number takes. It comes first once it is used
+    /// again.
+    new_place: usize,
     set_mask: usize,
     hashed: bool,
 }
@@ -54,8 +57,8 @@ impl Signs {
     }
 }
 
-/// The ways of a set, from the most to the least recently used: four bits each, starting with the
-/// lowest.
+/// The ways of a set, starting with the most recently used, in the order in which they are kept:
+/// four bits each, starting with the lowest.
 #[derive(Clone, Copy)]
 struct Recency(u64);
 
@@ -84,6 +87,16 @@ impl Recency {
         let others = !(before << Self::BITS | (Self::MAX_WAYS as u64 - 1));
         Recency(self.0 & others | moved)
     }
+
+    /// Returns the order after the last of `ways` ways moved up to `place`.
+    #[inline]
+    fn moved_up(self, ways: usize, place: usize) -> Recency {
+        let before = (1 << (place as u32 * Self::BITS)) - 1;
+        let after = !(u64::MAX >> ((Self::MAX_WAYS - ways) as u32 * Self::BITS));
+        let last = (self.nth(ways - 1) as u64) << (place as u32 * Self::BITS);
+        let moved = (self.0 & !before) << Self::BITS & !after;
+        Recency(self.0 & (before | after) | moved | last)
+    }
 }
 
 impl Lookup {
@@ -100,6 +113,7 @@ impl Lookup {
             signs: vec![Signs([0; 2]); sets].into_boxed_slice(),
             recency: vec![Recency::INITIAL; sets].into_boxed_slice(),
             associativity,
+            new_place: 0,
             set_mask: sets - 1,
             hashed: false,
         }
@@ -109,6 +123,15 @@ impl Lookup {
     pub(crate) fn hashed(self) -> Self {
         Lookup {
             hashed: true,
+            ..self
+        }
+    }
+
+    /// Returns this table with new numbers put in the middle of a full set's order, so that the
+    /// first half of it holds numbers that were used again.
+    pub(crate) fn keeping_what_is_used_again(self) -> Self {
+        Lookup {
+            new_place: self.associativity / 2,
             ..self
         }
     }
@@ -185,14 +208,19 @@ impl Lookup {
         self.find(set, number).is_some()
     }
 
-    /// Replaces the least recently used number with `number`, which is not present.
+    /// Replaces the last number of a set with `number`, which is not present.
     pub(crate) fn insert(&mut self, number: u64, dirty: bool) -> Option<Evicted> {
         let set = self.set(number);
         let way = self.recency[set].nth(self.associativity - 1);
         let entry = &mut self.ways[set * self.associativity + way];
         let victim = std::mem::replace(entry, (number + 1) << 1 | u64::from(dirty));
         self.signs[set].set(way, Signs::of(number));
-        self.use_way(set, way, number);
+        // An empty way before the middle would never become the last.
+        if self.new_place > 0 && victim != 0 {
+            self.recency[set] = self.recency[set].moved_up(self.associativity, self.new_place);
+        } else {
+            self.use_way(set, way, number);
+        }
         (victim != 0).then(|| Evicted {
             number: (victim >> 1) - 1,
             dirty: victim & 1 != 0,
@@ -249,6 +277,54 @@ mod tests {
             expected.insert(0, way);
             let ways: Vec<usize> = (0..16).map(|place| recency.nth(place)).collect();
             assert_eq!(ways, expected);
+        }
+    }
+
+    #[test]
+    fn the_last_way_moves_up_and_the_others_keep_their_order() {
+        for ways in [4, 8, 12, 16] {
+            for place in 0..ways {
+                let mut expected: Vec<usize> = (0..16).collect();
+                let last = expected.remove(ways - 1);
+                expected.insert(place, last);
+                let recency = Recency::INITIAL.moved_up(ways, place);
+                let order: Vec<usize> = (0..16).map(|place| recency.nth(place)).collect();
+                assert_eq!(order, expected, "{place} of {ways}");
+            }
+        }
+    }
+
+    /// The share of lines that are still there when a pass over all of them in the same random
+    /// order comes back to them. Measured on Genoa, with 1 MiB of eight ways: from the cycles of a
+    /// load, of which a hit takes 14, and 7 more without an entry in the first of 72 translations,
+    /// and a miss 60.
+    #[test]
+    fn a_part_of_what_does_not_fit_stays_as_measured() {
+        let kept = |kib: u64| {
+            let mut table = Lookup::new(16 * 1024, 8)
+                .hashed()
+                .keeping_what_is_used_again();
+            let mut pass = || {
+                (0..kib * 16)
+                    .filter(|&line| table.access(mixed(!line)))
+                    .count()
+            };
+            for _ in 0..15 {
+                pass();
+            }
+            pass() as f64 / (kib * 16) as f64
+        };
+        let measured = [
+            (1024, 0.69),
+            (1280, 0.54),
+            (1536, 0.42),
+            (2048, 0.31),
+            (3072, 0.17),
+        ];
+        for (kib, native) in measured {
+            let kept = kept(kib);
+            println!("{kib} KiB: {kept:.2}, natively {native:.2}");
+            assert!((kept - native).abs() < 0.08, "{kib} KiB: {kept:.2}");
         }
     }
 
