@@ -175,12 +175,14 @@ mod tests {
             use std::io::Read;
             use std::process::{Command, Stdio};
             let mut orphan = Command::new("sh")
-                .args(["-c", "echo; exec sleep 600"])
+                .args(["-c", "echo; read -r _; exit 0"])
                 .env("CARGO_TOPDOWN_SAMPLES", left.join("samples.jsonl"))
+                .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap();
-            // Until it writes, it may still be a copy of this process that holds the lock.
+            // Until it writes, it may still be a copy of this process that holds the lock. It
+            // executes no other program: meanwhile it would seem to have no environment.
             let stdout = orphan.stdout.as_mut().unwrap();
             stdout.read_exact(&mut [0]).unwrap();
             orphan
