@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use crate::built::{Built, package_root, rustc_library_directories};
 use crate::config::measuring::{Settings, WorkspaceSettings};
-use crate::executable::Content;
+use crate::executable::{Content, Unreadable};
 use crate::interrupt;
 use crate::terminal::print_text;
 
@@ -116,8 +116,8 @@ pub enum BuildError {
     #[error("interrupted")]
     Interrupted,
     /// An executable named by cargo cannot be read.
-    #[error("could not read {}: {error}", path.display())]
-    Executable { path: PathBuf, error: io::Error },
+    #[error(transparent)]
+    Executable(#[from] Unreadable),
 }
 
 /// cargo, its workspace, and the command line's options for both.

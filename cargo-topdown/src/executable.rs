@@ -1,15 +1,21 @@
 //! What the executable of a bench target contains.
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use memchr::memmem;
 use object::read::{File, Object};
 
-use crate::bench_targets::BuildError;
-
 /// The runner that criterion looks for. Its name is in every executable with criterion.
 pub const RUNNER_NAME: &[u8] = b"cargo-criterion";
+
+/// An executable that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("could not read {}: {error}", path.display())]
+pub struct Unreadable {
+    path: PathBuf,
+    error: io::Error,
+}
 
 /// What is linked into an executable.
 #[derive(Debug)]
@@ -28,8 +34,8 @@ pub struct Content {
 impl Content {
     /// # Errors
     /// Returns an error if the executable cannot be read.
-    pub fn read(executable: &Path) -> Result<Content, BuildError> {
-        let content = fs::read(executable).map_err(|error| BuildError::Executable {
+    pub fn read(executable: &Path) -> Result<Content, Unreadable> {
+        let content = fs::read(executable).map_err(|error| Unreadable {
             path: executable.to_owned(),
             error,
         })?;
