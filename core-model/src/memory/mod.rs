@@ -108,8 +108,8 @@ impl Hierarchy {
         Hierarchy {
             l1i: cache(parameters.l1i),
             l1d: cache(parameters.l1d),
-            // Measured on Zen 4 (see `lookup`); A for the others, where `chase-2m` agrees. The L1
-            // and its TLB keep nothing of a cycle that is longer than they are.
+            // Measured on Zen 4 (see the tests of `lookup`), and assumed for the other cores, where
+            // `chase-2m` agrees. The L1 and its TLB keep nothing of a cycle that does not fit.
             l2: cache(parameters.l2).hashed().keeping_what_is_used_again(),
             l3: cache(parameters.l3).hashed(),
             into_l1i: Arrivals::new(),

@@ -43,7 +43,10 @@ fn take_free_chunks(chunks: &mut Vec<Vec<u8>>) {
             if end_size() != before {
                 break;
             }
-            assert!(chunks.len() < MOST_CHUNKS, "not the main heap");
+            assert!(
+                chunks.len() < MOST_CHUNKS,
+                "too many free chunks, or not the main heap"
+            );
         }
         // Given back to the end. A small one would remain a chunk.
         if size >= 2048 {
