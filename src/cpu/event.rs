@@ -105,8 +105,9 @@ impl Index<Event> for Counts {
         let position = self
             .events
             .iter()
-            // No two events of a group have the same code.
-            .position(|member| member.config == event.config)
+            // Cores count the same event by different codes: one formula is right for all of them.
+            // No two events of a group have the same name.
+            .position(|member| member.name == event.name)
             .unwrap_or_else(|| panic!("{event} is not in the group of this formula"));
         &self.values[position]
     }

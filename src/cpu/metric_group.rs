@@ -343,6 +343,8 @@ pub enum Subject {
     Stalls,
     /// Atomic read-modify-writes.
     Locks,
+    /// Microcode that hardware starts by itself.
+    Assists,
     /// The kinds of executed operations.
     OperationMix,
     /// A subject from the user's specification.

@@ -13,6 +13,7 @@ pub static TABLES: &[&CpuTable] = &[
     &intel_cove::ICE_LAKE,
     &intel_cove::GOLDEN_COVE,
     &intel_cove::LION_COVE,
+    &intel_cove::COUGAR_COVE,
     &intel_cove::AFTER_FAMILY_6,
     &intel_atom::SILVERMONT,
     &intel_atom::GOLDMONT,
@@ -20,6 +21,8 @@ pub static TABLES: &[&CpuTable] = &[
     &intel_atom::GRACEMONT,
     &intel_atom::CRESTMONT,
     &intel_atom::SKYMONT,
+    &intel_atom::DARKMONT,
+    &intel_atom::DARKMONT_SERVER,
     &amd_zen::ZEN_1_TO_3,
     &amd_zen::ZEN_4,
     &amd_zen::ZEN_5,
@@ -113,10 +116,11 @@ mod tests {
         assert_eq!(intel(0xaf), Some("Crestmont"));
         assert_eq!(intel(0x57), Some("Silvermont, Knights Landing"));
         for panther_lake in [0xcc, 0xd5, 0xe5] {
-            assert_eq!(intel(panther_lake), Some("Lion Cove"));
+            assert_eq!(intel(panther_lake), Some("Cougar Cove"));
             let efficient = x86("GenuineIntel", 6, panther_lake, CoreType::Efficient);
-            assert_eq!(efficient, Some("Skymont"));
+            assert_eq!(efficient, Some("Darkmont (Panther Lake)"));
         }
+        assert_eq!(intel(0xdd), Some("Darkmont (Clearwater Forest)"));
         assert_eq!(intel(0xd7), Some("Golden Cove"), "Bartlett Lake");
         assert_eq!(intel(0x01), None);
         for (family, model) in [(18, 1), (18, 3), (19, 1)] {
@@ -164,6 +168,7 @@ mod tests {
         // Grace, Axion and Graviton4; Graviton5; Graviton2 and Altra; Axion N4A.
         assert_eq!(arm("0x41", 0xd4f, 0x00), Some("Neoverse V2"));
         assert_eq!(arm("0x41", 0xd84, 0x01), Some("Neoverse V3"));
+        assert_eq!(arm("0x41", 0xd83, 0x00), Some("Neoverse V3"), "V3AE");
         assert_eq!(arm("0x41", 0xd0c, 0x31), Some("Neoverse N1"));
         assert_eq!(arm("0x41", 0xd8e, 0x01), Some("Neoverse N3"));
         // AmpereOne and AmpereOneX; NVIDIA's Vera.

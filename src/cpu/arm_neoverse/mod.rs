@@ -285,7 +285,8 @@ pub(super) static N3: CpuTable = CpuTable {
 
 pub(super) static V3: CpuTable = CpuTable {
     name: "Neoverse V3",
-    models: &[Models::arm(&[0xd84], ANY)],
+    // 0xd83 is V3AE, with the same events.
+    models: &[Models::arm(&[0xd83, 0xd84], ANY)],
     slots_per_cycle: Some(10),
     general_counters: 6,
     metrics: None,

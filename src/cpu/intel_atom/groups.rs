@@ -54,6 +54,12 @@ const STALLS_LL_HIT: Event = Event::general("MEM_BOUND_STALLS.LOAD_LLC_HIT", 0x0
 const STALLS_MEMORY: Event = Event::general("MEM_BOUND_STALLS.LOAD_DRAM_HIT", 0x0434);
 const STALLS_L2_MISS: Event = Event::general("MEM_BOUND_STALLS_LOAD.L2_MISS", 0x7e34);
 const STALLS_LL_MISS: Event = Event::general("MEM_BOUND_STALLS_LOAD.LLC_MISS", 0x7834);
+const STALLS_LL_MISS_DARKMONT: Event = Event::general("MEM_BOUND_STALLS_LOAD.LLC_MISS", 0x3834);
+const STALLS_LL_HIT_DARKMONT: Event = Event::general("MEM_BOUND_STALLS_LOAD.LLC_HIT", 0x0634);
+const STALLS_LOCAL_MEMORY: Event =
+    Event::general("MEM_BOUND_STALLS_LOAD.LLC_MISS_LOCALMEM", 0x1034);
+const STALLS_OTHER_MODULE: Event =
+    Event::general("MEM_BOUND_STALLS_LOAD.LLC_MISS_OTHERMOD", 0x0834);
 
 pub const GOLDMONT: &[MetricGroup] = &[
     BRANCH_EFFECTIVENESS,
@@ -127,6 +133,40 @@ pub const SKYMONT: &[MetricGroup] = &[
     ITLB_EFFECTIVENESS,
     L1I_CACHE_EFFECTIVENESS,
     MEMORY_STALLS_CRESTMONT,
+    DTLB_EFFECTIVENESS,
+    L1D_CRESTMONT,
+    L2_CRESTMONT,
+    LL_CACHE_EFFECTIVENESS,
+    OPERATION_MIX,
+];
+
+pub const DARKMONT: &[MetricGroup] = &[
+    LEVEL_2_FRONTEND,
+    LEVEL_2_BAD_SPECULATION,
+    LEVEL_2_BACKEND_SKYMONT,
+    FRONTEND_CAUSES,
+    BACKEND_CAUSES,
+    BRANCH_EFFECTIVENESS,
+    ITLB_EFFECTIVENESS,
+    L1I_CACHE_EFFECTIVENESS,
+    MEMORY_STALLS_DARKMONT,
+    DTLB_EFFECTIVENESS,
+    L1D_CRESTMONT,
+    L2_CRESTMONT,
+    LL_CACHE_EFFECTIVENESS,
+    OPERATION_MIX,
+];
+
+pub const DARKMONT_SERVER: &[MetricGroup] = &[
+    LEVEL_2_FRONTEND,
+    LEVEL_2_BAD_SPECULATION,
+    LEVEL_2_BACKEND_SKYMONT,
+    FRONTEND_CAUSES,
+    BACKEND_CAUSES,
+    BRANCH_EFFECTIVENESS,
+    ITLB_EFFECTIVENESS,
+    L1I_CACHE_EFFECTIVENESS,
+    MEMORY_STALLS_DARKMONT_SERVER,
     DTLB_EFFECTIVENESS,
     L1D_CRESTMONT,
     L2_CRESTMONT,
@@ -333,6 +373,42 @@ const MEMORY_STALLS_CRESTMONT: MetricGroup = MetricGroup {
         &[1_000_000, 100_000, 350_000, 300_000],
         &["10.0", "5.0", "30.0"],
     ),
+};
+
+const MEMORY_STALLS_DARKMONT: MetricGroup = MetricGroup {
+    events: &[
+        CYCLES,
+        STALLS_L2_HIT,
+        STALLS_L2_MISS,
+        STALLS_LL_MISS_DARKMONT,
+    ],
+    ..MEMORY_STALLS_CRESTMONT
+};
+
+const MEMORY_STALLS_DARKMONT_SERVER: MetricGroup = MetricGroup {
+    events: &[
+        CYCLES,
+        STALLS_L2_HIT,
+        STALLS_LL_HIT_DARKMONT,
+        STALLS_LOCAL_MEMORY,
+        STALLS_OTHER_MODULE,
+    ],
+    metrics: &[
+        Metric::percent("L2_Bound", STALLS_L2_HIT, CYCLES, "% of cycles"),
+        Metric::percent("L3_Bound", STALLS_LL_HIT_DARKMONT, CYCLES, "% of cycles"),
+        Metric::percent("DRAM_Bound", STALLS_LOCAL_MEMORY, CYCLES, "% of cycles"),
+        Metric::percent(
+            "Other_Module_Bound",
+            STALLS_OTHER_MODULE,
+            CYCLES,
+            "% of cycles",
+        ),
+    ],
+    example: MetricExample::new(
+        &[1_000_000, 100_000, 50_000, 300_000, 20_000],
+        &["10.0", "5.0", "30.0", "2.0"],
+    ),
+    ..MEMORY_STALLS_CRESTMONT
 };
 
 const DTLB_GOLDMONT: MetricGroup = MetricGroup {

@@ -222,47 +222,82 @@ pub(super) static CRESTMONT: CpuTable = CpuTable {
     groups: groups::CRESTMONT,
 };
 
+const SKYMONT_FORM: Form = Form {
+    formula: "skymont/1",
+    events: &[
+        CYCLES,
+        INSTRUCTIONS,
+        RETIRING_SKYMONT,
+        BAD_SPECULATION_SKYMONT,
+        FRONTEND_SKYMONT,
+        BACKEND_SKYMONT,
+    ],
+    cycles: Some(CYCLES),
+    instructions: Some(INSTRUCTIONS),
+    split: &|counts| {
+        split(
+            counts,
+            [
+                RETIRING_SKYMONT,
+                BAD_SPECULATION_SKYMONT,
+                FRONTEND_SKYMONT,
+                BACKEND_SKYMONT,
+            ],
+        )
+    },
+    example: Example {
+        counts: &[
+            1_000_000, 1_500_000, 3_200_000, 800_000, 1_600_000, 2_400_000,
+        ],
+        level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
+        smt_contention_percent: None,
+        level2_percent: None,
+    },
+};
+
 pub(super) static SKYMONT: CpuTable = CpuTable {
     name: "Skymont",
-    models: &[
-        Models::intel_hybrid(CoreType::Efficient, &[0xbd, 0xc5, 0xc6, 0xcc, 0xd5, 0xe5]),
-        Models::intel(&[0xdd]),
-    ],
+    models: &[Models::intel_hybrid(
+        CoreType::Efficient,
+        &[0xbd, 0xc5, 0xc6],
+    )],
     slots_per_cycle: Some(8),
     general_counters: 8,
     metrics: None,
-    sources: "perfmon LNL, ARL, PTL, CWF",
-    level1: Level1Counting::Forms(&[Form {
-        formula: "skymont/1",
-        events: &[
-            CYCLES,
-            INSTRUCTIONS,
-            RETIRING_SKYMONT,
-            BAD_SPECULATION_SKYMONT,
-            FRONTEND_SKYMONT,
-            BACKEND_SKYMONT,
-        ],
-        cycles: Some(CYCLES),
-        instructions: Some(INSTRUCTIONS),
-        split: &|counts| {
-            split(
-                counts,
-                [
-                    RETIRING_SKYMONT,
-                    BAD_SPECULATION_SKYMONT,
-                    FRONTEND_SKYMONT,
-                    BACKEND_SKYMONT,
-                ],
-            )
-        },
-        example: Example {
-            counts: &[
-                1_000_000, 1_500_000, 3_200_000, 800_000, 1_600_000, 2_400_000,
-            ],
-            level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
-            smt_contention_percent: None,
-            level2_percent: None,
-        },
-    }]),
+    sources: "perfmon LNL, ARL",
+    level1: Level1Counting::Forms(&[SKYMONT_FORM]),
     groups: groups::SKYMONT,
+};
+
+/// Skymont's level 1. Loads that miss the last-level cache have a code of their own.
+pub(super) static DARKMONT: CpuTable = CpuTable {
+    name: "Darkmont (Panther Lake)",
+    models: &[Models::intel_hybrid(
+        CoreType::Efficient,
+        &[0xcc, 0xd5, 0xe5],
+    )],
+    slots_per_cycle: Some(8),
+    general_counters: 8,
+    metrics: None,
+    sources: "perfmon PTL 1.07",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "darkmont/1",
+        ..SKYMONT_FORM
+    }]),
+    groups: groups::DARKMONT,
+};
+
+/// The same core, which tells local memory from other modules.
+pub(super) static DARKMONT_SERVER: CpuTable = CpuTable {
+    name: "Darkmont (Clearwater Forest)",
+    models: &[Models::intel(&[0xdd])],
+    slots_per_cycle: Some(8),
+    general_counters: 8,
+    metrics: None,
+    sources: "perfmon CWF 1.04",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "darkmont-server/1",
+        ..SKYMONT_FORM
+    }]),
+    groups: groups::DARKMONT_SERVER,
 };

@@ -101,6 +101,10 @@ pub(super) const DTLB_LOAD_WALK: Event = Event::general("DTLB_LOAD_MISSES.WALK_C
 pub(super) const DTLB_LOAD_STLB_HIT: Event = Event::general("DTLB_LOAD_MISSES.STLB_HIT", 0x2012);
 pub(super) const DTLB_STORE_WALK: Event =
     Event::general("DTLB_STORE_MISSES.WALK_COMPLETED", 0x0e13);
+/// Legacy SSE code after 256-bit code without VZEROUPPER, or the reverse.
+pub(super) const ASSISTS_SSE_AVX_MIX: Event = Event::general("ASSISTS.SSE_AVX_MIX", 0x10c1);
+/// Denormal operands or results, for example.
+pub(super) const ASSISTS_FP: Event = Event::general("ASSISTS.FP", 0x02c1);
 pub(super) const DIVIDER: Event = Event::general("ARITH.DIV_ACTIVE", 0x0100_09b0);
 pub(super) const BOUND_ON_LOADS: Event = Event::general("EXE_ACTIVITY.BOUND_ON_LOADS", 0x0500_21a6);
 pub(super) const ACTIVITY_L1D_MISS: Event =
@@ -113,3 +117,18 @@ pub(super) const MEMORY_STALLS_L1: Event = Event::general("MEMORY_STALLS.L1", 0x
 pub(super) const MEMORY_STALLS_L2: Event = Event::general("MEMORY_STALLS.L2", 0x0246);
 pub(super) const MEMORY_STALLS_L3: Event = Event::general("MEMORY_STALLS.L3", 0x0446);
 pub(super) const MEMORY_STALLS_MEMORY: Event = Event::general("MEMORY_STALLS.MEM", 0x0846);
+
+// Lion Cove and Cougar Cove. Bits 47:40 of a configuration are the second unit mask.
+pub(super) const MISPREDICTED_CONDITIONAL_LION_COVE: Event =
+    Event::general("BR_MISP_RETIRED.COND", 0x0100_0000_11c5);
+pub(super) const ITLB_STLB_HIT_LION_COVE: Event =
+    Event::general("ITLB_MISSES.STLB_HIT", 0x0100_0000_2011);
+pub(super) const DTLB_LOAD_STLB_HIT_LION_COVE: Event =
+    Event::general("DTLB_LOAD_MISSES.STLB_HIT", 0x0300_0000_2012);
+pub(super) const MISPREDICTED_CONDITIONAL_COUGAR_COVE: Event =
+    Event::general("BR_MISP_RETIRED.COND", 0x07c5);
+pub(super) const MISPREDICTED_INDIRECT_COUGAR_COVE: Event =
+    Event::general("BR_MISP_RETIRED.INDIRECT", 0x50c5);
+/// Cougar Cove's name for [`FP_SCALAR`].
+pub(super) const FP_SCALAR_COUGAR_COVE: Event =
+    Event::general("FP_ARITH_OPS_RETIRED.SCALAR", 0x03c7);

@@ -243,70 +243,97 @@ const LION_COVE_EXAMPLE: Example = Example {
     level2_percent: None,
 };
 
+const LION_COVE_FORM: Form = Form {
+    formula: "lion-cove-exact/1",
+    events: &[
+        SLOTS,
+        CYCLES,
+        INSTRUCTIONS,
+        RETIRED,
+        BUBBLES_LION_COVE,
+        BACKEND_BOUND,
+        HEAVY,
+        MISPREDICT,
+        FETCH_LATENCY_LION_COVE,
+        MEMORY_BOUND,
+    ],
+    cycles: Some(CYCLES),
+    instructions: Some(INSTRUCTIONS),
+    split: &|counts| Split {
+        level2: Some(PerCategory {
+            retiring: counts[HEAVY],
+            bad_speculation: counts[MISPREDICT],
+            // The event counts cycles, not slots.
+            frontend_bound: counts.slots_per_cycle() * counts[FETCH_LATENCY_LION_COVE],
+            backend_bound: counts[MEMORY_BOUND],
+        }),
+        ..lion_cove(counts, counts[SLOTS])
+    },
+    example: Example {
+        counts: &[
+            16_000_000, 2_000_000, 3_000_000, 6_400_000, 3_200_000, 4_800_000, 1_600_000,
+            1_280_000, 240_000, 2_880_000,
+        ],
+        level2_percent: Some(PerCategory::in_order(["10.0", "8.0", "12.0", "18.0"])),
+        ..LION_COVE_EXAMPLE
+    },
+};
+
+/// For virtual machines, which do not see fixed counter 3.
+const LION_COVE_FORM_OF_GUESTS: Form = Form {
+    formula: "lion-cove-exact/1",
+    events: &[
+        SLOTS_P,
+        CYCLES,
+        INSTRUCTIONS,
+        RETIRED,
+        BUBBLES_LION_COVE,
+        BACKEND_BOUND,
+    ],
+    cycles: Some(CYCLES),
+    instructions: Some(INSTRUCTIONS),
+    split: &|counts| lion_cove(counts, counts[SLOTS_P]),
+    example: LION_COVE_EXAMPLE,
+};
+
 /// No uops are dropped here, so no event corrects for them.
 pub(super) static LION_COVE: CpuTable = CpuTable {
     name: "Lion Cove",
     models: &[Models::intel_hybrid(
         CoreType::Performance,
-        &[0xbd, 0xc5, 0xc6, 0xcc, 0xd5, 0xe5],
+        &[0xbd, 0xc5, 0xc6],
     )],
     slots_per_cycle: Some(8),
     general_counters: 10,
     metrics: Some(&metrics::LION_COVE),
-    sources: "perfmon LNL, ARL, PTL; memory bound counts on counter 3 only, mispredict on 0 only",
+    sources: "perfmon LNL, ARL; memory bound counts on counter 3 only, mispredict on 0 only",
+    level1: Level1Counting::Forms(&[LION_COVE_FORM, LION_COVE_FORM_OF_GUESTS]),
+    groups: groups::LION_COVE,
+};
+
+/// Panther Lake's performance core: Lion Cove's level 1, and other codes in the groups. Linux 7.3
+/// has no case for 0xe5, whose counters its generic driver opens.
+pub(super) static COUGAR_COVE: CpuTable = CpuTable {
+    name: "Cougar Cove",
+    models: &[Models::intel_hybrid(
+        CoreType::Performance,
+        &[0xcc, 0xd5, 0xe5],
+    )],
+    slots_per_cycle: Some(8),
+    general_counters: 10,
+    metrics: Some(&metrics::LION_COVE),
+    sources: "perfmon PTL 1.07; memory bound counts on counter 3 only, mispredict on 0 only",
     level1: Level1Counting::Forms(&[
         Form {
-            formula: "lion-cove-exact/1",
-            events: &[
-                SLOTS,
-                CYCLES,
-                INSTRUCTIONS,
-                RETIRED,
-                BUBBLES_LION_COVE,
-                BACKEND_BOUND,
-                HEAVY,
-                MISPREDICT,
-                FETCH_LATENCY_LION_COVE,
-                MEMORY_BOUND,
-            ],
-            cycles: Some(CYCLES),
-            instructions: Some(INSTRUCTIONS),
-            split: &|counts| Split {
-                level2: Some(PerCategory {
-                    retiring: counts[HEAVY],
-                    bad_speculation: counts[MISPREDICT],
-                    // The event counts cycles, not slots.
-                    frontend_bound: counts.slots_per_cycle() * counts[FETCH_LATENCY_LION_COVE],
-                    backend_bound: counts[MEMORY_BOUND],
-                }),
-                ..lion_cove(counts, counts[SLOTS])
-            },
-            example: Example {
-                counts: &[
-                    16_000_000, 2_000_000, 3_000_000, 6_400_000, 3_200_000, 4_800_000, 1_600_000,
-                    1_280_000, 240_000, 2_880_000,
-                ],
-                level2_percent: Some(PerCategory::in_order(["10.0", "8.0", "12.0", "18.0"])),
-                ..LION_COVE_EXAMPLE
-            },
+            formula: "cougar-cove-exact/1",
+            ..LION_COVE_FORM
         },
         Form {
-            formula: "lion-cove-exact/1",
-            events: &[
-                SLOTS_P,
-                CYCLES,
-                INSTRUCTIONS,
-                RETIRED,
-                BUBBLES_LION_COVE,
-                BACKEND_BOUND,
-            ],
-            cycles: Some(CYCLES),
-            instructions: Some(INSTRUCTIONS),
-            split: &|counts| lion_cove(counts, counts[SLOTS_P]),
-            example: LION_COVE_EXAMPLE,
+            formula: "cougar-cove-exact/1",
+            ..LION_COVE_FORM_OF_GUESTS
         },
     ]),
-    groups: groups::LION_COVE,
+    groups: groups::COUGAR_COVE,
 };
 
 /// Their events are published in part, the width of their pipelines is not.

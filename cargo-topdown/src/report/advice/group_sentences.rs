@@ -49,7 +49,7 @@ const FRONTEND_BOUND: Node = Node::Category(Category::FrontendBound);
 /// percentages are the thresholds of Intel's metrics (TMA_Metrics-full.csv 5.2): 10 % of slots for
 /// a part, 10 % of cycles for a level of memory, 20 % for atomic operations, for the divider and
 /// for cycles with one operation.
-pub const ROWS: [Row; 19] = [
+pub const ROWS: [Row; 21] = [
     row(
         Subject::Level2,
         ShownBy::LargestPart,
@@ -178,6 +178,22 @@ pub const ROWS: [Row; 19] = [
         "atomic operations",
         "Loads wait for atomic operations",
         "use fewer of them, and keep what threads write apart from what others read",
+    ),
+    row(
+        Subject::Assists,
+        ShownBy::Named(&["sse_avx_mix"]),
+        Limit::AtLeast(0.2),
+        "microcode assists",
+        "Legacy SSE code runs while the upper halves of vector registers are in use",
+        "end 256-bit code with VZEROUPPER, or compile all of it for AVX (`-C target-cpu`)",
+    ),
+    row(
+        Subject::Assists,
+        ShownBy::Named(&["fp_assists"]),
+        Limit::AtLeast(0.5),
+        "",
+        "Floating-point operations need microcode, as denormal numbers do",
+        "flush denormal numbers to zero, or scale the data away from them",
     ),
     row(
         Subject::OperationMix,

@@ -3,11 +3,12 @@
 use crate::category::Part;
 use crate::cpu::intel_cove::events::{
     ACTIVITY_L1D_MISS, ACTIVITY_L2_MISS, ACTIVITY_L3_MISS, BOUND_ON_LOADS, BOUND_ON_STORES, CYCLES,
-    DTLB_LOAD_STLB_HIT, DTLB_LOAD_STLB_HIT_ICE_LAKE, DTLB_LOAD_WALK, DTLB_LOAD_WALK_ICE_LAKE,
-    DTLB_STORE_WALK, DTLB_STORE_WALK_ICE_LAKE, FILL_BUFFER_HIT, INSTRUCTIONS, L1_MISS, L2_HIT,
-    L2_MISS, L3_HIT, L3_MISS, LL_MISSES, LL_REFERENCES, LOADS, LOCAL_MEMORY, LOCKED_LOADS,
-    MEMORY_STALLS_L1, MEMORY_STALLS_L2, MEMORY_STALLS_L3, MEMORY_STALLS_MEMORY, REMOTE_MEMORY,
-    STALLS_L1D_MISS, STALLS_L2_MISS, STALLS_L3_MISS, STALLS_MEMORY,
+    DTLB_LOAD_STLB_HIT, DTLB_LOAD_STLB_HIT_ICE_LAKE, DTLB_LOAD_STLB_HIT_LION_COVE, DTLB_LOAD_WALK,
+    DTLB_LOAD_WALK_ICE_LAKE, DTLB_STORE_WALK, DTLB_STORE_WALK_ICE_LAKE, FILL_BUFFER_HIT,
+    INSTRUCTIONS, L1_MISS, L2_HIT, L2_MISS, L3_HIT, L3_MISS, LL_MISSES, LL_REFERENCES, LOADS,
+    LOCAL_MEMORY, LOCKED_LOADS, MEMORY_STALLS_L1, MEMORY_STALLS_L2, MEMORY_STALLS_L3,
+    MEMORY_STALLS_MEMORY, REMOTE_MEMORY, STALLS_L1D_MISS, STALLS_L2_MISS, STALLS_L3_MISS,
+    STALLS_MEMORY,
 };
 use crate::cpu::metric_group::{Metric, MetricExample, MetricGroup, Node, SameLine, Subject};
 
@@ -147,27 +148,6 @@ pub(super) const LOCK_LATENCY: MetricGroup = MetricGroup {
     example: MetricExample::new(&[1_000_000, 20_000], &["20.0"]),
 };
 
-pub(super) const DTLB_ICE_LAKE: MetricGroup = MetricGroup {
-    name: "DTLB_Effectiveness",
-    subject: Subject::DataTlb,
-    explains: &[Node::Part(Part::MemoryBound)],
-    events: &[
-        INSTRUCTIONS,
-        DTLB_LOAD_WALK_ICE_LAKE,
-        DTLB_LOAD_STLB_HIT_ICE_LAKE,
-        DTLB_STORE_WALK_ICE_LAKE,
-    ],
-    metrics: &[
-        Metric::per_kilo("dtlb_load_mpki", DTLB_LOAD_WALK_ICE_LAKE, INSTRUCTIONS),
-        Metric::new("l1_dtlb_load_mpki", "per 1000 instructions", &|counts| {
-            1000.0 * (counts[DTLB_LOAD_WALK_ICE_LAKE] + counts[DTLB_LOAD_STLB_HIT_ICE_LAKE])
-                / counts[INSTRUCTIONS]
-        }),
-        Metric::per_kilo("dtlb_store_mpki", DTLB_STORE_WALK_ICE_LAKE, INSTRUCTIONS),
-    ],
-    example: MetricExample::new(&[1_000_000, 4_000, 16_000, 500], &["4.0", "20.0", "0.5"]),
-};
-
 pub(super) const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "DTLB_Effectiveness",
     subject: Subject::DataTlb,
@@ -186,6 +166,26 @@ pub(super) const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
         Metric::per_kilo("dtlb_store_mpki", DTLB_STORE_WALK, INSTRUCTIONS),
     ],
     example: MetricExample::new(&[1_000_000, 4_000, 16_000, 500], &["4.0", "20.0", "0.5"]),
+};
+
+pub(super) const DTLB_ICE_LAKE: MetricGroup = MetricGroup {
+    events: &[
+        INSTRUCTIONS,
+        DTLB_LOAD_WALK_ICE_LAKE,
+        DTLB_LOAD_STLB_HIT_ICE_LAKE,
+        DTLB_STORE_WALK_ICE_LAKE,
+    ],
+    ..DTLB_EFFECTIVENESS
+};
+
+pub(super) const DTLB_LION_COVE: MetricGroup = MetricGroup {
+    events: &[
+        INSTRUCTIONS,
+        DTLB_LOAD_WALK,
+        DTLB_LOAD_STLB_HIT_LION_COVE,
+        DTLB_STORE_WALK,
+    ],
+    ..DTLB_EFFECTIVENESS
 };
 
 /// A load that hits a fill buffer waits for an earlier load's miss.

@@ -14,11 +14,13 @@ mod memory;
 
 use crate::category::Part;
 use crate::cpu::intel_cove::events::{
-    BRANCHES, CYCLES, DIVIDER, DIVIDER_ICE_LAKE, DSB_UOPS, FP_SCALAR, FP_VECTOR, ICACHE_STALLS,
-    INSTRUCTIONS, ITLB_STALLS, ITLB_STLB_HIT, ITLB_STLB_HIT_ICE_LAKE, ITLB_WALK,
-    ITLB_WALK_ICE_LAKE, L2_CODE_MISSES, L2_CODE_READS, LOADS, MACHINE_CLEARS, MISPREDICTED,
-    MISPREDICTED_CONDITIONAL, MISPREDICTED_INDIRECT, MISPREDICTED_RETURN, MITE_UOPS, ONE_PORT,
-    RETIRED, STORES, THREE_PORTS, TWO_PORTS,
+    ASSISTS_FP, ASSISTS_SSE_AVX_MIX, BRANCHES, CYCLES, DIVIDER, DIVIDER_ICE_LAKE, DSB_UOPS,
+    FP_SCALAR, FP_SCALAR_COUGAR_COVE, FP_VECTOR, ICACHE_STALLS, INSTRUCTIONS, ITLB_STALLS,
+    ITLB_STLB_HIT, ITLB_STLB_HIT_ICE_LAKE, ITLB_STLB_HIT_LION_COVE, ITLB_WALK, ITLB_WALK_ICE_LAKE,
+    L2_CODE_MISSES, L2_CODE_READS, LOADS, MACHINE_CLEARS, MISPREDICTED, MISPREDICTED_CONDITIONAL,
+    MISPREDICTED_CONDITIONAL_COUGAR_COVE, MISPREDICTED_CONDITIONAL_LION_COVE,
+    MISPREDICTED_INDIRECT, MISPREDICTED_INDIRECT_COUGAR_COVE, MISPREDICTED_RETURN, MITE_UOPS,
+    ONE_PORT, RETIRED, STORES, THREE_PORTS, TWO_PORTS,
 };
 use crate::cpu::metric_group::{
     BAD_SPECULATION, FRONTEND_BOUND, Metric, MetricExample, MetricGroup, Node, RETIRING, Subject,
@@ -29,9 +31,9 @@ use level2::{
     LEVEL_2_FRONTEND_LION_COVE, LEVEL_2_RETIRING,
 };
 use memory::{
-    DTLB_EFFECTIVENESS, DTLB_ICE_LAKE, L1D_CACHE_EFFECTIVENESS, L2_DATA_EFFECTIVENESS, L3_LOADS,
-    LL_CACHE_EFFECTIVENESS, LOAD_LATENCY, LOCK_LATENCY, MEMORY_LATENCY, MEMORY_STALLS_GOLDEN_COVE,
-    MEMORY_STALLS_ICE_LAKE, MEMORY_STALLS_LION_COVE,
+    DTLB_EFFECTIVENESS, DTLB_ICE_LAKE, DTLB_LION_COVE, L1D_CACHE_EFFECTIVENESS,
+    L2_DATA_EFFECTIVENESS, L3_LOADS, LL_CACHE_EFFECTIVENESS, LOAD_LATENCY, LOCK_LATENCY,
+    MEMORY_LATENCY, MEMORY_STALLS_GOLDEN_COVE, MEMORY_STALLS_ICE_LAKE, MEMORY_STALLS_LION_COVE,
 };
 
 pub const ICE_LAKE: &[MetricGroup] = &[
@@ -76,6 +78,7 @@ pub const GOLDEN_COVE: &[MetricGroup] = &[
     LL_CACHE_EFFECTIVENESS,
     PORTS,
     OPERATION_MIX,
+    ASSISTS,
     FP_MIX_ICE_LAKE,
 ];
 
@@ -87,22 +90,50 @@ pub const LION_COVE: &[MetricGroup] = &[
     LEVEL_2_BACKEND,
     LEVEL_2_RETIRING,
     CLEARS,
-    BRANCH_EFFECTIVENESS,
-    ITLB_EFFECTIVENESS,
+    BRANCH_LION_COVE,
+    ITLB_LION_COVE,
     L1I_CACHE_EFFECTIVENESS,
     DECODED_CACHE,
     L2_CODE_EFFECTIVENESS,
     MEMORY_STALLS_LION_COVE,
     LOAD_LATENCY,
     LOCK_LATENCY,
-    DTLB_EFFECTIVENESS,
+    DTLB_LION_COVE,
     L1D_CACHE_EFFECTIVENESS,
     L2_DATA_EFFECTIVENESS,
     L3_LOADS,
     LL_CACHE_EFFECTIVENESS,
     PORTS,
     OPERATION_MIX,
+    ASSISTS,
     FP_MIX_LION_COVE,
+];
+
+/// Cougar Cove moved the kinds of mispredicted branches, and counts operations where Lion Cove
+/// counts floating-point instructions.
+pub const COUGAR_COVE: &[MetricGroup] = &[
+    LEVEL_2_FRONTEND_LION_COVE,
+    LEVEL_2_BAD_SPECULATION_LION_COVE,
+    LEVEL_2_BACKEND,
+    LEVEL_2_RETIRING,
+    CLEARS,
+    BRANCH_COUGAR_COVE,
+    ITLB_LION_COVE,
+    L1I_CACHE_EFFECTIVENESS,
+    DECODED_CACHE,
+    L2_CODE_EFFECTIVENESS,
+    MEMORY_STALLS_LION_COVE,
+    LOAD_LATENCY,
+    LOCK_LATENCY,
+    DTLB_LION_COVE,
+    L1D_CACHE_EFFECTIVENESS,
+    L2_DATA_EFFECTIVENESS,
+    L3_LOADS,
+    LL_CACHE_EFFECTIVENESS,
+    PORTS,
+    OPERATION_MIX,
+    ASSISTS,
+    FP_MIX_COUGAR_COVE,
 ];
 
 /// Intel's level 2 splits bad speculation in proportion to the counts of its two causes.
@@ -168,29 +199,28 @@ const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
     ),
 };
 
-const ITLB_ICE_LAKE: MetricGroup = MetricGroup {
-    name: "ITLB_Effectiveness",
-    subject: Subject::InstructionTlb,
-    explains: &[Node::Part(Part::FetchLatency)],
+const BRANCH_LION_COVE: MetricGroup = MetricGroup {
     events: &[
-        CYCLES,
         INSTRUCTIONS,
-        ITLB_WALK_ICE_LAKE,
-        ITLB_STLB_HIT_ICE_LAKE,
-        ITLB_STALLS,
+        BRANCHES,
+        MISPREDICTED,
+        MISPREDICTED_CONDITIONAL_LION_COVE,
+        MISPREDICTED_INDIRECT,
+        MISPREDICTED_RETURN,
     ],
-    metrics: &[
-        Metric::per_kilo("itlb_mpki", ITLB_WALK_ICE_LAKE, INSTRUCTIONS),
-        Metric::new("l1_itlb_mpki", "per 1000 instructions", &|counts| {
-            1000.0 * (counts[ITLB_WALK_ICE_LAKE] + counts[ITLB_STLB_HIT_ICE_LAKE])
-                / counts[INSTRUCTIONS]
-        }),
-        Metric::percent("itlb_stalls", ITLB_STALLS, CYCLES, "% of cycles"),
+    ..BRANCH_EFFECTIVENESS
+};
+
+const BRANCH_COUGAR_COVE: MetricGroup = MetricGroup {
+    events: &[
+        INSTRUCTIONS,
+        BRANCHES,
+        MISPREDICTED,
+        MISPREDICTED_CONDITIONAL_COUGAR_COVE,
+        MISPREDICTED_INDIRECT_COUGAR_COVE,
+        MISPREDICTED_RETURN,
     ],
-    example: MetricExample::new(
-        &[1_000_000, 1_000_000, 500, 3_000, 40_000],
-        &["0.5", "3.5", "4.0"],
-    ),
+    ..BRANCH_EFFECTIVENESS
 };
 
 const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
@@ -209,6 +239,28 @@ const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
         &[1_000_000, 1_000_000, 500, 3_000, 40_000],
         &["0.5", "3.5", "4.0"],
     ),
+};
+
+const ITLB_ICE_LAKE: MetricGroup = MetricGroup {
+    events: &[
+        CYCLES,
+        INSTRUCTIONS,
+        ITLB_WALK_ICE_LAKE,
+        ITLB_STLB_HIT_ICE_LAKE,
+        ITLB_STALLS,
+    ],
+    ..ITLB_EFFECTIVENESS
+};
+
+const ITLB_LION_COVE: MetricGroup = MetricGroup {
+    events: &[
+        CYCLES,
+        INSTRUCTIONS,
+        ITLB_WALK,
+        ITLB_STLB_HIT_LION_COVE,
+        ITLB_STALLS,
+    ],
+    ..ITLB_EFFECTIVENESS
 };
 
 /// Misses here are read from the second level; code prefetches count too.
@@ -332,4 +384,29 @@ const FP_MIX_LION_COVE: MetricGroup = MetricGroup {
         "% of instructions",
     )],
     example: MetricExample::new(&[1_000_000, 50_000], &["5.0"]),
+};
+
+/// Its counts are operations: a fused multiply-add is two.
+const FP_MIX_COUGAR_COVE: MetricGroup = MetricGroup {
+    events: &[INSTRUCTIONS, FP_SCALAR_COUGAR_COVE],
+    metrics: &[Metric::percent(
+        "fp_scalar",
+        FP_SCALAR_COUGAR_COVE,
+        INSTRUCTIONS,
+        "% of instructions",
+    )],
+    ..FP_MIX_LION_COVE
+};
+
+/// Microcode that hardware starts: each costs some hundreds of cycles.
+const ASSISTS: MetricGroup = MetricGroup {
+    name: "Assists",
+    subject: Subject::Assists,
+    explains: &[Node::Part(Part::HeavyOperations)],
+    events: &[INSTRUCTIONS, ASSISTS_SSE_AVX_MIX, ASSISTS_FP],
+    metrics: &[
+        Metric::per_kilo("sse_avx_mix", ASSISTS_SSE_AVX_MIX, INSTRUCTIONS),
+        Metric::per_kilo("fp_assists", ASSISTS_FP, INSTRUCTIONS),
+    ],
+    example: MetricExample::new(&[1_000_000, 2_000, 500], &["2.0", "0.5"]),
 };
