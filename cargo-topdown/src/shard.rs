@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use criterion_topdown::run_file::MAX_SHARDS;
 use thiserror::Error;
 
 /// A part and the number of parts: `2/4`.
@@ -13,13 +14,13 @@ use thiserror::Error;
 pub struct ShardNumber {
     /// From 1 to `of`.
     pub number: u32,
-    /// The number of parts.
+    /// The number of parts; at most [`MAX_SHARDS`].
     pub of: u32,
 }
 
 /// The text is not a shard number.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is not `I/N`: shard I of N, counted from 1")]
+#[error("`{0}` is not `I/N`: shard I of N, counted from 1, with N up to {MAX_SHARDS}")]
 pub struct ShardNumberError(String);
 
 impl FromStr for ShardNumber {
@@ -28,9 +29,7 @@ impl FromStr for ShardNumber {
     fn from_str(text: &str) -> Result<ShardNumber, ShardNumberError> {
         let number = text.split_once('/').and_then(|(number, of)| {
             let (number, of) = (number.parse().ok()?, of.parse().ok()?);
-            (1..=of)
-                .contains(&number)
-                .then_some(ShardNumber { number, of })
+            (of <= MAX_SHARDS && (1..=of).contains(&number)).then_some(ShardNumber { number, of })
         });
         number.ok_or_else(|| ShardNumberError(text.to_owned()))
     }
@@ -70,7 +69,9 @@ mod tests {
     fn a_number_is_one_of_so_many() {
         assert_eq!("2/4".parse(), Ok(ShardNumber { number: 2, of: 4 }));
         assert_eq!("1/1".parse::<ShardNumber>().unwrap().to_string(), "1/1");
-        for text in ["0/4", "5/4", "2", "2/", "/2", "a/b", "1/2/3", "-1/2", ""] {
+        for text in [
+            "0/4", "5/4", "2", "2/", "/2", "a/b", "1/2/3", "-1/2", "1/1001", "",
+        ] {
             let error = text.parse::<ShardNumber>().unwrap_err().to_string();
             assert!(error.starts_with(&format!("`{text}` is not `I/N`")));
         }

@@ -94,6 +94,17 @@ impl CodeColumns {
         for block in &self.trail.stretch {
             below("trail.stretch", *block, blocks, "block")?;
         }
+        let one = Rows {
+            count: 1,
+            what: "number",
+        };
+        for (field, count) in [
+            ("trail.blocks", self.trail.blocks),
+            ("trail.every_blocks", self.trail.every_blocks),
+            ("trail.stretch_from", self.trail.stretch_from),
+        ] {
+            one.counts(field, &[count])?;
+        }
         if !self.trail.every_blocks.is_power_of_two() {
             let problem = "is not a power of two".to_owned();
             return Err(RunFileProblem::field("trail.every_blocks", problem));

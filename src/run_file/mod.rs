@@ -162,6 +162,10 @@ pub struct LaunchSettings {
     pub measurement_ms: u64,
 }
 
+/// The largest number of parts of a suite, since readers list them. Judgement: no suite has as many
+/// machines.
+pub const MAX_SHARDS: u32 = 1000;
+
 /// One part of a suite shared by several machines of one class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -169,7 +173,7 @@ pub struct LaunchSettings {
 pub struct Shard {
     /// The number of the part, from 1 to `of`.
     pub number: u32,
-    /// Number of parts.
+    /// Number of parts; at most 1000.
     pub of: u32,
     /// Number of benchmarks in the part, including those that failed.
     pub benchmarks: usize,

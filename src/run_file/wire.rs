@@ -11,8 +11,8 @@ use super::error::RunFileProblem;
 use super::launch_columns::{SlotsColumns, TimeColumns};
 use super::version::{KnownVersion, parse};
 use super::{
-    Benchmark, BenchmarkId, Build, CallPaths, Fingerprint, Functions, LaunchSettings, Run,
-    Selection, Shard, Throughput,
+    Benchmark, BenchmarkId, Build, CallPaths, Fingerprint, Functions, LaunchSettings, MAX_SHARDS,
+    Run, Selection, Shard, Throughput,
 };
 use crate::machine::Machine;
 
@@ -173,6 +173,12 @@ impl RunWire<ReadBenchmark> {
             }
         }
         if let Some(Shard { number, of, .. }) = self.shard {
+            if !(1..=MAX_SHARDS).contains(&of) {
+                return Err(RunFileProblem::field(
+                    "shard.of",
+                    format!("is {of}; it must be 1 to {MAX_SHARDS}"),
+                ));
+            }
             if !(1..=of).contains(&number) {
                 return Err(RunFileProblem::field(
                     "shard.number",

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use criterion_topdown::run_file::{
-    Record, Run, Shard, read_run, read_samples, write_run, write_run_without_samples,
+    MAX_SHARDS, Record, Run, Shard, read_run, read_samples, write_run, write_run_without_samples,
 };
 use criterion_topdown::sample::GroupCounts;
 
@@ -107,6 +107,29 @@ fn a_run_says_which_shard_it_is() {
     let error = read_run(directory.path()).unwrap_err().to_string();
     assert!(
         error.ends_with("field `shard.number` is 5; it must be 1 to 4"),
+        "{error}"
+    );
+}
+
+/// A reader may list all shards of a suite.
+#[test]
+fn a_suite_of_too_many_shards_is_refused_by_field() {
+    let directory = tempfile::tempdir().unwrap();
+    let shard = |of| Run {
+        shard: Some(Shard {
+            number: 1,
+            of,
+            benchmarks: 2,
+            suite: "0123456789abcdef".to_owned(),
+        }),
+        ..golden_run()
+    };
+    write_run_without_samples(directory.path(), &shard(MAX_SHARDS)).unwrap();
+    read_run(directory.path()).unwrap();
+    write_run_without_samples(directory.path(), &shard(u32::MAX)).unwrap();
+    let error = read_run(directory.path()).unwrap_err().to_string();
+    assert!(
+        error.ends_with("field `shard.of` is 4294967295; it must be 1 to 1000"),
         "{error}"
     );
 }

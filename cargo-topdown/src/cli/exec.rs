@@ -1,7 +1,6 @@
 //! The command line of `exec`.
 
 use std::ffi::OsString;
-use std::num::NonZeroU32;
 
 use clap::Args;
 
@@ -9,6 +8,7 @@ use criterion_topdown::setting::{Counters, Setting, SourceChoice};
 
 use super::choices::choices;
 use super::{OutputArgs, StoredRunArgs};
+use crate::config::measuring::MAX_LAUNCHES;
 
 /// `cargo topdown exec`.
 #[derive(Debug, Args)]
@@ -19,9 +19,10 @@ pub struct ExecArgs {
         long,
         value_name = "N",
         default_value = "10",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LAUNCHES)),
         env = "CARGO_TOPDOWN_LAUNCHES"
     )]
-    pub launches: NonZeroU32,
+    pub launches: u32,
 
     /// The name of the command in the run [default: the command line]
     #[arg(long, value_name = "BENCH")]

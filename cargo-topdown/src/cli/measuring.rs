@@ -102,7 +102,7 @@ impl From<&MeasuringArgs> for Layer {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Measuring")]
 pub struct LaunchMeasuringArgs {
-    /// Samples per benchmark and launch, at least 10 [default: 20]
+    /// Samples per benchmark and launch, 10 to 100000 [default: 20]
     #[arg(long, value_name = "N", env = "CARGO_TOPDOWN_SAMPLE_SIZE")]
     pub sample_size: Option<u32>,
 

@@ -14,18 +14,25 @@ use topdown_gate::pattern::Pattern;
 
 use super::{Config, ConfigError, Layer};
 
-/// The least number of samples that criterion accepts.
-const LEAST_SAMPLE_SIZE: u32 = 10;
+/// The fewest samples that criterion accepts.
+const MIN_SAMPLE_SIZE: u32 = 10;
+/// Judgement: the samples of a launch are one message of criterion's, and this one takes 2 MB.
+const MAX_SAMPLE_SIZE: u32 = 100_000;
+
+/// Judgement: a run is kept in memory, and launches beyond a hundred say next to nothing.
+pub const MAX_LAUNCHES: u32 = 10_000;
 
 /// The shortest time that a run file can express.
-const LEAST_TIME: Duration = Duration::from_millis(1);
+const MIN_TIME: Duration = Duration::from_millis(1);
+/// Judgement: no benchmark measures for a week, and every clock can add it.
+const MAX_TIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// How one bench target is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Processes; at least 1.
+    /// Processes; 1 to [`MAX_LAUNCHES`].
     pub launches: u32,
-    /// Samples per benchmark and launch; at least 10.
+    /// Samples per benchmark and launch; 10 to 100,000.
     pub sample_size: u32,
     /// Warm-up per benchmark and launch.
     pub warm_up_time: Duration,
@@ -159,15 +166,19 @@ impl Settings {
         let default = Settings::default();
         let launches = first(layers, |l| l.launches).unwrap_or(default.launches);
         let sample_size = first(layers, |l| l.sample_size).unwrap_or(default.sample_size);
-        for (setting, value, least, range) in [
-            ("launches", launches, 1, "at least 1"),
-            ("sample-size", sample_size, LEAST_SAMPLE_SIZE, "at least 10"),
+        for (setting, value, range) in [
+            ("launches", launches, 1..=MAX_LAUNCHES),
+            (
+                "sample-size",
+                sample_size,
+                MIN_SAMPLE_SIZE..=MAX_SAMPLE_SIZE,
+            ),
         ] {
-            if value < least {
+            if !range.contains(&value) {
                 return Err(ConfigError::Range {
                     setting,
                     value: value.to_string(),
-                    range,
+                    range: format!("{} to {}", range.start(), range.end()),
                 });
             }
         }
@@ -211,11 +222,11 @@ fn first<T, const N: usize>(layers: [&Layer; N], of: impl Fn(&Layer) -> Option<T
 fn checked_time(setting: &'static str, seconds: f64) -> Result<Duration, ConfigError> {
     Duration::try_from_secs_f64(seconds)
         .ok()
-        .filter(|time| *time >= LEAST_TIME)
+        .filter(|time| (MIN_TIME..=MAX_TIME).contains(time))
         .ok_or_else(|| ConfigError::Range {
             setting,
             value: format!("{seconds} s"),
-            range: "at least 0.001 s",
+            range: format!("{} to {} s", MIN_TIME.as_secs_f64(), MAX_TIME.as_secs()),
         })
 }
 
@@ -231,7 +242,7 @@ fn checked_cores(cores: &[ModelCore]) -> Result<(ModelCore, Option<ModelCore>), 
         _ => Err(ConfigError::Range {
             setting: "model-core",
             value: Vec::from_iter(cores.iter().map(|core| core.name())).join(","),
-            range: "one core, or the names of two different ones",
+            range: "one core, or the names of two different ones".to_owned(),
         }),
     }
 }
@@ -332,15 +343,27 @@ mod tests {
         for (value, message) in [
             (
                 json!({ "launches": 0 }),
-                "`launches` is 0; it must be at least 1",
+                "`launches` is 0; it must be 1 to 10000",
+            ),
+            (
+                json!({ "launches": 4_294_967_295_u32 }),
+                "`launches` is 4294967295; it must be 1 to 10000",
             ),
             (
                 json!({ "sample-size": 9 }),
-                "`sample-size` is 9; it must be at least 10",
+                "`sample-size` is 9; it must be 10 to 100000",
+            ),
+            (
+                json!({ "sample-size": 100_001 }),
+                "`sample-size` is 100001; it must be 10 to 100000",
             ),
             (
                 json!({ "warm-up-time": 0.0 }),
-                "`warm-up-time` is 0 s; it must be at least 0.001 s",
+                "`warm-up-time` is 0 s; it must be 0.001 to 604800 s",
+            ),
+            (
+                json!({ "launch-timeout": 1e19 }),
+                "`launch-timeout` is 10000000000000000000 s; it must be 0.001 to 604800 s",
             ),
             (
                 json!({ "model-core": "zen-5, zen-5" }),
@@ -354,7 +377,7 @@ mod tests {
             ),
             (
                 json!({ "measurement-time": -1.0 }),
-                "`measurement-time` is -1 s; it must be at least 0.001 s",
+                "`measurement-time` is -1 s; it must be 0.001 to 604800 s",
             ),
         ] {
             let error = Settings::resolve([&Layer::default(), &layer(value)]).unwrap_err();

@@ -50,7 +50,7 @@ pub enum ConfigError {
         /// Its name, which flags and manifests share.
         setting: &'static str,
         value: String,
-        range: &'static str,
+        range: String,
     },
 }
 

@@ -119,7 +119,7 @@ fn what_makes_no_sense_is_2() {
             ConfigError::Range {
                 setting: "launches",
                 value: "0".to_owned(),
-                range: "at least 1",
+                range: "at least 1".to_owned(),
             }
             .into(),
             Error::ReportNeedsComparison {
@@ -145,7 +145,7 @@ fn what_makes_no_sense_is_2() {
             MeasureError::Config(ConfigError::Range {
                 setting: "launches",
                 value: "0".to_owned(),
-                range: "at least 1",
+                range: "at least 1".to_owned(),
             }),
             MeasureError::CriterionArgument {
                 flag: "--profile-time".to_owned(),

@@ -8,7 +8,7 @@ mod problem;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::count::count_of;
 use criterion_topdown::machine::Machine;
@@ -242,6 +242,9 @@ fn check_benchmarks(parts: &[Part]) -> Result<Vec<Note>, MergeError> {
     Ok(notes)
 }
 
+/// Missing shards that a message lists.
+const MAX_LISTED: usize = 10;
+
 /// Describes what is missing from the suite whose shards are among `parts`.
 fn missing_text(parts: &[Part]) -> Option<String> {
     let shards: Vec<(&Run, &Shard)> = parts
@@ -249,15 +252,22 @@ fn missing_text(parts: &[Part]) -> Option<String> {
         .filter_map(|part| Some((&part.run, part.run.shard.as_ref()?)))
         .collect();
     let (_, Shard { of, .. }) = shards.first()?;
-    let missing: Vec<String> = (1..=*of)
-        .filter(|number| shards.iter().all(|(_, shard)| shard.number != *number))
+    let present: HashSet<u32> = shards.iter().map(|(_, shard)| shard.number).collect();
+    let mut missing: Vec<String> = (1..=*of)
+        .filter(|number| !present.contains(number))
         .map(|number| format!("{number}/{of}"))
         .collect();
+    let unlisted = missing.len().saturating_sub(MAX_LISTED);
+    missing.truncate(MAX_LISTED);
     let mut texts = Vec::new();
-    match &missing[..] {
-        [] => {}
-        [one] => texts.push(format!("shard {one} is missing")),
-        several => texts.push(format!("shards {} are missing", several.join(", "))),
+    match (&missing[..], unlisted) {
+        ([], _) => {}
+        ([one], _) => texts.push(format!("shard {one} is missing")),
+        (several, 0) => texts.push(format!("shards {} are missing", several.join(", "))),
+        (first, more) => texts.push(format!(
+            "shards {} and {more} more are missing",
+            first.join(", ")
+        )),
     }
     for (run, shard) in shards {
         let measured = run.benchmarks.len();

@@ -104,7 +104,7 @@ fn first_difference(a: &Trail, b: &Trail) -> Option<Range<u64>> {
     let number = (0..)
         .find(|&number| hash(a, number).is_none() || hash(a, number) != hash(b, number))
         .unwrap_or_default();
-    Some(number * every..(number + 1) * every)
+    Some(number.saturating_mul(every)..(number + 1).saturating_mul(every))
 }
 
 /// Returns the targets with an order to record the stretches in which these benchmarks' launches
@@ -189,7 +189,9 @@ fn parted_at(one: &LaunchTrail, other: &LaunchTrail, symbols: &mut Symbols) -> O
     let mut name = |(module, block): (String, CodeBlock)| symbols.place_of(&module, block.offset);
     let at = [place(one, parted), place(other, parted)].map(|at| at.map(&mut name));
     let end = CodeBlock {
-        offset: last.offset + u64::from(last.bytes).saturating_sub(1),
+        offset: last
+            .offset
+            .saturating_add(u64::from(last.bytes).saturating_sub(1)),
         ..last
     };
     Some(Parting::At {

@@ -5,13 +5,13 @@
 //! length, followed by that much CBOR. The protocol has been at version 1 since criterion 0.3.3;
 //! this code follows `connection.rs` of criterion 0.8.2.
 
-use std::collections::HashMap;
+use std::fmt;
 use std::io::{self, Read, Write};
 
-use ciborium::Value;
 use criterion_topdown::run_file::Throughput;
 use criterion_topdown::visible::visible;
-use serde::{Deserialize, Serialize};
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 use crate::executable::RUNNER_NAME;
@@ -26,8 +26,8 @@ const BENCH_NAME: &[u8] = b"Criterion";
 const PROTOCOL_VERSION: u16 = 1;
 const PROTOCOL_FORMAT: u16 = 1;
 
-/// The longest frame that is accepted. Ten million samples need less.
-const LONGEST_FRAME: u32 = 256 << 20;
+/// The longest frame that is accepted: enough for a million samples.
+const MAX_FRAME_BYTES: u32 = 32 << 20;
 
 /// What a bench tells its runner, without unused fields.
 #[derive(Debug, PartialEq, Deserialize)]
@@ -82,8 +82,7 @@ pub struct RawId {
     group_id: String,
     function_id: Option<String>,
     value_str: Option<String>,
-    /// Kept as received, since criterion's enum grows with its releases.
-    throughput: Vec<HashMap<String, Value>>,
+    throughput: FirstThroughput,
 }
 
 impl RawId {
@@ -99,26 +98,100 @@ impl RawId {
 
     /// Returns what one iteration processes, if the benchmark states it in a unit that we know.
     pub fn throughput(&self) -> Option<Throughput> {
-        let (kind, amount) = self.throughput.first()?.iter().next()?;
-        let (unit, amount) = match kind.as_str() {
-            "Bytes" | "BytesDecimal" => ("bytes", amount),
-            "Elements" => ("elements", amount),
-            "Bits" => ("bits", amount),
-            // criterion treats the elements as primary.
-            "ElementsAndBytes" => ("elements", field(amount, "elements")?),
-            _ => return None,
-        };
-        Some(Throughput {
-            per_iteration: u64::try_from(amount.as_integer()?).ok()?,
-            unit: unit.to_owned(),
-        })
+        self.throughput.0.clone()
     }
 }
 
-fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
-    let fields = value.as_map()?;
-    let (_, value) = fields.iter().find(|(key, _)| key.as_text() == Some(name))?;
-    Some(value)
+/// The first of a benchmark's throughputs, which criterion treats as primary. The others are
+/// skipped without memory: one byte of a message can announce one.
+#[derive(Debug, Default, PartialEq)]
+struct FirstThroughput(Option<Throughput>);
+
+impl<'de> Deserialize<'de> for FirstThroughput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct List;
+
+        impl<'de> Visitor<'de> for List {
+            type Value = FirstThroughput;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+                formatter.write_str("a list of throughputs")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let first = list.next_element::<RawThroughput>()?;
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(FirstThroughput(
+                    first.and_then(RawThroughput::in_known_unit),
+                ))
+            }
+        }
+
+        deserializer.deserialize_seq(List)
+    }
+}
+
+/// criterion's enum, as a map of one entry. Variants of later releases are skipped.
+#[derive(Deserialize)]
+struct RawThroughput {
+    #[serde(rename = "Bytes", alias = "BytesDecimal")]
+    bytes: Option<Amount>,
+    #[serde(rename = "Elements")]
+    elements: Option<Amount>,
+    #[serde(rename = "Bits")]
+    bits: Option<Amount>,
+    #[serde(rename = "ElementsAndBytes")]
+    elements_and_bytes: Option<ElementsAndBytes>,
+}
+
+/// Its elements are primary.
+#[derive(Deserialize)]
+struct ElementsAndBytes {
+    elements: Amount,
+}
+
+/// A number of 64 bits; anything else is no amount.
+struct Amount(Option<u64>);
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Number;
+
+        impl Visitor<'_> for Number {
+            type Value = Amount;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+                formatter.write_str("a number")
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<Amount, E> {
+                Ok(Amount(Some(number)))
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<Amount, E> {
+                Ok(Amount(u64::try_from(number).ok()))
+            }
+        }
+
+        deserializer.deserialize_any(Number)
+    }
+}
+
+impl RawThroughput {
+    fn in_known_unit(self) -> Option<Throughput> {
+        let both = self.elements_and_bytes.map(|both| both.elements);
+        let (unit, amount) = [
+            ("bytes", self.bytes),
+            ("elements", self.elements.or(both)),
+            ("bits", self.bits),
+        ]
+        .into_iter()
+        .find_map(|(unit, amount)| Some((unit, amount?)))?;
+        Some(Throughput {
+            per_iteration: amount.0?,
+            unit: unit.to_owned(),
+        })
+    }
 }
 
 /// A conversation that violates the protocol.
@@ -195,7 +268,7 @@ impl<S: Read + Write> Connection<S> {
             other => other?,
         }
         let length = u32::from_be_bytes(length);
-        if length > LONGEST_FRAME {
+        if length > MAX_FRAME_BYTES {
             return Err(ProtocolError::FrameLength(length));
         }
         // Allocate for what arrives, not for what was announced.
@@ -245,6 +318,7 @@ impl<S: Read + Write> Connection<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ciborium::Value;
 
     /// Recorded from a bench of criterion 0.8.2: its hello, then the frames of a group with one
     /// benchmark that the filter skips and one that it runs, and of more such groups. Answers to
@@ -385,28 +459,60 @@ mod tests {
 
     #[test]
     fn throughput_has_a_unit_or_is_left_out() {
-        let of = |kind: &str, amount: Value| {
-            RawId {
-                group_id: "g".to_owned(),
-                function_id: None,
-                value_str: Some("1".to_owned()),
-                throughput: vec![HashMap::from([(kind.to_owned(), amount)])],
-            }
-            .throughput()
-            .map(|throughput| (throughput.per_iteration, throughput.unit))
+        let of = |throughputs: Vec<(&str, Value)>| {
+            let list = throughputs.into_iter();
+            let list = list.map(|(kind, amount)| Value::Map(vec![(Value::from(kind), amount)]));
+            let id = Value::Map(vec![
+                (Value::from("group_id"), Value::from("g")),
+                (Value::from("function_id"), Value::Null),
+                (Value::from("value_str"), Value::from("1")),
+                (Value::from("throughput"), Value::Array(list.collect())),
+            ]);
+            let id: RawId = id.deserialized().unwrap();
+            let throughput = id.throughput();
+            throughput.map(|throughput| (throughput.per_iteration, throughput.unit))
         };
+        let of_one = |kind, amount| of(vec![(kind, amount)]);
         let seven = || Value::from(7);
         let both = Value::Map(vec![
             (Value::from("elements"), seven()),
             (Value::from("bytes"), Value::from(9)),
         ]);
-        assert_eq!(of("Bits", seven()), Some((7, "bits".to_owned())));
-        assert_eq!(of("BytesDecimal", seven()), Some((7, "bytes".to_owned())));
-        assert_eq!(
-            of("ElementsAndBytes", both),
-            Some((7, "elements".to_owned()))
-        );
-        assert_eq!(of("Furlongs", seven()), None);
-        assert_eq!(of("Bytes", Value::from(-1)), None);
+        let known = |unit: &str| Some((7, unit.to_owned()));
+        assert_eq!(of_one("Bits", seven()), known("bits"));
+        assert_eq!(of_one("BytesDecimal", seven()), known("bytes"));
+        assert_eq!(of_one("ElementsAndBytes", both), known("elements"));
+        assert_eq!(of_one("Furlongs", seven()), None);
+        assert_eq!(of_one("Bytes", Value::from(-1)), None);
+        assert_eq!(of(vec![]), None);
+        let several = vec![("Elements", seven()), ("Bytes", Value::from(9))];
+        assert_eq!(of(several), known("elements"));
+    }
+
+    /// A byte of a message can announce a map or a list.
+    #[test]
+    fn messages_of_many_throughputs_take_no_memory_for_them() {
+        let mut frame = vec![0; 4];
+        let many = vec![Value::Map(Vec::new()); 1000];
+        let event = Value::Map(vec![(
+            Value::from("SkippingBenchmark"),
+            Value::Map(vec![(
+                Value::from("id"),
+                Value::Map(vec![
+                    (Value::from("group_id"), Value::from("g")),
+                    (Value::from("function_id"), Value::Null),
+                    (Value::from("value_str"), Value::Null),
+                    (Value::from("throughput"), Value::Array(many)),
+                ]),
+            )]),
+        )]);
+        ciborium::into_writer(&event, &mut frame).unwrap();
+        let length = u32::try_from(frame.len() - 4).unwrap();
+        frame[..4].copy_from_slice(&length.to_be_bytes());
+        let said = [&RECORDED[..16], &frame].concat();
+        let Some(Event::SkippingBenchmark { id }) = open(&said).unwrap().receive().unwrap() else {
+            panic!("not the message that was sent");
+        };
+        assert_eq!(id.throughput, FirstThroughput(None));
     }
 }

@@ -41,7 +41,7 @@ pub fn sampled(
     counters: &TreeCounters,
     counted: &[IterationSample],
 ) -> Result<Option<Functions>, ExecError> {
-    let plan = Plan::new(counted, args.launches.get());
+    let plan = Plan::new(counted, args.launches);
     match launch_all(args, name, counters, counted, &plan) {
         Ok(functions) => Ok(Some(functions)),
         Err(Unknown::Interrupted) => Err(ExecError::Interrupted),

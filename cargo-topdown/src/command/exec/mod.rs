@@ -84,7 +84,7 @@ fn launch_all(
     args: &ExecArgs,
     command: &CountedCommand<'_>,
 ) -> Result<Vec<IterationSample>, ExecError> {
-    let launches = args.launches.get();
+    let launches = args.launches;
     (1..=launches)
         .map(|launch| {
             if !args.quiet {
