@@ -15,13 +15,18 @@ const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 /// Returns the Markdown files and workflows, with their text.
 fn documents() -> Vec<(PathBuf, String)> {
     let root = Path::new(REPOSITORY);
-    let readmes = [
+    let others = [
         "README.md",
+        "CONTRIBUTING.md",
         "baselines/README.md",
         "cargo-topdown/README.md",
+        "core-model/README.md",
+        "core-model/native/README.md",
+        "gate/README.md",
+        "tracer/README.md",
     ];
-    let mut paths = Vec::from(readmes.map(|path| root.join(path)));
-    for directory in ["docs", "docs/ci"] {
+    let mut paths = Vec::from(others.map(|path| root.join(path)));
+    for directory in ["docs", "docs/ci", "docs/engineering"] {
         let entries = fs::read_dir(root.join(directory)).unwrap();
         paths.extend(entries.map(|entry| entry.unwrap().path()));
     }
@@ -103,19 +108,39 @@ fn every_command_of_the_guide_is_understood() {
     assert!(understood > 20, "{understood}");
 }
 
+/// Returns the anchors that GitHub and mdBook give to the headings of a page.
+fn anchors(text: &str) -> Vec<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    headings
+        .map(|line| line.trim_start_matches('#').trim().to_lowercase())
+        .map(|title| title.chars().filter(kept).collect::<String>())
+        .map(|title| title.replace(' ', "-"))
+        .collect()
+}
+
 #[test]
-fn links_to_files_lead_to_files() {
+fn links_lead_to_files_and_headings() {
     for (path, text) in documents() {
+        // GitHub and the registry show what only mdBook understands.
+        assert!(!text.contains("{{#"), "{}", path.display());
         let targets = text
             .split("](")
             .skip(1)
-            .filter_map(|rest| rest.split([')', '#']).next())
+            .filter_map(|rest| rest.split(')').next())
             .filter(|target| !target.is_empty() && !target.contains("://"));
-        // GitHub and the registry show what only mdBook understands.
-        assert!(!text.contains("{{#"), "{}", path.display());
         for target in targets {
-            let file = path.parent().unwrap().join(target);
+            let (name, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let file = match name {
+                "" => path.clone(),
+                name => path.parent().unwrap().join(name),
+            };
             assert!(file.exists(), "{}: {target}", path.display());
+            if !anchor.is_empty() {
+                let page = fs::read_to_string(&file).unwrap();
+                let is_heading = anchors(&page).iter().any(|known| known == anchor);
+                assert!(is_heading, "{}: {target}", path.display());
+            }
         }
     }
 }
@@ -124,10 +149,13 @@ fn links_to_files_lead_to_files() {
 fn every_chapter_is_in_the_summary() {
     let docs = Path::new(REPOSITORY).join("docs");
     let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
-    for entry in fs::read_dir(docs).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        if name.ends_with(".md") && name != "SUMMARY.md" {
-            assert!(summary.contains(&format!("]({name})")), "{name}");
+    for folder in ["", "engineering/"] {
+        for entry in fs::read_dir(docs.join(folder)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            if name.ends_with(".md") && name != "SUMMARY.md" {
+                let link = format!("]({folder}{name})");
+                assert!(summary.contains(&link), "{folder}{name}");
+            }
         }
     }
 }

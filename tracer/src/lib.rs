@@ -75,7 +75,7 @@
 //! * Profilers that walk the stack from a signal handler see the interrupted frame without a name.
 //! * If another process writes to the program's own code, this is noticed at the next system call
 //!   or at detach, with [`TraceError::CodeChanged`]. Any other change to code is noticed before the
-//!   code is executed again: the crate's README says how.
+//!   code is executed again.
 //! * Time passes more slowly for the traced thread: code that spins while waiting for other threads
 //!   executes more instructions than natively.
 //! * The addresses of repeated string instructions assume that the direction flag is clear, as the

@@ -151,7 +151,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         condition_after_logic_cycles: 0,
         shift_after_add_cycles: 0,
         read_modify_write_extra_slots: 0, // O: one macro-operation
-        restricts_last_slots: true,       // M: see README.md
+        restricts_last_slots: true,       // M: docs/engineering/core-model.md
     },
     window: Window {
         // O: 224, each with up to two macro-operations. M: 448 moves fit between two chains that

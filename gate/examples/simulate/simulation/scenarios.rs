@@ -355,8 +355,8 @@ mod tests {
         assert!(tally.suites_failing <= 1, "{tally:?}");
     }
 
-    /// Suites of five find the fewest, 88 of 100 (docs/appendix-figures.md): of 30, fewer than 20
-    /// are found by chance once in 500 times.
+    /// Suites of five find the fewest, 88 of 100: of 30, fewer than 20 are found by chance once in
+    /// 500 times.
     #[test]
     fn earlier_runs_let_one_benchmark_of_nothing_but_time_fail() {
         for drift in DRIFTS_OF_TIME {
