@@ -15,6 +15,7 @@
 //! the place was searched for; Worsley 1979, "On the likelihood ratio test for a shift in location
 //! of normal populations", JASA 74(366), gives this as a bound for one change.
 
+use super::margin::reaches;
 use super::student::upper_tail;
 use super::{mean, median};
 
@@ -61,7 +62,8 @@ pub fn change_points(values: &[f64], criterion: &Criterion) -> Vec<ChangePoint> 
         // If the weakest of all is significant, then all are: testing one is enough.
         let insignificant = weakest_of(&|_| true)
             .filter(|&index| places * changes[index].p_value() > criterion.alpha);
-        let is_small = |change: &LevelDifference| change.difference.abs() < criterion.least_change;
+        let is_small =
+            |change: &LevelDifference| !reaches(change.difference.abs(), criterion.least_change);
         let Some(weakest) = insignificant.or_else(|| weakest_of(&is_small)) else {
             return changes
                 .iter()

@@ -3,6 +3,7 @@
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::densest::{densest_centre, densest_size};
+use super::margin::reaches;
 use super::median;
 
 /// The error of each end of the interval of a median.
@@ -54,7 +55,7 @@ impl CommonDifference {
         } else {
             (-self.median, -self.high, -self.densest)
         };
-        median >= point && surely > sure && densest > sure
+        reaches(median, point) && surely > sure && densest > sure
     }
 }
 

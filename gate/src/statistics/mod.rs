@@ -16,6 +16,7 @@ pub mod contrast;
 pub mod densest;
 pub mod drift;
 pub mod launch;
+pub mod margin;
 pub mod middle_half;
 pub mod noise;
 pub mod outlook;

@@ -10,6 +10,7 @@ use crate::metric::Metric;
 use crate::statistics::change_points::{
     ChangePoint, Criterion, LEAST_SEGMENT, change_points, differences_of_levels,
 };
+use crate::statistics::margin::reaches;
 use crate::statistics::{mean, median, variance};
 
 /// Smaller changes of slots may come from a recompilation or another session. This is the gate's
@@ -200,7 +201,7 @@ impl<'a> History<'a> {
                 let (before, after) = (level(0, from..at), level(0, at..to));
                 let difference = after / before - 1.0;
                 let total_found = found.metrics.contains(&self.metrics[0])
-                    || difference.abs() >= self.least_change(0)
+                    || reaches(difference.abs(), self.least_change(0))
                         && of_total.p_value() < DIRECTION_ALPHA;
                 TrendChange {
                     kind: match (total_found, difference > 0.0) {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::series::least_change_of;
 use super::{BenchmarkTrend, ChangeKind, Trend, TrendRun};
 use crate::metric::Metric;
+use crate::statistics::margin::reaches;
 
 /// A change is reported while it is within this many of the newest runs.
 pub const NEWEST_RUNS: usize = 10;
@@ -43,7 +44,7 @@ impl Trend {
         let first = (0..=recent).rev().take_while(is_slower).last()?;
         let difference = changes.last()?.after / changes[first].before - 1.0;
         let before = (benchmark.points.iter()).rfind(|point| point.run < changes[first].run)?;
-        (difference >= least_change_of(benchmark.metric)).then(|| SlowerOverTime {
+        reaches(difference, least_change_of(benchmark.metric)).then(|| SlowerOverTime {
             id: benchmark.id.clone(),
             metric: benchmark.metric,
             since: self.runs[before.run].clone(),

@@ -12,6 +12,7 @@ use super::{LabelledRun, measured, summary};
 use crate::allocated::Allocated;
 use crate::metric::Metric;
 use crate::policy::{Budget, BudgetBound, BudgetQuantity, Policy};
+use crate::statistics::margin::exceeds;
 use crate::statistics::noise::Estimate;
 use crate::statistics::prior::Prior;
 use crate::statistics::spread::Spread;
@@ -159,7 +160,8 @@ fn judge(benchmark: &Benchmark, budget: Budget, alpha_per_test: f64) -> BudgetRe
     };
     result.value = Some(value);
     result.p = Some(p);
-    result.status = if beyond <= 0.0 {
+    let limit = budget.limit;
+    result.status = if !exceeds(sign * value, sign * limit) {
         BudgetStatus::Kept
     } else if (values.len() > 1 || are_counts) && p < alpha_per_test {
         BudgetStatus::Exceeded
@@ -274,6 +276,24 @@ mod tests {
         assert_eq!(check.outcome, Outcome::Passed);
         assert_eq!(check.results.len(), 7);
         assert!(check.results.iter().all(|r| r.status == BudgetStatus::Kept));
+    }
+
+    /// 0.1 + 0.2 is more than 0.3 as a number.
+    #[test]
+    fn exactly_the_limit_is_within_the_budget() {
+        let mut run = scenario::run(vec![modelled("a", Planted::default())]);
+        for launch in run.benchmarks[0].slots_launches_mut() {
+            launch.slots = (0.1 + 0.2) * 1000.0;
+        }
+        for (text, expected) in [
+            ("<= 300 slots", BudgetStatus::Kept),
+            (">= 300 slots", BudgetStatus::Kept),
+            ("<= 299.999999999 slots", BudgetStatus::Exceeded),
+            (">= 300.000000001 slots", BudgetStatus::Exceeded),
+        ] {
+            let check = checked(&run, &policy(&[("a", Metric::Slots, text)]));
+            assert_eq!(check.results[0].status, expected, "{text}");
+        }
     }
 
     #[test]

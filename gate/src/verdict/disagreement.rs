@@ -12,13 +12,17 @@ use super::measured::Measured;
 use super::suite::SuiteTest;
 use super::tested::Tested;
 use crate::metric::Metric;
+use crate::statistics::margin::reaches;
 
 /// With modelled slots, time that grew by less does not fail: single benchmarks differ by as much
 /// between sessions on a shared machine.
 const LEAST_FAILING: f64 = 0.25;
-/// The same in a suite that is too small to show how much its benchmarks drift between sessions.
-const LEAST_FAILING_IN_SMALL_SUITES: f64 = 1.0;
+/// The same in a suite that is too small to show how much its benchmarks drift between sessions, or
+/// with too few timed launches to show how much they differ.
+const LEAST_FAILING_IN_DOUBT: f64 = 1.0;
 const SMALL_SUITE: usize = 10;
+/// Two launches that happen to resemble each other make any difference look certain.
+const MIN_TIMED_LAUNCHES: usize = 3;
 
 /// Time that surely grew although slots do not explain it, and that does not gate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -51,7 +55,7 @@ pub fn detect(
     let surely_grew = |difference: f64| {
         let mut estimate = wall.estimate;
         estimate.difference = difference;
-        difference >= wall.effect.point_margin
+        reaches(difference, wall.effect.point_margin)
             && estimate.surely_slower(wall.effect.sure_margin, 0.0).p < test.alpha_per_time()
     };
     let as_measured = wall.estimate.difference;
@@ -69,9 +73,10 @@ pub fn detect(
         return None;
     }
     let code = code_change::classify(measured.baseline, measured.candidate);
+    let enough_launches = measured.least_launches(Metric::Wall) >= MIN_TIMED_LAUNCHES;
     let least_failing = match machine {
-        Some(machine) if machine.benchmarks >= SMALL_SUITE => LEAST_FAILING,
-        _ => LEAST_FAILING_IN_SMALL_SUITES,
+        Some(machine) if enough_launches && machine.benchmarks >= SMALL_SUITE => LEAST_FAILING,
+        _ => LEAST_FAILING_IN_DOUBT,
     };
     Some(Disagreement {
         time_difference,
@@ -81,7 +86,7 @@ pub fn detect(
         fails: policy_gates_time
             && measured.candidate.provenance().source == SourceKind::Model
             && machine.is_some()
-            && time_difference >= least_failing
+            && reaches(time_difference, least_failing)
             && matches!(code, CodeChange::Differs | CodeChange::Unknown),
     })
 }

@@ -21,6 +21,7 @@ use crate::comparability::Difference;
 use crate::metric::Metric;
 use crate::policy::Policy;
 use crate::statistics::agreement::is_sampled;
+use crate::statistics::margin::{exceeds, reaches};
 use crate::statistics::noise::{Estimate, Uncertainty};
 use crate::statistics::student::Quantiles;
 
@@ -206,11 +207,11 @@ impl<'a> Judge<'a> {
             TestOutcome::NotGated
         } else if least_launches <= 1 {
             TestOutcome::OneLaunch
-        } else if estimate.difference < margins.point {
+        } else if !reaches(estimate.difference, margins.point) {
             TestOutcome::BelowMargin
         } else if is_slower_only_beside_others(measured, metric, margins.point) {
             TestOutcome::OthersFaster
-        } else if test.p >= self.test.alpha_per_test {
+        } else if !exact && test.p >= self.test.alpha_per_test {
             TestOutcome::NotSure
         } else {
             TestOutcome::Hit
@@ -297,19 +298,20 @@ impl<'a> Judge<'a> {
             allocates_more: false,
             allocations_unknown: false,
             p_slower,
-            slower: difference >= margins.sure && p_slower < ONE_SIDED_ERROR,
+            slower: reaches(difference, margins.sure) && p_slower < ONE_SIDED_ERROR,
             p_faster,
             faster: enough_launches
                 && self.test.tells_drift(measured)
-                && difference <= -margins.point
-                && p_faster < self.test.alpha_per_test,
+                && reaches(-difference, margins.point)
+                && (measured.method == Method::Exact || p_faster < self.test.alpha_per_test),
             p_not_faster,
             p_not_slower,
             total_within_margin: measured.method == Method::Exact
                 || p_not_faster < ONE_SIDED_ERROR && p_not_slower < ONE_SIDED_ERROR,
             costly_windows: total.metric != Metric::Wall
                 && windows::explain(measured, difference, margins.point),
-            suite_wide_slowdown: difference < margins.point && self.suite_wide_slowdown(measured),
+            suite_wide_slowdown: !reaches(difference, margins.point)
+                && self.suite_wide_slowdown(measured),
             time_disagrees: false,
             took_longer: enough_launches && took_longer(tested),
         }
@@ -349,7 +351,7 @@ impl<'a> Judge<'a> {
             .filter(|t| t.effect.is_hit() || time_alone && t.metric == Metric::Wall)
             .all(|t| {
                 change.differences.get(&t.metric).is_some_and(|accepted| {
-                    t.estimate.difference <= accepted + t.effect.point_margin
+                    !exceeds(t.estimate.difference, accepted + t.effect.point_margin)
                 })
             })
             .then(|| change.reason.clone())
@@ -362,7 +364,7 @@ impl<'a> Judge<'a> {
             && self.test.shift_of(measured).is_some()
             && measured
                 .raw(Metric::Wall)
-                .is_some_and(|wall| wall.difference >= measured.margins(Metric::Wall).point)
+                .is_some_and(|wall| reaches(wall.difference, measured.margins(Metric::Wall).point))
     }
 }
 
@@ -402,7 +404,7 @@ fn mark_what_looks_worse(tested: &mut [Tested], main: Metric) {
     // A category does not fail a benchmark that did not get slower.
     let slower = tested
         .iter()
-        .any(|t| t.metric == main && t.estimate.difference >= t.effect.sure_margin);
+        .any(|t| t.metric == main && reaches(t.estimate.difference, t.effect.sure_margin));
     for t in tested {
         t.effect.looks_worse =
             t.effect.gated && t.looks_worse() && (!t.metric.is_category() || slower);
@@ -416,7 +418,7 @@ fn is_slower_only_beside_others(measured: &Measured<'_>, metric: Metric, margin:
         && !measured.has_slots()
         && measured
             .raw(Metric::Wall)
-            .is_some_and(|as_measured| as_measured.difference < margin)
+            .is_some_and(|as_measured| !reaches(as_measured.difference, margin))
 }
 
 /// Returns whether gated time was not hit but surely grew, for this benchmark alone.

@@ -16,6 +16,7 @@ use crate::policy::{Margins, Policy};
 use crate::statistics::common_difference::CommonDifference;
 use crate::statistics::contrast::{Contrast, Launches};
 use crate::statistics::drift::{Drift, Expected};
+use crate::statistics::margin::reaches;
 use crate::statistics::noise::Noise;
 use crate::statistics::prior::Prior;
 
@@ -203,7 +204,7 @@ impl SuiteTest {
             || self.time_alone_is_gated
             || measured
                 .raw(Metric::Wall)
-                .is_some_and(|wall| wall.difference >= LARGEST_DRIFT_OF_TIME)
+                .is_some_and(|wall| reaches(wall.difference, LARGEST_DRIFT_OF_TIME))
     }
 
     /// Returns whether `metric` can fail this benchmark.
@@ -314,7 +315,7 @@ fn global_slots_difference<'a>(
         .collect();
     CommonDifference::new(differences)
         .map(CommonPart::from)
-        .filter(|common| common.difference.abs() >= LEAST_SHIFT)
+        .filter(|common| reaches(common.difference.abs(), LEAST_SHIFT))
 }
 
 impl From<CommonDifference> for CommonPart {

@@ -2,6 +2,7 @@
 
 use super::effect::Effect;
 use crate::metric::Metric;
+use crate::statistics::margin::reaches;
 use crate::statistics::noise::Estimate;
 
 /// The error probability of a one-sided statement about one benchmark.
@@ -17,7 +18,7 @@ pub struct Tested {
 impl Tested {
     /// Returns whether the metric looks worse for this benchmark alone.
     pub fn looks_worse(&self) -> bool {
-        self.estimate.difference >= self.effect.point_margin
+        reaches(self.estimate.difference, self.effect.point_margin)
             && self.estimate.p_above(self.effect.resolution) < ONE_SIDED_ERROR
     }
 }

@@ -5,6 +5,7 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::Benchmark;
 
 use super::measured::Measured;
+use crate::statistics::margin::{exceeds, reaches};
 use crate::statistics::middle_half::MOST_TAKEN_OUT;
 
 /// How much of an empty window's cost the edges of a window may add to or take from the slots of
@@ -27,5 +28,7 @@ pub fn explain(measured: &Measured<'_>, difference: f64, point_margin: f64) -> b
     let is_modelled = |side: &Benchmark| side.provenance().source == SourceKind::Model;
     // As a fraction of the slots that remain.
     let edges = EDGES_FRACTION * of_windows / (1.0 - of_windows);
-    sides.into_iter().all(is_modelled) && (point_margin..=edges).contains(&difference.abs())
+    sides.into_iter().all(is_modelled)
+        && reaches(difference.abs(), point_margin)
+        && !exceeds(difference.abs(), edges)
 }

@@ -69,6 +69,44 @@ fn a_model_that_agrees_with_itself_decides_exactly_on_both_sides_of_its_margin()
     }
 }
 
+/// As numbers, 123456.789 × 1.02 is 1.9999999999999928 % more than 123456.789.
+#[test]
+fn exactly_the_margin_is_a_change_whatever_the_total() {
+    for total in [123_456.789, 1000.0, 3.0, 0.7] {
+        for percent in [1_u32, 2, 3, 7, 29] {
+            let margin: MarginSetting = format!("model={percent}%").parse().unwrap();
+            let policy = Policy::default().overridden_by(&Overrides {
+                margins: vec![margin],
+                ..Overrides::default()
+            });
+            let run = |slots: f64| {
+                let mut run = modelled_run(2, [0.0; 4]);
+                for launch in run.benchmarks[0].slots_launches_mut() {
+                    let scale = slots / launch.slots;
+                    launch.slots = slots;
+                    let level1 = launch.level1.as_mut().unwrap();
+                    level1.slots = level1.slots.map(|category| category * scale);
+                }
+                run
+            };
+            let grown = total * (1.0 + f64::from(percent) / 100.0);
+            let verdict = |from, to| judged_by(&run(from), &run(to), &policy).benchmarks[0].verdict;
+            assert_eq!(
+                verdict(total, grown),
+                Verdict::Regressed,
+                "{total} {percent}"
+            );
+            let shrunk = total * (1.0 - f64::from(percent) / 100.0);
+            assert_eq!(
+                verdict(total, shrunk),
+                Verdict::Improved,
+                "{total} {percent}"
+            );
+            assert_eq!(verdict(total, grown * (1.0 - 1e-12)), Verdict::Unchanged);
+        }
+    }
+}
+
 #[test]
 fn the_exact_rule_has_a_margin_of_its_own_and_heeds_the_gate() {
     let (baseline, candidate) = (

@@ -13,7 +13,7 @@ mod warning;
 
 use super::*;
 use crate::metric::Metric;
-use crate::policy::{AcceptedChange, FailOnClass, Overrides, Subject};
+use crate::policy::{AcceptedChange, FailOnClass, MarginSetting, Overrides, Subject};
 use crate::scenario::{self, Planted, benchmark, modelled, timed, with_functions};
 use criterion_topdown::hits::{HitEngine, Sampled};
 use criterion_topdown::provenance::{CountedThreads, SourceKind};

@@ -66,6 +66,17 @@ fn run_of(benchmarks: impl Iterator<Item = Vec<f64>>) -> Run {
     scenario::run(benchmarks.enumerate().map(benchmark).collect())
 }
 
+/// The same beside slots of a model, which agree.
+fn modelled_run_of(benchmarks: impl Iterator<Item = Vec<f64>>) -> Run {
+    let mut run = run_of(benchmarks);
+    for timed in &mut run.benchmarks {
+        let slots = scenario::modelled(&timed.id.name, scenario::Planted::default());
+        let times = std::mem::replace(timed, slots).times;
+        timed.times = times;
+    }
+    run
+}
+
 /// Compares every pair in both directions, with `size` of its benchmarks, starting at each of them.
 fn compared(
     suites: [&str; 2],
@@ -134,6 +145,39 @@ fn on_a_quiet_machine_eight_benchmarks_are_enough_to_find_one_that_is_slower() {
         of_size.is_sorted() && of_size[2] > 0.5 && of_size[3] > 0.9,
         "{of_size:?}"
     );
+}
+
+/// Times of real recordings beside modelled slots, as `bench --source model --launches 2` has them:
+/// every pair of launches of every pair of runs, of suites that are large enough for a quarter to
+/// fail. Two launches resemble each other by luck.
+#[test]
+fn two_timed_launches_fail_modelled_slots_only_by_a_doubling() {
+    let side = |run: &Recorded, size: usize, first: usize, factor: f64| {
+        let two = |all: &Vec<f64>| all[first..first + 2].to_vec();
+        let mut some: Vec<Vec<f64>> = (0..size).map(|n| two(&run[n * 5 % run.len()])).collect();
+        some[0].iter_mut().for_each(|ns| *ns *= factor);
+        modelled_run_of(some.into_iter())
+    };
+    let (mut judged, mut failed, mut found) = (0, 0, 0);
+    for [a, b] in [QUIET[1], LOADED[1]].into_iter().flat_map(adjacent) {
+        for (base, new) in [(&a, &b), (&b, &a)] {
+            for (size, first) in [10, 12, 16].into_iter().zip([0, 4, 8]) {
+                let fails = |factor: f64| {
+                    let base = side(base, size, first, 1.0);
+                    let new = side(new, size, first, factor);
+                    judged_by(&base, &new, &Policy::default()).outcome == Outcome::Failed
+                };
+                judged += 1;
+                failed += usize::from(fails(1.0));
+                found += usize::from(fails(10.0));
+            }
+        }
+    }
+    assert!(
+        judged > 100 && 100 * failed <= judged,
+        "{failed} of {judged}"
+    );
+    assert!(2 * found > judged, "{found} of {judged}");
 }
 
 /// Each run's own launches in turn: drift affects both sides.
