@@ -3,7 +3,9 @@
 //! Each target directory has one worktree, at a fixed path and with its own target directory, which
 //! is moved from commit to commit. So the last base's executables are kept and reused, and the next
 //! base reuses its dependencies. Sharing a target directory with the candidate would be even
-//! faster, but could confuse the executables of the two sides.
+//! faster, but would confuse the executables of the two sides. For the same reason each directory
+//! has a target directory of its own: cargo takes what it built from one for what it would build
+//! from another whose files are older.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -11,6 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use thiserror::Error;
+
+use crate::config::named_by;
+use crate::waits;
 
 /// The word for the commit at which the current branch left the default branch.
 const MERGE_BASE: &str = "merge-base";
@@ -106,13 +111,12 @@ impl BaseTree {
             },
             TryLockError::Error(error) => at(&against)(error),
         })?;
-        let target_directory = against.join("target");
-
         let directory = Path::new(reference);
         if directory.join("Cargo.toml").is_file() {
+            let workspace_root = directory.canonicalize().map_err(at(directory))?;
             return Ok(BaseTree {
-                workspace_root: directory.canonicalize().map_err(at(directory))?,
-                target_directory,
+                target_directory: against.join("targets").join(named_by(&workspace_root)),
+                workspace_root,
                 label: reference.to_owned(),
                 is_worktree: false,
                 _lock: lock,
@@ -133,7 +137,7 @@ impl BaseTree {
         let hash = &commit[..commit.len().min(SHOWN_HASH_DIGITS)];
         Ok(BaseTree {
             workspace_root: base_root,
-            target_directory,
+            target_directory: against.join("target"),
             label: format!("{reference} ({hash})"),
             is_worktree: true,
             _lock: lock,
@@ -195,11 +199,9 @@ fn git(directory: &Path, arguments: &[&str]) -> Result<String, BaseTreeError> {
         command: arguments.join(" "),
         message,
     };
-    let output = Command::new("git")
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .map_err(|error| failed(error.to_string()))?;
+    let mut command = Command::new("git");
+    command.args(arguments).current_dir(directory);
+    let output = (waits::GIT.output(&mut command)).map_err(|error| failed(error.to_string()))?;
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     } else {
@@ -295,6 +297,8 @@ mod tests {
         let directory = other.path().display().to_string();
         let tree = BaseTree::prepare(&directory, path, &path.join("target/topdown")).unwrap();
         assert_eq!(tree.workspace_root, other.path().canonicalize().unwrap());
+        let kept = path.join("target/topdown/against/targets");
+        assert!(tree.target_directory.starts_with(kept));
         let error = BaseTree::prepare("HEAD", path, &path.join("target/topdown")).unwrap_err();
         assert!(matches!(error, BaseTreeError::Busy { .. }), "{error}");
         let error = BaseTree::prepare("no-such", path, &path.join("elsewhere")).unwrap_err();

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::BufReader;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, io};
 
@@ -18,8 +18,10 @@ use thiserror::Error;
 use crate::built::{Built, package_root, rustc_library_directories};
 use crate::config::measuring::{Settings, WorkspaceSettings};
 use crate::executable::{Content, Unreadable};
+use crate::file_identity::FileIdentity;
 use crate::interrupt;
 use crate::terminal::print_text;
+use crate::waits;
 
 /// An executable bench target.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,9 +48,17 @@ pub struct BenchTarget {
     /// Whether it was built with debug information.
     #[serde(default)]
     pub has_debug_information: bool,
+    /// The executable when it was built; `None` in tests that build none.
+    pub built: Option<FileIdentity>,
 }
 
 impl BenchTarget {
+    /// Returns whether the executable is still the one that was built. Another build into the same
+    /// directory may have replaced it.
+    pub fn is_as_built(&self) -> bool {
+        (self.built.as_ref()).is_none_or(|built| built.is_at(&self.executable))
+    }
+
     /// Returns whether the benchmark is among those to launch of this target.
     pub fn has(&self, id: &BenchmarkId) -> bool {
         let wanted = |names: &Vec<String>| names.contains(&id.name);
@@ -70,6 +80,7 @@ impl BenchTarget {
             keep_env: Vec::new(),
             has_criterion: true,
             has_debug_information: false,
+            built: None,
         }
     }
 
@@ -150,6 +161,21 @@ pub struct CargoFlags {
 }
 
 impl CargoFlags {
+    /// Builds in `directory` alone, whatever the configuration and the environment say. `has_build_directory` is
+    /// whether this cargo knows `build.build-dir`, which may be one directory for all workspaces.
+    #[must_use]
+    pub fn building_in(&self, directory: &Path, has_build_directory: bool) -> CargoFlags {
+        let mut flags = self.clone();
+        flags.target_dir = Some(directory.to_owned());
+        if has_build_directory {
+            let directory = toml_edit::Value::from(directory.display().to_string());
+            // The last of these words decides.
+            let setting = format!("build.build-dir={directory}");
+            flags.common.extend(["--config".to_owned(), setting]);
+        }
+        flags
+    }
+
     /// Lets cargo add to the lock file.
     pub fn unlock(&mut self) {
         self.common.retain(|word| word != "--locked");
@@ -194,7 +220,7 @@ impl Cargo {
             command.current_dir(directory);
         }
         command.other_options(self.flags.common.clone());
-        Ok(command.exec()?)
+        Ok(waits::metadata(&command)?)
     }
 
     /// Returns `cargo tree` of the selected packages and features, without dependencies.
@@ -263,6 +289,7 @@ impl Cargo {
                 // The precompiled standard library can have some of its own.
                 has_debug_information: content.has_debug_information
                     && artifact.profile.debuginfo != ArtifactDebuginfo::None,
+                built: Some(content.identity),
             });
         }
         targets.sort_by(|a, b| (&a.package, &a.name).cmp(&(&b.package, &b.name)));
@@ -294,6 +321,7 @@ impl Cargo {
         // A signal to this program alone does not reach cargo, and one to cargo does not reach
         // compilers.
         let registered = interrupt::ends(child.id());
+        let watch = waits::BUILD.watch(child.id());
         let stdout = child.stdout.take().expect("stdout was piped");
         let mut built = Built::default();
         for message in Message::parse_stream(BufReader::new(stdout)) {
@@ -307,6 +335,7 @@ impl Cargo {
         }
         drop(registered);
         let status = child.wait().map_err(error)?;
+        watch.end().map_err(error)?;
         if interrupt::requested() || interrupt::has_ended(status) {
             return Err(BuildError::Interrupted);
         }

@@ -8,6 +8,8 @@ use std::process::Command;
 
 use cargo_metadata::{Artifact, BuildScript, Package, PackageId, TargetKind};
 
+use crate::waits;
+
 /// The variable in which the dynamic linker looks for directories; on macOS, the one cargo uses.
 const LIBRARY_PATH_VARIABLE: &str = if cfg!(windows) {
     "PATH"
@@ -140,10 +142,9 @@ pub fn package_root(package: &Package) -> PathBuf {
 /// result is empty if `rustc` fails.
 pub fn rustc_library_directories() -> Vec<PathBuf> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc)
-        .args(["--print", "target-libdir", "--print", "sysroot"])
-        .output();
-    let Ok(output) = output else {
+    let mut command = Command::new(rustc);
+    command.args(["--print", "target-libdir", "--print", "sysroot"]);
+    let Ok(output) = waits::TOOL.output(&mut command) else {
         return Vec::new();
     };
     let text = String::from_utf8_lossy(&output.stdout);

@@ -6,7 +6,7 @@
 //! it to become the command: `exec` keeps the process and enables the counters.
 //!
 //! The command runs in its own session, which ends with this program. Processes that outlive the
-//! command would run beside the next launch, so they are killed. There is no timeout.
+//! command would run beside the next launch, so they are killed.
 
 use std::ffi::OsString;
 use std::io;
@@ -133,6 +133,7 @@ mod system {
     use super::*;
     use crate::interrupt;
     use crate::processes;
+    use crate::waits;
 
     /// The command, or the process that waits to become it. Killed on drop, with all that it has
     /// started.
@@ -192,6 +193,9 @@ mod system {
         // Makes processes that the command leaves behind children of this program.
         processes::adopt_orphans();
         let mut process = Running::new(command.spawn().map_err(preparing)?);
+        channel
+            .set_read_timeout(Some(waits::START.limit))
+            .map_err(preparing)?;
         // `command` holds a copy of the child's end, which would keep the channel open.
         drop(command);
         // Wait until the child runs: `spawn` may return before the kernel has handled its `exec`.
@@ -211,10 +215,12 @@ mod system {
         if !refusal.is_empty() {
             return Err(what.not_started(refusal));
         }
+        let watch = waits::COMMAND.watch(id);
         // Its process must be there until it has been followed to its end.
         let hits = followed.map(|followed| followed.finish()).transpose()?;
         let status = process.wait().map_err(waiting)?;
         let took = begun_at.elapsed();
+        watch.end().map_err(waiting)?;
         let sample = match counted {
             Some(counted) => counted.sample(took)?,
             None => Sample::from(took),

@@ -6,6 +6,8 @@ use std::{fs, io};
 use memchr::memmem;
 use object::read::{File, Object};
 
+use crate::file_identity::FileIdentity;
+
 /// The runner that criterion looks for. Its name is in every executable with criterion.
 pub const RUNNER_NAME: &[u8] = b"cargo-criterion";
 
@@ -29,21 +31,27 @@ pub struct Content {
     /// Whether it may have debug information: a profile with `strip` removes what its `debug` asked
     /// for, which cargo's messages do not say. Other formats than ELF keep it elsewhere.
     pub has_debug_information: bool,
+    /// The file that was read.
+    pub identity: FileIdentity,
 }
 
 impl Content {
     /// # Errors
     /// Returns an error if the executable cannot be read.
     pub fn read(executable: &Path) -> Result<Content, Unreadable> {
-        let content = fs::read(executable).map_err(|error| Unreadable {
+        let unreadable = |error| Unreadable {
             path: executable.to_owned(),
             error,
-        })?;
+        };
+        // Before its content: what is written over it meanwhile is another file.
+        let identity = FileIdentity::of(executable).map_err(unreadable)?;
+        let content = fs::read(executable).map_err(unreadable)?;
         let file = File::parse(&*content);
         Ok(Content {
             has_criterion: memmem::find(&content, RUNNER_NAME).is_some(),
             has_debug_information: !file
                 .is_ok_and(|file| file.section_by_name(".debug_info").is_none()),
+            identity,
         })
     }
 }

@@ -7,6 +7,7 @@ use crate::baseline_store::StoreError;
 use crate::error::{CiError, Error, ExecError};
 use crate::explained::ExplainError;
 use crate::measure::MeasureError;
+use crate::runner::launch_error::LaunchError;
 use crate::shared_store::SharedStoreError;
 use topdown_gate::verdict::{Comparison, Outcome};
 
@@ -128,6 +129,7 @@ fn of_measure(error: &MeasureError) -> Exit {
         | MeasureError::CriterionArgument { .. }
         | MeasureError::Filter { .. } => Exit::Usage,
         MeasureError::BaseTree(error) => of_base_tree(error),
+        MeasureError::Launch(LaunchError::SameExecutable { .. }) => Exit::NoComparison,
         MeasureError::Build(_)
         | MeasureError::BaseBuild { .. }
         | MeasureError::NoBenchTargets

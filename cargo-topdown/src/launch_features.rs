@@ -10,6 +10,7 @@ use crate::adoption::PACKAGE;
 use crate::adoption::lock_file::in_the_way;
 use crate::bench_targets::Cargo;
 use crate::terminal::tell;
+use crate::waits;
 
 const FEATURE: &str = "launches";
 
@@ -29,7 +30,7 @@ impl Cargo {
     /// calls a different dependency by this name, or if the library is too old for it. The reason
     /// for `time` says so. What the lock file pins is told here, as only cargo knows it.
     fn accepts(&self, feature: &str) -> bool {
-        let Ok(output) = self.tree().args(["--features", feature]).output() else {
+        let Ok(output) = waits::RESOLVE.output(self.tree().args(["--features", feature])) else {
             return false;
         };
         let pinned = in_the_way(&String::from_utf8_lossy(&output.stderr));

@@ -29,6 +29,7 @@ mod event;
 mod executable;
 mod exit;
 mod explained;
+mod file_identity;
 mod functions;
 mod import;
 mod interrupt;
@@ -47,6 +48,7 @@ mod selected_packages;
 mod shard;
 mod shared_store;
 mod terminal;
+mod waits;
 
 use std::process::ExitCode;
 

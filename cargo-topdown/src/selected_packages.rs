@@ -1,22 +1,21 @@
 //! The packages that the command line selects.
 
 use std::collections::BTreeSet;
-use std::process::Stdio;
 
 use cargo_metadata::{Metadata, Package, TargetKind};
 
 use crate::bench_targets::Cargo;
+use crate::waits;
 
 impl Cargo {
     /// Returns the names of the packages that the command line selects, by `cargo tree`: patterns,
     /// `--exclude`, `default-members` and the current directory count. Returns `None` if cargo does
     /// not say.
     pub fn selected_packages(&self) -> Option<BTreeSet<String>> {
-        let output = self
-            .tree()
-            .args(["--prefix", "none", "--format", "{p}"])
-            .stderr(Stdio::null())
-            .output()
+        let mut tree = self.tree();
+        tree.args(["--prefix", "none", "--format", "{p}"]);
+        let output = waits::RESOLVE
+            .output(&mut tree)
             .ok()
             .filter(|output| output.status.success())?;
         let text = String::from_utf8(output.stdout).ok()?;

@@ -36,6 +36,7 @@ use crate::TopDown;
 use crate::counter::time::Time;
 #[doc(hidden)]
 pub use crate::last_word::LastWord;
+use crate::recorder::Recorder;
 use original::OriginalCriterion;
 
 /// criterion's `measurement` module, in which `WallTime`, the default measurement's name in
@@ -57,9 +58,15 @@ pub struct Criterion<M: Measurement = TopDown> {
 
 impl Default for Criterion {
     fn default() -> Criterion {
-        Criterion {
+        let criterion = Criterion {
             original: Box::new(measuring(TopDown::new())),
             plan: author::Plan::default(),
+        };
+        // Some benches never do it themselves. They would ignore what a launch asks for.
+        if Recorder::is_wanted() {
+            criterion.configure_from_args()
+        } else {
+            criterion
         }
     }
 }

@@ -10,6 +10,7 @@ use cargo_metadata::{Dependency, Metadata};
 use toml_edit::{DocumentMut, InlineTable};
 
 use super::AdoptionError;
+use crate::waits;
 
 /// The library's package.
 pub const PACKAGE: &str = "criterion-topdown";
@@ -113,13 +114,14 @@ impl Library {
             .and_then(|()| fs::create_dir(&source))
             .and_then(|()| fs::write(source.join("lib.rs"), ""))
             .map_err(|error| error.to_string())?;
-        let output = Command::new(cargo)
+        let mut command = Command::new(cargo);
+        command
             .args(["generate-lockfile", "--quiet", "--color=never"])
             .arg("--manifest-path")
             .arg(&manifest)
             .current_dir(root)
-            .env("CARGO_NET_RETRY", "0")
-            .output()
+            .env("CARGO_NET_RETRY", "0");
+        let output = (waits::RESOLVE.output(&mut command))
             .map_err(|error| format!("could not run {}: {error}", cargo.display()))?;
         if output.status.success() {
             Ok(())

@@ -11,6 +11,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use super::AdoptionError;
 use crate::interrupt;
+use crate::waits;
 
 pub const LOCK_FILE: &str = "Cargo.lock";
 
@@ -93,12 +94,14 @@ fn run(cargo: &Path, root: &Path, arguments: &[&str]) -> io::Result<(ExitStatus,
         .stderr(Stdio::piped())
         .spawn()?;
     let registered = interrupt::ends(child.id());
+    let watch = waits::RESOLVE.watch(child.id());
     let mut said = Vec::new();
     if let Some(mut stderr) = child.stderr.take() {
         stderr.read_to_end(&mut said)?;
     }
     drop(registered);
     let status = child.wait()?;
+    watch.end()?;
     Ok((status, String::from_utf8_lossy(&said).into_owned()))
 }
 

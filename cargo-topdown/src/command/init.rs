@@ -17,6 +17,7 @@ use crate::exit::Exit;
 use crate::launch_features::features_of_library;
 use crate::report::style::{self, Look};
 use crate::required_features::NeedsFeatures;
+use crate::waits;
 
 pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     let cargo = cargo_program();
@@ -25,7 +26,7 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     if let Some(path) = &args.manifest_path {
         command.manifest_path(path);
     }
-    let metadata = command.exec().map_err(Error::Metadata)?;
+    let metadata = waits::metadata(&command).map_err(Error::Metadata)?;
     let root = metadata.workspace_root.as_std_path();
     let library = Finder::new(args.library.as_deref(), &cargo, root);
     let plan = adoption::plan(&metadata, &library)?;

@@ -164,7 +164,7 @@ impl ComparedRun<'_> {
             })
         };
         self.without_functions =
-            sample_functions(&record.targets(), &mut lacking, &launcher, launch)?;
+            sample_functions(&record.targets, &mut lacking, &launcher, launch)?;
         drop(guard);
         let mut stored = self.stored()?;
         for sampled in lacking.into_iter().filter(|b| b.functions.is_some()) {

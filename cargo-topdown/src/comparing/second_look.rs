@@ -200,7 +200,7 @@ impl Again {
     }
 
     fn targets(&self) -> Vec<BenchTarget> {
-        self.record().map_or(Vec::new(), LaunchRecord::targets)
+        (self.record()).map_or(Vec::new(), |record| record.targets.clone())
     }
 
     /// Stores new launches together with existing ones, and returns all of them.
@@ -253,7 +253,7 @@ fn further_launches(
     let scratch = Scratch::new().map_err(MeasureError::Scratch)?;
     let pairs = Pairs {
         base: &model_or_clock::on_the_clock(&base_again.targets(), u32::MAX),
-        candidate: &model_or_clock::on_the_clock(&record.targets(), u32::MAX),
+        candidate: &model_or_clock::on_the_clock(&record.targets, u32::MAX),
         launcher: &Launcher::new(&scratch, record.criterion.clone()),
         style: Style::of_process(false, false),
         quiet: false,

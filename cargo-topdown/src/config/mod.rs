@@ -16,7 +16,7 @@ use topdown_gate::pattern::Pattern;
 use topdown_gate::policy::{Overrides, Policy};
 
 pub use layer::Layer;
-pub use workspace::{Workspace, WorkspaceError};
+pub use workspace::{Workspace, WorkspaceError, named_by};
 
 use crate::nearest::{Suggestion, nearest};
 #[cfg(test)]

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::{Config, ConfigError};
+use crate::waits;
 
 /// A workspace, as cargo knows it, and our settings in its manifests.
 #[derive(Debug)]
@@ -37,9 +38,8 @@ impl Workspace {
         if let Some(manifest) = manifest {
             command.manifest_path(manifest);
         }
-        let metadata = command
-            .exec()
-            .map_err(|error| WorkspaceError::NotFound(Box::new(error)))?;
+        let metadata =
+            waits::metadata(&command).map_err(|error| WorkspaceError::NotFound(Box::new(error)))?;
         Ok(Workspace::of_metadata(metadata)?)
     }
 
@@ -72,10 +72,15 @@ fn kept_directory(workspace_root: &Path, target_directory: &Path) -> PathBuf {
     if target_directory.starts_with(workspace_root) {
         return kept;
     }
-    let name = workspace_root.file_name().unwrap_or_default();
-    let hash = Sha256::digest(workspace_root.as_os_str().as_encoded_bytes());
+    kept.join(named_by(workspace_root))
+}
+
+/// Returns a name for what belongs to `directory`, by its name and a hash of its path.
+pub fn named_by(directory: &Path) -> String {
+    let name = directory.file_name().unwrap_or_default();
+    let hash = Sha256::digest(directory.as_os_str().as_encoded_bytes());
     let digits: String = hash[..4].iter().map(|byte| format!("{byte:02x}")).collect();
-    kept.join(format!("{}-{digits}", name.to_string_lossy()))
+    format!("{}-{digits}", name.to_string_lossy())
 }
 
 #[cfg(test)]

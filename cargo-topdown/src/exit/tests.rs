@@ -354,6 +354,10 @@ fn what_leaves_nothing_to_compare_is_102() {
                 reference: "a".to_owned(),
             }),
             MeasureError::BaseTree(BaseTreeError::NoDefaultBranch),
+            MeasureError::Launch(LaunchError::SameExecutable {
+                target: "a::b".to_owned(),
+                path: PathBuf::new(),
+            }),
         ],
     );
     check(

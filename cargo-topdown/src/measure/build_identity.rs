@@ -6,6 +6,8 @@ use std::process::Command;
 
 use criterion_topdown::run_file::Build;
 
+use crate::waits;
+
 /// The profile that `cargo bench` builds with.
 const DEFAULT_PROFILE: &str = "bench";
 
@@ -52,11 +54,9 @@ pub fn origin() -> Option<String> {
 
 /// Returns a program's trimmed output; `None` if it fails or does not exist.
 fn output_of(program: &str, arguments: &[&str], directory: &Path) -> Option<String> {
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .ok()?;
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(directory);
+    let output = waits::GIT.output(&mut command).ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
 }

@@ -2,6 +2,7 @@
 
 use crate::adoption;
 use crate::runner::benchmark_error::BenchmarkError;
+use crate::runner::launch_error::LaunchError;
 use crate::runner::{OtherMeasurement, Outcome};
 use crate::terminal::{print_text, tell};
 
@@ -29,7 +30,11 @@ pub fn report(outcome: &Outcome) {
         );
     }
     for failure in &outcome.not_modelled {
-        tell!("warning: not modelled, so there is only time: {failure}; please report this");
+        let remedy = match failure.error {
+            LaunchError::IgnoresArguments(_) => "",
+            _ => "; please report this",
+        };
+        tell!("warning: not modelled, so there is only time: {failure}{remedy}");
     }
     for lost in &outcome.collected.lost_launches {
         tell!(

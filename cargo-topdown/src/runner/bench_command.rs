@@ -110,6 +110,7 @@ impl Launcher {
             (Some(_), true) => Descendants::Heirs(self.scratch.clone()),
         };
         Ok(BenchProcess::new(
+            target.to_string(),
             child,
             output,
             descendants,

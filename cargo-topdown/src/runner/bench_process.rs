@@ -16,9 +16,8 @@ use super::scratch;
 use super::waiting::{Ended, LOOK_INTERVAL, Waited};
 use crate::interrupt;
 use crate::processes;
-
-/// How long a bench may take to answer the hello, which is all criterion does at that point.
-const HELLO_TIME: Duration = Duration::from_secs(60);
+use crate::terminal::tell;
+use crate::waits::{self, in_words};
 
 /// The longest output of one launch that is kept.
 pub const LONGEST_OUTPUT_BYTES: u64 = 64 << 20;
@@ -37,6 +36,8 @@ pub enum Descendants {
 
 /// A bench process, killed on drop together with everything it started.
 pub struct BenchProcess {
+    /// Its target.
+    name: String,
     child: Child,
     ended: Ended,
     /// Its output.
@@ -51,11 +52,13 @@ pub struct BenchProcess {
     looked_at: Cell<Instant>,
     hello_is_over: Cell<bool>,
     is_overdue: Cell<bool>,
+    is_named: Cell<bool>,
 }
 
 impl BenchProcess {
-    /// Takes over `child`, which prints to `output`.
+    /// Takes over `child`, the bench target `name`, which prints to `output`.
     pub fn new(
+        name: String,
         child: Child,
         output: File,
         descendants: Descendants,
@@ -64,6 +67,7 @@ impl BenchProcess {
     ) -> BenchProcess {
         let now = Instant::now();
         BenchProcess {
+            name,
             ended: Ended::of(&child),
             registered: Some(interrupt::ends(child.id())),
             child,
@@ -76,6 +80,7 @@ impl BenchProcess {
             looked_at: Cell::new(now),
             hello_is_over: Cell::new(true),
             is_overdue: Cell::new(false),
+            is_named: Cell::new(false),
         }
     }
 
@@ -174,7 +179,7 @@ impl BenchProcess {
             let end = if self.hello_is_over.get() {
                 self.patience.end(self.begun_at, self.spoke_at.get())
             } else {
-                self.spoke_at.get() + HELLO_TIME
+                self.spoke_at.get() + waits::HELLO
             };
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -185,10 +190,24 @@ impl BenchProcess {
             if self.looked_at.get().elapsed() >= LOOK_INTERVAL {
                 self.looked_at.set(Instant::now());
                 self.shorten_output()?;
+                self.name_if_silent(end);
             }
             if let Some(waited) = waited {
                 return Ok(waited);
             }
+        }
+    }
+
+    /// Says once what a long wait is for, and that it has an `end`.
+    fn name_if_silent(&self, end: Instant) {
+        let silence = self.spoke_at.get().elapsed();
+        if silence >= waits::BENCH_NOTICE && !self.is_named.replace(true) {
+            tell!(
+                "     Waiting for `{}`, which has said nothing for {} (at most {} more)",
+                self.name,
+                in_words(silence),
+                in_words(end.saturating_duration_since(Instant::now()))
+            );
         }
     }
 

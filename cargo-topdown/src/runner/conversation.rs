@@ -36,6 +36,9 @@ pub fn converse(
                 on_benchmark(&name);
                 place.begin(name);
             }
+            Event::Warmup {} if settings.sampling.doubles() => {
+                return Err(LaunchError::ignores_arguments(place));
+            }
             Event::MeasurementStart(plan) => is_as_wanted = is_wanted(&plan, settings),
             Event::MeasurementComplete { id, iters, times } => {
                 // By the time the bench answers, its recorder has written the samples.
@@ -99,14 +102,16 @@ fn is_wanted(plan: &Plan, settings: &Settings) -> bool {
             && (plan.iter_count == plan.sample_count || plan.estimate_ns <= limit_ns)
 }
 
-fn is_modelled(settings: &Settings) -> bool {
+/// Returns whether launches with these settings are on the model.
+pub fn is_modelled(settings: &Settings) -> bool {
     matches!(
         settings.source,
         SourceChoice::Model | SourceChoice::ModelOrTime
     )
 }
 
-/// Returns the ids of the benchmarks that the bench skips, each once, until it hangs up.
+/// Returns the ids of the benchmarks that the bench skips, each once, until it hangs up. It is
+/// launched to skip all.
 pub fn skipped(
     mut bench: Connection<impl Read + Write>,
     place: &mut Place,
@@ -115,6 +120,10 @@ pub fn skipped(
     let mut seen = HashSet::new();
     while let Some(event) = bench.receive()? {
         match event {
+            Event::BeginningBenchmark { id } => {
+                place.begin(id.name());
+                return Err(LaunchError::ignores_arguments(place));
+            }
             Event::SkippingBenchmark { id } if seen.insert(id.name()) => names.push(id.name()),
             Event::BeginningBenchmarkGroup {} => place.open_groups += 1,
             Event::FinishedBenchmarkGroup {} => {

@@ -85,9 +85,32 @@ impl Launcher {
         Ok(listed.map(|(names, _)| names))
     }
 
+    /// As [`talk_to_any`](Launcher::talk_to_any), to the executable that was built.
+    fn talk<T>(
+        &self,
+        target: &BenchTarget,
+        filter: &[String],
+        patience: Patience,
+        conversation: impl FnOnce(
+            Connection<Words<'_>>,
+            &mut SamplesFile,
+            &mut Place,
+        ) -> Result<T, LaunchError>,
+    ) -> Result<Option<(T, Vec<String>)>, LaunchError> {
+        let talked = self.talk_to_any(target, filter, patience, conversation);
+        match talked {
+            Err(LaunchError::Interrupted) => Err(LaunchError::Interrupted),
+            // Whatever came of it: only now is it certain which file was launched.
+            _ if !target.is_as_built() => {
+                Err(LaunchError::OtherExecutable(target.executable.clone()))
+            }
+            talked => talked,
+        }
+    }
+
     /// Starts `target` with `filter` and runs the conversation; `None` if it exits without
     /// connecting to the runner. Also returns which processes it left behind.
-    fn talk<T>(
+    fn talk_to_any<T>(
         &self,
         target: &BenchTarget,
         filter: &[String],
@@ -142,6 +165,7 @@ impl Launcher {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file_identity::FileIdentity;
     use crate::runner::scratch::Scratch;
     use std::path::PathBuf;
 
@@ -154,6 +178,24 @@ mod tests {
             error.starts_with("could not start /nowhere/bench: "),
             "{error}"
         );
+    }
+
+    #[test]
+    fn an_executable_that_changed_after_its_build_gives_nothing() {
+        let scratch = Scratch::new().unwrap();
+        let path = scratch.path().join("bench");
+        std::fs::write(&path, "").unwrap();
+        let target = BenchTarget {
+            built: Some(FileIdentity::of(&path).unwrap()),
+            ..bench(path.to_str().unwrap())
+        };
+        std::fs::write(&path, "#!/bin/sh\n").unwrap();
+        let error = launcher(&scratch)
+            .launch(&target, None, |_| {})
+            .unwrap_err();
+        assert!(matches!(error, LaunchError::OtherExecutable(_)), "{error}");
+        let error = launcher(&scratch).list(&target).unwrap_err();
+        assert!(matches!(error, LaunchError::OtherExecutable(_)), "{error}");
     }
 
     fn launcher(scratch: &Scratch) -> Launcher {

@@ -1,6 +1,7 @@
 //! Why a launch failed.
 
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 
 use thiserror::Error;
@@ -43,6 +44,24 @@ pub enum LaunchError {
         /// What it was doing.
         place: Place,
     },
+    /// The executable is not the one that was built.
+    #[error(
+        "{} was overwritten after it was built, so it is unknown which code ran; let nothing else \
+         build into its directory meanwhile",
+        .0.display()
+    )]
+    OtherExecutable(PathBuf),
+    /// Both sides of a comparison would launch the same file.
+    #[error(
+        "base and candidate of `{target}` are one file, {}, so there is nothing to compare; look \
+         for a compiler wrapper (RUSTC_WRAPPER) or a setting that gives both the same output",
+        path.display()
+    )]
+    SameExecutable {
+        /// The bench target.
+        target: String,
+        path: PathBuf,
+    },
     /// The process was a criterion bench in an earlier launch.
     #[error("it did not connect to cargo topdown, although it did in an earlier launch")]
     NotConnected,
@@ -56,6 +75,12 @@ pub enum LaunchError {
     /// use.
     #[error("`{0}` is measured for as long as its group sets, not as the settings say")]
     OtherPlan(String),
+    /// It measures what it was not asked to, or otherwise: it has not read the arguments.
+    #[error(
+        "`{0}` ignores the arguments of its launch, so it would run for as long as it wants; let \
+         its bench call `configure_from_args()` on `Criterion::default()`"
+    )]
+    IgnoresArguments(String),
     /// Doubling samples would be too few for it.
     #[error("`{0}` has criterion's own measurement, which does not support doubling samples")]
     CannotDouble(String),
@@ -71,6 +96,11 @@ impl LaunchError {
             what: what.into(),
             error,
         }
+    }
+
+    /// The benchmark that is running ignores its arguments.
+    pub fn ignores_arguments(place: &Place) -> LaunchError {
+        LaunchError::IgnoresArguments(place.unfinished().unwrap_or("it").to_owned())
     }
 
     /// Returns whether the bench has gone; then its exit status says more than the error.

@@ -58,6 +58,7 @@ use self::progress::Progress;
 use self::side::Side;
 pub use self::side_by_side::run_side_by_side;
 use crate::bench_targets::BenchTarget;
+use crate::file_identity::is_same_file;
 
 /// Launches each of `turns`, pairs of a side and a target number. Returns whether one failed. If
 /// the first launch shows that the register is too coarse for any of them, all are launched again
@@ -170,6 +171,26 @@ pub fn run_in_pairs(
     Ok((a.finish(), b.finish()))
 }
 
+/// Refuses two sides, built for a comparison, of which a target is the same file in both: whatever
+/// the cause, a change in one of them would be measured on neither.
+///
+/// # Errors
+/// Returns [`LaunchError::SameExecutable`].
+pub fn check_apart(base: &[BenchTarget], candidate: &[BenchTarget]) -> Result<(), LaunchError> {
+    for pair in pairs(base, candidate) {
+        if let (Some(in_base), Some(in_candidate)) = pair
+            && let target = &candidate[in_candidate]
+            && is_same_file(&base[in_base].executable, &target.executable)
+        {
+            return Err(LaunchError::SameExecutable {
+                target: target.to_string(),
+                path: target.executable.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Returns the indices of each target in both lists, for all targets in either.
 fn pairs(a: &[BenchTarget], b: &[BenchTarget]) -> Vec<(Option<usize>, Option<usize>)> {
     let same = |x: &BenchTarget, y: &BenchTarget| (&x.package, &x.name) == (&y.package, &y.name);
@@ -183,4 +204,30 @@ fn pairs(a: &[BenchTarget], b: &[BenchTarget]) -> Vec<(Option<usize>, Option<usi
         .filter(|(_, target)| !a.iter().any(|other| same(other, target)))
         .map(|(index, _)| (None, Some(index)));
     of_a.chain(only_b).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_sides_with_one_executable_are_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let side = |name: &str| {
+            let executable = directory.path().join(name);
+            std::fs::write(&executable, "").unwrap();
+            let target = BenchTarget::named("suite", "bench");
+            [BenchTarget {
+                executable,
+                ..target
+            }]
+        };
+        let (base, candidate) = (side("base"), side("candidate"));
+        assert!(check_apart(&base, &candidate).is_ok());
+        let error = check_apart(&base, &base).unwrap_err();
+        assert!(
+            matches!(error, LaunchError::SameExecutable { .. }),
+            "{error}"
+        );
+    }
 }

@@ -1,22 +1,14 @@
 //! How long a launch may take.
-//!
-//! The only way to tell a hanging benchmark from a slow one is that the target's first launch took
-//! a tenth of the time.
 
 use std::time::{Duration, Instant};
 
-/// A later launch may take this many times as long as the first.
-const TIMES_THE_FIRST: u32 = 10;
-/// The least limit, however short the first launch was: machines stall.
-const LEAST: Duration = Duration::from_secs(60);
-/// How long a first launch may be silent: enough for one benchmark with its warm-up and data.
-const LONGEST_SILENCE: Duration = Duration::from_secs(30 * 60);
+use crate::waits::{BENCH_SILENCE, FIRST_LAUNCH, MIN_LAUNCH, TIMES_FIRST_LAUNCH, in_words};
 
 /// The time limits of one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// For the whole launch.
-    whole: Option<Duration>,
+    whole: Duration,
     /// Between two messages of the bench.
     silence: Duration,
 }
@@ -24,27 +16,41 @@ pub struct Patience {
 impl Patience {
     /// Uses the `timeout` from the settings, or what the target's first launch `took`.
     pub fn new(timeout: Option<Duration>, took: Option<Duration>) -> Patience {
-        let whole = timeout.or_else(|| Some(LEAST.max(took? * TIMES_THE_FIRST)));
-        Patience {
-            whole,
-            silence: whole.unwrap_or(LONGEST_SILENCE),
+        let of_first = |took: Duration| MIN_LAUNCH.max(took * TIMES_FIRST_LAUNCH);
+        match timeout.or_else(|| took.map(of_first)) {
+            Some(whole) => Patience {
+                whole,
+                silence: whole,
+            },
+            None => Patience {
+                whole: FIRST_LAUNCH,
+                silence: BENCH_SILENCE,
+            },
         }
     }
 
     /// Returns the deadline in a launch that began at `begun_at` and whose bench last spoke at
     /// `spoke_at`.
     pub fn end(&self, begun_at: Instant, spoke_at: Instant) -> Instant {
-        let silence = spoke_at + self.silence;
-        self.whole
-            .map_or(silence, |whole| silence.min(begun_at + whole))
+        (spoke_at + self.silence).min(begun_at + self.whole)
     }
 }
 
 impl std::fmt::Display for Patience {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.whole {
-            Some(whole) => write!(f, "it was not done after {} s", whole.as_secs_f64().round()),
-            None => write!(f, "it said nothing for {} s", self.silence.as_secs()),
+        if self.silence < self.whole {
+            write!(
+                f,
+                "it said nothing for {}, or was not done after {}",
+                in_words(self.silence),
+                in_words(self.whole)
+            )
+        } else {
+            write!(
+                f,
+                "it was not done after {} s",
+                self.whole.as_secs_f64().round()
+            )
         }
     }
 }

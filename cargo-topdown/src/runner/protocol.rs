@@ -40,7 +40,7 @@ pub enum Event {
     BeginningBenchmark { id: RawId },
     /// A benchmark does not match the filter.
     SkippingBenchmark { id: RawId },
-    /// Its warm-up begins.
+    /// Its warm-up begins. Doubling samples have none.
     Warmup {},
     /// Its measurement begins.
     MeasurementStart(Plan),

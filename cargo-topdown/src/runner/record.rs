@@ -3,10 +3,9 @@
 //! `launches.json` is not part of a run: it names local executables, which the next build replaces,
 //! and it is not copied with a baseline.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use criterion_topdown::machine::Machine;
 use criterion_topdown::run_file::Run;
@@ -28,32 +27,7 @@ pub struct LaunchRecord {
     run: String,
     /// The user's own arguments for the benches.
     pub criterion: Vec<String>,
-    targets: Vec<RecordedTarget>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RecordedTarget {
-    target: BenchTarget,
-    executable: FileIdentity,
-}
-
-/// What cargo also uses to detect that a file has changed.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileIdentity {
-    bytes: u64,
-    modified: SystemTime,
-}
-
-impl FileIdentity {
-    fn new(path: &Path) -> io::Result<FileIdentity> {
-        let metadata = fs::metadata(path)?;
-        Ok(FileIdentity {
-            bytes: metadata.len(),
-            modified: metadata.modified()?,
-        })
-    }
+    pub targets: Vec<BenchTarget>,
 }
 
 /// Why a run's benchmarks cannot be launched again.
@@ -106,17 +80,11 @@ impl LaunchRecord {
         targets: &[BenchTarget],
         criterion: &[String],
     ) -> io::Result<()> {
-        let recorded = |target: &BenchTarget| -> io::Result<RecordedTarget> {
-            Ok(RecordedTarget {
-                executable: FileIdentity::new(&target.executable)?,
-                target: target.clone(),
-            })
-        };
         let record = LaunchRecord {
             schema_version: SCHEMA_VERSION,
             run: run.id.clone(),
             criterion: criterion.to_owned(),
-            targets: targets.iter().map(recorded).collect::<io::Result<_>>()?,
+            targets: targets.to_vec(),
         };
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
         serde_json::to_writer(&mut file, &record)?;
@@ -153,13 +121,13 @@ impl LaunchRecord {
             let machine = Box::new(run.machine.clone());
             return Err(CannotLaunchAgain::OtherMachine(machine));
         }
-        for RecordedTarget { target, executable } in &record.targets {
-            if !FileIdentity::new(&target.executable).is_ok_and(|now| now == *executable) {
-                let path = target.executable.clone();
-                return Err(CannotLaunchAgain::OtherExecutable(path));
+        match record.targets.iter().find(|target| !target.is_as_built()) {
+            Some(other) => {
+                let path = other.executable.clone();
+                Err(CannotLaunchAgain::OtherExecutable(path))
             }
+            None => Ok(record),
         }
-        Ok(record)
     }
 
     /// Reads how `run` was launched, for launches that could decide something about it.
@@ -172,15 +140,9 @@ impl LaunchRecord {
     ) -> Result<LaunchRecord, CannotLaunchAgain> {
         let record = LaunchRecord::read(directory, run)?;
         let is_modelled = !again::is_measured(run);
-        if is_modelled || !again::would_help(&record.targets()) {
+        if is_modelled || !again::would_help(&record.targets) {
             return Err(CannotLaunchAgain::WouldNotHelp { is_modelled });
         }
         Ok(record)
-    }
-
-    /// Returns the bench targets as they were launched.
-    pub fn targets(&self) -> Vec<BenchTarget> {
-        let targets = self.targets.iter();
-        targets.map(|recorded| recorded.target.clone()).collect()
     }
 }

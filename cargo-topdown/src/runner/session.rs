@@ -8,6 +8,9 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 
+#[cfg(unix)]
+use crate::waits;
+
 const SUBCOMMAND: &str = "start-bench";
 
 /// Starts benches in their own sessions.
@@ -57,13 +60,17 @@ pub fn start(command: &mut Command) -> io::Result<Child> {
     let mut child = command.spawn()?;
     // `command` holds a copy of the child's end, which would keep the channel open.
     command.stdin(Stdio::null());
+    channel.set_read_timeout(Some(waits::START.limit))?;
     let mut refusal = String::new();
-    channel.read_to_string(&mut refusal)?;
-    if refusal.is_empty() {
-        return Ok(child);
-    }
+    let error = match channel.read_to_string(&mut refusal) {
+        Ok(0) => return Ok(child),
+        Ok(_) => io::Error::other(refusal),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => waits::START.timed_out(),
+        Err(error) => error,
+    };
+    let _ = child.kill();
     let _ = child.wait();
-    Err(io::Error::other(refusal))
+    Err(error)
 }
 
 /// This system has no [`Starter`].

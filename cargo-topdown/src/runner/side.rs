@@ -8,6 +8,7 @@ use criterion_topdown::run_file::BenchmarkId;
 use criterion_topdown::setting::{Counters, Sampling, SourceChoice};
 
 use super::collect::Collector;
+use super::conversation::is_modelled;
 use super::launch::Launched;
 use super::launch_error::LaunchError;
 use super::launcher::Launcher;
@@ -49,6 +50,10 @@ impl Made {
                 Err(LaunchError::OtherPlan(_)) => Sampling::Doubling,
                 // Some benchmarks cannot follow our plan, so the whole target keeps its own.
                 Err(LaunchError::CannotDouble(_)) => Sampling::Author,
+                // Nor can those that do not know it. On the model it would take hours.
+                Err(LaunchError::IgnoresArguments(_)) if !is_modelled(&target.settings) => {
+                    Sampling::Author
+                }
                 launched => break launched,
             };
         };

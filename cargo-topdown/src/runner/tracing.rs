@@ -1,6 +1,8 @@
 //! What this system lets benches be traced with.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
+
+use crate::waits;
 
 /// Whether benches can be traced on this system.
 pub const CAN_TRACE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
@@ -9,12 +11,9 @@ pub const CAN_TRACE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"
 /// system lacks it or, like many container runtimes, forbids it.
 pub fn fixed_addresses() -> Option<&'static [&'static str]> {
     const SETARCH: &[&str] = &["setarch", "-R"];
-    let works = Command::new(SETARCH[0])
-        .args(&SETARCH[1..])
-        .arg("true")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success());
+    let mut command = Command::new(SETARCH[0]);
+    command.args(&SETARCH[1..]).arg("true");
+    let works = waits::TOOL.output(&mut command);
+    let works = works.is_ok_and(|output| output.status.success());
     works.then_some(SETARCH)
 }

@@ -18,6 +18,7 @@ use criterion_topdown::run_file::RunFileProblem;
 use jiff::Timestamp;
 
 use super::{Backend, BackendError, Listed, Outgoing, Place, WantedFile};
+use crate::waits;
 
 /// How often to try a push while others push too.
 const ATTEMPTS: u32 = 30;
@@ -319,11 +320,13 @@ impl GitBranch {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(failure)?;
+        let watch = waits::GIT.watch(child.id());
         if let Some(mut stdin) = child.stdin.take() {
             // A git that exits early says why on its standard error.
             let _ = stdin.write_all(input.as_bytes());
         }
-        child.wait_with_output().map_err(failure)
+        let output = child.wait_with_output();
+        watch.end().and(output).map_err(failure)
     }
 }
 

@@ -98,6 +98,8 @@ impl Project {
             .args(Fixture::build_arguments())
             .current_dir(self.0.path())
             .env("CARGO_TARGET_DIR", self.path("target"))
+            // One directory for both sides, unless the program keeps them apart.
+            .env("CARGO_BUILD_BUILD_DIR", Fixture::build_arguments()[3])
             .env_remove("CARGO_TOPDOWN_SOURCE")
             .env_remove("CARGO_TOPDOWN_COUNTERS");
         Outcome::new(command)

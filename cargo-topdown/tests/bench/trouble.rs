@@ -44,6 +44,45 @@ fn a_panic_is_shown_and_the_other_targets_are_kept() {
     assert_eq!(names(&fixture.newest_run()), SOUND);
 }
 
+/// Without the arguments of its launch it would measure everything, each for eight seconds of time
+/// and hours of modelling.
+#[test]
+fn arguments_reach_a_stand_in_that_is_not_configured() {
+    let fixture = Fixture::new();
+    let trouble = [(
+        "FIXTURE_TROUBLE",
+        "ignores its arguments, with the stand-in",
+    )];
+    let words = ["--package", "trouble", "one"];
+    let listed = fixture.bench_with(&[&words[..], &["--list"]].concat(), &trouble);
+    assert_eq!(listed.succeeds().stdout, "trouble::trouble::bare/one\n");
+    fixture.bench_with(&words, &trouble).succeeds();
+    assert_eq!(names(&fixture.newest_run()), ["bare/one"]);
+    if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        let words = [&words[..], &["--source", "model"]].concat();
+        fixture.bench_with(&words, &trouble).succeeds();
+        assert_eq!(names(&fixture.newest_run()), ["bare/one"]);
+    }
+}
+
+#[test]
+fn a_bench_that_ignores_its_arguments_has_time_alone() {
+    let fixture = Fixture::new();
+    let trouble = [("FIXTURE_TROUBLE", "ignores its arguments")];
+    let bench =
+        |words: &[&str]| fixture.bench_with(&[&["--package", "trouble"], words].concat(), &trouble);
+    bench(&["--source", "time"]).succeeds();
+    assert_eq!(names(&fixture.newest_run()), ["one", "two"]);
+    bench(&["--list"]).fails_with(101, "could not list the benchmarks of trouble::trouble");
+    if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        bench(&["--source", "model"]).fails_with(
+            101,
+            "`one` ignores the arguments of its launch, so it would run for as long as it wants; \
+             let its bench call `configure_from_args()` on `Criterion::default()`",
+        );
+    }
+}
+
 #[test]
 fn issue_14_11_samples_are_kept_although_no_file_can_be_opened() {
     let fixture = Fixture::new();

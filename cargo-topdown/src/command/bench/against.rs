@@ -14,7 +14,7 @@ use criterion_topdown::run_file::{BenchmarkId, LaunchSamples, Run, Selection, wr
 use crate::adoption::{self, PACKAGE};
 use crate::base_tree::BaseTree;
 use crate::baseline_store::BaselineStore;
-use crate::bench_targets::{BenchTarget, BuildError, Cargo, CargoFlags};
+use crate::bench_targets::{BenchTarget, BuildError, Cargo};
 use crate::cli::BenchArgs;
 use crate::command::{comparison_output, second_core};
 use crate::comparing::history;
@@ -29,7 +29,7 @@ use crate::measure::{MeasureError, Session, pairs, run_id};
 use crate::report::cores::OnCore;
 use crate::report::request::of_second_core;
 use crate::runner::collect::Collected;
-use crate::runner::{again, model_or_clock};
+use crate::runner::{self, again, model_or_clock};
 use crate::terminal::tell;
 use topdown_gate::verdict::{self, FirstLook, LabelledRun, Sessions};
 
@@ -50,6 +50,7 @@ pub fn run(
     // Before the build, which can take long.
     let policy = config.policy(&args.policy.overrides())?;
     let (base_targets, base_selection) = build_base(&session, &targets, &tree)?;
+    runner::check_apart(&base_targets, &targets).map_err(MeasureError::Launch)?;
     let selection = session.selection(&session.workspace, &targets);
     let base_targets = session.without_left_out(base_targets)?;
     let targets = session.without_left_out(targets)?;
@@ -229,10 +230,10 @@ fn build_base(
     let directory = in_tree(&here);
     let mut cargo = Cargo {
         program: session.cargo.program.clone(),
-        flags: CargoFlags {
-            target_dir: Some(tree.target_directory.clone()),
-            ..session.cargo.flags.clone()
-        },
+        flags: (session.cargo.flags).building_in(
+            &tree.target_directory,
+            session.workspace.metadata.build_directory.is_some(),
+        ),
         manifest_path: (session.cargo.manifest_path.as_ref()).map(|path| in_tree(&here.join(path))),
         // A new package has no directory in the base.
         directory: Some(if directory.is_dir() {

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::terminal::tell;
+use crate::waits;
 
 /// The most entries that GitHub puts on a page.
 const PAGE: usize = 100;
@@ -154,11 +155,13 @@ pub fn call(doing: &str, arguments: &[&str], input: &str) -> Result<Vec<u8>, GhE
         .stderr(Stdio::piped())
         .spawn()
         .map_err(not_started)?;
+    let watch = waits::GH.watch(gh.id());
     // If it does not read everything, its exit code says so.
     if let Some(mut to_gh) = gh.stdin.take() {
         let _ = to_gh.write_all(input.as_bytes());
     }
-    let output = gh.wait_with_output().map_err(not_started)?;
+    let output = gh.wait_with_output();
+    let output = watch.end().and(output).map_err(not_started)?;
     let answer = Answer::of(&output.stdout);
     if output.status.success() {
         return Ok(answer.body.to_vec());

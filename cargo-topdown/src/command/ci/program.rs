@@ -8,6 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use super::variables::Variables;
 use crate::error::CiError;
+use crate::waits;
 
 /// Runs this program with `arguments` and returns its exit code. Its standard error goes to the log
 /// as it comes, and to the end of `file`.
@@ -68,6 +69,7 @@ fn exit_code(mut command: Command, file: &Path) -> Result<i32, CiError> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(CiError::Program)?;
+    let watch = waits::STEP.watch(child.id());
     let mut printed = child.stderr.take().expect("standard error is a pipe");
     let mut bytes = vec![0; 1 << 16];
     loop {
@@ -81,7 +83,8 @@ fn exit_code(mut command: Command, file: &Path) -> Result<i32, CiError> {
         let _ = io::stderr().write_all(&bytes[..length]);
         kept.write_all(&bytes[..length]).map_err(not_written)?;
     }
-    let status = child.wait().map_err(CiError::Program)?;
+    let status = child.wait();
+    let status = watch.end().and(status).map_err(CiError::Program)?;
     Ok(code_of(status))
 }
 
