@@ -1,4 +1,4 @@
-//! What a build made, and the environment in which `cargo bench` would run its benches.
+//! Artifacts of a build, and the environment in which `cargo bench` would run its benches.
 
 use std::collections::{BTreeMap, HashMap};
 use std::env;

@@ -1,4 +1,4 @@
-//! What a machine can measure, and what stands in the way.
+//! Diagnosis of a machine: its ways to measure, and obstacles to others.
 
 use std::path::Path;
 

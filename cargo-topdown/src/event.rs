@@ -1,4 +1,4 @@
-//! What `bench --message-format json` prints: one JSON object per line, as cargo's messages are.
+//! Events of `bench --message-format json`: one JSON object per line, like cargo's messages.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What the executable of a bench target contains.
+//! Content of a bench target's executable.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};

@@ -1,4 +1,4 @@
-//! How the program ends: the only place that maps errors and outcomes to exit codes.
+//! Exit codes: the only place that maps errors and outcomes to them.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What the program says, on narrow and on wide terminals.
+//! Messages of the program, on narrow and on wide terminals.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What an iteration asks the allocator for: a count of calls, so without noise.
+//! Allocations of an iteration: a count of calls, so without noise.
 
 use criterion_topdown::event::{Event, Events};
 use criterion_topdown::run_file::Benchmark;

@@ -1,4 +1,4 @@
-//! Whether two runs can be compared at all.
+//! Comparability of two runs.
 //!
 //! Numbers of another CPU, source or formula are refused and never normalised: slots of different
 //! pipelines are different things. What can affect a result without changing its nature (host,

@@ -1,4 +1,4 @@
-//! What was counted besides slots, per iteration and per thousand instructions.
+//! Rates of counted events, per iteration and per thousand instructions.
 
 use std::collections::BTreeMap;
 

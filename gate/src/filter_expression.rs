@@ -1,4 +1,4 @@
-//! Filter expressions: nextest's language, as far as benchmarks have what it asks for.
+//! The subset of nextest's filtersets that applies to benchmarks.
 //!
 //! `test(~parse) and not package(=slow)` lets the benchmarks through whose names contain `parse`,
 //! except those of the package `slow`. What nextest calls a binary is a bench target here, and

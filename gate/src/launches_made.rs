@@ -1,5 +1,5 @@
-//! How many launches a run holds. The settings ask for launches; an interrupted run has fewer, and
-//! so has one of exact slots, or a benchmark whose launches failed.
+//! Number of launches that a run holds. The settings ask for launches; an interrupted run has
+//! fewer, and so has one of exact slots, or a benchmark whose launches failed.
 
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run};

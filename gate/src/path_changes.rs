@@ -1,4 +1,4 @@
-//! How the slots of call paths differ between two runs of a benchmark.
+//! Changes of the slots of call paths between two runs of a benchmark.
 
 use std::collections::HashMap;
 

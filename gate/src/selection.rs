@@ -1,4 +1,4 @@
-//! What a run was asked for, and what it left out.
+//! Requested and excluded benchmarks of a run.
 //!
 //! This is the one place that interprets filters, selected targets and shards. Benchmarks that were
 //! left out are not run; those that were asked for but do not exist are missing.

@@ -1,4 +1,4 @@
-//! Why a workspace could not adopt the library.
+//! Errors of adopting the library in a workspace.
 
 use std::path::PathBuf;
 

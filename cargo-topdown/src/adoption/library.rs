@@ -1,4 +1,4 @@
-//! Where the library comes from: what a manifest has to say so that cargo finds it.
+//! Origin of the library: the manifest entry by which cargo finds it.
 
 use std::cell::OnceCell;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Where a command line says that the workspace and its baselines are.
+//! The workspace and the baseline directory that a command line selects.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The flags that say how to measure.
+//! The flags of a measurement.
 
 use clap::Args;
 use criterion_topdown::setting::{Counters, ModelCore, Setting, SourceChoice, Threads};

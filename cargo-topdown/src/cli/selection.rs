@@ -1,4 +1,4 @@
-//! The command line of what is selected by filter expressions.
+//! The flags of filter expressions.
 
 use clap::Args;
 use topdown_gate::filter_expression::text_of;

@@ -1,4 +1,4 @@
-//! What a command line asks to see of a comparison.
+//! Command-line options for the output of a comparison.
 
 use crate::cli::{ColorChoice, ComparisonArgs};
 use crate::comparing::output::Output;

@@ -1,4 +1,4 @@
-//! How `bench` and `report` print a run, and the files they write of it.
+//! Output of a run by `bench` and `report`: tables and report files.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -1,4 +1,4 @@
-//! What is printed around the comparisons on two modelled cores.
+//! Text around the comparisons on two modelled cores.
 
 use std::io::Write;
 

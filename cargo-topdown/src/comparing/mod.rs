@@ -1,5 +1,4 @@
-//! What comparing two runs takes besides the verdict: further launches, the history, and the
-//! reports.
+//! Comparing two runs beyond the verdict: further launches, the history, and the reports.
 
 pub mod functions_hint;
 pub mod history;

@@ -1,4 +1,4 @@
-//! How a comparison is printed, and which reports are written.
+//! Printing and reports of a comparison.
 
 use std::io::{self, Write};
 

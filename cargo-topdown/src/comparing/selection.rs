@@ -1,4 +1,4 @@
-//! What `-E` and `--skip` select of stored runs.
+//! The part of stored runs that `-E` and `--skip` select.
 
 use criterion_topdown::run_file::Run;
 use topdown_gate::filter_expression::{ExpressionError, FilterExpression};

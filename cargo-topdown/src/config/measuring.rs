@@ -1,4 +1,4 @@
-//! How long and how often to measure.
+//! Settings of a measurement: its length and number of launches.
 //!
 //! Each setting is looked up in this order: flag, environment variable `CARGO_TOPDOWN_…`,
 //! `[package.metadata.topdown]`, `[workspace.metadata.topdown]`, default. The first two are one

@@ -1,4 +1,4 @@
-//! In which functions the events of a metric group happen, where the maker of the core names events
+//! Functions in which the events of a metric group happen, where the maker of the core names events
 //! to sample.
 
 use criterion_topdown::cpu::MetricGroup;

@@ -1,4 +1,4 @@
-//! What the samples of a group's launch add up to.
+//! Sums over the samples of a group's launch.
 
 use criterion_topdown::run_file::IterationSample;
 use criterion_topdown::sample::{Flags, GroupCounts};

@@ -1,4 +1,4 @@
-//! What the samples of a group's launch say: its metrics, as ratios of sums.
+//! Metrics of a group's launch, as ratios of sums over its samples.
 
 use criterion_topdown::cpu::{Counter, Counts, LatencyTable, MetricGroup, modelled_counts};
 use criterion_topdown::provenance::Provenance;

@@ -1,4 +1,4 @@
-//! What a sentence calls a function.
+//! Short names of functions, for sentences.
 
 use crate::columns::shortened;
 

@@ -1,4 +1,4 @@
-//! What a tool printed about one execution of a command: names and numbers, and lookups of them.
+//! One execution of a command as printed by a tool: names and numbers, with lookups.
 
 use super::Problem;
 

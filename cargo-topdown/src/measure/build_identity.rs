@@ -1,4 +1,4 @@
-//! How the benches were built: compiler, profile, target, commit.
+//! Identity of a build: compiler, profile, target, commit.
 
 use std::env;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Why a suite could not be measured.
+//! Errors of measuring a suite.
 
 use std::io;
 

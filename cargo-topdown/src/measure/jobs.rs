@@ -1,4 +1,4 @@
-//! How many modelled launches run at once.
+//! Number of modelled launches that run at once.
 
 use std::num::NonZero;
 use std::thread;

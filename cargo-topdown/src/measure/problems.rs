@@ -1,4 +1,4 @@
-//! What went wrong in launches, for people.
+//! Messages about failed launches.
 
 use crate::adoption;
 use crate::runner::benchmark_error::BenchmarkError;

@@ -1,4 +1,4 @@
-//! What a command line says about a suite and how to measure it.
+//! A request to measure a suite, from the command line.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What a command line selects from a workspace, as stored in a run.
+//! Selection of a command line in a workspace, as stored in a run.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What all steps of measuring a suite share.
+//! State shared by all steps of measuring a suite.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! How often a benchmark is timed.
+//! Number of timed launches of a benchmark.
 //!
 //! Where slots are modelled, time gates nothing. So a benchmark whose slots are exact is timed
 //! twice, again twice if these two hint that time and slots disagree, and in the remaining launches

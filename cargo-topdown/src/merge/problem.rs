@@ -1,4 +1,4 @@
-//! Why runs cannot be merged, and what to know about a merged run.
+//! Reasons for refusing to merge runs, and notes about a merged run.
 
 use criterion_topdown::run_file::{BenchmarkId, Shard};
 use thiserror::Error;

@@ -1,4 +1,4 @@
-//! What two modelled cores say about one change: on which of them a benchmark is slower.
+//! Summary of one change on two modelled cores: benchmarks slower on one or both.
 
 use std::io::{self, Write};
 

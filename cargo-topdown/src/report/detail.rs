@@ -1,4 +1,4 @@
-//! How much a report says.
+//! Level of detail of a report.
 
 /// The detail of a comparison as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

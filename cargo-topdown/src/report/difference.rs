@@ -1,5 +1,5 @@
-//! How one benchmark differs between two runs, from the verdict down: the categories, the dominant
-//! one's part, the metrics that moved with it, the functions, and what is ruled out.
+//! Difference of one benchmark between two runs, from the verdict down: the categories, the
+//! dominant one's part, the metrics that moved with it, the functions, and the excluded causes.
 
 use std::io::{self, Write};
 

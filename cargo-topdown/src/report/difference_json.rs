@@ -1,4 +1,4 @@
-//! How one benchmark differs between two runs, for programs.
+//! JSON of the difference of one benchmark between two runs.
 
 use std::io::{self, Write};
 

@@ -1,5 +1,5 @@
-//! What `explain` says about kernels with one known bottleneck each: golden text, to be read kernel
-//! by kernel.
+//! Golden text of `explain` about kernels with one known bottleneck each, to be read kernel by
+//! kernel.
 //!
 //! The runs in `tests/data/kernels` are `cargo topdown bench -p criterion-topdown
 //! -p topdown-core-model --bench bottlenecks --bench microscopic --source model --launches 1`, for

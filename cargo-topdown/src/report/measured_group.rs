@@ -1,4 +1,4 @@
-//! What one metric group measured: its metrics, where its events happen, and what follows.
+//! One measured metric group: its metrics, the functions of its events, and the advice.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! What benchmarks are called in a comparison.
+//! Shortened names of benchmarks in a comparison.
 
 use std::collections::HashSet;
 

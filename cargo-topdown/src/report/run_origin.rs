@@ -1,4 +1,4 @@
-//! Where a run comes from: what its table does not show.
+//! Origin of a run: its machine, build and commit, which its table does not show.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! What a run's table shows about one benchmark, in words and numbers.
+//! The row of one benchmark in a run's table, in words and numbers.
 
 use criterion_topdown::provenance::{CountedThreads, Provenance, SourceKind};
 use criterion_topdown::run_file::Benchmark;

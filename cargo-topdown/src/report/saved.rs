@@ -1,4 +1,4 @@
-//! What is said when a run becomes a baseline.
+//! Message about a run that became a baseline.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What all reports say about a comparison as a whole, and in which order they list benchmarks.
+//! Sentences of all reports about a comparison as a whole, and the order of its benchmarks.
 
 use super::number::launches_made;
 use crate::count::count_of;

@@ -1,4 +1,4 @@
-//! What readers of a report see, for tests.
+//! The visible text of a report, for tests.
 
 use std::io;
 

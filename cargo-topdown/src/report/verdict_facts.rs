@@ -1,4 +1,4 @@
-//! What a verdict's sentence leaves out: all categories with their parts, functions, changed code.
+//! Facts beyond a verdict's sentence: all categories with their parts, functions, changed code.
 
 use criterion_topdown::provenance::SourceKind;
 

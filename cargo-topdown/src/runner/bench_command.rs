@@ -1,4 +1,4 @@
-//! How to start a bench: its command line, its environment, and where its output goes.
+//! The command that starts a bench: arguments, environment, and output.
 
 use std::ffi::OsString;
 use std::fs::{self, File};

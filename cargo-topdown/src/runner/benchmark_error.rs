@@ -1,4 +1,4 @@
-//! Why a benchmark that ran is not part of the run.
+//! Errors that exclude a benchmark from the run although it ran.
 
 use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::BenchmarkId;

@@ -1,4 +1,4 @@
-//! What a bench inherits from this program's environment.
+//! Environment variables that a bench inherits.
 //!
 //! Others may have written a bench, and the environment of a CI job holds tokens, store
 //! credentials, and files that control the job's next steps. So a bench inherits only what is on a

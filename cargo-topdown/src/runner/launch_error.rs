@@ -1,4 +1,4 @@
-//! Why a launch failed.
+//! Errors of a launch.
 
 use std::io;
 use std::path::PathBuf;

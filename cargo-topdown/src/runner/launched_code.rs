@@ -1,4 +1,4 @@
-//! What the launches of a benchmark say about the code that they executed.
+//! Code executed by the launches of a benchmark, and differences between them.
 
 use criterion_topdown::run_file::{CallPaths, Fingerprint, Functions};
 use topdown_gate::statistics::launch::Taken;

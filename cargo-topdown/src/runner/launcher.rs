@@ -1,4 +1,4 @@
-//! What all launches of a run share.
+//! State shared by all launches of a run.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What one launch measured.
+//! Measurements of one launch.
 
 use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::{Fingerprint, IterationSample, Throughput};

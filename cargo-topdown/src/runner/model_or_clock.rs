@@ -1,4 +1,4 @@
-//! Which targets are launched on the model and which on the clock, and with what settings.
+//! Choice of the targets to launch on the model or on the clock, with their settings.
 //!
 //! In modelled launches the samples double ([`criterion_topdown::doubling`]), whatever a group
 //! sets. What is modelled then does not depend on the clock, and two launches that execute the same

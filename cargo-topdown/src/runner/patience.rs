@@ -1,4 +1,4 @@
-//! How long a launch may take.
+//! Time limits of launches.
 
 use std::time::{Duration, Instant};
 

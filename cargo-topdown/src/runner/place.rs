@@ -1,4 +1,4 @@
-//! How far a bench has come, for messages about benches that go no further.
+//! Progress of a bench, for timeout messages.
 
 use std::fmt;
 

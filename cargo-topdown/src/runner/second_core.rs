@@ -1,4 +1,4 @@
-//! What launches on two modelled cores yield: an outcome for each.
+//! Outcomes of launches on two modelled cores, one for each.
 //!
 //! The launches are the same, since both cores receive the trace of one. Each outcome is what
 //! launches on its core alone would yield, so further launches, where these differ, are of that

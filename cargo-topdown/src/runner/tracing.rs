@@ -1,4 +1,4 @@
-//! What this system lets benches be traced with.
+//! Support of this system for tracing benches.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Whether the slots of launches are those of the threads that do the work.
+//! Check that the slots of launches are those of the threads that do the work.
 
 use criterion_topdown::activity::{Activity, Elsewhere};
 use criterion_topdown::provenance::CountedThreads;

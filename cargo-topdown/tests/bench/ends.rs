@@ -1,4 +1,4 @@
-//! How launches that do not end by themselves are ended, and what they leave behind.
+//! Termination of hanging launches, and their leftovers.
 #![cfg(target_os = "linux")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! What Ctrl-C and a kill leave of `init --apply`.
+//! `init --apply` interrupted by Ctrl-C or a kill.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! What the user wants to fail on: margins, gated metrics, classes and budgets.
+//! Conditions of failure: margins, gated metrics, classes and budgets.
 //!
 //! [`Policy::default`] has the rules of `docs/gate.md`. Settings files add
 //! [exceptions](Policy::except), and a command line [overrides](Policy::overridden_by) both. This

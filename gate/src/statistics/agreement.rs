@@ -1,4 +1,4 @@
-//! Whether launches, or the units of a sampled iteration, agree bit for bit.
+//! Agreement of launches, or of the units of a sampled iteration, bit for bit.
 
 use criterion_topdown::category::PerCategory;
 use criterion_topdown::run_file::{Benchmark, SlotsValue};

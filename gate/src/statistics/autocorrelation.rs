@@ -1,8 +1,8 @@
-//! How much a launch resembles the previous one.
+//! Autocorrelation of consecutive launches.
 //!
-//! On a machine under other load it does: what slows one launch slows the next. The mean of
-//! consecutive launches is then less certain than their variance suggests (the variance of the mean
-//! of a first-order autoregression; Bartlett 1946, "On the theoretical specification and sampling
+//! Load on the machine that slows one launch slows the next one, too. The mean of consecutive
+//! launches is then less certain than their variance suggests (the variance of the mean of a
+//! first-order autoregression; Bartlett 1946, "On the theoretical specification and sampling
 //! properties of autocorrelated time-series"). Ten launches of one benchmark do not show how much,
 //! but those of a suite do.
 

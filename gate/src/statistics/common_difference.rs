@@ -1,4 +1,4 @@
-//! What the benchmarks of a suite have in common.
+//! The difference that the benchmarks of a suite have in common.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 

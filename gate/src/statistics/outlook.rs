@@ -1,4 +1,4 @@
-//! How many launches would decide an inconclusive benchmark.
+//! Number of launches that would decide an inconclusive benchmark.
 //!
 //! The true difference is unknown. Either the benchmark did not change, or the estimate and its
 //! standard error say where the difference probably is. For each number of launches, the

@@ -1,4 +1,4 @@
-//! How large a change must be for the gate to find it.
+//! Smallest change that the gate finds.
 //!
 //! The gate hits a metric if the measured difference reaches the point margin and is t standard
 //! errors above the sure margin. The standard error itself is estimated from few launches, so the

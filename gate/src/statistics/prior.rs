@@ -1,4 +1,4 @@
-//! What the whole suite says about the noise of one benchmark.
+//! Prior for the noise of one benchmark, from the whole suite.
 //!
 //! Five or ten launches say little about a variance. The suite's other variances say more, so all
 //! are treated as draws from a scaled inverse chi-square, fitted by the moments of their logarithms

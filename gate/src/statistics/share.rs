@@ -1,4 +1,4 @@
-//! How well hits tell the share of a function.
+//! Error of a function's sampled share.
 
 /// A normal variable is within this many standard deviations in 95 % of cases.
 const Z_95: f64 = 1.959_963_984_540_054;

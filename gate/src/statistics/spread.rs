@@ -1,4 +1,4 @@
-//! How much the launches of one side differ.
+//! Spread of the launches of one side.
 
 use super::{mean, variance};
 

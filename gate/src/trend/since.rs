@@ -1,4 +1,4 @@
-//! What became slower since an earlier run, according to the change points of the history.
+//! Slowdowns since an earlier run, according to the change points of the history.
 
 use criterion_topdown::run_file::BenchmarkId;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! How the allocations of an iteration changed.
+//! Change of the allocations of an iteration.
 //!
 //! They depend on neither the machine nor the modelled core, so they are compared even if slots are
 //! not.

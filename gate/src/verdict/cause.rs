@@ -1,4 +1,4 @@
-//! Why a benchmark changed.
+//! Cause of a benchmark's change.
 //!
 //! The differences of the categories add up to that of the slots, so the sorted list is the
 //! explanation. A single cause is named only if it is certain and at least half of the whole.

@@ -1,6 +1,6 @@
-//! Whether a benchmark ran different code than before.
+//! Evidence for changed code of a benchmark.
 //!
-//! This is the only place that decides this, from everything a run knows about its code.
+//! This is the only place that decides whether code changed, from everything a run knows about it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

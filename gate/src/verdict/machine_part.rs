@@ -1,4 +1,4 @@
-//! What the machine did to the times of a suite between two sessions.
+//! The machine's part in the change of a suite's times between two sessions.
 //!
 //! Time per slot shows it without the code. But what a busier memory does to a copy of 30 MiB, it
 //! does not do to a loop in the first cache, so benchmarks that have only time are compared with

@@ -1,5 +1,5 @@
-//! How much the launches of one program differ, and how large a change the gate can find despite
-//! that: the A/A control.
+//! The A/A control: differences between launches of one program, and the smallest change that the
+//! gate can find despite them.
 
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSettings, Run, Series};

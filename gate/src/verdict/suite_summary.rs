@@ -1,4 +1,4 @@
-//! What a comparison says about the suite as a whole.
+//! Summary of a comparison for the suite as a whole.
 
 use serde::Serialize;
 

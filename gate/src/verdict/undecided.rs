@@ -1,4 +1,4 @@
-//! Why a benchmark is undecided, and how many launches would decide it.
+//! Reasons for an undecided benchmark, and the number of launches that would decide it.
 
 use super::benchmark_verdict::{Undecided, UndecidedReason};
 use super::effect::TestOutcome;

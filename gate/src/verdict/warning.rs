@@ -1,4 +1,4 @@
-//! What a reader should know before trusting a comparison, and what of it holds for two runs.
+//! Warnings before trusting a comparison, and the check for them in two runs.
 
 use std::collections::BTreeMap;
 use std::fmt;

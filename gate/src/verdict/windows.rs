@@ -1,5 +1,4 @@
-//! What beginning and ending windows does to slots, beyond the cost of an empty one, which is
-//! subtracted.
+//! Effect of window edges on slots, beyond the cost of an empty window, which is subtracted.
 
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::Benchmark;

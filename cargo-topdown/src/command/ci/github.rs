@@ -1,4 +1,4 @@
-//! What GitHub's runner reads: messages in the log, and files that a step adds lines to.
+//! Output for GitHub's runner: messages in the log, and files to which a step adds lines.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! Why a run was not compared: the words of its summary, and of the comment on a pull request.
+//! Reasons for a missing comparison, worded for the summary and for the comment on a pull request.
 //!
 //! The comment may be written by another workflow, which finds the reason in the reports. The pull
 //! request's own code may have written them, so only known words and a valid name are taken from

@@ -1,4 +1,4 @@
-//! How a run ended: one word for later steps, and a summary where no report was written.
+//! Outcome of a run: one word for later steps, and a summary if no report was written.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The variables of a step: what action.yml and GitHub's runner say.
+//! The variables of a step, from action.yml and GitHub's runner.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the metrics of a group say, and from which value on.
+//! Sentences about the metrics of a group, with their thresholds.
 
 use criterion_topdown::category::Category;
 use criterion_topdown::cpu::{Metric, Node, Subject};

@@ -1,6 +1,6 @@
-//! What the numbers of an explanation say: each sentence has the threshold from which it is true,
-//! and the metric that reached it. Only the parts that lose many slots are advised on; what the
-//! numbers exclude is ruled out.
+//! Advice from the numbers of an explanation: each sentence has its threshold, and the metric that
+//! reached it. Only the parts that lose many slots are advised on; what the numbers exclude is
+//! ruled out.
 
 mod group_sentences;
 mod node_sentences;

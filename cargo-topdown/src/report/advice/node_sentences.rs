@@ -1,4 +1,4 @@
-//! What the slots themselves say, and from which share on.
+//! Sentences about shares of the slots, with their thresholds.
 
 use criterion_topdown::category::{Category, Part};
 use criterion_topdown::cpu::Node;

@@ -1,4 +1,4 @@
-//! Which of several caches is the one to look at.
+//! Choice of the cache level that the advice is about.
 
 use criterion_topdown::cpu::Subject;
 

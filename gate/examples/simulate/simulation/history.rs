@@ -1,4 +1,4 @@
-//! How often the search for change points errs: histories whose true changes are known.
+//! Error rates of the search for change points, on histories whose true changes are known.
 
 use criterion_topdown::run_file::Run;
 use fastrand::Rng;

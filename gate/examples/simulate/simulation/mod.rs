@@ -1,4 +1,4 @@
-//! How often the gate errs, on suites whose true changes are known.
+//! Error rates of the gate, on suites whose true changes are known.
 //!
 //! Real runs cannot show whether a gate was right. Here the truth is known, [`machine`] makes the
 //! noise, and the judge is the one for real runs.
