@@ -1,4 +1,4 @@
-//! What the threads of a process did while windows were open, and whether the slots of the
+//! Processor time of a process's threads during open windows, and the check that the slots of the
 //! measuring thread represent the work.
 //!
 //! This module interprets processor time; `counter` reads it.

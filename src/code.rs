@@ -1,4 +1,4 @@
-//! Where in the code slots went, as the bench process reports it: by address.
+//! Slots by code address, as the bench process reports them.
 //!
 //! This module knows files and offsets. The program resolves them to functions, so that benches
 //! need not compile a symbol reader.

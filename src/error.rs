@@ -1,4 +1,4 @@
-//! Why counters cannot be used: the cases, and what is known of each.
+//! Reasons for unusable counters, with the known facts of each.
 
 mod message;
 

@@ -1,4 +1,4 @@
-//! Where in the code slots went, as the hardware's interrupts tell it.
+//! Slots by code address, from PMU samples.
 //!
 //! A *hit* is an interrupt of the counter of cycles. It tells the address that the CPU had reached,
 //! and the counts so far; what was counted since the previous hit goes to that address. Where all

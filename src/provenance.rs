@@ -1,4 +1,4 @@
-//! What a set of samples is: its source, formula, kind of core, and measurement cost.
+//! Provenance of a set of samples: its source, formula, kind of core, and measurement cost.
 //!
 //! The bench process passes it on to the run file. Runs of different sources or formulas are never
 //! compared.

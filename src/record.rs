@@ -1,4 +1,4 @@
-//! What a bench process hands to `cargo topdown`: one line per benchmark, in addition to
+//! Records for `cargo topdown` from a bench process: one line per benchmark, in addition to
 //! criterion's own protocol, which carries a single number per sample.
 //!
 //! The line is JSON, read by `run_file`. It is written by hand here because every bench of every

@@ -1,4 +1,4 @@
-//! How much of a benchmark is modelled, and which samples of a launch on the model count.
+//! The modelled part of a benchmark, and the samples of a modelled launch that count.
 //!
 //! The samples of such a launch [double](crate::doubling). Modelling continues until a sample is
 //! long enough or the next does not fit the budget. Only the last sample counts: it has about as

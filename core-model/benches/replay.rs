@@ -1,4 +1,4 @@
-//! How fast the model is: recorded executions, replayed without the tracer.
+//! Speed of the model: recorded executions, replayed without the tracer.
 //!
 //!     cargo bench -p topdown-core-model
 //!

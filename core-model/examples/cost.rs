@@ -1,4 +1,4 @@
-//! How long tracing and modelling take, and what [`Counts::modelling_ns`] says about it.
+//! Time of tracing and modelling, beside its estimate [`Counts::modelling_ns`].
 //!
 //!     cargo run --release -p topdown-core-model --example cost -- [core] [filter]
 //!

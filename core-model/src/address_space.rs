@@ -1,4 +1,4 @@
-//! Where the program's memory lies in the model.
+//! Placement of the program's memory in the model.
 //!
 //! Caches, TLBs and predictors depend on addresses, and in every launch the system puts a process's
 //! mappings at different addresses. The model therefore assigns each mapping its own place: the

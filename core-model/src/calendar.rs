@@ -1,4 +1,4 @@
-//! Which cycles of a shared resource are taken.
+//! Reserved cycles of a shared resource.
 //!
 //! The model visits instructions in program order, but an out-of-order core serves them in the
 //! order in which they become ready. A "next free cycle" counter would let a late instruction delay

@@ -1,4 +1,4 @@
-//! What modelling costs, as a number that does not depend on the clock.
+//! Cost of modelling, as a number that does not depend on the clock.
 
 use crate::slots::Counts;
 

@@ -1,4 +1,4 @@
-//! Where issue slots went, and what else was counted on the way.
+//! Issue slots by category, and events counted beside them.
 //!
 //! All values are integers. The categories of a [`Slots`] add up to width × cycles exactly, by
 //! construction: each slot is assigned to one category when the model's clock passes it.

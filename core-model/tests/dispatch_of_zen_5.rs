@@ -1,5 +1,5 @@
-//! Where instructions of Zen 5 issue, and how far its buffers let them run ahead, measured on a
-//! Turin virtual machine.
+//! Issue slots of instructions on Zen 5, and capacities of its buffers, measured on a Turin virtual
+//! machine.
 
 mod program;
 

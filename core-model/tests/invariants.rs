@@ -1,4 +1,4 @@
-//! What holds for every program: more of a resource is never slower, and equal runs are equal.
+//! Invariants of every program: more of a resource is never slower, and equal runs are equal.
 
 mod program;
 

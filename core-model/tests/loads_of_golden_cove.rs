@@ -1,4 +1,4 @@
-//! What loads and single instructions take on Golden Cove, measured on an Emerald Rapids virtual
+//! Cycles of loads and single instructions on Golden Cove, measured on an Emerald Rapids virtual
 //! machine.
 
 mod program;

@@ -1,4 +1,4 @@
-//! What a line takes in loops over more than the L2, measured on Genoa (Zen 4, 1 MiB of L2).
+//! Cycles per line in loops over more than the L2, measured on Genoa (Zen 4, 1 MiB of L2).
 
 mod program;
 

@@ -1,5 +1,5 @@
-//! Which integer pipes operations take on Zen 4, how many wait for each, and what waits for a
-//! store, measured on a Genoa virtual machine.
+//! Integer pipes and queue sizes of Zen 4, and operations that wait for a store, measured on a
+//! Genoa virtual machine.
 
 mod program;
 

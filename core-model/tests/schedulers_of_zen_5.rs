@@ -1,4 +1,4 @@
-//! How many operations wait where on Zen 5, measured on a Turin virtual machine.
+//! Queue sizes of the schedulers of Zen 5, measured on a Turin virtual machine.
 //!
 //! Between two chains of square roots lie operations that wait for the first one. While all of them
 //! fit into their scheduler, the chains run at the same time, in 121 cycles; with more, the second

@@ -1,4 +1,4 @@
-//! What this workspace's tests need and machines may lack.
+//! Needs of this workspace's tests that machines may lack.
 //!
 //! A test that cannot run here calls [`skip`] and returns. Users see a pass. CI lists in
 //! `TOPDOWN_REQUIRE` what its machines have, so that the test fails there instead. If

@@ -1,4 +1,4 @@
-//! What sampling a command finds, on systems that can and on those that cannot.
+//! Result of sampling a command; empty where unsupported.
 
 use std::path::PathBuf;
 

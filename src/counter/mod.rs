@@ -1,4 +1,4 @@
-//! Where slot counts come from.
+//! Sources of slot counts.
 //!
 //! A [`Source`] takes a [`Reading`] at the start of a window and turns it into a [`Sample`] at the
 //! end. `hardware` reads the CPU's counters, `model` runs the executed instructions through a model

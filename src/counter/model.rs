@@ -1,4 +1,4 @@
-//! Where slots would go on one or two modelled cores: for machines without a PMU.
+//! Slots on one or two modelled cores: for machines without a PMU.
 //!
 //! The window's instructions are traced while they execute ([`topdown_tracer`]) and run through a
 //! model of each core ([`topdown_core_model`]). Tracing is several hundred times slower than the

@@ -1,5 +1,4 @@
-//! Where a process has loaded which modules, according to `/proc/PID/maps`; proc(5) describes the
-//! format.
+//! Modules loaded by a process, according to `/proc/PID/maps`; proc(5) describes the format.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! What a machine offers the hardware source, as data for `cargo topdown doctor`.
+//! Survey of a machine for the hardware source, as data for `cargo topdown doctor`.
 //!
 //! This module collects features and obstacles; the program prints them.
 

@@ -1,4 +1,4 @@
-//! What the counters should count: level 1, or a metric group in its place.
+//! Requested counts: level 1, or a metric group in its place.
 
 use crate::environment;
 use crate::error::OpenError;

@@ -1,4 +1,4 @@
-//! What a core can count, and what it counted.
+//! Events of a core, and their counts.
 
 use std::fmt;
 use std::ops::Index;

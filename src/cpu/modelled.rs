@@ -1,4 +1,4 @@
-//! What explains the categories of a modelled core: the events that the model counts besides slots.
+//! Metric groups of modelled cores, from the events that the model counts besides slots.
 //!
 //! They are not PMU events. They come with every sample of the model, so their groups need no
 //! separate launches.

@@ -1,4 +1,4 @@
-//! Which CPUs a table covers.
+//! CPU models covered by a table.
 
 use std::ops::RangeInclusive;
 

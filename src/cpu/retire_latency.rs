@@ -1,5 +1,5 @@
-//! How long an event holds up retirement: TMA multiplies it with the event's count, to get the
-//! cycles that were spent waiting.
+//! Retire latency of an event: TMA multiplies it with the event's count, to get the cycles that
+//! were spent waiting.
 //!
 //! Since Meteor Lake and Granite Rapids, PEBS records can hold the cycles between the retirement of
 //! an instruction and of the one before it ("timed PEBS", `:R` in Intel's formulas). Where they are

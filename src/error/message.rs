@@ -1,4 +1,4 @@
-//! What an error says: what happened, where, and what to do next.
+//! Messages of the errors: what happened, where, and what to do next.
 
 use std::fmt;
 

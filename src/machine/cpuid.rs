@@ -1,5 +1,5 @@
-//! What an x86 CPU reports through the CPUID instruction: the hypervisor's name, which Linux does
-//! not export, and the CPU's identity on systems without `/proc/cpuinfo`.
+//! Results of the CPUID instruction on x86: the hypervisor's name, which Linux does not export, and
+//! the CPU's identity on systems without `/proc/cpuinfo`.
 //!
 //! Leaves: Intel SDM volume 2A, "CPUID"; AMD APM volume 3, appendix E. Leaf 0x40000000 is not
 //! architectural, but KVM, Hyper-V, VMware, Xen and QEMU all use it (Linux, `cpuid_base.h`).

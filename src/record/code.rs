@@ -1,4 +1,4 @@
-//! Where in the code the model's slots went.
+//! Record of modelled slots by code address.
 
 use super::json::Json;
 use crate::code::{CodeSlots, Trail};

@@ -1,4 +1,4 @@
-//! Where the hardware hit a benchmark's code.
+//! Record of a benchmark's PMU samples by code address.
 
 use super::json::Json;
 use crate::hits::{CodeHits, HitEngine};

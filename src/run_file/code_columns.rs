@@ -1,4 +1,4 @@
-//! Where in the code the slots of a benchmark's samples went, on disk.
+//! Stored slots of a benchmark's samples by code address.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What samples and launch values have in common on disk: one array per quantity.
+//! Stored form of samples and launch values: one array per quantity.
 //!
 //! Storing rows would repeat every name in every row and make the files five times as large.
 

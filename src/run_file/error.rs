@@ -1,4 +1,4 @@
-//! What can be wrong with a stored run.
+//! Errors in a stored run.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What the first iterations of a benchmark executed, as hashes.
+//! Hashes of the first iterations of a benchmark.
 
 use std::fmt;
 

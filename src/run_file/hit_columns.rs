@@ -1,4 +1,4 @@
-//! Where the hardware hit the code of a benchmark, on disk.
+//! Stored PMU samples of a benchmark by code address.
 
 use serde::{Deserialize, Serialize};
 

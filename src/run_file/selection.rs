@@ -1,4 +1,4 @@
-//! Which part of the suite a run was limited to.
+//! The part of the suite to which a run was limited.
 //!
 //! This module records the words of the command line and what they meant in the workspace. The
 //! comparison of runs decides which benchmarks of another run they exclude.

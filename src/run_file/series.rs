@@ -1,4 +1,4 @@
-//! What the launches of a benchmark gave: a series of times and a series of slots.
+//! Values of a benchmark's launches: a series of times and a series of slots.
 
 use super::{Benchmark, BenchmarkId};
 use crate::category::PerCategory;

@@ -1,7 +1,7 @@
-//! Who decides how long and how often a benchmark is measured.
+//! Choice between the author's settings and the plan of a launch, for length and number of samples.
 //!
-//! In a plain `cargo bench` its author does. A launch of `cargo topdown` has its own plan: a group
-//! that asks for five seconds would take fifty in ten launches. `--author-settings` keeps the
+//! In a plain `cargo bench` the author decides. A launch of `cargo topdown` has its own plan: a
+//! group that asks for five seconds would take fifty in ten launches. `--author-settings` keeps the
 //! author's settings.
 
 use std::sync::LazyLock;

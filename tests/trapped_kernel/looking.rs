@@ -1,4 +1,4 @@
-//! What the machine offers, according to its files: no system call on an event is needed.
+//! Features of the machine according to its files: no system call on an event is needed.
 
 use criterion_topdown::counter::hardware::{Hardware, survey_in};
 use criterion_topdown::counter::survey::{Severity, TopdownEvents};

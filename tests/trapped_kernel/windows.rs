@@ -1,4 +1,4 @@
-//! What a window says about the work inside it, and about what disturbed it.
+//! Counts of the work inside a window, and flags for disturbances.
 
 use criterion_topdown::counter::Source;
 use criterion_topdown::sample::{Flags, Sample};

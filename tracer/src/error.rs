@@ -1,4 +1,4 @@
-//! Why code cannot be traced.
+//! Reasons for refusing to trace code.
 
 use std::error::Error;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Where no tracer can be opened, the error says why.
+//! Errors of opening a tracer, each with its reason.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 #[path = "support/child.rs"]

@@ -1,5 +1,5 @@
-//! What cannot be traced ends the trace with the reason, and the program gets its right result all
-//! the same.
+//! Untraceable code: it ends the trace with the reason, and the program still gets its right
+//! result.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 #[path = "support/child.rs"]

@@ -1,4 +1,4 @@
-//! What happens around the traced thread: threads, processes, signals, panics, and the use of the
+//! Surroundings of the traced thread: threads, processes, signals, panics, and the use of the
 //! tracer itself.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 

@@ -1,4 +1,4 @@
-//! Which runs of a kernel count: the policy of `cargo topdown bench`.
+//! Choice of the runs of a kernel that count, by the policy of `cargo topdown bench`.
 //!
 //! There, samples have 1, 2, 4, 8, … iterations, one window each, until one is long enough or the
 //! next does not fit the budget. The last one counts; those before it warm up caches and

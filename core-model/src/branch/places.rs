@@ -1,4 +1,4 @@
-//! Where branches lie and go, and by what predictors tell them apart.
+//! Addresses of branches and targets, numbered as keys of the predictors.
 //!
 //! The tables of a real predictor are indexed by hashes of addresses. Which branches share an entry
 //! then depends on where the linker has put each function, which an unrelated change of the program

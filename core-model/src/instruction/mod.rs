@@ -1,4 +1,4 @@
-//! What an instruction requires of a core: its class, its operands, and the table row of its class.
+//! Requirements of an instruction: its class, its operands, and the table row of its class.
 //!
 //! Classes are the same for every core, and a core gives each a [`Timing`]. Loads and stores are
 //! not part of a class: an instruction with memory operands has them in addition.

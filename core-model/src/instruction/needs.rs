@@ -1,4 +1,4 @@
-//! What an instruction takes from the buffers that are freed in program order, at retirement.
+//! Entries of an instruction in the buffers that are freed in program order, at retirement.
 
 /// Bits per lane. Each buffer has one lane of the same word, so that all are compared and added at
 /// once.

@@ -1,4 +1,4 @@
-//! What an instruction takes longer because of those just before it.
+//! Extra latency caused by preceding instructions.
 
 use iced_x86::{Instruction, Mnemonic};
 

@@ -1,4 +1,4 @@
-//! What is learnt about the order of loads and earlier stores.
+//! Predicted dependences of loads on earlier stores.
 //!
 //! A load may execute before the addresses of earlier stores are known. If one of these turns out
 //! to write what the load read, everything from the load on is discarded. A load to which this

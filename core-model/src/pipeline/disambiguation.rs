@@ -1,5 +1,5 @@
-//! Which loads may run ahead of earlier stores whose addresses are unknown, where that is counted
-//! for each load.
+//! Permission of loads to run ahead of earlier stores with unknown addresses, counted for each
+//! load.
 //!
 //! The rules and their numbers are those that J. Chen measured on Golden Cove (blog.jia.je, "Intel
 //! Golden Cove 微架构评测", January 2025). There the low nine bits of a load's address select one of

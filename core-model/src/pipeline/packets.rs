@@ -1,9 +1,9 @@
-//! How many vector operations a cycle takes from their queue.
+//! Packets of vector operations that leave their queue in one cycle.
 //!
-//! At most six, and only if they came within eight slots of the program. If six were taken and the
-//! next slot holds a vector operation, too, the packet after them is a continuation: it takes no
-//! operation behind a gap if three of the eight slots before that operation held something else.
-//! All of it was measured (M), by loops of vector moves and `nop` in 378 patterns.
+//! A packet has at most six, and only if they came within eight slots of the program. If six were
+//! taken and the next slot holds a vector operation, too, the packet after them is a continuation:
+//! it takes no operation behind a gap if three of the eight slots before that operation held
+//! something else. All of it was measured (M), by loops of vector moves and `nop` in 378 patterns.
 
 /// Operations in a packet.
 const OPERATIONS: u32 = 6;

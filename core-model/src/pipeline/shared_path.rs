@@ -1,4 +1,4 @@
-//! What the wrong path after a mispredicted branch shares with the right one.
+//! The part of the wrong path after a mispredicted branch that the right path shares.
 //!
 //! Both ways of a short forward branch soon join: behind an `if`, or behind its `else`. From there
 //! on the wrong path executes what the trace shows next. Its loads begin before the branch is

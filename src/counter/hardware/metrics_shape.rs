@@ -1,5 +1,5 @@
-//! What a group with PERF_METRICS holds besides the register, and how its counts are interpreted:
-//! the same for RDPMC and read().
+//! Layout of a group with PERF_METRICS, and interpretation of its counts: the same for RDPMC and
+//! read().
 
 use super::system::{CorePmu, CpuIdentity};
 use super::tables::supported_table;

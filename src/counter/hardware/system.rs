@@ -1,4 +1,4 @@
-//! What sysfs and procfs say about the CPU, its PMUs and the kernel's settings.
+//! The CPU, its PMUs and the kernel's settings, as sysfs and procfs report them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

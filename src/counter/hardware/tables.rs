@@ -1,4 +1,4 @@
-//! Which table describes the cores of a PMU, and what it says of them.
+//! The table for the cores of a PMU.
 
 use super::system::{CorePmu, CpuIdentity, core_pmu, cpus_of};
 use super::{SystemPaths, given_core};

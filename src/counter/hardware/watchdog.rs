@@ -1,4 +1,4 @@
-//! Whether the NMI watchdog holds a counter.
+//! Detection of an NMI watchdog that holds a counter.
 //!
 //! Linux has two kinds of it. One counts the cycles of every CPU; the other, since Linux 6.5, lets
 //! CPUs watch each other (`CONFIG_HARDLOCKUP_DETECTOR_BUDDY`). The sysctl is 1 for both.

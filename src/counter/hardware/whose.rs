@@ -1,4 +1,4 @@
-//! Which threads' slots the windows count: the measuring thread's, or all threads'.
+//! Threads whose slots the windows count: the measuring one, or all.
 //!
 //! Only one group of a thread can have the slots counter, so the thread's own is off the PMU while
 //! all threads are counted. The decision is made in the warm-up, or by an earlier launch, so all

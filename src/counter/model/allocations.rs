@@ -1,4 +1,4 @@
-//! How often the traced code called the allocator, and for how many bytes.
+//! Allocator calls and bytes of the traced code.
 //!
 //! Each call counts once, where it enters the [allocator](super::allocator): what an entry point
 //! calls in turn is part of it.

@@ -1,4 +1,4 @@
-//! Where this program enters its allocator.
+//! Entry points of this program's allocator.
 //!
 //! Rust code calls `__rust_alloc` and its siblings, which the symbol table names. A compiler may
 //! inline them, down to what they call: the functions of C, whose addresses the linker knows, or

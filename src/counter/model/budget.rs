@@ -1,6 +1,6 @@
-//! How much of a benchmark a launch models.
+//! The part of a benchmark that a launch models.
 //!
-//! That does not depend on the clock: all windows, until a sample is long enough or the benchmark
+//! It does not depend on the clock: all windows, until a sample is long enough or the benchmark
 //! has used up its budget of instructions ([`crate::steady`]), which those that are costly to model
 //! use up faster.
 

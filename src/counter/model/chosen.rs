@@ -1,4 +1,4 @@
-//! Which cores the environment asks for.
+//! Modelled cores chosen by the environment.
 
 use topdown_core_model::{CoreParameters, cores};
 

@@ -1,4 +1,4 @@
-//! What each block cost in each sample that is kept.
+//! Cost of each block in each sample that is kept.
 //!
 //! The model counts per block from the start of the process. This module remembers the counts at
 //! the start of a sample and subtracts them at its end, both outside of windows. Samples that turn

@@ -1,4 +1,4 @@
-//! What a core has counted, in the terms that all sources share.
+//! Counts of a core, in the terms that all sources share.
 
 use topdown_core_model::{Counts, Slots};
 

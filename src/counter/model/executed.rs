@@ -1,4 +1,4 @@
-//! What a benchmark executed, as opposed to its cost: instructions, data addresses, and the path.
+//! Execution of a benchmark, as opposed to its cost: instructions, data addresses, and the path.
 
 use topdown_core_model::AddressSpace;
 use topdown_tracer::{Block, Mapping};

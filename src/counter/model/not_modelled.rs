@@ -1,4 +1,4 @@
-//! Why a benchmark is not modelled.
+//! Reasons for not modelling a benchmark.
 
 use topdown_tracer::TraceError;
 

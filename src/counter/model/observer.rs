@@ -1,5 +1,4 @@
-//! What receives the traced instructions: one or two modelled cores, and what is counted whatever
-//! the core.
+//! Receiver of the traced instructions: one or two modelled cores, and core-independent counts.
 
 use topdown_core_model::{Capacity, cores};
 use topdown_tracer::{Block, Consumer};

@@ -1,5 +1,5 @@
-//! The path of a benchmark's execution, in a form short enough to keep: where do two launches
-//! diverge?
+//! The path of a benchmark's execution, in a form short enough to keep, to locate the divergence of
+//! two launches.
 //!
 //! A hash of all blocks executed so far is kept at regular intervals. Two launches have diverged
 //! before the first hash in which they differ. Further launches are then told to keep the blocks of

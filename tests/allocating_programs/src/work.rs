@@ -1,4 +1,4 @@
-//! What allocates, and what the model says about it: a line for each.
+//! Allocating work, and the model's counts of it: a line for each.
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, realloc};
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! What one instruction accesses, and what is recorded for it.
+//! Accesses of one instruction, and the values recorded for them.
 
 use iced_x86::{Mnemonic, OpAccess, Register, UsedMemory};
 

@@ -1,4 +1,4 @@
-//! What the CPU and the kernel report about the calling thread.
+//! State of the calling thread, from the CPU and the kernel.
 
 use std::arch::asm;
 use std::arch::x86_64::CpuidResult;

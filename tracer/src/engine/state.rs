@@ -1,4 +1,4 @@
-//! What the engine knows, and how it serves translated code that cannot continue.
+//! State of the engine, and its handling of translated code that cannot continue.
 
 use super::context::{Context, Request};
 use super::emit::BLOCK_TAG;

@@ -1,4 +1,4 @@
-//! How far a trace is.
+//! State of a trace.
 
 use crate::consumer::End;
 use crate::error::TraceError;

@@ -1,4 +1,4 @@
-//! What a system call means for the translation.
+//! Effects of system calls on the translation.
 
 use super::handlers;
 

@@ -1,4 +1,4 @@
-//! What the traced thread itself changes.
+//! Code changed by the traced thread itself.
 
 use std::hint::black_box;
 use std::ptr;

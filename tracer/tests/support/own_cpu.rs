@@ -1,4 +1,4 @@
-//! Where a process runs that single-steps another.
+//! CPU affinity of a process that single-steps another.
 
 /// Keeps this thread, and the children that it forks, on its CPU. The stepper and its child take
 /// turns: on two CPUs each turn wakes the other one up, which takes a virtual machine longer than

@@ -1,4 +1,4 @@
-//! What the hits of a benchmark say: counts by address.
+//! Counts by address, from the PMU samples of a benchmark.
 
 use std::collections::BTreeMap;
 

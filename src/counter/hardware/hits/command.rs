@@ -1,5 +1,5 @@
-//! Where the slots of a command went: each of its threads, in all its processes, has a group and a
-//! buffer of its own, from its first instruction on.
+//! PMU samples of a command: each of its threads, in all its processes, has a group and a buffer of
+//! its own, from its first instruction on.
 //!
 //! The kernel does not let threads inherit a group that records its counts, before Linux 6.12. So a
 //! thread of this program follows the command with ptrace, which stops each new thread until its

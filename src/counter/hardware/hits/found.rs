@@ -1,5 +1,4 @@
-//! What the hits of a command say: counts by module and offset, since each of its processes has a
-//! map of its own.
+//! Counts of a command by module and offset, since each of its processes has a map of its own.
 
 use std::collections::BTreeMap;
 

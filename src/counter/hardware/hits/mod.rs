@@ -1,4 +1,4 @@
-//! Where the slots went, by interrupts: a source for launches of their own.
+//! Slots by code address, from PMU samples: a source for launches of their own.
 //!
 //! The group is the one that counts the categories, and its event for cycles interrupts. Each
 //! interrupt records the address and all counts of the group, so that the counts between two of

@@ -1,4 +1,4 @@
-//! After how many counts each event of a group interrupts.
+//! Sampling periods of a group's events.
 
 use super::super::inherited_group::{MOST_EVENTS, Shape};
 use crate::cpu::{Counts, Split};

@@ -1,4 +1,4 @@
-//! What the kernel writes into the buffer of an event that interrupts: perf_event.h,
+//! Records that the kernel writes into the buffer of a sampling event: perf_event.h,
 //! `perf_event_type`.
 //!
 //! Any bytes can be parsed: what is not a record that this module knows is reported as such.

@@ -1,4 +1,4 @@
-//! How long events hold up retirement ("timed PEBS"): a source for launches of their own.
+//! Retire latencies of events ("timed PEBS"): a source for launches of their own.
 //!
 //! The group consists of the events whose retire latencies the metrics of a metric group need. Each
 //! interrupts after a number of occurrences, and the hardware writes its retire latency into a

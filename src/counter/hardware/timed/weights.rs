@@ -1,4 +1,4 @@
-//! What the kernel writes into the buffer of an event that records weights: perf_event.h,
+//! Records that the kernel writes into the buffer of an event with weights: perf_event.h,
 //! `perf_event_type` and `perf_sample_weight`.
 
 use perf_event_open_sys::bindings::{PERF_RECORD_LOST, PERF_RECORD_SAMPLE, PERF_RECORD_THROTTLE};

@@ -1,5 +1,5 @@
-//! How the provenance of a benchmark differs from that of one which is modelled as a whole: its
-//! samples are estimated, warmed up otherwise, or cold, or it has only time.
+//! Provenance of a benchmark that is not modelled as a whole: its samples are estimated, warmed up
+//! otherwise, or cold, or it has only time.
 
 use topdown_core_model::cores;
 

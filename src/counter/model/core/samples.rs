@@ -1,5 +1,4 @@
-//! What a modelled core makes of samples: what they count when they are complete, and how many more
-//! it wants.
+//! Samples of a modelled core: their counts when complete, and the number of further ones wanted.
 
 use topdown_core_model::Counts;
 

@@ -1,4 +1,4 @@
-//! What costs more than a benchmark's budget, or more room than the model has.
+//! Benchmarks that exceed their budget, or the model's capacity.
 
 use topdown_core_model::Capacity;
 

@@ -1,4 +1,4 @@
-//! What is kept of the code that a sample executed.
+//! Code kept for the samples that executed it.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is too long to be modelled as a whole.
+//! Benchmarks that are too long to be modelled as a whole.
 
 use topdown_core_model::GROUPS;
 

@@ -1,4 +1,4 @@
-//! What is warm when it counts.
+//! Warm-up before the samples that count.
 
 use super::*;
 use crate::event::Event;

@@ -1,4 +1,4 @@
-//! What a window counts, and that it counts nothing of other windows.
+//! Counts of a window, unaffected by other windows.
 
 use super::*;
 use crate::event::Event;

@@ -1,4 +1,4 @@
-//! What loads and stores waited for.
+//! Metric groups of waits for loads and stores.
 
 use crate::category::Part;
 use crate::cpu::intel_cove::events::{

@@ -1,4 +1,4 @@
-//! What reaches beyond the thread: files, libraries, another thread.
+//! Programs that reach beyond the thread: files, libraries, another thread.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
