@@ -100,6 +100,8 @@ impl BenchProcess {
                     // On some systems the stream inherits the listener's non-blocking mode.
                     stream.set_nonblocking(false).map_err(error)?;
                     stream.set_nodelay(true).map_err(error)?;
+                    // A bench that reads nothing must not stop this program.
+                    stream.set_write_timeout(Some(waits::HELLO)).map_err(error)?;
                     self.spoke_at.set(Instant::now());
                     return Ok(Some(stream));
                 }
@@ -176,22 +178,8 @@ impl BenchProcess {
         wait: impl Fn(&Ended, Duration) -> io::Result<Option<Waited>>,
     ) -> io::Result<Waited> {
         loop {
-            let end = if self.hello_is_over.get() {
-                self.patience.end(self.begun_at, self.spoke_at.get())
-            } else {
-                self.spoke_at.get() + waits::HELLO
-            };
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                self.is_overdue.set(true);
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            let waited = wait(&self.ended, left)?;
-            if self.looked_at.get().elapsed() >= LOOK_INTERVAL {
-                self.looked_at.set(Instant::now());
-                self.shorten_output()?;
-                self.name_if_silent(end);
-            }
+            let waited = wait(&self.ended, self.time_left()?)?;
+            self.limit_output()?;
             if let Some(waited) = waited {
                 return Ok(waited);
             }
@@ -209,6 +197,41 @@ impl BenchProcess {
                 in_words(end.saturating_duration_since(Instant::now()))
             );
         }
+    }
+
+    /// Enforces the limits while something else is done than waiting for the bench.
+    pub fn check_limits(&self) -> io::Result<()> {
+        self.time_left()?;
+        self.limit_output()
+    }
+
+    /// Returns when the bench will have exceeded its time.
+    fn end(&self) -> Instant {
+        if self.hello_is_over.get() {
+            self.patience.end(self.begun_at, self.spoke_at.get())
+        } else {
+            self.spoke_at.get() + waits::HELLO
+        }
+    }
+
+    /// Returns how long the bench may still take, or an error if it has exceeded its time.
+    fn time_left(&self) -> io::Result<Duration> {
+        let left = self.end().saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            self.is_overdue.set(true);
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        Ok(left)
+    }
+
+    /// Looks at the output from time to time.
+    fn limit_output(&self) -> io::Result<()> {
+        if self.looked_at.get().elapsed() >= LOOK_INTERVAL {
+            self.looked_at.set(Instant::now());
+            self.shorten_output()?;
+            self.name_if_silent(self.end());
+        }
+        Ok(())
     }
 
     /// Truncates the output if it is too long.

@@ -10,7 +10,7 @@ use super::launch_error::LaunchError;
 use super::measured::{Benchmarks, Measured};
 use super::place::Place;
 use super::protocol::{Connection, Event, Plan};
-use super::samples_file::SamplesFile;
+use super::samples_file::LiveSamples;
 use super::trail::LaunchTrail;
 use crate::config::measuring::Settings;
 use crate::functions::{Symbols, attribute, attribute_hits, attribute_paths, fingerprint_of};
@@ -21,7 +21,7 @@ use criterion_topdown::setting::SourceChoice;
 pub fn converse(
     mut bench: Connection<impl Read + Write>,
     settings: &Settings,
-    samples: &mut SamplesFile,
+    samples: &mut LiveSamples<'_>,
     place: &mut Place,
     symbols: &mut Symbols,
     on_benchmark: &mut impl FnMut(&str),
@@ -43,7 +43,7 @@ pub fn converse(
             Event::MeasurementComplete { id, iters, times } => {
                 // By the time the bench answers, its recorder has written the samples.
                 let one = bench.format_value(1.0)?;
-                let records = samples.new_records().map_err(JoinError::Io)?;
+                let records = samples.new_records().map_err(JoinError::File)?;
                 let name = id.name();
                 place.complete();
                 let reported = Reported {
@@ -80,7 +80,7 @@ pub fn converse(
             Event::FinishedBenchmarkGroup {} => {
                 // A benchmark that panicked leaves samples that no completion will claim.
                 bench.format_value(1.0)?;
-                samples.new_records().map_err(JoinError::Io)?;
+                samples.new_records().map_err(JoinError::File)?;
                 place.cut_short();
                 place.open_groups = place.open_groups.saturating_sub(1);
                 bench.proceed()?;

@@ -4,8 +4,6 @@
 //! from. They are the same samples only if they agree one by one. Anything else is an error: a
 //! vector under a wrong name would be a wrong result that goes unnoticed.
 
-use std::io;
-
 use criterion_topdown::code::CodeSlots;
 use criterion_topdown::doubling;
 use criterion_topdown::hits::CodeHits;
@@ -15,6 +13,8 @@ use criterion_topdown::sample::Sample;
 use thiserror::Error;
 
 use criterion_topdown::setting::Sampling;
+
+use super::samples_file::SamplesFileError;
 
 /// How criterion's wall-clock measurement formats 1, which shows that its scalars are nanoseconds.
 const ONE_NANOSECOND: &str = " ns";
@@ -28,7 +28,7 @@ const LONGEST_SAMPLES: usize = 6;
 pub enum JoinError {
     /// The samples file could not be read.
     #[error("could not read the samples file: {0}")]
-    Io(#[from] io::Error),
+    File(#[from] SamplesFileError),
     /// A line of the file is not a record.
     #[error("could not parse the samples file of `{benchmark}`: {problem}")]
     Record {

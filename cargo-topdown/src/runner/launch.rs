@@ -13,7 +13,7 @@ use super::measured::Benchmarks;
 use super::patience::Patience;
 use super::place::Place;
 use super::protocol::Connection;
-use super::samples_file::SamplesFile;
+use super::samples_file::{LiveSamples, SamplesFile};
 use super::scratch::SAMPLES_FILE;
 use crate::bench_targets::BenchTarget;
 use crate::functions::Symbols;
@@ -117,7 +117,7 @@ impl Launcher {
         patience: Patience,
         conversation: impl FnOnce(
             Connection<Words<'_>>,
-            &mut SamplesFile,
+            &mut LiveSamples<'_>,
             &mut Place,
         ) -> Result<T, LaunchError>,
     ) -> Result<Option<(T, Vec<String>)>, LaunchError> {
@@ -131,6 +131,10 @@ impl Launcher {
         let result = process.accept(listener)?.map(|stream| {
             let bench = Connection::open(process.words(stream))?;
             process.greeted();
+            let mut samples = LiveSamples {
+                file: &mut samples,
+                bench: &process,
+            };
             conversation(bench, &mut samples, &mut place)
         });
         // After an error, nothing that the bench could still do would be used.
@@ -153,7 +157,7 @@ impl Launcher {
             if let Some(name) = place.unfinished() {
                 return Err(LaunchError::NotCompleted(name.to_owned()));
             }
-            if samples.owes_a_last_word().map_err(JoinError::Io)? || place.open_groups > 0 {
+            if samples.owes_a_last_word().map_err(JoinError::File)? || place.open_groups > 0 {
                 return Err(LaunchError::EndedEarly(place));
             }
         }
