@@ -57,7 +57,7 @@ pub fn fix_system_values() -> io::Result<()> {
     let memory = File::options()
         .read(true)
         .write(true)
-        .open("/proc/self/mem")?;
+        .open("/proc/thread-self/mem")?;
     CLOCK_OF_THE_KERNEL.get_or_init(clock_of_the_kernel);
     let replacements = [
         (libc::getrandom as *const (), random_numbers as *const ()),
@@ -313,7 +313,7 @@ mod tests {
         let memory = File::options()
             .read(true)
             .write(true)
-            .open("/proc/self/mem")
+            .open("/proc/thread-self/mem")
             .unwrap();
         let now = |address| {
             let mut now = [0; SEEN_BYTES];

@@ -87,7 +87,7 @@ struct Maps {
 impl Maps {
     fn open() -> Option<Maps> {
         Some(Maps {
-            file: File::open(None, c"/proc/self/maps")?,
+            file: File::open(None, c"/proc/thread-self/maps")?,
             buffer: [0; 8192],
             start: 0,
             end: 0,

@@ -257,6 +257,10 @@ impl Plan {
             return Err(Refusal("it is `xchg` with a prefix that means `pause`"));
         }
         let ending = ending_of(&decoded, facts)?;
+        if stores_x87_address(&decoded) && !(is_xsave(&decoded) && self.leaves_out_x87()) {
+            // It would store an address of the translation.
+            return Err(Refusal("it stores the address of the last x87 instruction"));
+        }
         let description = describer
             .describe(&decoded, facts)
             .map_err(|error| Refusal(error.as_str()))?;
@@ -286,6 +290,52 @@ impl Plan {
             used,
             needs_helper,
         })
+    }
+}
+
+/// Returns whether the instruction stores the address of the last x87 instruction.
+fn stores_x87_address(decoded: &iced_x86::Instruction) -> bool {
+    let mnemonic = decoded.mnemonic();
+    is_xsave(decoded)
+        || matches!(mnemonic, Mnemonic::Fxsave | Mnemonic::Fxsave64)
+        || matches!(mnemonic, Mnemonic::Fnstenv | Mnemonic::Fstenv)
+        || matches!(mnemonic, Mnemonic::Fnsave | Mnemonic::Fsave)
+}
+
+/// Returns whether the instruction stores the parts of the state that eax names.
+fn is_xsave(decoded: &iced_x86::Instruction) -> bool {
+    matches!(
+        decoded.mnemonic(),
+        Mnemonic::Xsave
+            | Mnemonic::Xsave64
+            | Mnemonic::Xsavec
+            | Mnemonic::Xsavec64
+            | Mnemonic::Xsaveopt
+            | Mnemonic::Xsaveopt64
+    )
+}
+
+impl Plan {
+    /// Returns whether the block sets eax so that `xsave` leaves out the x87 state, as the dynamic
+    /// linker does when it binds a symbol.
+    fn leaves_out_x87(&self) -> bool {
+        const X87: u32 = 1;
+        for instruction in self.instructions[..self.len].iter().rev().flatten() {
+            let decoded = &instruction.decoded;
+            let is_first_alone = matches!(
+                decoded.mnemonic(),
+                Mnemonic::Mov | Mnemonic::Xor | Mnemonic::Lea | Mnemonic::Sub | Mnemonic::And
+            );
+            if decoded.code() == Code::Mov_r32_imm32 && decoded.op0_register() == Register::EAX {
+                return decoded.immediate32() & X87 == 0;
+            }
+            let writes_eax = decoded.op0_kind() == OpKind::Register
+                && decoded.op0_register().full_register() == Register::RAX;
+            if !is_first_alone || writes_eax {
+                return false;
+            }
+        }
+        false
     }
 }
 
@@ -413,7 +463,7 @@ mod tests {
     /// branches outside a transaction, and a trace cannot begin one.
     #[test]
     fn what_has_no_translation_is_refused_with_the_reason() {
-        let refused: [(&[u8], &str); 16] = [
+        let refused: [(&[u8], &str); 22] = [
             (&[0xc7, 0xf8, 0, 0, 0, 0], "transactional memory"), // xbegin
             (&[0xcc], "a trap"),                                 // int3
             (&[0xcd, 0x80], "a trap"),                           // int 0x80
@@ -428,12 +478,40 @@ mod tests {
             (&[0xf3, 0x41, 0x90], "means `pause`"),              // xchg r8d, eax
             (&[0xd7], "address form"),                           // xlatb
             (&[0xc8, 0, 0, 31], "too many memory accesses"),     // enter 0, 31
+            (&[0x0f, 0xae, 0x00], "last x87 instruction"),       // fxsave [rax]
+            (&[0x48, 0x0f, 0xae, 0x00], "last x87 instruction"), // fxsave64 [rax]
+            (&[0xd9, 0x30], "last x87 instruction"),             // fnstenv [rax]
+            (&[0xdd, 0x30], "last x87 instruction"),             // fnsave [rax]
+            (&[0x0f, 0xae, 0x21], "last x87 instruction"),       // xsave [rcx]
+            (&[0x0f, 0xc7, 0x21], "last x87 instruction"),       // xsavec [rcx]
             (&[0x06], "cannot be decoded"),                      // push es, of 32-bit code
             (&[], "beyond executable memory"),
         ];
         for (code, reason) in refused {
             assert!(refusal(code).contains(reason), "{code:02x?}");
         }
+    }
+
+    #[test]
+    fn xsave_without_the_x87_state_is_translated() {
+        const XSAVE: [u8; 3] = [0x0f, 0xae, 0x21]; // xsave [rcx]
+        let lengths = |before: &[u8]| {
+            let mut describer = Describer::new();
+            let facts = ThreadFacts::default();
+            let code = [before, &XSAVE].concat();
+            let plan = Plan::make(&code, 0x1000, false, &mut describer, &facts, |_| true);
+            (plan.unwrap().next_ip - 0x1000, code.len() as u64)
+        };
+        let is_translated = |before: &[u8]| {
+            let (planned, whole) = lengths(before);
+            planned == whole
+        };
+        let without = [0xb8, 0xee, 0, 0, 0]; // mov eax, 0xee
+        assert!(is_translated(&[&without[..], &[0x31, 0xd2]].concat())); // xor edx, edx
+        assert!(!is_translated(&[0xb8, 0xef, 0, 0, 0])); // mov eax, 0xef
+        assert!(!is_translated(&[&without[..], &[0xff, 0xc0]].concat())); // inc eax
+        assert!(!is_translated(&[&without[..], &[0xb0, 1]].concat())); // mov al, 1
+        assert!(!is_translated(&[0x90])); // nop
     }
 
     #[test]

@@ -57,6 +57,7 @@ pub(super) unsafe extern "C" fn dispatch<C: Consumer>(context: *mut Context) {
 impl<C: Consumer> State<C> {
     /// Determines where the thread continues.
     fn serve(&mut self, context: &mut Context) {
+        self.mend_x87_address(context);
         if let Some(signal) = self.suspended.take() {
             handlers::resume(signal);
         }
@@ -104,6 +105,27 @@ impl<C: Consumer> State<C> {
                     });
                 self.go_on_in(context, block);
             }
+        }
+    }
+
+    /// Replaces the address of the last x87 instruction in the saved state by that of the program's
+    /// instruction, if it was executed translated: the program may look at it once it runs natively.
+    fn mend_x87_address(&self, context: &Context) {
+        /// Where `xsave64` stores it.
+        const X87_ADDRESS_BYTE: usize = 8;
+        let saved: *mut u8 = std::ptr::with_exposed_provenance_mut(context.vector_state as usize);
+        // SAFETY: the area holds what `entry::serve` has just saved, at least 576 bytes that are
+        // aligned to 64, and nothing else refers to it until it is restored.
+        let address = unsafe { saved.add(X87_ADDRESS_BYTE).cast::<u64>() };
+        // SAFETY: as above.
+        let translated = unsafe { address.read() };
+        let (start, end) = self.translator.code();
+        if !(start..end).contains(&translated) {
+            return;
+        }
+        if let Some(standing) = self.translator.standing_at(translated) {
+            // SAFETY: as above.
+            unsafe { address.write(standing.ip) };
         }
     }
 

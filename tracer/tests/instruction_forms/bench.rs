@@ -167,9 +167,10 @@ impl Bench {
     /// Everything that the instruction could change, made comparable.
     pub fn result(&self) -> (Vec<u8>, Vec<u8>) {
         let mut state = self.part(OUTPUT, VECTORS + self.vector_bytes).to_vec();
-        // The last x87 instruction's opcode and address, and the header, which says whether a part
-        // is in its initial state.
-        state[VECTORS + 6..VECTORS + 24].fill(0);
+        // The last x87 instruction's opcode and the address of its data, and the header, which says
+        // whether a part is in its initial state.
+        state[VECTORS + 6..VECTORS + 8].fill(0);
+        state[VECTORS + 16..VECTORS + 24].fill(0);
         state[VECTORS + 512..VECTORS + 576].fill(0);
         (state, self.part(SCRATCH, SCRATCH_BYTES).to_vec())
     }
