@@ -8,7 +8,8 @@
 //! on without time: caches and predictors see their iterations at tracing speed, and the core
 //! executes only the last ones of the last sample, which count.
 //!
-//! All this depends only on what was counted, never on the clock.
+//! All this depends only on what was counted, not on the clock, unless a benchmark takes so long that
+//! it is not modelled.
 
 use crate::doubling;
 use crate::sample::{Flags, Sample};

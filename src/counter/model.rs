@@ -301,8 +301,10 @@ impl Source for Model {
         let allocations = |observer: &mut Observer| observer.allocations.events();
         let allocations = self.tracer.with_consumer(allocations);
         let allocations = allocations.unwrap_or(Events::NONE);
-        let counted =
-            self.of_each_core(&Sample::EMPTY, |core, _| core.end_window(end, allocations));
+        let counted = self.of_each_core(&Sample::EMPTY, |core, _| {
+            let sample = core.end_window(end, allocations);
+            core.limit_time(sample, wall_ns)
+        });
         let nothing = Sample {
             flags: Flags::NOT_COUNTING,
             ..Sample::EMPTY

@@ -35,7 +35,7 @@ pub(crate) fn threads() -> Option<usize> {
 impl ModuleMap {
     /// Reads the current mappings. If that fails, no code has a name.
     pub(crate) fn of_this_process() -> ModuleMap {
-        ModuleMap::read("/proc/self/maps")
+        ModuleMap::read("/proc/thread-self/maps")
     }
 
     /// Reads the current mappings of another process.

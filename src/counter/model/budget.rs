@@ -2,7 +2,8 @@
 //!
 //! It does not depend on the clock: all windows, until a sample is long enough or the benchmark
 //! has used up its budget of instructions ([`crate::steady`]), which those that are costly to model
-//! use up faster.
+//! use up faster. A benchmark whose windows take far longer than its instructions, because the
+//! system works or another process is waited for, ends with time alone.
 
 use topdown_core_model::Counts;
 
@@ -32,7 +33,16 @@ pub(super) struct Budget {
     /// Whether to sample what is too long. Otherwise criterion's plan could be so many samples of
     /// it that nobody would wait for them.
     pub samples_long: bool,
+    /// How long the windows of a benchmark may take.
+    pub max_wall_ns: u64,
 }
+
+/// A benchmark's windows may take this many times its budget. Judgement: most take half of it, ten
+/// times as much in a debug build on a busy machine, and what exceeds it is not modelled at all.
+const MAX_WALL_PER_BUDGET: f64 = 30.0;
+
+/// Windows may take as long in any case: a small budget does not make the system faster.
+const MIN_WALL_SECONDS: f64 = 10.0;
 
 impl Budget {
     /// Returns the budget of so many seconds.
@@ -45,6 +55,7 @@ impl Budget {
             instructions: (seconds * INSTRUCTIONS_PER_SECOND as f64) as u64,
             ends_with_fingerprint: wanted == Sampling::FirstTwo,
             samples_long: wanted == Sampling::Doubling,
+            max_wall_ns: (MIN_WALL_SECONDS.max(MAX_WALL_PER_BUDGET * seconds) * 1e9) as u64,
         })
     }
 

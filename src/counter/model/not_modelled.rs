@@ -24,6 +24,8 @@ pub(super) enum NotModelled {
     TooLong,
     /// So are few instructions that are costly to model.
     TooCostly,
+    /// Its windows take too long for the instructions that they execute.
+    TooSlow,
 }
 
 impl NotModelled {
@@ -49,6 +51,11 @@ impl NotModelled {
             NotModelled::TooCostly => {
                 return too_long("as costly to model as", budget.largest_window());
             }
+            NotModelled::TooSlow => format!(
+                "its windows took more than {} s under the tracer for few instructions: it waits, \
+                 or the system works for it",
+                budget.max_wall_ns / 1_000_000_000
+            ),
         };
         format!("not modelled: {why}")
     }

@@ -35,7 +35,7 @@ impl ProgramSymbols {
     pub(super) fn of_this_process() -> Option<ProgramSymbols> {
         // SAFETY: a path that ends with a zero; the descriptor is owned from here on.
         let file = unsafe {
-            let path = c"/proc/self/exe".as_ptr();
+            let path = c"/proc/thread-self/exe".as_ptr();
             let descriptor = libc::open(path, libc::O_RDONLY | libc::O_CLOEXEC);
             if descriptor < 0 {
                 return None;

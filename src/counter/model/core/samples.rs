@@ -3,6 +3,7 @@
 use topdown_core_model::Counts;
 
 use super::super::counted::{late_fraction, level1_slots, level2_slots, sample_of};
+use super::super::not_modelled::NotModelled;
 use super::other_provenance::{COLD_FRACTION, Warmth};
 use super::{Core, Fate};
 use crate::code::CodeCounts;
@@ -111,6 +112,9 @@ impl Core {
             false => Next::Nothing,
         };
         let modelled = &mut benchmark.modelled;
+        if matches!(benchmark.fate, Fate::Timed(NotModelled::TooSlow)) {
+            return Next::Nothing;
+        }
         if matches!(benchmark.fate, Fate::Sampled(_)) {
             let most = self.budget.most_warm_instructions();
             return next_if(modelled.wants_more_when_sampled(sample, most));

@@ -3,6 +3,7 @@
 use topdown_core_model::Capacity;
 
 use super::*;
+use std::time::{Duration, Instant};
 
 #[test]
 fn a_benchmark_with_a_long_first_window_has_time_alone() {
@@ -68,6 +69,41 @@ fn issue_19_7_what_few_instructions_cost_is_bounded_too() {
             "{reason}"
         );
     }
+}
+
+/// As waiting for a process: hardly any instructions, but time.
+#[test]
+fn benchmark_that_waits_keeps_time_alone() {
+    let Some(model) = alone(&cores::GOLDEN_COVE, 0.1) else {
+        return;
+    };
+    let max_wall_ns = 100_000_000;
+    of_first(&model, |core| core.budget.max_wall_ns = max_wall_ns);
+    let begun_at = Instant::now();
+    model.sample_boundary();
+    let mut samples = Vec::new();
+    loop {
+        let iterations = crate::doubling::iterations(samples.len());
+        let sample = window(&model, || {
+            (0..iterations).for_each(|_| std::thread::sleep(Duration::from_millis(10)));
+        });
+        model.sample_kept();
+        model.sample_boundary();
+        samples.push(sample);
+        if !model.wants_more_after(&sample) {
+            break;
+        }
+    }
+    // 10 ms, 20, 40 and 80.
+    assert!((2..=4).contains(&samples.len()), "{}", samples.len());
+    assert!(begun_at.elapsed() < Duration::from_secs(60));
+    assert_eq!(samples.last().unwrap().slots, None);
+    assert_eq!(model.provenance().source, SourceKind::Time);
+    let reason = &model.provenance().reason;
+    assert!(reason.contains("for few instructions"), "{reason}");
+    assert_eq!(window(&model, || divisions(10)).slots, None);
+    model.benchmark_boundary();
+    assert!(window(&model, || divisions(10)).slots.is_some());
 }
 
 /// Executes as many different functions as the model has room for blocks, and more.
