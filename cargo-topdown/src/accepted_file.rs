@@ -4,7 +4,7 @@
 //! acceptance cannot outlive its reason.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use criterion_topdown::run_file::stored_file::{self, LONGEST_RUN_FILE_BYTES};
@@ -13,6 +13,7 @@ use criterion_topdown::visible::visible_json;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::whole_file;
 use topdown_gate::policy::{Accepted, AcceptedChange};
 
 /// The file's name in the directory of the baseline's run.
@@ -48,6 +49,31 @@ fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Problem> {
     })
 }
 
+impl AcceptedFile {
+    fn of_json(json: &[u8]) -> Result<AcceptedFile, Problem> {
+        let json = visible_json(json);
+        // Check the version first, so that another one is not reported as an unknown field.
+        let Version { schema_version } = parse(&json)?;
+        if schema_version != ACCEPTED_SCHEMA_VERSION {
+            return Err(Problem::SchemaVersion(schema_version));
+        }
+        let wire: AcceptedFile = parse(&json)?;
+        for (id, change) in &wire.accepted {
+            let bad = |difference: &&f64| !(difference.is_finite() && **difference > 0.0);
+            if let Some(difference) = change.differences.values().find(bad) {
+                return Err(Problem::Difference(id.clone(), *difference));
+            }
+        }
+        Ok(wire)
+    }
+}
+
+/// Returns whether `json` is a file of accepted changes.
+#[cfg(any(test, fuzzing))]
+pub fn is_accepted(json: &[u8]) -> bool {
+    AcceptedFile::of_json(json).is_ok()
+}
+
 /// Accepted changes as found on disk.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
@@ -65,10 +91,17 @@ pub struct AcceptedError {
     problem: Problem,
 }
 
+impl AcceptedError {
+    /// Returns whether the file could not be written; otherwise it could not be read.
+    pub fn is_of_writing(&self) -> bool {
+        matches!(self.problem, Problem::NotWritten(_))
+    }
+}
+
 #[derive(Debug, Error)]
 enum Problem {
-    #[error("{0}")]
-    Io(#[source] io::Error),
+    #[error("could not write: {0}")]
+    NotWritten(#[source] io::Error),
     #[error("{0}")]
     File(#[source] RunFileProblem),
     #[error("not a file of accepted changes: field `{field}`: {error}")]
@@ -103,19 +136,7 @@ pub fn read(path: &Path, baseline: &Run) -> Result<Found, AcceptedError> {
         }
         Err(problem) => return Err(error(Problem::File(problem))),
     };
-    let json = visible_json(&json);
-    // Check the version first, so that another one is not reported as an unknown field.
-    let Version { schema_version } = parse(&json).map_err(error)?;
-    if schema_version != ACCEPTED_SCHEMA_VERSION {
-        return Err(error(Problem::SchemaVersion(schema_version)));
-    }
-    let wire: AcceptedFile = parse(&json).map_err(error)?;
-    for (id, change) in &wire.accepted {
-        let bad = |difference: &&f64| !(difference.is_finite() && **difference > 0.0);
-        if let Some(difference) = change.differences.values().find(bad) {
-            return Err(error(Problem::Difference(id.clone(), *difference)));
-        }
-    }
+    let wire = AcceptedFile::of_json(&json).map_err(error)?;
     Ok(if wire.baseline == baseline.id {
         Found::Holding(wire.accepted.into())
     } else {
@@ -135,18 +156,14 @@ pub fn write(accepted: &Accepted, path: &Path, baseline: &Run) -> Result<PathBuf
         accepted: accepted.changes().clone(),
     };
     let write = || {
-        let directory = path.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(directory)?;
-        serde_json::to_writer_pretty(&mut file, &wire)?;
-        file.write_all(b"\n")?;
-        file.as_file().sync_all()?;
-        file.persist(&path).map_err(|e| e.error)?;
-        Ok(())
+        let mut json = serde_json::to_vec_pretty(&wire)?;
+        json.push(b'\n');
+        whole_file::write(&path, &json)
     };
     match write() {
         Ok(()) => Ok(path),
         Err(e) => Err(AcceptedError {
-            problem: Problem::Io(e),
+            problem: Problem::NotWritten(e),
             path,
         }),
     }

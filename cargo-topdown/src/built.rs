@@ -144,7 +144,8 @@ pub fn rustc_library_directories() -> Vec<PathBuf> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = Command::new(rustc);
     command.args(["--print", "target-libdir", "--print", "sysroot"]);
-    let Ok(output) = waits::TOOL.output(&mut command) else {
+    let output = waits::TOOL.output(&mut command);
+    let Some(output) = output.ok().filter(|output| output.status.success()) else {
         return Vec::new();
     };
     let text = String::from_utf8_lossy(&output.stdout);

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use crate::adoption::AdoptionError;
 use crate::base_tree::BaseTreeError;
 use crate::baseline_store::StoreError;
 use crate::error::{CiError, Error, ExecError};
@@ -89,7 +90,8 @@ impl From<&Error> for Exit {
     fn from(error: &Error) -> Exit {
         match error {
             Error::BaselineName(_) | Error::Source(_) => Exit::Usage,
-            Error::Adoption(error) if error.is_interrupt() => Exit::Interrupted,
+            Error::Adoption(error) => of_adoption(error),
+            Error::Accepted(error) if error.is_of_writing() => Exit::BenchFailed,
             Error::Measure(error) => of_measure(error),
             Error::Explain(error) => of_explain(error),
             Error::Exec(error) => of_exec(error),
@@ -97,6 +99,7 @@ impl From<&Error> for Exit {
             Error::Store(error) => of_store(error),
             Error::SharedStore(error) => of_shared_store(error),
             Error::RunFile(_)
+            | Error::Accepted(_)
             | Error::ForeignComparison(_)
             | Error::Merge(_)
             | Error::SameRun { .. }
@@ -108,7 +111,6 @@ impl From<&Error> for Exit {
             }
             Error::Metadata(_)
             | Error::Specification(_)
-            | Error::Adoption(_)
             | Error::Workspace(_)
             | Error::Expression(_)
             | Error::ReportNeedsComparison { .. }
@@ -116,7 +118,6 @@ impl From<&Error> for Exit {
             | Error::NoCallPaths { .. }
             | Error::NoBudgets
             | Error::NothingToAccept { .. }
-            | Error::Accepted(_)
             | Error::NoSuchBenchmark { .. } => Exit::Usage,
         }
     }
@@ -145,6 +146,20 @@ fn of_measure(error: &MeasureError) -> Exit {
         | MeasureError::Interrupt(_)
         | MeasureError::Scratch(_) => Exit::BenchFailed,
         MeasureError::Interrupted => Exit::Interrupted,
+    }
+}
+
+fn of_adoption(error: &AdoptionError) -> Exit {
+    match error {
+        AdoptionError::Interrupted => Exit::Interrupted,
+        AdoptionError::Undone { cause, .. } => of_adoption(cause),
+        AdoptionError::Io { .. }
+        | AdoptionError::Unresolved { .. }
+        | AdoptionError::Interrupt(_) => Exit::BenchFailed,
+        AdoptionError::Toml { .. }
+        | AdoptionError::NoLibrary { .. }
+        | AdoptionError::WorkflowExists { .. }
+        | AdoptionError::NotFound { .. } => Exit::Usage,
     }
 }
 
@@ -202,6 +217,7 @@ fn of_store(error: &StoreError) -> Exit {
         | StoreError::HistoryUnreadable(_)
         | StoreError::List { .. } => Exit::NoComparison,
         StoreError::Link { .. }
+        | StoreError::FromTheFuture { .. }
         | StoreError::NotWhole { .. }
         | StoreError::NotSaved { .. }
         | StoreError::NotKept(_)
@@ -216,6 +232,7 @@ fn of_shared_store(error: &SharedStoreError) -> Exit {
         SharedStoreError::NotBuilt { .. } => Exit::Usage,
         SharedStoreError::Read { .. }
         | SharedStoreError::Corrupt { .. }
+        | SharedStoreError::FromTheFuture(_)
         | SharedStoreError::NoSuchBaseline { .. }
         | SharedStoreError::NothingHere { .. } => Exit::NoComparison,
         SharedStoreError::Write { .. }

@@ -13,6 +13,7 @@ mod base_tree;
 mod baseline_store;
 mod bench_targets;
 mod built;
+mod cgroup;
 mod cli;
 mod columns;
 mod command;
@@ -31,6 +32,8 @@ mod exit;
 mod explained;
 mod file_identity;
 mod functions;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod import;
 mod interrupt;
 mod launch_features;
@@ -44,11 +47,13 @@ mod required_features;
 mod runner;
 #[cfg(test)]
 mod schema;
+mod scratch;
 mod selected_packages;
 mod shard;
 mod shared_store;
 mod terminal;
 mod waits;
+mod whole_file;
 
 use std::process::ExitCode;
 

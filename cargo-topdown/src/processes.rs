@@ -45,6 +45,28 @@ pub fn all() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
+/// Returns the threads of `process`, its first one first, even if that has exited.
+pub fn threads_of(process: u32) -> Vec<u32> {
+    let entries = fs::read_dir(format!("/proc/{process}/task"));
+    let entries = entries.into_iter().flatten().flatten();
+    let mut threads: Vec<u32> = entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
+    threads.sort_unstable_by_key(|thread| (*thread != process, *thread));
+    threads
+}
+
+/// Returns the environment with which `process` was started, as the system keeps it; empty if it is
+/// hidden.
+pub fn environment_of(process: u32) -> Vec<u8> {
+    // That of the first thread is gone if it has exited before the others.
+    let of_threads = threads_of(process).into_iter();
+    of_threads
+        .filter_map(|thread| fs::read(format!("/proc/{process}/task/{thread}/environ")).ok())
+        .find(|environment| !environment.is_empty())
+        .unwrap_or_default()
+}
+
 /// Parses the parent from the text of `/proc/PID/stat`, where the program's name can contain
 /// anything.
 fn parent_in(stat: &str) -> Option<u32> {
@@ -59,9 +81,11 @@ fn state_of(process: u32) -> Option<char> {
     behind_name.trim_start().chars().next()
 }
 
-/// Returns whether `process` has exited but has not been reaped.
+/// Returns whether `process` has exited but has not been reaped. The first thread can exit before
+/// the others.
 fn is_zombie(process: u32) -> bool {
-    state_of(process).is_none_or(|state| state == 'Z')
+    let is_alone = || threads_of(process).iter().all(|thread| *thread == process);
+    state_of(process).is_none_or(|state| state == 'Z' && is_alone())
 }
 
 /// Returns the program's name and process id, for people.
@@ -118,7 +142,9 @@ fn stop_tree(process: u32) {
     for _ in 0..ATTEMPTS {
         let mut running = below(process);
         running.push(process);
-        running.retain(|process| !matches!(state_of(*process), None | Some('T' | 't' | 'Z' | 'X')));
+        running.retain(|process| {
+            !is_zombie(*process) && !matches!(state_of(*process), Some('T' | 't' | 'X'))
+        });
         if running.is_empty() && had_stopped {
             return;
         }

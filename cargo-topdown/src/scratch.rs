@@ -1,8 +1,8 @@
-//! The temporary directory for files of launches.
+//! Temporary directories, all of which are made here.
 //!
 //! A killed program (`kill -9`) cleans up nothing. So each directory holds a lock while its program
-//! lives, and the next run clears those whose lock is free: their processes, their control groups,
-//! and the directories themselves.
+//! lives, and whoever makes the next one clears those whose lock is free: the processes and control
+//! groups of their launches, and the directories themselves.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-use super::cgroup::Cgroup;
+use crate::cgroup::Cgroup;
 use crate::processes;
 
 /// The file in a launch's directory to which the bench writes its samples.
@@ -29,8 +29,9 @@ const PATH_BYTES: usize = 64;
 const LOCK: &str = "lock";
 /// The file that names the control group.
 const CGROUP: &str = "cgroup";
-/// A directory without a lock is still being created, or its creation was interrupted.
-const LONGEST_MAKING: Duration = Duration::from_secs(24 * 60 * 60);
+/// Longer than it takes to put the lock into a new directory. One without a lock is then left by
+/// a killed program.
+const MAX_UNLOCKED: Duration = Duration::from_secs(60);
 
 /// A directory of this program, removed on drop with its contents.
 #[derive(Debug)]
@@ -107,7 +108,7 @@ fn is_abandoned(directory: &Path) -> bool {
         Ok(lock) => lock.try_lock().is_ok(),
         Err(_) => fs::metadata(directory)
             .and_then(|metadata| metadata.modified())
-            .is_ok_and(|made| made + LONGEST_MAKING < SystemTime::now()),
+            .is_ok_and(|made| made + MAX_UNLOCKED < SystemTime::now()),
     }
 }
 
@@ -124,8 +125,7 @@ pub fn heirs_among(processes: impl IntoIterator<Item = u32>, directory: &Path) -
     let mut wanted = format!("{}=", criterion_topdown::environment::SAMPLES).into_bytes();
     wanted.extend(samples.as_os_str().as_encoded_bytes());
     let has_it = |process: &u32| {
-        let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
-        environment
+        processes::environment_of(*process)
             .split(|byte| *byte == 0)
             .any(|variable| variable == wanted)
     };

@@ -5,7 +5,7 @@
 //! seconds of `object_store`'s defaults, and its retries after 3 minutes; locks of files are never
 //! waited for.
 
-use std::io;
+use std::io::{self, Write};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,15 +96,41 @@ impl Wait {
     /// # Errors
     /// Returns an error if it cannot be started, or exceeds its limit.
     pub fn output(self, command: &mut Command) -> io::Result<Output> {
-        let child = command
-            .stdin(Stdio::null())
+        self.output_of(command.stdin(Stdio::null()), &[])
+    }
+
+    /// As [`output`](Wait::output), with `input`.
+    ///
+    /// # Errors
+    /// Also returns an error if the command succeeds without having got all of its input: what it
+    /// did is then only a part. One that fails says why itself.
+    pub fn output_for(self, command: &mut Command, input: &[u8]) -> io::Result<Output> {
+        self.output_of(command.stdin(Stdio::piped()), input)
+    }
+
+    fn output_of(self, command: &mut Command, input: &[u8]) -> io::Result<Output> {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
         let watch = self.watch(child.id());
-        let output = child.wait_with_output();
+        let stdin = child.stdin.take();
+        // Beside reading, since it may print before it has read everything.
+        let (written, output) = thread::scope(|scope| {
+            let write = stdin.map(|mut stdin| scope.spawn(move || stdin.write_all(input)));
+            let output = child.wait_with_output();
+            let written = write.map_or(Ok(()), |write| write.join().expect("writing cannot panic"));
+            (written, output)
+        });
         watch.end()?;
-        output
+        let output = output?;
+        match written {
+            Err(error) if output.status.success() => Err(io::Error::new(
+                error.kind(),
+                format!("{} did not get all of its input: {error}", self.what),
+            )),
+            _ => Ok(output),
+        }
     }
 
     /// Watches the process `id` until [`Watch::end`], and ends it with all that it has started when
@@ -211,6 +237,18 @@ mod tests {
             (&*output.stdout, &*output.stderr),
             (&b"out\n"[..], &b"err\n"[..])
         );
+    }
+
+    #[test]
+    fn success_without_the_whole_input_is_an_error() {
+        // More than a pipe holds.
+        let long = vec![b'x'; 1 << 20];
+        let output = |script| TOOL.output_for(&mut shell(script), &long);
+        let error = output("exit 0").unwrap_err().to_string();
+        let message = "a tool did not get all of its input: ";
+        assert!(error.starts_with(message), "{error}");
+        assert_eq!(output("exit 3").unwrap().status.code(), Some(3));
+        assert_eq!(output("cat").unwrap().stdout, long);
     }
 
     #[test]

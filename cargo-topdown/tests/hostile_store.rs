@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use criterion_topdown::run_file::{read_run, write_run_without_samples};
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
@@ -260,6 +261,42 @@ fn issue_14_1_a_file_of_any_length_is_not_fetched() {
     );
 }
 
+/// Writes a run that claims to have started in 9000, and returns the name that it has in a store.
+fn poison(directory: &Path) -> String {
+    let mut run = read_run(Path::new(RUN)).unwrap();
+    run.id = "poison".to_owned();
+    run.started_at = "9000-01-01T00:00:00Z".to_owned();
+    write_run_without_samples(directory, &run).unwrap();
+    let digest = Sha256::digest(fs::read(directory.join("run.json")).unwrap());
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("90000101T000000Z-{digest}")
+}
+
+/// Puts such a run into the store at `address` as anyone who can write to it could.
+fn poison_store(root: &Path, address: &str) {
+    let Some(repository) = address.strip_prefix("git+") else {
+        let machine = Path::new(address).join("main").join(KEY);
+        let name = poison(&root.join("poison"));
+        fs::create_dir_all(&machine).unwrap();
+        fs::rename(root.join("poison"), machine.join(name)).unwrap();
+        return;
+    };
+    let repository = repository.strip_suffix("#runs").unwrap();
+    git(root, &["init", "--quiet", "clone"], "");
+    let clone = root.join("clone");
+    let name = poison(&clone.join("poison"));
+    let machine = clone.join("main").join(KEY);
+    fs::create_dir_all(&machine).unwrap();
+    fs::rename(clone.join("poison"), machine.join(name)).unwrap();
+    git(&clone, &["add", "main"], "");
+    git(&clone, &["commit", "--quiet", "-m", "Poison"], "");
+    git(
+        &clone,
+        &["push", "--quiet", repository, "HEAD:refs/heads/runs"],
+        "",
+    );
+}
+
 #[test]
 fn issue_14_2_a_run_from_the_future_is_nobodys_baseline_and_takes_no_place_of_gc() {
     let root = tempfile::tempdir().unwrap();
@@ -269,9 +306,13 @@ fn issue_14_2_a_run_from_the_future_is_nobodys_baseline_and_takes_no_place_of_gc
         format!("git+{}#runs", root.path().join("r.git").display()),
     ] {
         let poisoner = Machine::new();
-        poisoner.save("poison", "9000-01-01T00:00:00Z");
+        poison(&poisoner.workspace().join("baselines/main").join(KEY));
         let push = ["baseline", "push", "--store", address.as_str()];
-        poisoner.succeeds(&push);
+        let output = poisoner.run(&push);
+        let refusal = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success(), "{refusal}");
+        assert!(refusal.contains("started later than now"), "{refusal}");
+        poison_store(root.path(), &address);
         for (id, started_at) in [
             ("one", "2026-11-01T10:00:00Z"),
             ("two", "2026-11-02T10:00:00Z"),

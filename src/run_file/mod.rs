@@ -49,8 +49,8 @@ pub use selection::{Expression, Filter, LeftOut, Selection, TargetId, Unchanged}
 pub use series::{IterationSample, LaunchValue, Series, SlotsValue, TimeValue};
 #[cfg(feature = "run_file")]
 pub use store::{
-    RUN_FILE_NAME, copy_run, parse_run, read_bytes, read_run, read_samples, remove_run,
-    run_file_of, samples_file_of, write_run, write_run_without_samples,
+    RUN_FILE_NAME, copy_run, parse_run, parse_samples, read_bytes, read_run, read_samples,
+    remove_run, run_file_of, samples_file_of, write_run, write_run_without_samples,
 };
 #[cfg(feature = "run_file")]
 pub use wire::samples_file_name;

@@ -159,6 +159,14 @@ pub fn parse_run(json: &[u8]) -> Result<Run, RunFileProblem> {
     RunWire::parse(json)?.into_run()
 }
 
+/// Parses the samples of the run `id` in the bytes of its samples file.
+///
+/// # Errors
+/// Returns an error if a line has another schema version, an invalid value, or another run's id.
+pub fn parse_samples(jsonl: &[u8], id: &str) -> Result<Vec<LaunchSamples>, RunFileProblem> {
+    samples_file::read(jsonl, id)
+}
+
 /// Reads every raw sample of the run at `path`, in the order in which they were taken.
 ///
 /// # Errors

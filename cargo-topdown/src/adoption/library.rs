@@ -10,6 +10,7 @@ use cargo_metadata::{Dependency, Metadata};
 use toml_edit::{DocumentMut, InlineTable};
 
 use super::AdoptionError;
+use crate::scratch::Scratch;
 use crate::waits;
 
 /// The library's package.
@@ -102,7 +103,7 @@ impl Library {
         if let Library::Path(path) = self {
             return check_directory(path);
         }
-        let probe = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let probe = Scratch::new().map_err(|error| error.to_string())?;
         let manifest = probe.path().join("Cargo.toml");
         let text = format!(
             "[package]\nname = \"probe\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\

@@ -40,7 +40,11 @@ pub fn update(
     )?;
     for feature in features.iter().filter(|_| has_pinned) {
         let resolves = ["tree", "--workspace", "--depth=0", "--features", feature];
-        let _ = unpin(cargo, root, &resolves, &mut unpinned);
+        // The next build says if a feature is in the way.
+        match unpin(cargo, root, &resolves, &mut unpinned) {
+            Err(error) if error.is_interrupt() => return Err(error),
+            _ => {}
+        }
     }
     Ok(unpinned)
 }

@@ -12,7 +12,6 @@ mod out_of_reach;
 mod source;
 #[cfg(test)]
 mod tests;
-mod whole_file;
 mod workflow;
 
 use std::path::{Path, PathBuf};

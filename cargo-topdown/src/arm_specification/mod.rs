@@ -112,7 +112,7 @@ const STALLED_PARTS: [&str; 2] = ["STALL_SLOT_FRONTEND", "STALL_SLOT_BACKEND"];
 ///
 /// # Errors
 /// Returns a one-sentence description of what is missing from the file or not understood.
-fn described_core(json: &str) -> Result<DescribedCore, String> {
+pub(crate) fn described_core(json: &str) -> Result<DescribedCore, String> {
     let file: File = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let product = &file.product_configuration;
     if product.num_slots == 0 {

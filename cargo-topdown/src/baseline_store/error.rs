@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use criterion_topdown::run_file::{RunFileError, RunFileProblem};
+use jiff::Timestamp;
 use thiserror::Error;
 
 use super::name::{BaselineName, BaselineNameError};
@@ -129,6 +130,18 @@ pub enum StoreError {
          to keep baselines elsewhere: `--baselines DIR`", path.display()
     )]
     Link { path: PathBuf },
+    /// The run claims to have started later than now: it would stay the newest one.
+    #[error(
+        "the run of {started_at} was not saved as `{name}`: this machine's clock says {now}; set \
+         the clock right, or measure again"
+    )]
+    FromTheFuture {
+        name: BaselineName,
+        /// When the run says it started.
+        started_at: String,
+        /// The time here.
+        now: Timestamp,
+    },
     /// The baseline could not be written.
     #[error(
         "could not save the baseline{}: {error}\n\

@@ -145,10 +145,11 @@ pub fn names(baseline: &Path) -> io::Result<Vec<RunName>> {
 }
 
 /// Returns the files of all runs of the baseline in directory `baseline`, oldest first. The current
-/// run comes last if it is not in the history, as in a store from before there were histories.
+/// run comes last if it is not in the history, as in a store from before there were histories, or if
+/// it cannot be read.
 ///
 /// # Errors
-/// Returns an error if the directory or the current run cannot be read.
+/// Returns an error if the directory cannot be read.
 pub fn runs(baseline: &Path) -> Result<Vec<PathBuf>, RunFileError> {
     let names = names(baseline).map_err(|error| RunFileError {
         path: baseline.join(HISTORY_DIRECTORY),
@@ -159,7 +160,7 @@ pub fn runs(baseline: &Path) -> Result<Vec<PathBuf>, RunFileError> {
     let newest = match read_bytes(&newest) {
         Ok(json) => (!kept.contains(digest(&json).as_str())).then_some(newest),
         Err(error) if error.problem.is_missing() => None,
-        Err(error) => return Err(error),
+        Err(_) => Some(newest),
     };
     Ok(names
         .iter()

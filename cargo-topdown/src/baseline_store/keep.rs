@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use criterion_topdown::run_file::{self, RUN_FILE_NAME, RunFileError, Selection, parse_run};
+use jiff::Timestamp;
 use topdown_gate::selection::Asked;
 
 use super::history::{self, RunName};
@@ -60,8 +61,16 @@ impl BaselineStore {
             })
         };
         let json = run_file::read_bytes(&from).map_err(StoreError::Unreadable)?;
-        RunName::new(&json).map_err(unreadable)?;
+        let run_name = RunName::new(&json).map_err(unreadable)?;
         let run = parse_run(&json).map_err(unreadable)?;
+        let now = Timestamp::now();
+        if run_name.is_after(now) {
+            return Err(StoreError::FromTheFuture {
+                name: name.clone(),
+                started_at: run.started_at,
+                now: now.round(jiff::Unit::Second).unwrap_or(now),
+            });
+        }
         if !run.failed.is_empty() {
             return Err(StoreError::NotWhole {
                 name: name.clone(),

@@ -5,9 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use criterion_topdown::run_file::{self, Run, RunFileError, RunFileProblem};
-use tempfile::TempDir;
 
 use super::{BaselineStore, StoreError, is_run};
+use crate::scratch::Scratch;
 
 /// The newest run's directory, in the [kept](crate::config::Workspace::kept_directory) one.
 pub(super) const NEWEST: &str = "newest";
@@ -24,7 +24,7 @@ pub const COMMANDS: (&str, &str) = ("exec", "command");
 /// This process's run, even if another process replaces the workspace's newest run meanwhile.
 #[derive(Debug)]
 pub struct OwnRun {
-    directory: TempDir,
+    directory: Scratch,
 }
 
 impl OwnRun {
@@ -135,7 +135,7 @@ impl BaselineStore {
 }
 
 fn own_run(write: impl FnOnce(&Path) -> Result<(), RunFileError>) -> Result<OwnRun, RunFileError> {
-    let directory = tempfile::tempdir().map_err(|error| RunFileError {
+    let directory = Scratch::new().map_err(|error| RunFileError {
         path: std::env::temp_dir(),
         problem: RunFileProblem::Io(error),
     })?;

@@ -457,3 +457,18 @@ fn issue_14_9_what_is_saved_is_what_was_measured() {
     assert_eq!(id_of(store.save(&name("a"), one.path()).unwrap()), "one");
     assert_eq!(id_of(store.save(&name("b"), two.path()).unwrap()), "two");
 }
+
+#[test]
+fn run_from_the_future_is_not_saved() {
+    let (root, store) = store();
+    let mut run = run_file::read_run(Path::new(RUN)).unwrap();
+    run.started_at = "2031-01-01T00:00:00Z".to_owned();
+    let from = root.path().join("run");
+    run_file::write_run_without_samples(&from, &run).unwrap();
+    let error = store.save(&"main".parse().unwrap(), &from).unwrap_err();
+    let message = error.to_string();
+    let start =
+        "the run of 2031-01-01T00:00:00Z was not saved as `main`: this machine's clock says";
+    assert!(message.starts_with(start), "{message}");
+    assert!(store.list().unwrap().is_empty());
+}

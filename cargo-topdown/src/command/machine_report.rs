@@ -21,6 +21,7 @@ use crate::report::machine_report_json::{
     Attempt, Loop, MACHINE_REPORT_SCHEMA_VERSION, MachineReport, Obstacle, ReportedPmu, Shares,
 };
 use crate::report::request::ReportError;
+use crate::whole_file;
 
 /// Measures, and writes the file.
 ///
@@ -58,15 +59,9 @@ fn summary(report: &MachineReport) -> String {
 }
 
 fn write(path: &Path, report: &MachineReport) -> io::Result<()> {
-    let directory = match path.parent() {
-        Some(directory) if directory != Path::new("") => directory,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    serde_json::to_writer_pretty(&mut file, report)?;
-    file.write_all(b"\n")?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    let mut json = serde_json::to_vec_pretty(report)?;
+    json.push(b'\n');
+    whole_file::write(path, &json)
 }
 
 fn report(survey: &Survey) -> MachineReport {

@@ -17,6 +17,7 @@ use crate::report::profile::ProfileFormat;
 use crate::report::request::{FileFormat, ReportError, ReportRequest};
 use crate::report::run_table::write_run_table;
 use crate::report::style::{self, Look};
+use crate::scratch::Scratch;
 use crate::terminal::stdout_for_programs;
 
 /// What to print of a run.
@@ -144,7 +145,7 @@ pub fn write_profile(path: &Path, run: &Run, label: &str) -> Result<(), Error> {
 
 /// Returns the run as the file format has it, without its samples.
 fn json_of(run: &Run) -> Result<Vec<u8>, Error> {
-    let directory = tempfile::tempdir()?;
+    let directory = Scratch::new()?;
     write_run_without_samples(directory.path(), run)?;
     Ok(run_file::read_bytes(&run_file::run_file_of(
         directory.path(),

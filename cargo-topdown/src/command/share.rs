@@ -9,21 +9,28 @@ use crate::cli::{BaselineGcArgs, BaselinePullArgs, BaselinePushArgs, SharedStore
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::report::style;
-use crate::shared_store::transfer::{Collection, Machines, Pulled, SharedStore};
+use crate::shared_store::transfer::{Collection, Machines, Pulled, Pushed, SharedStore};
 use crate::shared_store::{Address, SharedStoreError};
 use crate::terminal::tell;
 
 /// Pushes the runs that the store lacks.
 pub fn push(args: &BaselinePushArgs) -> Result<Exit, Error> {
     let (local, shared) = stores(&args.shared)?;
-    let (added, all) = shared.push(&local, &args.names)?;
+    let Pushed {
+        added,
+        present,
+        skipped,
+    } = shared.push(&local, &args.names)?;
+    for error in skipped {
+        tell!("warning: skipped a run: {error}");
+    }
     let mut out = style::stdout(args.output.color);
     for place in &added {
         writeln!(out, "pushed {place}")?;
     }
     writeln!(
         out,
-        "{} of {all} runs were new to {}",
+        "{} of {present} runs were new to {}",
         added.len(),
         shared.address()
     )?;
@@ -50,8 +57,12 @@ pub fn pull(args: &BaselinePullArgs) -> Result<Exit, Error> {
         renewed,
         added,
         refused,
+        skipped,
     } in pulled
     {
+        for error in skipped {
+            tell!("warning: skipped a run: {error}");
+        }
         for place in refused {
             tell!(
                 "warning: {place} was not fetched: it claims to have started after it came to the \

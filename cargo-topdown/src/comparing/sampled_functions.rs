@@ -19,7 +19,7 @@ use crate::runner::launch_error::LaunchError;
 use crate::runner::launcher::Launcher;
 use crate::runner::progress::{Progress, Style};
 use crate::runner::record::LaunchRecord;
-use crate::runner::scratch::Scratch;
+use crate::scratch::Scratch;
 use crate::terminal::tell;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{self, BenchmarkVerdict, Comparison, Verdict};

@@ -217,7 +217,7 @@ fn what_makes_no_sense_is_2() {
     std::fs::write(directory.path().join("accepted.json"), "{").unwrap();
     let accepted =
         accepted_file::read(&directory.path().join("run.json"), &run(Vec::new())).unwrap_err();
-    check(2, [accepted]);
+    check(102, [accepted]);
 }
 
 #[test]

@@ -6,10 +6,9 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::run_file::SourceLine;
+use criterion_topdown::run_file::{SourceLine, stored_file};
 use criterion_topdown::visible::visible;
 use object::read::{Object, ObjectSegment, ObjectSymbol, ReadCache};
 use object::{SymbolKind, read};
@@ -203,8 +202,11 @@ struct FunctionSymbol {
 
 impl SymbolTable {
     fn read(path: &Path) -> Option<SymbolTable> {
+        // A bench names the file, and opening a pipe would wait for a writer.
+        let path = path.canonicalize().ok()?;
+        let file = stored_file::open(&path, u64::MAX).ok()?.into_inner();
         // Executables with debug information are large, so read only what is used.
-        let cache = ReadCache::new(File::open(path).ok()?);
+        let cache = ReadCache::new(file);
         let file = read::File::parse(&cache).ok()?;
         let segments = file.segments().map(|segment| {
             let (offset, bytes) = segment.file_range();
@@ -277,6 +279,24 @@ mod tests {
                 })
                 .collect(),
         }
+    }
+
+    /// A bench names the files that its code was loaded from.
+    #[cfg(unix)]
+    #[test]
+    fn pipe_has_no_symbols() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let (done, name) = std::sync::mpsc::channel();
+        // Not joined: if it waits for a writer, it ends with this process.
+        std::thread::spawn(move || {
+            let mut symbols = Symbols::new(Path::new("/nowhere/bench"));
+            done.send(symbols.name_of(pipe.to_str().unwrap(), 0x1000, 1))
+        });
+        let name = name.recv_timeout(std::time::Duration::from_secs(20));
+        assert_eq!(name.expect("it waits for a writer"), None);
     }
 
     #[test]

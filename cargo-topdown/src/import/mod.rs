@@ -114,28 +114,12 @@ pub struct Imported {
 pub fn read(paths: &[PathBuf], told: &Told<'_>) -> Result<Imported, ImportError> {
     let mut executions: Vec<(&Path, Execution)> = Vec::new();
     for path in paths {
-        let content = |(line, problem)| ImportError::Content {
-            path: path.clone(),
-            line,
-            problem,
-        };
         let bytes = read_limited(path).map_err(|error| ImportError::Unreadable {
             path: path.clone(),
             error,
         })?;
-        if bytes.len() as u64 > LONGEST_BYTES {
-            return Err(content((None, Problem::TooLong)));
-        }
-        let text = String::from_utf8(bytes).map_err(|_| content((None, Problem::NotText)))?;
-        let format = match told.format {
-            Some(format) => format,
-            None => Format::new(&text).ok_or_else(|| content((None, Problem::UnknownFormat)))?,
-        };
-        let read = format.read(&text).map_err(content)?;
-        executions.extend(
-            read.into_iter()
-                .map(|execution| (path.as_path(), execution)),
-        );
+        let of_file = executions_of(path, bytes, told)?.into_iter();
+        executions.extend(of_file.map(|execution| (path.as_path(), execution)));
     }
     if !told.seconds.is_empty() && told.seconds.len() != executions.len() {
         let path = paths.first().cloned().unwrap_or_default();
@@ -148,6 +132,40 @@ pub fn read(paths: &[PathBuf], told: &Told<'_>) -> Result<Imported, ImportError>
             },
         });
     }
+    together(&executions, told)
+}
+
+/// Reads the executions in the `bytes` of the file at `path`.
+fn executions_of(
+    path: &Path,
+    bytes: Vec<u8>,
+    told: &Told<'_>,
+) -> Result<Vec<Execution>, ImportError> {
+    let content = |(line, problem)| ImportError::Content {
+        path: path.to_owned(),
+        line,
+        problem,
+    };
+    if bytes.len() as u64 > LONGEST_BYTES {
+        return Err(content((None, Problem::TooLong)));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| content((None, Problem::NotText)))?;
+    let format = match told.format {
+        Some(format) => format,
+        None => Format::new(&text).ok_or_else(|| content((None, Problem::UnknownFormat)))?,
+    };
+    format.read(&text).map_err(content)
+}
+
+/// As [`read`], for the bytes of one file.
+///
+/// # Errors
+/// As [`read`].
+#[cfg(any(test, fuzzing))]
+pub fn read_bytes(bytes: &[u8], told: &Told<'_>) -> Result<Imported, ImportError> {
+    let path = Path::new("file");
+    let executions = executions_of(path, bytes.to_vec(), told)?.into_iter();
+    let executions: Vec<_> = executions.map(|execution| (path, execution)).collect();
     together(&executions, told)
 }
 

@@ -11,8 +11,8 @@ use crate::count::count_of;
 use crate::runner::launch_error::LaunchError;
 use crate::runner::launcher::Launcher;
 use crate::runner::model_processes::Processes;
-use crate::runner::scratch::Scratch;
 use crate::runner::{self, Outcome, model_or_clock, modelled, parting, second_core, tracing};
+use crate::scratch::Scratch;
 use crate::terminal::tell;
 
 impl Session {

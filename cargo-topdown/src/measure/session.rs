@@ -21,8 +21,8 @@ use crate::runner::fingerprints::{self, Fingerprints};
 use crate::runner::launch_error::LaunchError;
 use crate::runner::launcher::Launcher;
 use crate::runner::progress::{Progress, Style};
-use crate::runner::scratch::Scratch;
 use crate::runner::{self, Outcome, left_out};
+use crate::scratch::Scratch;
 use crate::terminal::tell;
 
 /// A suite that is being measured. While it lives, Ctrl-C lets the program clean up.

@@ -13,15 +13,13 @@ use criterion_topdown::visible::visible_json;
 use serde::Deserialize;
 use thiserror::Error;
 
+use super::comparison_json::MAX_FILE_BYTES;
 use super::markdown::{COMMENT_BYTES, RESERVED_BYTES};
 use super::markdown_text::{Bounded, code, folded};
 use super::number::points;
 use super::verdict_sentence::change_in_words;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{COMPARISON_SCHEMA_VERSION, Outcome, Verdict};
-
-/// A comparison of ten thousand benchmarks is shorter.
-const LONGEST_COMPARISON_BYTES: u64 = 64 << 20;
 
 /// Larger changes are not measurements.
 const LARGEST_CHANGE: f64 = 1e6;
@@ -133,6 +131,13 @@ struct Change {
     difference: f64,
 }
 
+impl ForeignComparisonError {
+    /// Returns whether the file is longer than any that this program writes.
+    pub fn is_too_long(&self) -> bool {
+        matches!(self.problem, Problem::File(RunFileProblem::TooLong { .. }))
+    }
+}
+
 /// A comparison that cannot be read.
 #[derive(Debug, Error)]
 #[error("{} is not a comparison: {problem}", path.display())]
@@ -168,9 +173,13 @@ impl ForeignComparison {
     }
 
     fn checked(path: &Path) -> Result<ForeignComparison, Problem> {
-        let json = stored_file::read(path, LONGEST_COMPARISON_BYTES).map_err(Problem::File)?;
+        let json = stored_file::read(path, MAX_FILE_BYTES).map_err(Problem::File)?;
+        ForeignComparison::of_json(&json)
+    }
+
+    fn of_json(json: &[u8]) -> Result<ForeignComparison, Problem> {
         let read: ForeignComparison =
-            serde_json::from_slice(&visible_json(&json)).map_err(Problem::Json)?;
+            serde_json::from_slice(&visible_json(json)).map_err(Problem::Json)?;
         if read.schema_version != COMPARISON_SCHEMA_VERSION {
             return Err(Problem::SchemaVersion(read.schema_version));
         }
@@ -180,6 +189,13 @@ impl ForeignComparison {
         } else {
             Ok(read)
         }
+    }
+
+    /// Returns the comment for the comparison in `json`, if it is one.
+    #[cfg(any(test, fuzzing))]
+    pub fn comment_of(json: &[u8]) -> Option<String> {
+        let read = ForeignComparison::of_json(json).ok()?;
+        Some(read.to_string())
     }
 
     /// Says why the runs as a whole could not be compared, and what follows.

@@ -169,7 +169,7 @@ fn write_file(format: FileFormat, path: &Path, compared: &Compared<'_>) -> io::R
         FileFormat::Html => {
             html::write_comparison(compared, &mut out)?;
         }
-        FileFormat::Json => comparison_json::write(comparison, &mut out)?,
+        FileFormat::Json => comparison_json::write_file(comparison, &mut out)?,
     }
     out.flush()
 }

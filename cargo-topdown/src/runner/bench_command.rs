@@ -13,19 +13,19 @@ use criterion_topdown::setting::Setting;
 use regex::Regex;
 
 use super::bench_process::{BenchProcess, Descendants};
-use super::cgroup::Cgroup;
 use super::environment::{self, Variables};
 use super::fixed_stack;
 use super::launch_error::LaunchError;
 use super::launcher::Launcher;
 use super::patience::Patience;
 use super::protocol::PORT_VARIABLE;
-use super::scratch;
 use super::session;
 use crate::arm_specification;
 use crate::bench_targets::BenchTarget;
+use crate::cgroup::Cgroup;
 use crate::config::measuring::Settings;
 use crate::processes;
+use crate::scratch;
 use criterion_topdown::setting::Sampling;
 
 /// The environment variable that names criterion's output directory. With a runner, criterion

@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-use super::cgroup::Cgroup;
 use super::launch_error::LaunchError;
 use super::patience::Patience;
 use super::peer::{self, Peer};
-use super::scratch;
 use super::waiting::{Ended, LOOK_INTERVAL, Waited};
+use crate::cgroup::Cgroup;
 use crate::interrupt;
 use crate::processes;
+use crate::scratch;
 use crate::terminal::tell;
 use crate::waits::{self, in_words};
 
@@ -84,29 +84,28 @@ impl BenchProcess {
         }
     }
 
-    /// Waits until the bench connects. Returns `None` if it ends first or takes too long.
+    /// Waits until the bench connects. Returns `None` if it ends first, takes too long, or the user
+    /// interrupts.
     ///
     /// Hangs up on other processes that connect, and stops listening afterwards.
     pub fn accept(&mut self, listener: TcpListener) -> Result<Option<TcpStream>, LaunchError> {
         let error = |error| LaunchError::io("could not accept the bench's connection", error);
         listener.set_nonblocking(true).map_err(error)?;
-        loop {
+        while !interrupt::requested() {
             // In this order: a process that connects and exits at once has connected.
             let has_ended = cfg!(not(unix)) && self.child.try_wait().map_err(error)?.is_some();
             let waited = self.wait_for(|ended, limit| ended.or_connected(&listener, limit));
-            match listener.accept() {
-                Ok((stream, _)) if peer::of(&stream, self.child.id()) == Peer::Stranger => continue,
-                Ok((stream, _)) => {
-                    // On some systems the stream inherits the listener's non-blocking mode.
-                    stream.set_nonblocking(false).map_err(error)?;
-                    stream.set_nodelay(true).map_err(error)?;
-                    // A bench that reads nothing must not stop this program.
-                    stream.set_write_timeout(Some(waits::HELLO)).map_err(error)?;
-                    self.spoke_at.set(Instant::now());
-                    return Ok(Some(stream));
-                }
-                Err(nobody) if nobody.kind() == io::ErrorKind::WouldBlock => {}
-                Err(failure) => return Err(error(failure)),
+            let streams = connections(&listener).map_err(error)?;
+            if let Some(stream) = self.own_among(streams) {
+                // On some systems the stream inherits the listener's non-blocking mode.
+                stream.set_nonblocking(false).map_err(error)?;
+                stream.set_nodelay(true).map_err(error)?;
+                // A bench that reads nothing must not stop this program.
+                stream
+                    .set_write_timeout(Some(waits::HELLO))
+                    .map_err(error)?;
+                self.spoke_at.set(Instant::now());
+                return Ok(Some(stream));
             }
             match waited {
                 Ok(Waited::Ready) if !has_ended => {}
@@ -115,6 +114,19 @@ impl BenchProcess {
                 Err(failure) => return Err(error(failure)),
             }
         }
+        Ok(None)
+    }
+
+    /// Returns the stream that the bench holds the other end of. Hangs up on the others.
+    fn own_among(&self, streams: Vec<TcpStream>) -> Option<TcpStream> {
+        if streams.is_empty() {
+            return None;
+        }
+        let peers = peer::of_all(&streams, self.child.id());
+        let mut known = streams.into_iter().zip(peers);
+        known
+            .find(|(_, peer)| *peer != Peer::Stranger)
+            .map(|(stream, _)| stream)
     }
 
     /// Returns what the bench sends through `stream`, until it exits.
@@ -247,6 +259,22 @@ impl BenchProcess {
         }
         Ok(())
     }
+}
+
+/// Accepts the connections that wait, but not all of a flood: each holds a file open.
+fn connections(listener: &TcpListener) -> io::Result<Vec<TcpStream>> {
+    const MAX_BATCH: usize = 128;
+    let mut streams = Vec::new();
+    while streams.len() < MAX_BATCH {
+        match listener.accept() {
+            Ok((stream, _)) => streams.push(stream),
+            Err(nobody) if nobody.kind() == io::ErrorKind::WouldBlock => break,
+            // It has hung up already.
+            Err(gone) if gone.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(streams)
 }
 
 impl Drop for BenchProcess {

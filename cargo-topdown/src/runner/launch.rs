@@ -14,10 +14,10 @@ use super::patience::Patience;
 use super::place::Place;
 use super::protocol::Connection;
 use super::samples_file::{LiveSamples, SamplesFile};
-use super::scratch::SAMPLES_FILE;
 use crate::bench_targets::BenchTarget;
 use crate::functions::Symbols;
 use crate::interrupt;
+use crate::scratch::SAMPLES_FILE;
 
 /// How a launch ended.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl Launcher {
         patience: Patience,
         conversation: impl FnOnce(
             Connection<Words<'_>>,
-            &mut SamplesFile,
+            &mut LiveSamples<'_>,
             &mut Place,
         ) -> Result<T, LaunchError>,
     ) -> Result<Option<(T, Vec<String>)>, LaunchError> {
@@ -147,6 +147,9 @@ impl Launcher {
         if interrupt::requested() || status.is_some_and(interrupt::has_ended) {
             return Err(LaunchError::Interrupted);
         }
+        if process.is_overdue() && result.is_none() {
+            return Err(LaunchError::NeverConnected { patience });
+        }
         if process.is_overdue() {
             return Err(LaunchError::Overdue { patience, place });
         }
@@ -166,12 +169,18 @@ impl Launcher {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
     use crate::file_identity::FileIdentity;
-    use crate::runner::scratch::Scratch;
+    use crate::scratch::Scratch;
+    use std::collections::VecDeque;
+    use std::fs;
+    use std::net::{SocketAddr, TcpStream};
+    use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
 
     #[test]
     fn a_program_that_cannot_be_started_is_named() {
@@ -219,7 +228,6 @@ mod tests {
 
     /// Reports its port, waits for others to connect there, and then acts as a criterion bench
     /// without benchmarks.
-    #[cfg(target_os = "linux")]
     const LATE_BENCH: &str = r#"#!/bin/bash
 cd "$(dirname "$0")" || exit 1
 echo "$CARGO_CRITERION_PORT" > port.new && mv port.new port
@@ -230,14 +238,9 @@ printf 'Criterion\000\010\002\000\001\000\001' >&3
 sleep 0.1
 "#;
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn issue_14_3_whoever_else_connects_neither_hangs_nor_fails_a_run() {
-        use std::fs;
         use std::io::Write;
-        use std::net::TcpStream;
-        use std::os::unix::fs::PermissionsExt;
-        use std::thread;
 
         const HELLO: &[u8] = b"Criterion\x00\x08\x02\x00\x01\x00\x01";
         let attacks: [&[u8]; 4] = [
@@ -247,35 +250,129 @@ sleep 0.1
             b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
         ];
         for (attack, leaves) in attacks.iter().flat_map(|a| [(a, false), (a, true)]) {
-            let scratch = Scratch::new().unwrap();
-            let path = |name: &str| scratch.path().join(name);
-            fs::write(path("bench"), LATE_BENCH).unwrap();
-            fs::set_permissions(path("bench"), fs::Permissions::from_mode(0o755)).unwrap();
-            let target = bench(path("bench").to_str().unwrap());
-            let launcher = launcher(&scratch);
-            let (done, result) = std::sync::mpsc::channel();
-            // Not joined: if it hangs, it ends with this process.
-            thread::spawn(move || done.send(launcher.launch(&target, None, |_| {})));
-            let port = loop {
-                match fs::read_to_string(path("port")) {
-                    Ok(port) => break port.trim().parse::<u16>().unwrap(),
-                    Err(_) => thread::sleep(Duration::from_millis(5)),
-                }
-            };
-            let mut stranger = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+            let late = LateBench::launch(LATE_BENCH);
+            let mut stranger = TcpStream::connect(late.address()).unwrap();
             // It may have been hung up on.
             let _ = stranger.write_all(attack);
             let stays = (!leaves).then_some(stranger);
             thread::sleep(Duration::from_millis(20));
-            fs::write(path("go"), "").unwrap();
-            let launched = result
-                .recv_timeout(Duration::from_secs(20))
-                .expect("it hangs");
+            let launched = late.end();
             assert!(
                 matches!(&launched, Ok(Launched::Benchmarks(none)) if none.measured.is_empty()),
                 "{attack:?}: {launched:?}"
             );
             drop(stays);
+        }
+    }
+
+    /// More connections than wait at once, held and renewed as long as the bench runs.
+    #[test]
+    fn bench_connects_through_a_flood_of_strangers() {
+        let late = LateBench::launch(LATE_BENCH);
+        let address = late.address();
+        let is_over = AtomicBool::new(false);
+        let launched = thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut held = VecDeque::new();
+                // As many as that leave ports for others on this machine.
+                for _ in 0..8000 {
+                    if is_over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    held.extend(TcpStream::connect_timeout(
+                        &address,
+                        Duration::from_millis(50),
+                    ));
+                    held.drain(..held.len().saturating_sub(200));
+                }
+            });
+            thread::sleep(Duration::from_millis(50));
+            let launched = late.end();
+            is_over.store(true, Ordering::Relaxed);
+            launched
+        });
+        assert!(
+            matches!(&launched, Ok(Launched::Benchmarks(none)) if none.measured.is_empty()),
+            "{launched:?}"
+        );
+    }
+
+    #[test]
+    fn bench_that_never_connects_is_ended_by_name() {
+        let error = LateBench::launch_with("#!/bin/sh\nsleep 60\n", Some(Duration::from_secs(1)))
+            .result
+            .recv_timeout(Duration::from_secs(20))
+            .expect("it hangs")
+            .unwrap_err();
+        assert!(
+            matches!(error, LaunchError::NeverConnected { .. }),
+            "{error}"
+        );
+        let message = "it did not connect to cargo topdown, it was not done after 1 s, and was";
+        assert!(error.to_string().starts_with(message), "{error}");
+    }
+
+    /// As a bench that reports a group, whose samples file costs it nothing.
+    #[test]
+    fn sparse_samples_file_fails_the_launch() {
+        let script = LATE_BENCH.replace(
+            "sleep 0.1",
+            r#"truncate -s 8G "$CARGO_TOPDOWN_SAMPLES"
+printf '\000\000\000\031\241\166FinishedBenchmarkGroup\240' >&3
+printf '\000\000\000\031\241\156FormattedValue\241\145value\1411' >&3
+sleep 1"#,
+        );
+        let late = LateBench::launch(&script);
+        let error = late.end().unwrap_err().to_string();
+        let message = "could not read the samples file: the bench wrote 8192 MiB to it, and at \
+                       most 4096 MiB are read";
+        assert_eq!(error, message);
+    }
+
+    /// A script that acts as a bench, launched on a thread of its own.
+    struct LateBench {
+        scratch: Scratch,
+        result: std::sync::mpsc::Receiver<Result<Launched, LaunchError>>,
+    }
+
+    impl LateBench {
+        fn launch(script: &str) -> LateBench {
+            LateBench::launch_with(script, None)
+        }
+
+        fn launch_with(script: &str, launch_timeout: Option<Duration>) -> LateBench {
+            let scratch = Scratch::new().unwrap();
+            let path = scratch.path().join("bench");
+            fs::write(&path, script).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            let mut target = bench(path.to_str().unwrap());
+            target.settings.launch_timeout = launch_timeout;
+            let launcher = launcher(&scratch);
+            let (done, result) = std::sync::mpsc::channel();
+            // Not joined: if it hangs, it ends with this process.
+            thread::spawn(move || done.send(launcher.launch(&target, None, |_| {})));
+            LateBench { scratch, result }
+        }
+
+        /// Where it is going to connect, once it is about to.
+        fn address(&self) -> SocketAddr {
+            let path = self.scratch.path().join("port");
+            loop {
+                match fs::read_to_string(&path) {
+                    Ok(port) => {
+                        let port = port.trim().parse::<u16>().unwrap();
+                        return (Ipv4Addr::LOCALHOST, port).into();
+                    }
+                    Err(_) => thread::sleep(Duration::from_millis(5)),
+                }
+            }
+        }
+
+        /// Lets it connect, and waits for its end.
+        fn end(self) -> Result<Launched, LaunchError> {
+            fs::write(self.scratch.path().join("go"), "").unwrap();
+            let result = self.result.recv_timeout(Duration::from_secs(20));
+            result.expect("it hangs")
         }
     }
 }

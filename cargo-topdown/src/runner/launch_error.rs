@@ -62,6 +62,15 @@ pub enum LaunchError {
         target: String,
         path: PathBuf,
     },
+    /// It took its time without connecting to the runner.
+    #[error(
+        "it did not connect to cargo topdown, {patience}, and was ended; \
+         `--launch-timeout SECONDS` gives it more time"
+    )]
+    NeverConnected {
+        /// How long it had.
+        patience: Patience,
+    },
     /// The process was a criterion bench in an earlier launch.
     #[error("it did not connect to cargo topdown, although it did in an earlier launch")]
     NotConnected,

@@ -20,72 +20,92 @@ pub enum Peer {
     Unknown,
 }
 
-/// Returns whether `child` or a descendant holds the other end of `stream`.
-pub fn of(stream: &TcpStream, child: u32) -> Peer {
+/// Returns who holds the other end of each of `streams`: `child` and its descendants, or others.
+///
+/// The tables of the system are read once for all of them, since another user can connect thousands
+/// of times.
+pub fn of_all(streams: &[TcpStream], child: u32) -> Vec<Peer> {
     #[cfg(target_os = "linux")]
-    return linux::peer_of(stream, child);
+    return linux::peers_of(streams, child);
     #[cfg(not(target_os = "linux"))]
     {
-        let _ = (stream, child);
-        Peer::Unknown
+        let _ = child;
+        vec![Peer::Unknown; streams.len()]
     }
 }
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::collections::{HashMap, HashSet};
     use std::fs;
     use std::io;
     use std::net::{IpAddr, SocketAddr, TcpStream};
     use std::os::unix::fs::MetadataExt;
 
     use super::Peer;
-    use crate::processes::below;
+    use crate::processes::{below, threads_of};
 
-    pub fn peer_of(stream: &TcpStream, child: u32) -> Peer {
-        let (Ok(here), Ok(there)) = (stream.local_addr(), stream.peer_addr()) else {
-            // It has hung up.
-            return Peer::Stranger;
+    pub fn peers_of(streams: &[TcpStream], child: u32) -> Vec<Peer> {
+        let Some(sockets) = Sockets::read() else {
+            return vec![Peer::Unknown; streams.len()];
         };
-        let mut is_told = false;
-        let mut other_end = None;
-        for file in ["/proc/self/net/tcp", "/proc/self/net/tcp6"] {
-            if let Ok(table) = fs::read_to_string(file) {
-                is_told = true;
-                other_end = other_end.or_else(|| socket_in(&table, there, here));
+        let held = Held::by_tree(child);
+        let peer = |stream: &TcpStream| {
+            let (Ok(here), Ok(there)) = (stream.local_addr(), stream.peer_addr()) else {
+                // It has hung up.
+                return Peer::Stranger;
+            };
+            match sockets.of(there, here) {
+                Some(socket) if held.has(socket) => Peer::Child,
+                _ => Peer::Stranger,
             }
-        }
-        match other_end {
-            Some(socket) => holder_of(&socket, child),
-            None if is_told => Peer::Stranger,
-            None => Peer::Unknown,
-        }
+        };
+        streams.iter().map(peer).collect()
     }
 
     /// One end of a connection.
-    #[derive(Debug, PartialEq)]
-    pub struct Socket {
+    struct Socket {
         user: u32,
         /// 0 if no process holds it any more.
         inode: u64,
     }
 
-    /// Finds the socket of the connection from `from` to `to` in the text of `/proc/net/tcp` or
-    /// `tcp6`.
-    pub fn socket_in(table: &str, from: SocketAddr, to: SocketAddr) -> Option<Socket> {
-        let (from, to) = (written(from)?, written(to)?);
-        table.lines().skip(1).find_map(|line| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let is_end = |word: &str, end: &[String; 2]| end.iter().any(|end| end == word);
-            (is_end(words.get(1)?, &from) && is_end(words.get(2)?, &to)).then_some(())?;
-            Some(Socket {
-                user: words.get(7)?.parse().ok()?,
-                inode: words.get(9)?.parse().ok()?,
-            })
-        })
+    /// An address as the kernel writes it.
+    type Address = String;
+
+    /// The sockets of `/proc/net/tcp` and `tcp6`, by their own and the other end's address.
+    struct Sockets(HashMap<(Address, Address), Socket>);
+
+    impl Sockets {
+        /// Reads both tables; `None` if there are none.
+        fn read() -> Option<Sockets> {
+            let files = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
+            let tables = files.into_iter().flat_map(fs::read_to_string);
+            let tables: Vec<String> = tables.collect();
+            let lines = tables.iter().flat_map(|table| table.lines().skip(1));
+            let sockets = lines.filter_map(|line| {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                let socket = Socket {
+                    user: words.get(7)?.parse().ok()?,
+                    inode: words.get(9)?.parse().ok()?,
+                };
+                Some((
+                    ((*words.get(1)?).to_owned(), (*words.get(2)?).to_owned()),
+                    socket,
+                ))
+            });
+            (!tables.is_empty()).then(|| Sockets(sockets.collect()))
+        }
+
+        /// Returns the socket of the connection from `from` to `to`.
+        fn of(&self, from: SocketAddr, to: SocketAddr) -> Option<&Socket> {
+            let ends = written(from)?.into_iter().zip(written(to)?);
+            ends.into_iter().find_map(|ends| self.0.get(&ends))
+        }
     }
 
     /// Returns an address as the kernel writes it, for IPv4 and mapped into IPv6.
-    fn written(address: SocketAddr) -> Option<[String; 2]> {
+    fn written(address: SocketAddr) -> Option<[Address; 2]> {
         let IpAddr::V4(ip) = address.ip().to_canonical() else {
             return None;
         };
@@ -98,32 +118,53 @@ mod linux {
         ])
     }
 
-    fn holder_of(socket: &Socket, child: u32) -> Peer {
-        let mut is_hidden = false;
-        let mut holds = |process: u32| match has_socket(process, socket.inode) {
-            Ok(holds) => holds,
-            Err(error) => {
-                is_hidden |= error.kind() == io::ErrorKind::PermissionDenied;
-                false
+    /// The sockets that some processes hold.
+    struct Held {
+        inodes: HashSet<u64>,
+        /// The user of sockets that count too: the open files of a bench with its own capabilities
+        /// are hidden, but a socket's owner is not.
+        user: Option<u32>,
+    }
+
+    impl Held {
+        /// Those of `child` and its descendants.
+        fn by_tree(child: u32) -> Held {
+            let mut inodes = HashSet::new();
+            let mut is_hidden = false;
+            for process in [child].into_iter().chain(below(child)) {
+                if let Err(error) = add_sockets(process, &mut inodes) {
+                    is_hidden |= error.kind() == io::ErrorKind::PermissionDenied;
+                }
             }
-        };
-        if holds(child) || below(child).into_iter().any(&mut holds) {
-            return Peer::Child;
+            let own_user = || fs::metadata("/proc/self").map(|metadata| metadata.uid());
+            Held {
+                inodes,
+                user: is_hidden.then(own_user).and_then(Result::ok),
+            }
         }
-        // The open files of a bench with its own capabilities are hidden, but the socket's owner is
-        // not.
-        let own_user = fs::metadata("/proc/self").map(|metadata| metadata.uid());
-        if is_hidden && own_user.is_ok_and(|user| user == socket.user) {
-            Peer::Child
-        } else {
-            Peer::Stranger
+
+        fn has(&self, socket: &Socket) -> bool {
+            self.inodes.contains(&socket.inode) || self.user == Some(socket.user)
         }
     }
 
-    fn has_socket(process: u32, inode: u64) -> io::Result<bool> {
-        let wanted = format!("socket:[{inode}]");
-        let mut files = fs::read_dir(format!("/proc/{process}/fd"))?.flatten();
-        Ok(files.any(|file| fs::read_link(file.path()).is_ok_and(|to| to.as_os_str() == &*wanted)))
+    fn add_sockets(process: u32, inodes: &mut HashSet<u64>) -> io::Result<()> {
+        // The first thread has no files any more if it has exited before the others.
+        for thread in threads_of(process) {
+            let mut has_files = false;
+            for file in fs::read_dir(format!("/proc/{process}/task/{thread}/fd"))?.flatten() {
+                has_files = true;
+                let Ok(to) = fs::read_link(file.path()) else {
+                    continue;
+                };
+                let inode = to.to_str().and_then(|to| to.strip_prefix("socket:["));
+                inodes.extend(inode.and_then(|inode| inode.strip_suffix(']')?.parse::<u64>().ok()));
+            }
+            if has_files {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -141,6 +182,12 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         let own = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         let (accepted, _) = listener.accept().unwrap();
+        let of = |stream: &TcpStream, child| {
+            let [peer] = of_all(std::slice::from_ref(stream), child)[..] else {
+                panic!("one stream has one peer");
+            };
+            peer
+        };
         assert_eq!(of(&accepted, std::process::id()), Peer::Child);
         // With a grandchild: the shell waits for the one that connects.
         let connect = format!("(exec 3<>/dev/tcp/127.0.0.1/{port}; echo; read -r _ <&3); true");

@@ -4,7 +4,7 @@
 //! and it is not copied with a baseline.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use criterion_topdown::machine::Machine;
@@ -14,6 +14,7 @@ use thiserror::Error;
 
 use super::again::{self, LAUNCHES_OF_SUSPECTS};
 use crate::bench_targets::BenchTarget;
+use crate::whole_file;
 
 const FILE: &str = "launches.json";
 const SCHEMA_VERSION: u32 = 1;
@@ -86,11 +87,9 @@ impl LaunchRecord {
             criterion: criterion.to_owned(),
             targets: targets.to_vec(),
         };
-        let mut file = tempfile::NamedTempFile::new_in(directory)?;
-        serde_json::to_writer(&mut file, &record)?;
-        file.write_all(b"\n")?;
-        file.persist(directory.join(FILE)).map_err(|e| e.error)?;
-        Ok(())
+        let mut json = serde_json::to_vec(&record)?;
+        json.push(b'\n');
+        whole_file::write(&directory.join(FILE), &json)
     }
 
     /// Reads how `run`, which is stored in `directory`, was launched.

@@ -63,6 +63,9 @@ pub enum SharedStoreError {
         place: Box<Place>,
         problem: RunFileProblem,
     },
+    /// A run to push claims to have started later than now.
+    #[error("{0} claims to have started later than now; set this machine's clock right")]
+    FromTheFuture(Box<Place>),
     /// The store has no such baseline.
     #[error("the store {store} has no baseline `{name}` of {of}")]
     NoSuchBaseline {
@@ -86,6 +89,20 @@ pub enum SharedStoreError {
     /// A temporary directory could not be created.
     #[error("could not make a temporary directory: {0}")]
     Scratch(#[source] io::Error),
+}
+
+impl SharedStoreError {
+    /// Returns whether only one run is affected: it is not what its name says, or its files are not
+    /// what a run has. Others of the store may be good.
+    pub fn is_of_one_run(&self) -> bool {
+        match self {
+            SharedStoreError::Corrupt { .. }
+            | SharedStoreError::File(_)
+            | SharedStoreError::FromTheFuture(_) => true,
+            SharedStoreError::Read { error, .. } => matches!(error, BackendError::File { .. }),
+            _ => false,
+        }
+    }
 }
 
 fn named(name: &Option<BaselineName>) -> String {

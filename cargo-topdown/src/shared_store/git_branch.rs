@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -18,6 +18,7 @@ use criterion_topdown::run_file::RunFileProblem;
 use jiff::Timestamp;
 
 use super::{Backend, BackendError, Listed, Outgoing, Place, WantedFile};
+use crate::scratch::Scratch;
 use crate::waits;
 
 /// How often to try a push while others push too.
@@ -184,7 +185,7 @@ impl GitBranch {
 
     /// Writes the tree of `commit` with this change.
     fn changed_tree(&self, commit: Option<&str>, change: &Change) -> Result<String, BackendError> {
-        let scratch = tempfile::tempdir().map_err(|error| BackendError::Io {
+        let scratch = Scratch::new().map_err(|error| BackendError::Io {
             path: std::env::temp_dir(),
             error,
         })?;
@@ -299,8 +300,8 @@ impl GitBranch {
             command: arguments.join(" "),
             message: error.to_string(),
         };
-        let mut child = Command::new("git")
-            .arg("-C")
+        let mut git = Command::new("git");
+        git.arg("-C")
             .arg(&self.directory)
             // A default committer, and no housekeeping while a benchmark may be running.
             .args([
@@ -314,19 +315,10 @@ impl GitBranch {
             // A prompt would wait forever in CI.
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("LC_ALL", "C")
-            .envs(environment.iter().copied())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(failure)?;
-        let watch = waits::GIT.watch(child.id());
-        if let Some(mut stdin) = child.stdin.take() {
-            // A git that exits early says why on its standard error.
-            let _ = stdin.write_all(input.as_bytes());
-        }
-        let output = child.wait_with_output();
-        watch.end().and(output).map_err(failure)
+            .envs(environment.iter().copied());
+        waits::GIT
+            .output_for(&mut git, input.as_bytes())
+            .map_err(failure)
     }
 }
 
@@ -425,7 +417,10 @@ impl Backend for GitBranch {
             return Err(checked_error(&blob, "cat-file"));
         }
         to.write_all(&blob.stdout)
-            .map_err(|error| BackendError::in_file(path, RunFileProblem::Io(error)))?;
+            .map_err(|error| BackendError::Io {
+                path: path.into(),
+                error,
+            })?;
         Ok(true)
     }
 

@@ -45,7 +45,9 @@ impl Machine {
     }
 
     fn push(&self, address: &Address) -> (Vec<Place>, usize) {
-        self.store(address).push(&self.local, &[]).unwrap()
+        let pushed = self.store(address).push(&self.local, &[]).unwrap();
+        assert!(pushed.skipped.is_empty(), "{:?}", pushed.skipped);
+        (pushed.added, pushed.present)
     }
 
     fn pull(&self, address: &Address) -> Vec<Pulled> {
@@ -118,7 +120,7 @@ fn what_one_machine_pushes_another_has_after_a_pull() {
     let (_root, addresses) = addresses();
     for address in &addresses {
         let (a, b) = (Machine::new(), Machine::new());
-        assert_eq!(b.pull(address), [], "{address}: an empty store");
+        assert!(b.pull(address).is_empty(), "{address}: an empty store");
         for hour in [2, 1, 3] {
             a.save("feature/größe 1", hour);
             a.save("main", hour + 10);
@@ -407,6 +409,93 @@ fn a_run_that_was_changed_in_the_store_is_refused_by_place() {
         assert!(error.to_string().contains(problem), "{error}");
         assert!(b.local.list().unwrap().is_empty());
     }
+}
+
+/// Returns the path of the run of this hour below `directory`.
+fn run_of(directory: &Path, hour: u32) -> PathBuf {
+    let started = format!("202611{:02}T{:02}0000Z", 1 + hour / 24, hour % 24);
+    let entries = fs::read_dir(directory).unwrap();
+    let mut paths = entries.map(|entry| entry.unwrap().path());
+    let is_meant = |path: &PathBuf| {
+        path.file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .starts_with(&started)
+    };
+    paths.find(is_meant).unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn bad_runs_of_a_store_are_skipped_by_name() {
+    let (root, addresses) = addresses();
+    let (a, b) = (Machine::new(), Machine::new());
+    (1..=4).for_each(|hour| a.save("main", hour));
+    a.push(&addresses[0]);
+    let stored = root.path().join("directory/main").join(RUN_KEY);
+    let pipe = run_of(&stored, 4).join("samples-hour-4.jsonl");
+    fs::remove_file(&pipe).unwrap();
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let changed = run_of(&stored, 3).join("run.json");
+    let json = fs::read_to_string(&changed).unwrap();
+    fs::write(&changed, json.replace("hour-3", "hour-9")).unwrap();
+    let pulled = b.pull(&addresses[0]);
+    assert_eq!(b.hours("main"), [1, 2]);
+    let messages = pulled[0].skipped.iter().map(ToString::to_string);
+    let [fourth, third] = &messages.collect::<Vec<String>>()[..] else {
+        panic!("{pulled:?}");
+    };
+    assert!(fourth.contains("a pipe or a device"), "{fourth}");
+    assert!(third.contains("does not match its name"), "{third}");
+    // A run that is skipped is no reason to renew the baseline.
+    let again = b.pull(&addresses[0]);
+    assert_eq!((again[0].renewed, again[0].added), (false, 0));
+    for hour in [1, 2] {
+        fs::write(run_of(&stored, hour).join("run.json"), "{}").unwrap();
+    }
+    let store = a.store(&addresses[0]);
+    let fresh = Machine::new();
+    let error = store.pull(&fresh.local, &[], Machines::Every).unwrap_err();
+    assert!(error.to_string().contains("a pipe or a device"), "{error}");
+    assert!(fresh.local.list().unwrap().is_empty());
+}
+
+#[test]
+fn bad_local_runs_are_not_pushed_and_named() {
+    let (_root, addresses) = addresses();
+    let machine = Machine::new();
+    (1..=3).for_each(|hour| machine.save("main", hour));
+    let baseline = machine
+        .local
+        .directory_of(&"main".parse().unwrap(), RUN_KEY);
+    let history = baseline.join("history");
+    let cut = run_of(&history, 2);
+    let json = fs::read(&cut).unwrap();
+    fs::write(&cut, &json[..json.len() / 2]).unwrap();
+    let mut run = read_run(&baseline).unwrap();
+    run.started_at = "2031-01-01T00:00:00Z".to_owned();
+    write_run(&baseline, &run, &[]).unwrap();
+    let pushed = machine
+        .store(&addresses[0])
+        .push(&machine.local, &[])
+        .unwrap();
+    assert_eq!((pushed.added.len(), pushed.present), (2, 2));
+    let messages = pushed.skipped.iter().map(ToString::to_string);
+    let [second, future] = &messages.collect::<Vec<String>>()[..] else {
+        panic!("{pushed:?}");
+    };
+    assert!(second.contains(cut.to_str().unwrap()), "{second}");
+    assert!(
+        future.contains("claims to have started later than now"),
+        "{future}"
+    );
 }
 
 /// Creates a file in a new directory, both old if `is_old`.

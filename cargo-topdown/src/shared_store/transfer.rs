@@ -23,6 +23,7 @@ use crate::baseline_store::history::{self, RunName};
 use crate::baseline_store::{
     BaselineName, BaselineStore, StoredBaseline, is_file_itself, keep_current,
 };
+use crate::scratch::Scratch;
 
 /// A shared store, and its address for errors.
 pub struct SharedStore {
@@ -31,7 +32,7 @@ pub struct SharedStore {
 }
 
 /// What happened to one baseline that was pulled.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Pulled {
     pub name: BaselineName,
     /// The machine's key.
@@ -43,6 +44,27 @@ pub struct Pulled {
     pub added: usize,
     /// Runs that were not pulled because they claim to have started after they arrived.
     pub refused: Vec<Place>,
+    /// Why other runs were skipped.
+    pub skipped: Vec<SharedStoreError>,
+}
+
+/// What was fetched of one baseline.
+#[derive(Default)]
+struct Fetched {
+    renewed: bool,
+    added: usize,
+    skipped: Vec<SharedStoreError>,
+}
+
+/// What was pushed.
+#[derive(Debug, Default)]
+pub struct Pushed {
+    /// The places of the added runs.
+    pub added: Vec<Place>,
+    /// How many of the local runs the store now has.
+    pub present: usize,
+    /// Why other runs were skipped.
+    pub skipped: Vec<SharedStoreError>,
 }
 
 /// What `gc` removes, or would remove.
@@ -105,8 +127,8 @@ impl SharedStore {
         &self.address
     }
 
-    /// Adds every run of the baselines `names` (all if empty) that the store lacks. Returns the
-    /// places of the added runs, and how many of the local runs the store now has.
+    /// Adds every run of the baselines `names` (all if empty) that the store lacks. Skips runs that
+    /// cannot be read or claim to be from the future.
     ///
     /// # Errors
     /// Returns an error if there is nothing to push or it fails. Runs already pushed stay there.
@@ -114,7 +136,7 @@ impl SharedStore {
         &self,
         local: &BaselineStore,
         names: &[BaselineName],
-    ) -> Result<(Vec<Place>, usize), SharedStoreError> {
+    ) -> Result<Pushed, SharedStoreError> {
         let baselines = local.list()?;
         for name in names {
             if !baselines.iter().any(|stored| stored.name == *name) {
@@ -126,17 +148,34 @@ impl SharedStore {
             return Err(SharedStoreError::NothingHere { name: None });
         }
         let mut runs = Vec::new();
+        let mut skipped = Vec::new();
+        let now = Timestamp::now();
         for stored in baselines
             .iter()
             .filter(|stored| is_meant(names, &stored.name))
         {
-            runs.extend(outgoing(stored)?);
+            for run in outgoing(stored)? {
+                match run {
+                    Ok(run) if run.place.run.is_after(now) => {
+                        skipped.push(SharedStoreError::FromTheFuture(Box::new(run.place)));
+                    }
+                    Ok(run) => runs.push(run),
+                    Err(error) => skipped.push(error.into()),
+                }
+            }
+        }
+        if runs.is_empty() && !skipped.is_empty() {
+            return Err(skipped.remove(0));
         }
         let added = self
             .backend
             .push(&runs)
             .map_err(|error| self.write_error(error))?;
-        Ok((added, runs.len()))
+        Ok(Pushed {
+            added,
+            present: runs.len(),
+            skipped,
+        })
     }
 
     /// Fetches the baselines `names` (all if empty) of `machines`. The newest run becomes the local
@@ -169,60 +208,99 @@ impl SharedStore {
         listed.retain(|run| is_meant(names, &run.place.name));
         let now = Timestamp::now();
         let mut pulled = Vec::new();
+        let mut failure = None;
         for ((name, machine_key), runs) in by_baseline(listed) {
             let directory = local.directory_to_write(&name, &machine_key)?;
             let (refused, runs): (Vec<Listed>, Vec<Listed>) = runs
                 .into_iter()
                 .partition(|run| run.is_from_the_future(now));
-            let runs = places(runs);
-            let (renewed, added) = self.pull_baseline(&directory, &runs, now)?;
-            pulled.push(Pulled {
-                name,
-                machine_key,
-                renewed,
-                added,
-                refused: places(refused),
-            });
+            match self.pull_baseline(&directory, places(runs), now) {
+                Ok(Fetched {
+                    renewed,
+                    added,
+                    skipped,
+                }) => pulled.push(Pulled {
+                    name,
+                    machine_key,
+                    renewed,
+                    added,
+                    refused: places(refused),
+                    skipped,
+                }),
+                // The others are pulled first.
+                Err(error) if error.is_of_one_run() => failure = failure.or(Some(error)),
+                Err(error) => return Err(error),
+            }
         }
-        Ok(pulled)
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(pulled),
+        }
     }
 
-    /// `runs` are those of one baseline, oldest first.
+    /// `runs` are those of one baseline, oldest first. Skips those that are not what they should
+    /// be, and fails if no other is left.
     fn pull_baseline(
         &self,
         directory: &Path,
-        runs: &[Place],
+        mut runs: Vec<Place>,
         now: Timestamp,
-    ) -> Result<(bool, usize), SharedStoreError> {
+    ) -> Result<Fetched, SharedStoreError> {
+        let mut fetched = Fetched::default();
+        let mut skip = |error: SharedStoreError| match error.is_of_one_run() {
+            true => {
+                fetched.skipped.push(error);
+                Ok(())
+            }
+            false => Err(error),
+        };
         // One from the future would stay forever.
         let here = current(directory).filter(|here| !here.is_after(now));
-        let newest = runs.last();
-        let renews = newest.filter(|newest| here.as_ref().is_none_or(|here| *here < newest.run));
-        let mut renewed = false;
-        if let Some(place) = renews
-            && let Some(fetched) = self.fetch(place, true)?
-        {
-            // Keep the run that was the baseline.
-            keep_current(directory)?;
-            run_file::copy_run(fetched.path(), directory)?;
-            renewed = true;
+        while let Some(newest) = runs.last() {
+            if here.as_ref().is_some_and(|here| *here >= newest.run) {
+                break;
+            }
+            match self.fetch(newest, true) {
+                Ok(Some(run)) => {
+                    // Keep the run that was the baseline.
+                    keep_current(directory)?;
+                    run_file::copy_run(run.path(), directory)?;
+                    fetched.renewed = true;
+                    break;
+                }
+                // Garbage collection has removed it in the meantime.
+                Ok(None) => {}
+                Err(error) => skip(error)?,
+            }
+            runs.pop();
         }
         let known = history::names(directory).map_err(|error| in_directory(directory, error))?;
-        let mut added = 0;
-        for place in runs.iter().filter(|place| !known.contains(&place.run)) {
+        let mut present = 0;
+        for place in &runs {
+            present += 1;
+            if known.contains(&place.run) {
+                continue;
+            }
             // The run just fetched is read locally, all others from the store.
             let json = match here_as(directory, &place.run) {
                 Some(json) => json,
-                None => match self.fetch(place, false)? {
-                    Some(fetched) => read_bytes(&fetched.path().join(RUN_FILE_NAME))?,
-                    // Garbage collection has removed it in the meantime.
-                    None => continue,
+                None => match self.fetch(place, false) {
+                    Ok(Some(run)) => read_bytes(&run.path().join(RUN_FILE_NAME))?,
+                    Ok(None) => continue,
+                    Err(error) => {
+                        skip(error)?;
+                        present -= 1;
+                        continue;
+                    }
                 },
             };
             history::add(directory, &json)?;
-            added += 1;
+            fetched.added += 1;
         }
-        Ok((renewed, added))
+        if present == 0 && !fetched.skipped.is_empty() {
+            return Err(fetched.skipped.remove(0));
+        }
+        Ok(fetched)
     }
 
     /// Fetches and checks the files of a run into a temporary directory; `None` if the run is gone.
@@ -230,7 +308,7 @@ impl SharedStore {
         &self,
         place: &Place,
         with_samples: bool,
-    ) -> Result<Option<tempfile::TempDir>, SharedStoreError> {
+    ) -> Result<Option<Scratch>, SharedStoreError> {
         let mut json = Vec::new();
         let run_file = WantedFile {
             name: RUN_FILE_NAME,
@@ -240,7 +318,7 @@ impl SharedStore {
             return Ok(None);
         }
         let samples_file = self.check(place, &json)?;
-        let directory = tempfile::tempdir().map_err(SharedStoreError::Scratch)?;
+        let directory = Scratch::new().map_err(SharedStoreError::Scratch)?;
         let path = directory.path();
         fs::write(path.join(RUN_FILE_NAME), &json).map_err(SharedStoreError::Scratch)?;
         if with_samples {
@@ -388,16 +466,17 @@ fn behind_the_newest(runs: Vec<Listed>, keep: usize) -> Vec<Place> {
     behind.map(|run| run.place.clone()).collect()
 }
 
-/// Returns all local runs of a baseline. Only the newest has samples.
-fn outgoing(stored: &StoredBaseline) -> Result<Vec<Outgoing>, SharedStoreError> {
+/// Returns all local runs of a baseline, or why one cannot be read. Only the newest has samples.
+fn outgoing(
+    stored: &StoredBaseline,
+) -> Result<Vec<Result<Outgoing, RunFileError>>, SharedStoreError> {
     let newest = current(&stored.directory);
-    let mut runs = Vec::new();
-    for run_file in stored.runs()? {
+    let outgoing = |run_file: PathBuf| {
         let (run, _) = history::read(&run_file)?;
         let samples = (Some(&run) == newest.as_ref())
             .then(|| samples_of(&stored.directory))
             .flatten();
-        runs.push(Outgoing {
+        Ok(Outgoing {
             place: Place {
                 name: stored.name.clone(),
                 machine_key: stored.machine_key.clone(),
@@ -405,9 +484,9 @@ fn outgoing(stored: &StoredBaseline) -> Result<Vec<Outgoing>, SharedStoreError> 
             },
             run_file,
             samples,
-        });
-    }
-    Ok(runs)
+        })
+    };
+    Ok(stored.runs()?.into_iter().map(outgoing).collect())
 }
 
 /// Returns the samples of a baseline's current run.

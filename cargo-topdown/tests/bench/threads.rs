@@ -123,3 +123,21 @@ fn a_parallel_sum_that_takes_far_longer_has_regressed() {
         break;
     }
 }
+
+/// The system then shows a process that has exited, without files.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn bench_whose_first_thread_has_exited_is_measured() {
+    let fixture = Fixture::new();
+    let words = [
+        &["--bench", "first_thread", "--features", "first-thread"][..],
+        &["--launches", "2", "--sample-size", "10"],
+        &["--warm-up-time", "0.02", "--measurement-time", "0.05"],
+    ];
+    fixture.bench(&words.concat()).succeeds();
+    let run = fixture.newest_run();
+    let [sum] = &run.benchmarks[..] else {
+        panic!("{:?}", run.benchmarks);
+    };
+    assert_eq!((&*sum.id.name, sum.times.launches.len()), ("sum", 2));
+}

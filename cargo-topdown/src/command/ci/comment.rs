@@ -17,6 +17,7 @@ use super::no_comparison;
 use super::outcome::Ending;
 use super::variables::Variables;
 use crate::exit::Exit;
+use crate::report::comparison_json::MAX_FILE_BYTES;
 use crate::report::foreign_comment::ForeignComparison;
 use crate::report::workflow_command::Level;
 use crate::terminal::tell;
@@ -45,6 +46,12 @@ enum NoComment {
          of the action"
     )]
     NoComparison,
+    #[error(
+        "comparison.json is longer than {} MiB, the most that is read; compare fewer benchmarks at \
+         once",
+        MAX_FILE_BYTES >> 20
+    )]
+    TooLong,
     #[error("the reports have no comparison.json, and the run did not say why; see its log")]
     NoEnding,
     #[error(transparent)]
@@ -199,7 +206,11 @@ fn news(report: &Path, ended: &str) -> Result<Option<News>, NoComment> {
     if fs::symlink_metadata(&comparison).is_ok() {
         let read = ForeignComparison::read(&comparison).map_err(|error| {
             tell!("{error}");
-            NoComment::NoComparison
+            if error.is_too_long() {
+                NoComment::TooLong
+            } else {
+                NoComment::NoComparison
+            }
         })?;
         return Ok(Some(News {
             is_news: read.is_news(),
@@ -348,6 +359,10 @@ mod tests {
             let made = news(root.path(), "failure").map(|_| ());
             assert_eq!(made, Err(NoComment::NoComparison), "{text}");
         }
+        let file = fs::File::create(&path).unwrap();
+        file.set_len(MAX_FILE_BYTES + 1).unwrap();
+        let made = news(root.path(), "failure").map(|_| ());
+        assert_eq!(made, Err(NoComment::TooLong));
         #[cfg(unix)]
         {
             fs::remove_file(&path).unwrap();

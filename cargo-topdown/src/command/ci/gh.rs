@@ -3,8 +3,8 @@
 //! What to do about a refusal follows from the status and headers of GitHub's answer, which `gh`
 //! prints if asked to, or from the exit code of `gh`; never from the words of a message.
 
-use std::io::{self, Write};
-use std::process::{Command, Stdio};
+use std::io;
+use std::process::Command;
 
 use serde::de::DeserializeOwned;
 use thiserror::Error;
@@ -147,21 +147,11 @@ pub fn list<T: DeserializeOwned>(doing: &str, arguments: &[&str]) -> Result<Vec<
 /// Returns an error if `gh` cannot be started, or fails.
 pub fn call(doing: &str, arguments: &[&str], input: &str) -> Result<Vec<u8>, GhError> {
     let not_started = |error: io::Error| GhError::NoProgram(error.to_string());
-    let mut gh = Command::new("gh")
-        .args(["api", "--include"])
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
+    let mut gh = Command::new("gh");
+    gh.args(["api", "--include"]).args(arguments);
+    let output = waits::GH
+        .output_for(&mut gh, input.as_bytes())
         .map_err(not_started)?;
-    let watch = waits::GH.watch(gh.id());
-    // If it does not read everything, its exit code says so.
-    if let Some(mut to_gh) = gh.stdin.take() {
-        let _ = to_gh.write_all(input.as_bytes());
-    }
-    let output = gh.wait_with_output();
-    let output = watch.end().and(output).map_err(not_started)?;
     let answer = Answer::of(&output.stdout);
     if output.status.success() {
         return Ok(answer.body.to_vec());

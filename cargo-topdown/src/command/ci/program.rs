@@ -72,6 +72,8 @@ fn exit_code(mut command: Command, file: &Path) -> Result<i32, CiError> {
     let watch = waits::STEP.watch(child.id());
     let mut printed = child.stderr.take().expect("standard error is a pipe");
     let mut bytes = vec![0; 1 << 16];
+    // The program goes on without a copy of what it prints, so that its end is known.
+    let mut copied = Ok(());
     loop {
         let length = match printed.read(&mut bytes) {
             Ok(0) => break,
@@ -81,10 +83,13 @@ fn exit_code(mut command: Command, file: &Path) -> Result<i32, CiError> {
         };
         // The program has made it harmless for the log. If nobody reads that, the file has it.
         let _ = io::stderr().write_all(&bytes[..length]);
-        kept.write_all(&bytes[..length]).map_err(not_written)?;
+        if copied.is_ok() {
+            copied = kept.write_all(&bytes[..length]);
+        }
     }
     let status = child.wait();
     let status = watch.end().and(status).map_err(CiError::Program)?;
+    copied.map_err(not_written)?;
     Ok(code_of(status))
 }
 
