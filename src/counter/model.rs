@@ -24,6 +24,7 @@ mod counted;
 mod executed;
 mod not_modelled;
 mod observer;
+mod outside_time;
 mod program_symbols;
 mod sampled;
 mod trail;
@@ -39,6 +40,7 @@ pub use self::budget::{DEFAULT_BUDGET_SECONDS, LEAST_ITERATIONS};
 use self::chosen::{number_of, second_core};
 use self::core::Core;
 use self::observer::Observer;
+use self::outside_time::OutsideTime;
 use super::{OnSecondCore, Provenance, Reading, Source, empty_windows_of, median_window, modules};
 use crate::code::CodeSlots;
 use crate::doubling::FINGERPRINT_SAMPLES;
@@ -59,6 +61,7 @@ pub struct Model {
     modelled: Vec<Provenance>,
     /// The number of the first core.
     first: usize,
+    outside_time: OutsideTime,
 }
 
 impl Model {
@@ -92,6 +95,7 @@ impl Model {
             tracer,
             modelled,
             first,
+            outside_time: OutsideTime::default(),
         };
         let mut windows = empty_windows_of(&model);
         for number in wanted.into_iter().flatten() {
@@ -281,6 +285,7 @@ impl Source for Model {
     fn start(&self) -> Reading {
         self.abandon_open_window();
         let wanted = self.tracer.with_consumer(Observer::begin_window) == Some(true);
+        self.outside_time.before_window();
         let reading = Reading::of_clock();
         if wanted {
             // If that fails, `end` notices the missing trace.
@@ -293,6 +298,7 @@ impl Source for Model {
     fn end(&self, start: &Reading) -> Sample {
         let end = self.tracer.is_attached().then(|| self.tracer.detach());
         let wall_ns = Instant::now().duration_since(start.at).as_nanos() as u64;
+        let outside_ns = self.outside_time.after_window(wall_ns);
         // criterion plans by its clock, and a group can set a time limit; hide the model's time
         // from both.
         if end.is_some() {
@@ -303,7 +309,7 @@ impl Source for Model {
         let allocations = allocations.unwrap_or(Events::NONE);
         let counted = self.of_each_core(&Sample::EMPTY, |core, _| {
             let sample = core.end_window(end, allocations);
-            core.limit_time(sample, wall_ns)
+            core.limit_outside_time(sample, outside_ns)
         });
         let nothing = Sample {
             flags: Flags::NOT_COUNTING,

@@ -61,6 +61,12 @@ pub(super) fn switches_of_process() -> u32 {
     linux::usage(libc::RUSAGE_SELF).map_or(0, |usage| (usage.ru_nvcsw + usage.ru_nivcsw) as u32)
 }
 
+/// Returns what the calling thread has used so far.
+#[cfg(all(feature = "model", target_os = "linux", target_arch = "x86_64"))]
+pub(super) fn usage_of_thread() -> Option<libc::rusage> {
+    linux::usage(libc::RUSAGE_THREAD)
+}
+
 /// Reads the thread's clock before the process's; [`read_after`] does the reverse. What the thread
 /// does in between then makes the others' time smaller, never larger: a process of one thread has
 /// none, however often it is interrupted.

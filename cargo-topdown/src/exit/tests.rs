@@ -19,6 +19,7 @@ use crate::nearest::Suggestion;
 use crate::report::request::ReportError;
 use crate::runner::launch_error::LaunchError;
 use crate::shared_store::BackendError;
+use topdown_gate::policy::Accepted;
 use topdown_gate::scenario::run;
 
 fn io_error() -> io::Error {
@@ -213,15 +214,31 @@ fn what_makes_no_sense_is_2() {
             ids: vec![id()],
         }],
     );
-    let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("accepted.json"), "{").unwrap();
-    let accepted =
-        accepted_file::read(&directory.path().join("run.json"), &run(Vec::new())).unwrap_err();
-    check(102, [accepted]);
 }
 
 #[test]
 fn what_could_not_be_built_or_run_or_written_is_101() {
+    let nowhere = Path::new("/nowhere/main/run.json");
+    let accepted = accepted_file::write(&Accepted::default(), nowhere, &run(Vec::new()));
+    check(101, [accepted.unwrap_err()]);
+    let not_written = || AdoptionError::Io {
+        path: PathBuf::new(),
+        source: io_error(),
+    };
+    check(
+        101,
+        [
+            not_written(),
+            AdoptionError::Unresolved {
+                said: String::new(),
+            },
+            AdoptionError::Interrupt(ctrlc_error()),
+            AdoptionError::Undone {
+                cause: Box::new(not_written()),
+                left: Vec::new(),
+            },
+        ],
+    );
     let report = CiError::file(Path::new("summary.md"), io_error());
     check(101, [report, CiError::Program(io_error())]);
     check(
@@ -297,6 +314,11 @@ fn what_could_not_be_built_or_run_or_written_is_101() {
                 name: name(),
                 failed: vec!["p::b".to_owned()],
             },
+            StoreError::FromTheFuture {
+                name: name(),
+                started_at: "2031-01-01T00:00:00Z".to_owned(),
+                now: jiff::Timestamp::UNIX_EPOCH,
+            },
             not_saved(),
             StoreError::NotKept(file_error()),
             StoreError::NotRemoved(file_error()),
@@ -321,6 +343,11 @@ fn what_could_not_be_built_or_run_or_written_is_101() {
 
 #[test]
 fn what_leaves_nothing_to_compare_is_102() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("accepted.json"), "{").unwrap();
+    let accepted =
+        accepted_file::read(&directory.path().join("run.json"), &run(Vec::new())).unwrap_err();
+    check(102, [accepted]);
     check(102, [CiError::NoExitCode]);
     check(
         102,

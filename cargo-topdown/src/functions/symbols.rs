@@ -313,7 +313,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn this_executable_knows_its_functions() {
         let path = std::env::current_exe().unwrap();
-        let cache = ReadCache::new(File::open(&path).unwrap());
+        let cache = ReadCache::new(std::fs::File::open(&path).unwrap());
         let file = read::File::parse(&cache).unwrap();
         let symbol = file
             .symbols()

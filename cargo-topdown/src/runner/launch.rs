@@ -197,12 +197,12 @@ mod tests {
     fn an_executable_that_changed_after_its_build_gives_nothing() {
         let scratch = Scratch::new().unwrap();
         let path = scratch.path().join("bench");
-        std::fs::write(&path, "").unwrap();
+        fs::write(&path, "").unwrap();
         let target = BenchTarget {
             built: Some(FileIdentity::of(&path).unwrap()),
             ..bench(path.to_str().unwrap())
         };
-        std::fs::write(&path, "#!/bin/sh\n").unwrap();
+        fs::write(&path, "#!/bin/sh\n").unwrap();
         let error = launcher(&scratch)
             .launch(&target, None, |_| {})
             .unwrap_err();

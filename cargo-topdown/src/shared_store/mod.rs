@@ -113,7 +113,9 @@ impl Outgoing {
     /// Returns the files and their names in the store, in the order in which they must appear
     /// there.
     fn files(&self) -> impl Iterator<Item = (String, &Path)> {
-        let samples = self.samples.iter().filter_map(|path| {
+        // They go when the run is replaced.
+        let present = self.samples.iter().filter(|path| path.exists());
+        let samples = present.filter_map(|path| {
             let name = path.file_name()?.to_str()?;
             Some((name.to_owned(), path.as_path()))
         });

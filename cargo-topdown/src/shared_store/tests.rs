@@ -467,6 +467,33 @@ fn bad_runs_of_a_store_are_skipped_by_name() {
     assert!(fresh.local.list().unwrap().is_empty());
 }
 
+/// As with a program that saves meanwhile.
+#[test]
+fn push_goes_on_without_samples_that_have_gone() {
+    let (_root, addresses) = addresses();
+    for address in &addresses {
+        let machine = Machine::new();
+        machine.save("main", 1);
+        let baseline = machine
+            .local
+            .directory_of(&"main".parse().unwrap(), RUN_KEY);
+        let run = history::runs(&baseline).unwrap().remove(0);
+        let (name, _) = history::read(&run).unwrap();
+        let outgoing = Outgoing {
+            place: Place {
+                name: "main".parse().unwrap(),
+                machine_key: RUN_KEY.to_owned(),
+                run: name,
+            },
+            run_file: run,
+            samples: Some(baseline.join("samples-gone.jsonl")),
+        };
+        let backend = address.open(machine.root.path()).unwrap();
+        let added = backend.push(std::slice::from_ref(&outgoing)).unwrap();
+        assert_eq!(added, [outgoing.place], "{address}");
+    }
+}
+
 #[test]
 fn bad_local_runs_are_not_pushed_and_named() {
     let (_root, addresses) = addresses();

@@ -470,6 +470,9 @@ fn behind_the_newest(runs: Vec<Listed>, keep: usize) -> Vec<Place> {
 fn outgoing(
     stored: &StoredBaseline,
 ) -> Result<Vec<Result<Outgoing, RunFileError>>, SharedStoreError> {
+    // Files of a history never change, while a save beside this push replaces the current run. Where
+    // the history cannot be written, the current run is pushed as it is.
+    let _ = keep_current(&stored.directory);
     let newest = current(&stored.directory);
     let outgoing = |run_file: PathBuf| {
         let (run, _) = history::read(&run_file)?;

@@ -1,17 +1,18 @@
 //! The fault campaign: full disks, I/O errors and kills at each writing system call of each command
-//! that stores something, and kills at any time. No existing run is lost, none is incomplete, and
-//! the same command succeeds afterwards.
+//! that stores something, and kills at any time. No existing run is lost, none is incomplete, the
+//! same command succeeds afterwards, and the next one clears the temporary files.
 //!
 //! It takes minutes and needs strace, so it runs only on request: `cargo test -p cargo-topdown
 //! --test hostile_store -- --ignored --nocapture campaign`. `CAMPAIGN_COMMAND=gc` selects the
 //! commands whose names contain this, `CAMPAIGN_ONE_OF=4` every fourth fault and kill.
+//! `CAMPAIGN_ALL_CALLS=1` kills at every system call, also at those that write nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use criterion_topdown::run_file::{
     Benchmark, LaunchValue, Run, SlotsValue, TimeValue, read_run, write_run_without_samples,
@@ -40,10 +41,13 @@ struct Scenario {
 }
 
 const BEFORE: [&[&str]; 3] = [&["one", "two"], &["three", "zero"], &["three", "zero"]];
+const TOPLEV: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/import/toplev.csv");
+/// The directory of temporary files.
+const TEMPORARY: &str = "tmp";
 const DIRECTORY: &str = "../directory";
 const REPOSITORY: &str = "git+../repository.git#runs";
 
-const SCENARIOS: [Scenario; 9] = [
+const SCENARIOS: [Scenario; 13] = [
     Scenario {
         name: "save",
         words: &["baseline", "save", "main", "../new"],
@@ -107,7 +111,32 @@ const SCENARIOS: [Scenario; 9] = [
         kept: BEFORE,
         stored: BEFORE,
     },
+    writes_beside_stores("import", &["import", "--machine", KEY, "../toplev.csv"]),
+    writes_beside_stores("merge", &["merge", "../new", "--output", "run"]),
+    writes_beside_stores(
+        "compare",
+        &[
+            "compare",
+            "../one",
+            "../new",
+            "--report",
+            "html=page.html",
+            "--report",
+            "json=comparison.json",
+        ],
+    ),
+    writes_beside_stores("doctor", &["doctor", "--report", "report.json"]),
 ];
+
+/// A command that changes no store.
+const fn writes_beside_stores(name: &'static str, words: &'static [&'static str]) -> Scenario {
+    Scenario {
+        name,
+        words,
+        kept: BEFORE,
+        stored: BEFORE,
+    }
+}
 
 /// A directory with a workspace and two stores, and a copy of their initial state.
 struct Place {
@@ -134,6 +163,8 @@ impl Place {
             make_slower(&mut run, factor);
             write_run_without_samples(&live.join(name), &run).unwrap();
         }
+        fs::copy(TOPLEV, live.join("toplev.csv")).unwrap();
+        fs::create_dir(live.join(TEMPORARY)).unwrap();
         git(&live, &["init", "--quiet", "--bare", "repository.git"], "");
         place.new_workspace("other");
         for (name, store) in [("zero", DIRECTORY), ("three", DIRECTORY), ("", REPOSITORY)] {
@@ -185,6 +216,7 @@ impl Place {
                 "CARGO_TARGET_DIR",
                 self.live().join(workspace).join("target"),
             )
+            .env("TMPDIR", self.live().join(TEMPORARY))
             .env_remove("CARGO_TOPDOWN_BASELINES")
             .env_remove("CARGO_TOPDOWN_STORE")
             .stdin(Stdio::null())
@@ -223,7 +255,7 @@ impl Place {
     /// Returns, for each call, the largest number of times that one process makes it.
     fn calls(&self, words: &[&str]) -> BTreeMap<String, u32> {
         let log = self.root.path().join("calls");
-        let trace = format!("trace={WRITING_CALLS}");
+        let trace = format!("trace={}", faulted_calls());
         let status = self
             .under_strace(&["-e", &trace, "-o", log.to_str().unwrap()], words)
             .status()
@@ -301,6 +333,11 @@ impl Place {
         ids
     }
 
+    /// Returns how many temporary files and directories are there.
+    fn left_behind(&self) -> usize {
+        fs::read_dir(self.live().join(TEMPORARY)).unwrap().count()
+    }
+
     /// Checks what must hold after a fault, and after running the same command again without one.
     fn check(&self, scenario: &Scenario, has_succeeded: bool, what: &str) {
         let stored = scenario.stored.map(ids);
@@ -335,6 +372,17 @@ impl Place {
             let found = self.runs(scenario);
             assert_eq!(found, stored, "{what}, again");
         }
+        // The next command clears what this one has left; a directory that was killed before it got
+        // its lock, a minute later.
+        let temporary = fs::read_dir(self.live().join(TEMPORARY)).unwrap();
+        for entry in temporary.map(|entry| entry.unwrap()) {
+            let is_old = fs::File::open(entry.path()).unwrap();
+            let long_ago = SystemTime::now() - Duration::from_secs(100);
+            is_old.set_modified(long_ago).unwrap();
+        }
+        let next = ["import", "--machine", KEY, "../toplev.csv"];
+        self.succeeds("other", &next);
+        assert_eq!(self.left_behind(), 0, "{what}: temporary files");
     }
 }
 
@@ -380,6 +428,27 @@ fn wanted_scenarios() -> impl Iterator<Item = &'static Scenario> {
     scenarios.filter(move |scenario| scenario.name.contains(&wanted))
 }
 
+/// Returns whether to kill at every call instead of meeting faults at those that write.
+fn kills_everywhere() -> bool {
+    std::env::var_os("CAMPAIGN_ALL_CALLS").is_some()
+}
+
+fn faulted_calls() -> &'static str {
+    if kills_everywhere() {
+        "all"
+    } else {
+        WRITING_CALLS
+    }
+}
+
+fn faults() -> &'static [&'static str] {
+    if kills_everywhere() {
+        &FAULTS[2..]
+    } else {
+        &FAULTS
+    }
+}
+
 fn one_of() -> u32 {
     let one_of = std::env::var("CAMPAIGN_ONE_OF").ok();
     one_of.map_or(1, |number| number.parse().unwrap())
@@ -417,9 +486,9 @@ fn campaign_of_faults_at_each_writing_call_loses_nothing() {
     for scenario in wanted_scenarios() {
         place.restore();
         let calls = place.calls(scenario.words);
-        let (mut tried, mut failed) = (0, 0);
+        let (mut tried, mut failed, mut left) = (0, 0, 0);
         for (call, count) in &calls {
-            for (fault, number) in FAULTS
+            for (fault, number) in faults()
                 .iter()
                 .flat_map(|f| (1..=*count).map(move |n| (f, n)))
             {
@@ -431,13 +500,15 @@ fn campaign_of_faults_at_each_writing_call_loses_nothing() {
                 let mut command = place.with_fault(call, fault, number, scenario.words);
                 let succeeded = command.status().unwrap().success();
                 let what = format!("{}: {call} {number}: {fault}", scenario.name);
+                left += place.left_behind();
                 place.check(scenario, succeeded, &what);
                 tried += 1;
                 failed += u32::from(!succeeded);
             }
         }
         eprintln!(
-            "{}: {tried} faults, {failed} failed the command; {calls:?}",
+            "{}: {tried} faults, {failed} failed the command and left {left} temporary files for \
+             the next one; {calls:?}",
             scenario.name
         );
         total += tried;

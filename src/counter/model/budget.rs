@@ -2,8 +2,8 @@
 //!
 //! It does not depend on the clock: all windows, until a sample is long enough or the benchmark
 //! has used up its budget of instructions ([`crate::steady`]), which those that are costly to model
-//! use up faster. A benchmark whose windows take far longer than its instructions, because the
-//! system works or another process is waited for, ends with time alone.
+//! use up faster. Only a benchmark that waits, or for which the system works, far longer than its
+//! budget is ended by the clock: with time alone.
 
 use topdown_core_model::Counts;
 
@@ -33,16 +33,16 @@ pub(super) struct Budget {
     /// Whether to sample what is too long. Otherwise criterion's plan could be so many samples of
     /// it that nobody would wait for them.
     pub samples_long: bool,
-    /// How long the windows of a benchmark may take.
-    pub max_wall_ns: u64,
+    /// How long the windows of a benchmark may take without executing their own instructions.
+    pub max_outside_ns: u64,
 }
 
-/// A benchmark's windows may take this many times its budget. Judgement: most take half of it, ten
-/// times as much in a debug build on a busy machine, and what exceeds it is not modelled at all.
-const MAX_WALL_PER_BUDGET: f64 = 30.0;
+/// A benchmark's windows may spend this many times its budget outside of its code. Judgement: what
+/// exceeds it mostly waits, and the model knows nothing of that.
+const MAX_OUTSIDE_PER_BUDGET: f64 = 10.0;
 
-/// Windows may take as long in any case: a small budget does not make the system faster.
-const MIN_WALL_SECONDS: f64 = 10.0;
+/// Windows may spend as long in any case: a small budget does not make the system faster.
+const MIN_OUTSIDE_SECONDS: f64 = 5.0;
 
 impl Budget {
     /// Returns the budget of so many seconds.
@@ -55,7 +55,8 @@ impl Budget {
             instructions: (seconds * INSTRUCTIONS_PER_SECOND as f64) as u64,
             ends_with_fingerprint: wanted == Sampling::FirstTwo,
             samples_long: wanted == Sampling::Doubling,
-            max_wall_ns: (MIN_WALL_SECONDS.max(MAX_WALL_PER_BUDGET * seconds) * 1e9) as u64,
+            max_outside_ns: (MIN_OUTSIDE_SECONDS.max(MAX_OUTSIDE_PER_BUDGET * seconds) * 1e9)
+                as u64,
         })
     }
 

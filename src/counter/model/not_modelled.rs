@@ -24,8 +24,8 @@ pub(super) enum NotModelled {
     TooLong,
     /// So are few instructions that are costly to model.
     TooCostly,
-    /// Its windows take too long for the instructions that they execute.
-    TooSlow,
+    /// Its windows take too long without executing their own instructions.
+    Waits,
 }
 
 impl NotModelled {
@@ -51,10 +51,10 @@ impl NotModelled {
             NotModelled::TooCostly => {
                 return too_long("as costly to model as", budget.largest_window());
             }
-            NotModelled::TooSlow => format!(
-                "its windows took more than {} s under the tracer for few instructions: it waits, \
-                 or the system works for it",
-                budget.max_wall_ns / 1_000_000_000
+            NotModelled::Waits => format!(
+                "it waits, or the system works for it, for more than {} s; raise the limit with \
+                 `--model-budget`",
+                budget.max_outside_ns / 1_000_000_000
             ),
         };
         format!("not modelled: {why}")

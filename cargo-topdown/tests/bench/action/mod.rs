@@ -435,3 +435,44 @@ fn an_input_that_makes_no_sense_ends_the_job_before_anything_is_measured() {
     assert!(run.job.log.contains(says), "{}", run.job.log);
     assert_eq!(run.job.ran, ["Install cargo topdown", "Plan"]);
 }
+
+/// Each input as somebody would write it who can choose it: it is text, and no shell reads it.
+#[test]
+fn inputs_with_shell_metacharacters_execute_nothing() {
+    for name in [
+        "baseline",
+        "against",
+        "save",
+        "baselines",
+        "bench-args",
+        "packages",
+        "source",
+        "model-core",
+        "launches",
+        "store",
+        "compare-args",
+        "artifact",
+        "version",
+        "tool-sha256",
+    ] {
+        let mut run = Run::push_to_main();
+        let mark = run.job.path("executed");
+        let touch = format!("touch '{}'", mark.display());
+        let hostile = format!("x\"$({touch})`{touch}`;{touch};'\"|{touch}&&{touch}\n{touch} #");
+        let hostile = match name {
+            // Paths and addresses have one line, which is refused earlier otherwise.
+            "baselines" | "store" | "artifact" => hostile.replace('\n', " "),
+            _ => hostile,
+        };
+        let few = ["--launches=1", "--sample-size=10", "--warm-up-time=0.01"].join("\n");
+        let code = if name == "bench-args" {
+            run.job.execute(".", &workspace(), &[(name, &hostile)])
+        } else {
+            let build = Fixture::build_arguments().join("\n");
+            let arguments = format!("{build}\n--bench\nkernels\n{few}\n");
+            let inputs = [("bench-args", &*arguments), (name, &*hostile)];
+            run.job.execute(".", &workspace(), &inputs)
+        };
+        assert!(!mark.exists(), "{name} ended with {code}:\n{}", run.job.log);
+    }
+}

@@ -56,8 +56,8 @@ enum Part {
 pub(super) struct Benchmark {
     /// What its windows have cost.
     pub cost_instructions: u64,
-    /// How long they took.
-    wall_ns: u64,
+    /// How long they took without executing their own instructions.
+    outside_ns: u64,
     /// What they had cost when the last sample was kept.
     kept_cost_instructions: u64,
     pub fate: Fate,
@@ -269,17 +269,17 @@ impl Core {
         }
     }
 
-    /// Counts the time of a window, whose `sample` is returned. If that was too long for the
-    /// benchmark, it has only time from now on.
-    pub(super) fn limit_time(&mut self, sample: Sample, wall_ns: u64) -> Sample {
+    /// Counts the time that a window spent outside of its code, and returns its `sample`. If that
+    /// was too long for the benchmark, it has only time from now on.
+    pub(super) fn limit_outside_time(&mut self, sample: Sample, outside_ns: u64) -> Sample {
         let benchmark = &mut self.benchmark;
-        benchmark.wall_ns = benchmark.wall_ns.saturating_add(wall_ns);
+        benchmark.outside_ns = benchmark.outside_ns.saturating_add(outside_ns);
         let is_timed = matches!(benchmark.fate, Fate::Timed(_));
-        if is_timed || benchmark.wall_ns <= self.budget.max_wall_ns {
+        if is_timed || benchmark.outside_ns <= self.budget.max_outside_ns {
             return sample;
         }
         benchmark.has_gap = true;
-        benchmark.fate = Fate::Timed(NotModelled::TooSlow);
+        benchmark.fate = Fate::Timed(NotModelled::Waits);
         benchmark.provenance = None;
         Sample::EMPTY
     }

@@ -112,7 +112,7 @@ impl Core {
             false => Next::Nothing,
         };
         let modelled = &mut benchmark.modelled;
-        if matches!(benchmark.fate, Fate::Timed(NotModelled::TooSlow)) {
+        if matches!(benchmark.fate, Fate::Timed(NotModelled::Waits)) {
             return Next::Nothing;
         }
         if matches!(benchmark.fate, Fate::Sampled(_)) {
