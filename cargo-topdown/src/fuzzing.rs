@@ -172,8 +172,10 @@ mod tests {
 
     use super::*;
 
+    type Target = (&'static str, fn(&[u8]));
+
     /// As `fuzz/fuzz_targets` has them.
-    const TARGETS: [(&str, fn(&[u8])); 9] = [
+    const TARGETS: [Target; 9] = [
         ("accepted", accepted),
         ("arm_specification", arm_specification),
         ("comparison", comparison),
