@@ -27,6 +27,8 @@ pub enum Exit {
     NoComparison,
     /// The comparison was inconclusive, and the policy makes that a failure.
     Inconclusive,
+    /// The comparison decided no benchmark, and the policy makes that a failure.
+    NothingDecided,
     /// Ctrl-C, following the shells' convention: 128 plus the signal's number.
     Interrupted,
     /// What a process of an earlier step ended with, which may be none of these.
@@ -43,6 +45,7 @@ impl Exit {
             Exit::BenchFailed => 101,
             Exit::NoComparison => 102,
             Exit::Inconclusive => 103,
+            Exit::NothingDecided => 104,
             Exit::Interrupted => 130,
             Exit::AsEarlier(code) => code,
         }
@@ -52,10 +55,15 @@ impl Exit {
     /// passes that one of them could not judge.
     #[must_use]
     pub fn or(self, other: Exit) -> Exit {
-        [Exit::Regressed, Exit::NoComparison, Exit::Inconclusive]
-            .into_iter()
-            .find(|exit| [self, other].contains(exit))
-            .unwrap_or(self)
+        [
+            Exit::Regressed,
+            Exit::NoComparison,
+            Exit::Inconclusive,
+            Exit::NothingDecided,
+        ]
+        .into_iter()
+        .find(|exit| [self, other].contains(exit))
+        .unwrap_or(self)
     }
 }
 
@@ -72,6 +80,7 @@ impl From<Outcome> for Exit {
             Outcome::Failed => Exit::Regressed,
             Outcome::NotComparable => Exit::NoComparison,
             Outcome::Inconclusive => Exit::Inconclusive,
+            Outcome::NothingDecided => Exit::NothingDecided,
         }
     }
 }

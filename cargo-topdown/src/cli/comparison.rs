@@ -153,6 +153,16 @@ pub struct PolicyArgs {
     )]
     pub allow_missing: bool,
 
+    /// Pass even if no benchmark could be decided
+    ///
+    /// Otherwise such a comparison ends with exit code 104.
+    #[arg(
+        long,
+        env = "CARGO_TOPDOWN_ALLOW_NOTHING_DECIDED",
+        value_parser = BoolishValueParser::new()
+    )]
+    pub allow_nothing_decided: bool,
+
     /// Compare runs even if rustc or RUSTFLAGS differ, with a warning
     #[arg(
         long,
@@ -171,6 +181,7 @@ impl PolicyArgs {
             gate: self.gate.clone(),
             margins: self.margins.clone(),
             allow_missing: self.allow_missing,
+            allow_nothing_decided: self.allow_nothing_decided,
             across_builds: self.across_builds,
         }
     }

@@ -14,11 +14,12 @@ use super::{Config, ConfigError, POLICY};
 
 /// The table's keys, which serde doesn't list where one is unknown, since the table is flattened;
 /// and what those without a flag of the same meaning are.
-pub const KEYS: [(&str, &str); 9] = [
+pub const KEYS: [(&str, &str); 10] = [
     ("alpha", ""),
     ("fail-on", ""),
     ("across-builds", ""),
     ("allow-missing", ""),
+    ("allow-nothing-decided", ""),
     ("relaunch", ""),
     ("gate", ""),
     ("margins", ""),
@@ -42,6 +43,7 @@ pub(super) struct PolicyTable {
     fail_on: Option<Vec<FailOnClass>>,
     across_builds: Option<bool>,
     allow_missing: Option<bool>,
+    allow_nothing_decided: Option<bool>,
     relaunch: Option<bool>,
     #[serde(flatten)]
     rules: RulesTable,
@@ -92,6 +94,7 @@ fn apply(config: &Config, policy: &mut Policy) -> Result<(), ConfigError> {
     }
     policy.compare_across_builds = table.across_builds.unwrap_or(false);
     policy.allow_missing = table.allow_missing.unwrap_or(false);
+    policy.allow_nothing_decided = table.allow_nothing_decided.unwrap_or(false);
     policy.relaunch = table.relaunch.unwrap_or(false);
     add(policy, table, Pattern::new).map_err(error)?;
     for package in &config.packages {
@@ -101,11 +104,12 @@ fn apply(config: &Config, policy: &mut Policy) -> Result<(), ConfigError> {
             || table.fail_on.is_some()
             || table.across_builds.is_some()
             || table.allow_missing.is_some()
+            || table.allow_nothing_decided.is_some()
             || table.relaunch.is_some()
         {
             return Err(section.policy_error(format!(
-                "`alpha`, `fail-on`, `allow-missing`, `across-builds` and `relaunch` apply to the \
-                 whole suite; move them to `[{}.{POLICY}]`",
+                "`alpha`, `fail-on`, `allow-missing`, `allow-nothing-decided`, `across-builds` and \
+                 `relaunch` apply to the whole suite; move them to `[{}.{POLICY}]`",
                 workspace.table
             )));
         }

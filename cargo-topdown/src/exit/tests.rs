@@ -82,6 +82,7 @@ fn outcomes_have_the_codes_that_files_name() {
         Outcome::Failed,
         Outcome::NotComparable,
         Outcome::Inconclusive,
+        Outcome::NothingDecided,
     ] {
         assert_eq!(Exit::from(outcome).code(), outcome.exit_code());
     }

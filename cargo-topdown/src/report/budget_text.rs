@@ -28,7 +28,7 @@ pub fn write(check: &BudgetCheck, look: Look, out: &mut impl Write) -> io::Resul
             let rest = "a budget without a measurement is not a pass".to_owned();
             ("NOT CHECKED", style::BAD, rest)
         }
-        Outcome::Inconclusive => ("UNCERTAIN", style::BAD, {
+        Outcome::Inconclusive | Outcome::NothingDecided => ("UNCERTAIN", style::BAD, {
             format!("{} of {all} budgets", of(BudgetStatus::Uncertain).count())
         }),
         Outcome::Passed => ("WITHIN BUDGET", style::GOOD, format!("{all} budgets")),

@@ -255,6 +255,7 @@ impl fmt::Display for ForeignComparison {
             Outcome::Failed => "failed",
             Outcome::NotComparable => "not comparable",
             Outcome::Inconclusive => "inconclusive",
+            Outcome::NothingDecided => "nothing decided",
         };
         text.push(&format!("## TopDown: {outcome}\n\n"));
         const VERDICTS: [Verdict; 8] = [

@@ -3,7 +3,8 @@
 //!
 //! A benchmark that fails the gate is a failure, one that is not comparable an error, and an
 //! inconclusive one is skipped. Runs that are not comparable at all, or have nothing in common, are
-//! an error too: a file without test cases would be shown as a success.
+//! an error too, and a comparison that decided nothing is a failure if the policy says so: a file
+//! without either would be shown as a success.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -15,7 +16,7 @@ use super::sentences::headline;
 use super::suite_notes::left_out_by;
 use super::verdict_facts::facts;
 use super::verdict_sentence::sentence;
-use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
+use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Outcome, Verdict};
 
 /// Writes the file.
 ///
@@ -23,18 +24,23 @@ use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
 /// Returns an error if writing to `out` fails.
 pub fn write(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
     let mut cases = Vec::new();
+    let of_the_whole = |(result, details)| Case {
+        class_name: "cargo topdown".to_owned(),
+        name: "comparison".to_owned(),
+        result: Some((result, headline(comparison).rest, details)),
+    };
     if comparison.benchmarks.is_empty() || !comparison.differences.is_empty() {
-        let whole = headline(comparison);
         let reasons: Vec<String> = comparison
             .differences
             .iter()
             .map(ToString::to_string)
             .collect();
-        cases.push(Case {
-            class_name: "cargo topdown".to_owned(),
-            name: "comparison".to_owned(),
-            result: Some((not_comparable(comparison), whole.rest, reasons.join("\n"))),
-        });
+        cases.push(of_the_whole((
+            not_comparable(comparison),
+            reasons.join("\n"),
+        )));
+    } else if comparison.outcome == Outcome::NothingDecided {
+        cases.push(of_the_whole(("failure", String::new())));
     }
     cases.extend(
         comparison
@@ -222,6 +228,23 @@ mod tests {
         let text = text(&compared(&one("a"), &one("b")));
         assert!(
             text.contains("<error message=\"no benchmark in common"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn nothing_decided_is_a_failure() {
+        let one = |seed| {
+            let planted = Planted {
+                launches: 1,
+                seed,
+                ..Planted::default()
+            };
+            scenario::run(vec![benchmark("a", planted)])
+        };
+        let text = text(&compared(&one(1), &one(2)));
+        assert!(
+            text.contains("<failure message=\"none of 1 benchmark is decided\""),
             "{text}"
         );
     }

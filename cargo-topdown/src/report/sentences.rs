@@ -42,6 +42,10 @@ pub fn headline(comparison: &Comparison) -> Headline {
         .iter()
         .filter(|b| b.verdict == Verdict::TimeDisagrees && comparison.fails(b))
         .count();
+    let nothing_decided = || {
+        let rest = format!("none of {} is decided", count_of(all, "benchmark"));
+        ("NOTHING DECIDED", Verdict::Inconclusive, rest)
+    };
     let (word, class, rest) = match outcome {
         Outcome::NotComparable if comparison.becomes_baseline => (
             "NEW BASELINE",
@@ -105,11 +109,8 @@ pub fn headline(comparison: &Comparison) -> Headline {
                 }
             ),
         ),
-        Outcome::Passed if counts.decided == 0 => (
-            "NOTHING DECIDED",
-            Verdict::Inconclusive,
-            format!("none of {} is decided", count_of(all, "benchmark")),
-        ),
+        Outcome::NothingDecided => nothing_decided(),
+        Outcome::Passed if counts.is_nothing_decided() => nothing_decided(),
         Outcome::Passed if 2 * counts.decided < all => (
             "MOSTLY UNDECIDED",
             Verdict::Inconclusive,

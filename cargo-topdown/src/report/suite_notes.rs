@@ -14,7 +14,7 @@ use topdown_gate::metric::Metric;
 use topdown_gate::selection::LeftOutBy;
 use topdown_gate::verdict::{
     BenchmarkVerdict, CommonPart, Comparison, Counts, Effect, MachineShift, Method, MetricNoise,
-    Renamed, Rule, ShiftBasis, Uncounted, Verdict,
+    Outcome, Renamed, Rule, ShiftBasis, Uncounted, Verdict,
 };
 
 /// The least drift between two runs that is reported.
@@ -248,6 +248,9 @@ fn one_sided(comparison: &Comparison) -> Vec<String> {
              --allow-missing"
                 .to_owned(),
         );
+    }
+    if comparison.outcome == Outcome::NothingDecided {
+        notes.push("nothing decided is not a pass; --allow-nothing-decided accepts it".to_owned());
     }
     if not_run > 0 {
         let by = [

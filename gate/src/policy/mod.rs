@@ -27,6 +27,8 @@ pub struct Policy {
     pub fail_on: FailOn,
     /// Whether benchmarks of the baseline may be missing in the candidate; otherwise this fails.
     pub allow_missing: bool,
+    /// Whether a comparison passes that decided no benchmark; otherwise this fails.
+    pub allow_nothing_decided: bool,
     /// Whether to compare runs of different rustc or RUSTFLAGS with a warning, rather than refuse.
     pub compare_across_builds: bool,
     /// Whether `compare` launches suspects again, unless its flag says otherwise.
@@ -96,6 +98,8 @@ pub struct Overrides {
     pub margins: Vec<MarginSetting>,
     /// Whether missing benchmarks pass.
     pub allow_missing: bool,
+    /// Whether a comparison passes that decided no benchmark.
+    pub allow_nothing_decided: bool,
     /// Whether to compare runs of different builds.
     pub across_builds: bool,
 }
@@ -121,6 +125,7 @@ impl Default for Policy {
             alpha: 0.05,
             fail_on: FailOn::default(),
             allow_missing: false,
+            allow_nothing_decided: false,
             compare_across_builds: false,
             relaunch: false,
             accepted: Accepted::default(),
@@ -156,6 +161,7 @@ impl Policy {
         }
         self.compare_across_builds |= overrides.across_builds;
         self.allow_missing |= overrides.allow_missing;
+        self.allow_nothing_decided |= overrides.allow_nothing_decided;
         if let Some(gated) = &overrides.gate {
             self.rules.gate(gated);
             for (_, exception) in &mut self.exceptions {

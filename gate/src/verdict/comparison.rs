@@ -114,6 +114,8 @@ pub enum Outcome {
     NotComparable,
     /// Nothing regressed, but a benchmark is inconclusive, and the policy counts that as a failure.
     Inconclusive,
+    /// No benchmark was decided, and the policy counts that as a failure.
+    NothingDecided,
 }
 
 impl Outcome {
@@ -124,6 +126,7 @@ impl Outcome {
             Outcome::Failed => 100,
             Outcome::NotComparable => 102,
             Outcome::Inconclusive => 103,
+            Outcome::NothingDecided => 104,
         }
     }
 }
@@ -160,6 +163,14 @@ pub struct Counts {
     pub same_code: usize,
     /// Slower than some runs ago, according to the baseline's history.
     pub slower_over_time: usize,
+}
+
+impl Counts {
+    /// Returns whether nothing at all is known about the code: no benchmark was decided, and none
+    /// was left out because it executes the same machine code.
+    pub fn is_nothing_decided(&self) -> bool {
+        self.decided + self.same_code == 0
+    }
 }
 
 /// A short description of a run.

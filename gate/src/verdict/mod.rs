@@ -344,6 +344,8 @@ fn outcome(
         Outcome::NotComparable
     } else if policy.fail_on.inconclusive && counts.inconclusive > 0 {
         Outcome::Inconclusive
+    } else if !policy.allow_nothing_decided && compared > 0 && counts.is_nothing_decided() {
+        Outcome::NothingDecided
     } else {
         Outcome::Passed
     }

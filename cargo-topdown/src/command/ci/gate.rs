@@ -24,7 +24,7 @@ pub fn run(variables: &Variables) -> Result<Exit, Error> {
 
 /// Returns whether `code` judges the benchmarks. Everything else that fails prevented a judgement.
 fn is_verdict(code: i32) -> bool {
-    [Exit::Regressed, Exit::Inconclusive]
+    [Exit::Regressed, Exit::Inconclusive, Exit::NothingDecided]
         .iter()
         .any(|exit| i32::from(exit.code()) == code)
 }
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn the_step_ends_as_the_run_did() {
-        for code in ["0", "2", "100", "101", "102", "103", "130", "139"] {
+        for code in ["0", "2", "100", "101", "102", "103", "104", "130", "139"] {
             assert_eq!(ends(code, "true"), Ok(code.parse().unwrap()));
         }
         assert_eq!(
@@ -56,6 +56,7 @@ mod tests {
         for (code, ended) in [
             ("100", 0),
             ("103", 0),
+            ("104", 0),
             ("101", 101),
             ("102", 102),
             ("130", 130),

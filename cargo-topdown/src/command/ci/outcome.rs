@@ -15,6 +15,7 @@ pub enum Ending {
     BenchFailed,
     NotComparable,
     Inconclusive,
+    NothingDecided,
     UsageError,
     Interrupted,
     /// With a code that this program does not use.
@@ -22,13 +23,14 @@ pub enum Ending {
 }
 
 impl Ending {
-    const ALL: [Ending; 9] = [
+    const ALL: [Ending; 10] = [
         Ending::Passed,
         Ending::Measured,
         Ending::Regressed,
         Ending::BenchFailed,
         Ending::NotComparable,
         Ending::Inconclusive,
+        Ending::NothingDecided,
         Ending::UsageError,
         Ending::Interrupted,
         Ending::Crashed,
@@ -43,6 +45,7 @@ impl Ending {
             Ending::BenchFailed => "bench-failed",
             Ending::NotComparable => "not-comparable",
             Ending::Inconclusive => "inconclusive",
+            Ending::NothingDecided => "nothing-decided",
             Ending::UsageError => "usage-error",
             Ending::Interrupted => "interrupted",
             Ending::Crashed => "crashed",
@@ -103,6 +106,7 @@ impl Outcome {
             Ok(code) if code == Exit::BenchFailed.code() => Ending::BenchFailed,
             Ok(code) if code == Exit::NoComparison.code() => Ending::NotComparable,
             Ok(code) if code == Exit::Inconclusive.code() => Ending::Inconclusive,
+            Ok(code) if code == Exit::NothingDecided.code() => Ending::NothingDecided,
             Ok(code) if code == Exit::Interrupted.code() => Ending::Interrupted,
             _ => Ending::Crashed,
         };
@@ -179,6 +183,7 @@ mod tests {
             (101, "bench-failed"),
             (102, "not-comparable"),
             (103, "inconclusive"),
+            (104, "nothing-decided"),
             (130, "interrupted"),
             (1, "crashed"),
             (139, "crashed"),
@@ -210,7 +215,7 @@ mod tests {
         assert_eq!(outcome(0, Some(102), false), (false, 102));
         // No run was made that could become it.
         assert_eq!(outcome(102, None, true), (false, 102));
-        for code in [100, 103] {
+        for code in [100, 103, 104] {
             let other = Outcome::of(0, Some(code), false, true);
             assert!(!other.becomes_baseline);
             assert_eq!(other.exit_code, code);

@@ -320,6 +320,34 @@ fn noise_is_inconclusive_and_says_how_many_launches_it_takes() {
 }
 
 #[test]
+fn nothing_decided_exits_104_unless_allowed() {
+    let launched_once = |seed| {
+        suite(8, seed, |_| Planted {
+            launches: 1,
+            ..Planted::default()
+        })
+    };
+    let (base, new) = (launched_once(1), launched_once(2));
+    let exit_code = |policy: &Policy| {
+        let comparison = judged_by(&base, &new, policy);
+        assert_eq!(comparison.counts.inconclusive, 8);
+        comparison.exit_code
+    };
+    let mut policy = Policy::default();
+    assert_eq!(exit_code(&policy), 104);
+    policy.allow_nothing_decided = true;
+    assert_eq!(exit_code(&policy), 0);
+    policy.fail_on.inconclusive = true;
+    assert_eq!(exit_code(&policy), 103);
+    let mut with_one_decided = [base.clone(), new.clone()];
+    for run in &mut with_one_decided {
+        run.benchmarks.push(modelled("exact", Planted::default()));
+    }
+    let [base, new] = &with_one_decided;
+    assert_eq!(judged(base, new).exit_code, 0);
+}
+
+#[test]
 fn time_is_no_test_of_what_is_modelled_and_what_is_timed_is_still_tested() {
     let suite = |seed, factor: f64| {
         let of = |index: usize| Planted {
