@@ -103,6 +103,7 @@ fn large_run() -> Run {
             warm_up_ms: 100,
             measurement_ms: 250,
         },
+        competing_threads: None,
         shard: None,
         failed: Vec::new(),
         selection: Selection::default(),

@@ -122,6 +122,7 @@ fn run(benchmarks: usize, seed: u64) -> Run {
             warm_up_ms: 100,
             measurement_ms: 250,
         },
+        competing_threads: None,
         shard: None,
         failed: Vec::new(),
         selection: Selection::default(),

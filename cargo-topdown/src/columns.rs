@@ -1,5 +1,7 @@
 //! Text in columns: measured as the terminal shows it, shortened and wrapped.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Returns how many columns `text` takes.
@@ -32,6 +34,84 @@ pub fn shortened(text: &str, width: usize, unicode: bool) -> String {
         .rev()
         .collect();
     format!("{head}{ellipsis}{}", tail.into_iter().collect::<String>())
+}
+
+/// Names that are shortened together, so that no two become the same text.
+#[derive(Clone, Debug, Default)]
+pub struct ShortNames(HashMap<String, String>);
+
+impl ShortNames {
+    /// Shortens `names` to at most `width` columns, as far as they are longer.
+    pub fn new<'a>(
+        names: impl IntoIterator<Item = &'a str>,
+        width: usize,
+        unicode: bool,
+    ) -> ShortNames {
+        let names: BTreeSet<&str> = names.into_iter().collect();
+        let mut by_text: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for name in names {
+            let text = shortened(name, width, unicode);
+            by_text.entry(text).or_default().push(name);
+        }
+        let mut taken: HashSet<String> = by_text.keys().cloned().collect();
+        let mut all = HashMap::new();
+        for (text, names) in by_text {
+            if let [name] = names[..] {
+                all.insert(name.to_owned(), text);
+                continue;
+            }
+            for (index, name) in names.iter().enumerate() {
+                let text = with_difference(name, &names, width, unicode)
+                    .filter(|text| !taken.contains(text))
+                    .unwrap_or_else(|| numbered(name, index, width, unicode, &taken));
+                taken.insert(text.clone());
+                all.insert((*name).to_owned(), text);
+            }
+        }
+        ShortNames(all)
+    }
+
+    /// Returns the short form of a name, or the name if it is none of them.
+    pub fn of<'a>(&'a self, name: &'a str) -> &'a str {
+        self.0.get(name).map_or(name, String::as_str)
+    }
+}
+
+/// Shortens `name` in two places, so that what `names` differ in stays: `head…difference…tail`.
+fn with_difference(name: &str, names: &[&str], width: usize, unicode: bool) -> Option<String> {
+    let ellipsis = if unicode { "…" } else { "..." };
+    let third = width.checked_sub(2 * width_of(ellipsis))? / 3;
+    let same = |other: &str| {
+        let pairs = name.char_indices().zip(other.chars());
+        let mut differing = pairs.filter(|((_, a), b)| a != b);
+        differing.next().map_or(name.len(), |((at, _), _)| at)
+    };
+    let others = names.iter().filter(|other| **other != name);
+    let from = others.map(|other| same(other)).min()?;
+    let head = head_within(name.chars(), third);
+    let difference = head_within(name.get(from..)?.chars(), third);
+    let tail: Vec<char> = head_within(name.chars().rev(), third)
+        .chars()
+        .rev()
+        .collect();
+    let tail: String = tail.into_iter().collect();
+    (third > 0).then(|| format!("{head}{ellipsis}{difference}{ellipsis}{tail}"))
+}
+
+/// Shortens `name` with a number that makes it none of `taken`.
+fn numbered(
+    name: &str,
+    index: usize,
+    width: usize,
+    unicode: bool,
+    taken: &HashSet<String>,
+) -> String {
+    let with_number = |number: usize| {
+        let number = format!("#{number}");
+        shortened(name, width.saturating_sub(number.len()), unicode) + &number
+    };
+    let mut all = (index + 1..).map(with_number);
+    all.find(|text| !taken.contains(text)).unwrap_or_default()
 }
 
 fn head_within(characters: impl Iterator<Item = char>, width: usize) -> String {
@@ -115,6 +195,51 @@ mod tests {
             shortened("日本語日本語", 7, true),
             "日…本語".replace("本語", "語")
         );
+    }
+
+    #[test]
+    fn names_stay_distinct_when_shortened() {
+        let short = |names: &[&str], width, unicode| -> Vec<String> {
+            let all = ShortNames::new(names.iter().copied(), width, unicode);
+            names.iter().map(|name| all.of(name).to_owned()).collect()
+        };
+        let names = [
+            "nearest/uniform/k=1/10000/f64/euclidean",
+            "nearest/uniform/k=5/10000/f64/euclidean",
+            "nearest/short",
+        ];
+        for (width, unicode) in [(24, true), (24, false), (26, true)] {
+            let short = short(&names, width, unicode);
+            assert!(
+                short[0].contains('1') && short[1].contains('5'),
+                "{short:?}"
+            );
+        }
+        assert_eq!(
+            short(&names, 24, true),
+            [
+                "nearest…1/10000…clidean",
+                "nearest…5/10000…clidean",
+                "nearest/short"
+            ]
+        );
+        // However many there are, and wherever they differ.
+        let many: Vec<String> = (0..4096)
+            .map(|n| {
+                format!(
+                    "group/{n:012b}/{}/{:b}/same-at-the-end",
+                    "x".repeat(40),
+                    n % 7
+                )
+            })
+            .collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        for width in [8, 24, 40] {
+            let short = short(&many, width, true);
+            let distinct: HashSet<&String> = short.iter().collect();
+            assert_eq!(distinct.len(), many.len(), "{width}");
+            assert!(short.iter().all(|text| width_of(text) <= width), "{width}");
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@
   };
   // A link from the table shows what it leads to.
   const unfold = () => {
-    const folded = location.hash && document.getElementById(location.hash.slice(1))?.querySelector("details");
+    const folded = location.hash && document.getElementById(location.hash.slice(1))?.querySelector("details:not(.facts)");
     if (folded) folded.open = true;
   };
   const arrange = () => {

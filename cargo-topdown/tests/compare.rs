@@ -74,6 +74,7 @@ fn run(seed: u32, backend_slots: impl Fn(usize) -> f64) -> Run {
             warm_up_ms: 100,
             measurement_ms: 250,
         },
+        competing_threads: None,
         shard: None,
         failed: Vec::new(),
         selection: Selection::default(),
@@ -331,7 +332,7 @@ fn one_launch_has_no_interval() {
         slots.launches.truncate(1);
     }
     let (code, text) = Fixture::new(&one).compare(&[]);
-    assert_eq!(code, 0, "{text}");
+    assert_eq!(code, 104, "{text}");
     insta::assert_snapshot!(text);
 }
 
@@ -453,6 +454,9 @@ fn no_malformed_file_is_ever_a_pass() {
         ..read_run(&valid).unwrap()
     };
     write_run(&fixture.path().join("again"), &again, []).unwrap();
-    let output = fixture.topdown(&["compare", &text(&valid), "./again"]);
-    assert_eq!(output.status.code(), Some(0));
+    // One launch decides nothing.
+    let arguments = ["compare", &text(&valid), "./again"];
+    assert_eq!(fixture.topdown(&arguments).status.code(), Some(104));
+    let allowed = [&arguments[..], &["--allow-nothing-decided"]].concat();
+    assert_eq!(fixture.topdown(&allowed).status.code(), Some(0));
 }

@@ -423,6 +423,7 @@ pub fn run(benchmarks: Vec<Benchmark>) -> Run {
             warm_up_ms: 100,
             measurement_ms: 400,
         },
+        competing_threads: None,
         shard: None,
         failed: Vec::new(),
         selection: Selection::default(),

@@ -74,6 +74,8 @@ pub struct Run {
     pub build: Build,
     /// How it was launched.
     pub launch_settings: LaunchSettings,
+    /// Mean number of other threads that were ready to run when benches were launched, if known.
+    pub competing_threads: Option<f64>,
     /// The part of the suite that this is, if several machines share one.
     pub shard: Option<Shard>,
     /// The requested part of the suite.
@@ -100,6 +102,16 @@ impl Run {
             }
             _ => self.machine.key(),
         }
+    }
+}
+
+/// Other work on the machine.
+impl Run {
+    /// Returns how many times as long a launch may take because it shares the CPUs with
+    /// [`competing_threads`](Run::competing_threads); 1 if they leave it one, or are not known.
+    pub fn load_factor(&self) -> f64 {
+        let threads = self.competing_threads.unwrap_or(0.0) + 1.0;
+        (threads / f64::from(self.machine.cpus.max(1))).max(1.0)
     }
 }
 

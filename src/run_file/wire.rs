@@ -50,6 +50,10 @@ pub(super) struct RunWire<B = BenchmarkWire> {
     build: Build,
     /// How it was launched.
     launch_settings: LaunchSettings,
+    /// Mean number of other threads that were ready to run when benches were launched; absent if
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    competing_threads: Option<f64>,
     /// The part of the suite that this is; absent for a whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shard: Option<Shard>,
@@ -172,6 +176,12 @@ impl RunWire<ReadBenchmark> {
                 ));
             }
         }
+        if let Some(threads) = self.competing_threads.filter(|threads| *threads < 0.0) {
+            return Err(RunFileProblem::field(
+                "competing_threads",
+                format!("is {threads}; it must be at least 0"),
+            ));
+        }
         if let Some(Shard { number, of, .. }) = self.shard {
             if !(1..=MAX_SHARDS).contains(&of) {
                 return Err(RunFileProblem::field(
@@ -193,6 +203,7 @@ impl RunWire<ReadBenchmark> {
             machine: self.machine,
             build: self.build,
             launch_settings: self.launch_settings,
+            competing_threads: self.competing_threads,
             shard: self.shard,
             selection: self.selection,
             failed: self.failed,
@@ -211,6 +222,7 @@ impl RunWire {
             machine: run.machine.clone(),
             build: run.build.clone(),
             launch_settings: run.launch_settings,
+            competing_threads: run.competing_threads,
             shard: run.shard.clone(),
             selection: run.selection.clone(),
             failed: run.failed.clone(),

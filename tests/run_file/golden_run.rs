@@ -80,6 +80,7 @@ pub fn golden_run() -> Run {
             warm_up_ms: 100,
             measurement_ms: 500,
         },
+        competing_threads: None,
         shard: None,
         failed: Vec::new(),
         selection: Selection::default(),

@@ -72,6 +72,7 @@ impl WholeLaunches {
                 warm_up_ms: 0,
                 measurement_ms: 0,
             },
+            competing_threads: None,
             shard: None,
             failed: Vec::new(),
             selection: Selection::default(),

@@ -31,6 +31,7 @@ pub(super) fn without_benchmarks(
             ..build_identity(flags.profile.as_deref(), flags.target.as_deref(), root)
         },
         launch_settings: launch_settings(targets, workspace),
+        competing_threads: None,
         shard: None,
         selection: Selection::default(),
         failed: Vec::new(),

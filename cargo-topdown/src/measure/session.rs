@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use topdown_gate::filter_expression::FilterExpression;
 use topdown_gate::pattern::Pattern;
 use topdown_gate::selection::{NameFilter, Wanted};
+use topdown_gate::verdict::MIN_TOLD_LOAD_FACTOR;
 
 use super::pairs::Pairs;
 use super::{MeasureError, Request, missed_variables, run, selection};
@@ -236,11 +237,26 @@ impl Session {
         }
     }
 
+    /// Returns how many threads competed with the launches so far, if that is known.
+    pub fn competing_threads(&self) -> Option<f64> {
+        self.launcher.load.mean()
+    }
+
+    /// Says so if other work competed for the CPUs while `run` was measured.
+    pub fn tell_load(&self, run: &Run) {
+        if let Some(text) = load_in_words(run).filter(|_| !self.request.quiet) {
+            tell!("{text}");
+        }
+    }
+
     /// Returns a run of `targets`, built in the workspace at `root`, without its benchmarks.
     pub fn run_without_benchmarks(&self, root: &Path, targets: &[BenchTarget]) -> Run {
         let flags = &self.cargo.flags;
         let workspace = &self.settings.workspace;
-        run::without_benchmarks(self.started_at, root, flags, targets, workspace)
+        Run {
+            competing_threads: self.competing_threads(),
+            ..run::without_benchmarks(self.started_at, root, flags, targets, workspace)
+        }
     }
 
     /// Returns how to launch benches.
@@ -287,4 +303,41 @@ fn names_of(filter: Option<&Filter>) -> Result<NameFilter, MeasureError> {
         filter: filter.map_or(String::new(), |filter| filter.expression.clone()),
         error: Box::new(error),
     })
+}
+/// Returns what the load of a run means, if it means anything.
+fn load_in_words(run: &Run) -> Option<String> {
+    let factor = run.load_factor();
+    let threads = run.competing_threads?;
+    (factor >= MIN_TOLD_LOAD_FACTOR).then(|| {
+        format!(
+            "warning: {threads:.0} other threads competed for {} CPUs while benches were timed; \
+             `compare` says nothing about times that are up to {factor:.1} times as long (modelled \
+             slots are not affected)",
+            run.machine.cpus
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use topdown_gate::scenario;
+
+    #[test]
+    fn load_is_told_where_it_matters() {
+        // On 8 CPUs.
+        let told = |threads| {
+            let mut run = scenario::run(Vec::new());
+            run.competing_threads = threads;
+            load_in_words(&run)
+        };
+        assert_eq!(told(None), None);
+        assert_eq!(told(Some(8.0)), None);
+        let text = told(Some(17.0)).unwrap();
+        assert!(
+            text.contains("17 other threads competed for 8 CPUs"),
+            "{text}"
+        );
+        assert!(text.contains("up to 2.2 times as long"), "{text}");
+    }
 }

@@ -79,6 +79,9 @@ pub fn merge(
         machine: machine_of(&parts),
         build: first.run.build.clone(),
         launch_settings: first.run.launch_settings,
+        competing_threads: (parts.iter())
+            .filter_map(|part| part.run.competing_threads)
+            .reduce(f64::max),
         shard: None,
         selection: selection_of_suite(&parts[0].run),
         benchmarks: parts

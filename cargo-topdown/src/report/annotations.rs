@@ -5,9 +5,11 @@
 
 use std::io::{self, Write};
 
+use super::names::Names;
+use super::sentence_groups::group_sentences;
 use super::sentences::{headline, worst_first};
 use super::suite_notes::slower_over_time;
-use super::verdict_sentence::{line_of, sentence};
+use super::verdict_sentence::line_of;
 use super::workflow_command::{Level, write as command, write_at as command_at};
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Outcome};
 
@@ -42,15 +44,20 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
     if failing.is_empty() && comparison.outcome != Outcome::Passed {
         command(&mut out, level_of_whole, &title(whole.word), &whole.rest)?;
     }
-    for benchmark in failing.iter().take(MOST) {
-        let title = format!("{}: {}", benchmark.verdict.name(), benchmark.id);
-        command_at(
-            &mut out,
-            Level::Error,
-            line_of(benchmark),
-            &title,
-            &sentence(benchmark, &benchmark.id.name),
-        )?;
+    let names = Names::new(comparison);
+    let groups = group_sentences(&failing);
+    for group in groups.iter().take(MOST) {
+        let worst = group.benchmarks[0];
+        let verdict = worst.verdict.name();
+        let (title, subject) = match group.only() {
+            Some(only) => (
+                format!("{verdict}: {}", only.id),
+                format!("`{}`", names.name(&only.id)),
+            ),
+            None => (format!("{verdict}: {}", group.many()), group.many()),
+        };
+        let message = format!("{subject} {}{}", group.predicate, group.list(names));
+        command_at(&mut out, Level::Error, line_of(worst), &title, &message)?;
     }
     if let Some(slower) = slower_over_time(comparison) {
         let level = if comparison.slower_over_time_fails {
@@ -65,12 +72,11 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
         let message = format!("these benchmarks should have run:\n{}", names.join("\n"));
         command(&mut out, Level::Warning, &title("missing"), &message)?;
     }
-    if failing.len() > MOST {
+    let rest = groups.iter().skip(MOST);
+    let more: usize = rest.map(|group| group.benchmarks.len()).sum();
+    if more > 0 {
         // As another kind, since it would be the eleventh of its own.
-        let message = format!(
-            "{} more fail; all are in the step's summary",
-            failing.len() - MOST
-        );
+        let message = format!("{more} more fail; all are in the step's summary");
         command(&mut out, Level::Notice, &title(whole.word), &message)?;
     }
     Ok(())

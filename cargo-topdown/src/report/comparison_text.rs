@@ -1,5 +1,5 @@
-//! A comparison for people: the verdict, a sentence on each benchmark that changed, then the table.
-//! Of many benchmarks alike, such as unchanged ones, only [`Detail::All`] has each.
+//! A comparison for people: the verdict, the table, then sentences on what changed most.
+//! [`Detail::All`] has a sentence on each benchmark that changed, and a row for each unchanged one.
 //!
 //! Styles are always written; the output stream removes them if unsuitable.
 
@@ -10,16 +10,19 @@ use criterion_topdown::run_file::BenchmarkId;
 use super::comparison_table;
 use super::detail::Detail;
 use super::names::Names;
+use super::sentence_groups::group_sentences;
 use super::sentences::{self, Headline, remedy, run_in_few_words, run_in_short};
 use super::style::{DIM, Look, WARNING, of_class};
 use super::suite_notes::suite_notes;
-use super::text::{Hanging, shortened};
+use super::text::{Hanging, ShortNames};
 use super::verdict_facts::facts;
 use super::verdict_sentence::predicate;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
 
-/// The most benchmarks of a non-failing verdict that get a sentence each, unless all do.
-const MOST_SENTENCES: usize = 10;
+/// At most this many sentences are written for each verdict, unless all are.
+const MAX_SENTENCES: usize = 3;
+/// At most this many missing benchmarks are named, and as many new ones, unless all are.
+const MAX_NAMES: usize = 10;
 
 /// Writes `comparison` in lines as wide as `look`, unless names are longer.
 ///
@@ -31,17 +34,23 @@ pub fn write(
     look: Look,
     mut out: impl Write,
 ) -> io::Result<()> {
+    let names = Names::new(comparison);
+    let all = comparison.benchmarks.iter();
+    let all: Vec<String> = all.map(|benchmark| names.name(&benchmark.id)).collect();
     let text = Text {
         comparison,
-        names: Names::new(comparison),
+        names,
+        short_names: ShortNames::new(
+            all.iter().map(String::as_str),
+            (look.width / 2).max(24),
+            look.unicode,
+        ),
         detail,
         lines: Hanging { width: look.width },
         look,
     };
     text.headline(&mut out)?;
     text.differences(&mut out)?;
-    text.sentences(&mut out)?;
-    text.one_sided(&mut out)?;
     if comparison
         .benchmarks
         .iter()
@@ -50,12 +59,16 @@ pub fn write(
         writeln!(out)?;
         comparison_table::write(comparison, detail, look, &mut out)?;
     }
+    text.sentences(&mut out)?;
+    text.one_sided(&mut out)?;
     text.runs(&mut out)
 }
 
 struct Text<'a> {
     comparison: &'a Comparison,
     names: Names,
+    /// For sentences, which have more to say than the name.
+    short_names: ShortNames,
     detail: Detail,
     lines: Hanging,
     look: Look,
@@ -94,7 +107,7 @@ impl Text<'_> {
         Ok(())
     }
 
-    /// Writes a sentence on each benchmark that changed, those that fail first.
+    /// Writes sentences on what changed, those on what fails first.
     fn sentences(&self, out: &mut impl Write) -> io::Result<()> {
         let mut is_first = true;
         for class in [
@@ -111,32 +124,61 @@ impl Text<'_> {
                 continue;
             }
             let members = sentences::members(self.comparison, class);
-            let shown = match class {
-                Verdict::TimeDisagrees | Verdict::Regressed => members.len(),
-                _ => self.most_named(),
-            };
-            for benchmark in members.iter().take(shown) {
-                if std::mem::take(&mut is_first) {
-                    writeln!(out)?;
-                }
-                let name = self.names.name(&benchmark.id);
-                let name = shortened(&name, (self.look.width / 2).max(24), self.look.unicode);
-                let style = of_class(class);
-                let lead = format!("`{style}{name}{style:#}`");
-                self.lines
-                    .write_after(out, &lead, 4, &predicate(benchmark))?;
-                if self.detail == Detail::All {
-                    for fact in facts(benchmark, self.look.unicode) {
-                        let lead = format!("    {DIM}-{DIM:#} ");
-                        self.lines.write(out, &lead, 6, &fact)?;
-                    }
-                }
+            if !members.is_empty() && std::mem::take(&mut is_first) {
+                writeln!(out)?;
             }
-            if members.len() > shown {
-                self.more(members.len() - shown, class.name(), out)?;
+            match self.detail {
+                Detail::Sentences => self.largest(class, &members, out)?,
+                Detail::All => self.each(&members, out)?,
             }
         }
         Ok(())
+    }
+
+    /// Writes the sentences on the benchmarks of a class that changed most.
+    fn largest(
+        &self,
+        class: Verdict,
+        members: &[&BenchmarkVerdict],
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let style = of_class(class);
+        let groups = group_sentences(members);
+        let mut told = 0;
+        for group in groups.iter().take(MAX_SENTENCES) {
+            let lead = match group.only() {
+                Some(benchmark) => self.lead(benchmark),
+                None => format!("{style}{}{style:#}", group.many()),
+            };
+            self.lines.write_after(out, &lead, 4, &group.predicate)?;
+            told += group.benchmarks.len();
+        }
+        if members.len() > told {
+            self.more(members.len() - told, class.name(), out)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a sentence on each of `members`, and what it leaves out.
+    fn each(&self, members: &[&BenchmarkVerdict], out: &mut impl Write) -> io::Result<()> {
+        for benchmark in members {
+            let lead = self.lead(benchmark);
+            self.lines
+                .write_after(out, &lead, 4, &predicate(benchmark))?;
+            for fact in facts(benchmark, self.look.unicode) {
+                let lead = format!("    {DIM}-{DIM:#} ");
+                self.lines.write(out, &lead, 6, &fact)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the subject of a benchmark's sentence.
+    fn lead(&self, benchmark: &BenchmarkVerdict) -> String {
+        let name = self.names.name(&benchmark.id);
+        let name = self.short_names.of(&name);
+        let style = of_class(benchmark.verdict);
+        format!("`{style}{name}{style:#}`")
     }
 
     fn one_sided(&self, out: &mut impl Write) -> io::Result<()> {
@@ -162,7 +204,7 @@ impl Text<'_> {
     /// Of benchmarks that fail nothing.
     fn most_named(&self) -> usize {
         match self.detail {
-            Detail::Sentences => MOST_SENTENCES,
+            Detail::Sentences => MAX_NAMES,
             Detail::All => usize::MAX,
         }
     }

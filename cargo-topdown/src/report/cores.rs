@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use criterion_topdown::run_file::{BenchmarkId, Run};
 use topdown_gate::verdict::{Comparison, Outcome, Verdict};
 
+use super::names::Names;
 use super::style::{Look, of_class};
 use super::text::Hanging;
 
@@ -62,6 +63,10 @@ pub fn write_heading(candidate: &Run, out: &mut impl Write) -> io::Result<()> {
 pub fn write_summary(cores: &[OnCore; 2], look: Look, out: &mut impl Write) -> io::Result<()> {
     let [first, second] = cores;
     let both = format!("{} and {}", first.title, second.title);
+    let mut ids: Vec<&BenchmarkId> = first.slower.iter().chain(&second.slower).collect();
+    ids.sort();
+    ids.dedup();
+    let shown = Names::of(ids);
     let slower_on = |id: &BenchmarkId| cores.each_ref().map(|core| core.slower.contains(id));
     let only = |title: &str| format!("{title} only");
     let lines = Hanging { width: look.width };
@@ -75,7 +80,7 @@ pub fn write_summary(cores: &[OnCore; 2], look: Look, out: &mut impl Write) -> i
         let all = all.chain(second.slower.iter().filter(|id| !first.slower.contains(id)));
         let names: Vec<String> = all
             .filter(|id| slower_on(id) == on)
-            .map(|id| format!("`{}`", id.name))
+            .map(|id| format!("`{}`", shown.name(id)))
             .collect();
         if !names.is_empty() {
             is_any_slower = true;

@@ -9,6 +9,7 @@ use super::event_table::{COLUMNS, LEGEND};
 use super::markdown_text::{Bounded, code, folded, inline};
 use super::names::Names;
 use super::number::points;
+use super::sentence_groups::group_sentences;
 use super::sentences::{Headline, counted, headline, members, remedy, run_in_short, worst_first};
 use super::suite_notes::suite_notes;
 use super::verdict_facts::facts;
@@ -66,7 +67,10 @@ fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
             .into_iter()
             .flat_map(|verdict| members(comparison, verdict))
             .collect();
-        sentences(&told, names, &mut text);
+        // One list for each verdict, so that those that fail by time come first.
+        for verdict in failing {
+            sentences(&members(comparison, verdict), names, &mut text);
+        }
         if !told.is_empty() {
             text.push("\n");
         }
@@ -150,9 +154,14 @@ fn runs(comparison: &Comparison, text: &mut Bounded) {
 }
 
 fn sentences(benchmarks: &[&BenchmarkVerdict], names: Names, text: &mut Bounded) {
-    text.items(benchmarks.iter().map(|benchmark| {
-        let name = names.name(&benchmark.id);
-        format!("- {} {}\n", code(&name), inline(&predicate(benchmark)))
+    let groups = group_sentences(benchmarks).into_iter();
+    text.items(groups.map(|group| {
+        let subject = match group.only() {
+            Some(benchmark) => code(&names.name(&benchmark.id)),
+            None => group.many(),
+        };
+        let text = group.predicate.clone() + &group.list(names);
+        format!("- {subject} {}\n", inline(&text))
     }));
 }
 

@@ -45,6 +45,7 @@ pub mod run_origin;
 mod run_row;
 pub mod run_table;
 pub mod saved;
+mod sentence_groups;
 mod sentences;
 #[cfg(test)]
 mod shown;

@@ -53,7 +53,72 @@ fn intervals_of_what_the_model_sampled_are_explained() {
         suite
     };
     let candidate = suite(2, 0.1);
-    insta::assert_snapshot!(text(suite(1, 0.0), candidate, 80));
+    let text = text(suite(1, 0.0), candidate, 80);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("no function is known"), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+/// Benchmarks that spend more in the allocator, after a function of the project changed.
+fn allocating_more(count: usize, version: u64) -> Vec<Benchmark> {
+    let of = |n: usize| {
+        let more = version * (100 + 20 * n as u64);
+        let planted = Planted {
+            seed: version,
+            launches: 2,
+            categories: [0.0, 0.0, 0.0, more as f64 / 1000.0].into(),
+            ..Planted::default()
+        };
+        let name = format!("nearest/uniform/k={n}/10000/f64/euclidean");
+        let code = [
+            ("alloc::raw_vec::finish_grow", version),
+            ("suite::KdTree::add", version),
+        ];
+        let functions = [
+            (
+                Some("alloc::raw_vec::finish_grow"),
+                None,
+                [100, 0, 0, 200 + more],
+            ),
+            (Some("suite::KdTree::nearest"), None, [300, 100, 150, 144]),
+        ];
+        with_functions(
+            with_fingerprint(modelled(&name, planted), 1, &code),
+            &functions,
+        )
+    };
+    (0..count).map(of).collect()
+}
+
+#[test]
+fn eleven_regressions_with_one_cause_are_one_sentence() {
+    let text = text(allocating_more(11, 0), allocating_more(11, 1), 80);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn eleven_regressions_have_a_table_and_three_sentences() {
+    let suite = |version: u64| -> Vec<Benchmark> {
+        let of = |n: u64| {
+            let more = version * (100 + 20 * n);
+            let planted = Planted {
+                seed: version,
+                launches: 2,
+                categories: [0.0, 0.0, 0.0, more as f64 / 1000.0].into(),
+                ..Planted::default()
+            };
+            let function = format!("suite::kernel_{n:02}");
+            let functions = [(Some(&*function), None, [400, 100, 150, 344 + more])];
+            with_functions(modelled(&format!("kernel/{n:02}"), planted), &functions)
+        };
+        (0..11).map(of).collect()
+    };
+    let text = text(suite(0), suite(1), 80);
+    assert!(
+        text.contains("… and 8 more regressed; -v lists them"),
+        "{text}"
+    );
+    insta::assert_snapshot!(text);
 }
 
 #[test]

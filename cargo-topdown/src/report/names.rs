@@ -20,10 +20,12 @@ impl Names {
     /// Returns what tells the benchmarks of `comparison` apart.
     pub fn new(comparison: &Comparison) -> Names {
         let compared = comparison.benchmarks.iter().map(|benchmark| &benchmark.id);
-        let ids: Vec<&BenchmarkId> = compared
-            .chain(&comparison.missing)
-            .chain(&comparison.new)
-            .collect();
+        Names::of(compared.chain(&comparison.missing).chain(&comparison.new))
+    }
+
+    /// Returns what tells these benchmarks apart, which are different ones.
+    pub fn of<'a>(ids: impl IntoIterator<Item = &'a BenchmarkId>) -> Names {
+        let ids: Vec<&BenchmarkId> = ids.into_iter().collect();
         let packages: HashSet<&str> = ids.iter().map(|id| id.package.as_str()).collect();
         let names: HashSet<&str> = ids.iter().map(|id| id.name.as_str()).collect();
         match () {

@@ -9,12 +9,13 @@ use super::function_rows::advice_for_names;
 use super::names::Names;
 use super::number::percent_change;
 use super::verdict_facts::{MOST_FUNCTIONS, per_iteration, told_functions};
+use super::verdict_sentence::function_name;
 use crate::count::count_of;
 use topdown_gate::metric::Metric;
 use topdown_gate::selection::LeftOutBy;
 use topdown_gate::verdict::{
     BenchmarkVerdict, CommonPart, Comparison, Counts, Effect, MachineShift, Method, MetricNoise,
-    Outcome, Renamed, Rule, ShiftBasis, Uncounted, Verdict,
+    Outcome, Renamed, Rule, ShiftBasis, Uncounted, Verdict, shared_function,
 };
 
 /// The least drift between two runs that is reported.
@@ -27,10 +28,7 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
     let moved = |common: &CommonPart| common.low > 0.0 || common.high < 0.0;
     let moved = suite.global_slots_difference.filter(moved);
     if let Some(common) = moved {
-        notes.push(format!(
-            "the whole suite moved by {} slots (median): compiler, flags or a common dependency",
-            percent_change(common.difference)
-        ));
+        notes.push(suite_moved(common, comparison));
     }
     notes.extend(one_sided(comparison));
     notes.extend(renamed(comparison));
@@ -86,6 +84,26 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
     notes
 }
 
+/// Says what may have moved all benchmarks, and which function most of them call.
+fn suite_moved(common: CommonPart, comparison: &Comparison) -> String {
+    let shared = shared_function(comparison, common.difference);
+    let function = shared.map_or(String::new(), |shared| {
+        let name = function_name(&shared.name);
+        let changed = if common.difference > 0.0 {
+            "grew"
+        } else {
+            "shrank"
+        };
+        let (some, all) = (shared.benchmarks, shared.of);
+        format!("; {some} of {all} call {name}, which {changed}")
+    });
+    format!(
+        "the whole suite moved by {} slots (median): compiler, flags or a common \
+         dependency{function}",
+        percent_change(common.difference)
+    )
+}
+
 /// Names the benchmarks that allocate more and have no sentence that says so.
 fn allocate_more(comparison: &Comparison) -> Option<String> {
     const MOST_NAMES: usize = 3;
@@ -94,11 +112,12 @@ fn allocate_more(comparison: &Comparison) -> Option<String> {
         Verdict::NotComparable => !comparison.differences.is_empty(),
         _ => false,
     };
+    let names = Names::new(comparison);
     let told: Vec<String> = comparison
         .benchmarks
         .iter()
         .filter(has_no_sentence)
-        .filter_map(|b| Some((&b.id.name, b.grown_allocations()?)))
+        .filter_map(|b| Some((names.name(&b.id), b.grown_allocations()?)))
         .map(|(name, change)| format!("`{name}` {}", allocations::grown(change)))
         .collect();
     let more = match told.len().saturating_sub(MOST_NAMES) {
@@ -193,6 +212,7 @@ fn names(comparison: &Comparison) -> Option<String> {
 pub fn slower_over_time(comparison: &Comparison) -> Option<String> {
     const MOST_NAMES: usize = 2;
     let all = &comparison.slower_over_time;
+    let names = Names::new(comparison);
     let named: Vec<String> = all
         .iter()
         .take(MOST_NAMES)
@@ -202,7 +222,7 @@ pub fn slower_over_time(comparison: &Comparison) -> Option<String> {
                 None => format!("run {}", slower.since.id),
             };
             let change = percent_change(slower.difference);
-            format!("`{}` {change} since {since}", slower.id.name)
+            format!("`{}` {change} since {since}", names.name(&slower.id))
         })
         .collect();
     let more = match all.len().saturating_sub(MOST_NAMES) {
@@ -311,12 +331,14 @@ fn same_code(comparison: &Comparison) -> Vec<String> {
         let order = y.difference.total_cmp(&x.difference);
         order.then(a.id.cmp(&b.id))
     });
+    let names = Names::new(comparison);
     let largest: Vec<String> = longer
         .iter()
         .take(MOST_FUNCTIONS)
         .map(|(b, effect)| {
             let change = percent_change(effect.difference);
-            format!("`{}` {change} {}", b.id.name, per_iteration(effect.metric))
+            let name = names.name(&b.id);
+            format!("`{name}` {change} {}", per_iteration(effect.metric))
         })
         .collect();
     let mut notes = Vec::new();

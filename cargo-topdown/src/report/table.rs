@@ -5,12 +5,13 @@
 //! lines, as its columns say.
 //! (The published table crates wrap or truncate cells, but drop no columns and break no rows.)
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use anstyle::Style;
 
 use super::style::{DIM, Look};
-use super::text::{shortened, shown_width, width_of, wrapped};
+use super::text::{ShortNames, shown_width, width_of, wrapped};
 
 /// Columns between two columns, and before the second line of a row.
 const GAP: usize = 2;
@@ -191,12 +192,13 @@ impl Table {
             .iter()
             .map(|column| Cell::styled(column.heading, DIM))
             .collect();
+        let short_names = self.short_names(&parts, look);
         for (line, part) in parts.iter().enumerate() {
             if part
                 .iter()
                 .any(|(index, _)| !self.columns[*index].heading.is_empty())
             {
-                self.write_line(out, &headings, line, part, look)?;
+                self.write_line(out, &headings, line, part, &short_names)?;
             }
         }
         for line in &self.lines {
@@ -206,13 +208,33 @@ impl Table {
                     for (line, part) in parts.iter().enumerate() {
                         let is_any = part.iter().any(|(index, _)| !cells[*index].text.is_empty());
                         if line == 0 || is_any {
-                            self.write_line(out, cells, line, part, look)?;
+                            self.write_line(out, cells, line, part, &short_names)?;
                         }
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// Returns the shortened names of each column that has some.
+    fn short_names(&self, parts: &[Vec<(usize, usize)>], look: Look) -> HashMap<usize, ShortNames> {
+        let rows = || {
+            self.lines.iter().filter_map(|line| match line {
+                Line::Row(cells) => Some(cells),
+                Line::Text(_) => None,
+            })
+        };
+        let columns = parts.iter().flatten().filter(|(index, _)| {
+            let column = &self.columns[*index];
+            column.least.is_some() && !column.wraps
+        });
+        let shortened = columns.map(|(index, width)| {
+            let texts = rows().map(|cells| cells[*index].text.as_str());
+            let texts = texts.chain([self.columns[*index].heading]);
+            (*index, ShortNames::new(texts, *width, look.unicode))
+        });
+        shortened.collect()
     }
 
     /// Returns whether `look` has room for the column with this heading, if any cell is filled.
@@ -311,7 +333,7 @@ impl Table {
         cells: &[Cell],
         line: usize,
         part: &[(usize, usize)],
-        look: Look,
+        short_names: &HashMap<usize, ShortNames>,
     ) -> io::Result<()> {
         // Spaces are written with the text after them, so that no line ends with one.
         let mut spaces = self.indent + GAP * line;
@@ -326,7 +348,10 @@ impl Table {
                     below = wrapped(&cell.text, *width);
                     below.drain(..1.min(below.len())).collect()
                 }
-                Some(_) => shortened(&cell.text, *width, look.unicode),
+                Some(_) => match short_names.get(index) {
+                    Some(short) => short.of(&cell.text).to_owned(),
+                    None => cell.text.clone(),
+                },
                 None => cell.text.clone(),
             };
             let fill = width.saturating_sub(shown_width(&text));

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-pub use crate::columns::{shortened, shown_width, width_of, wrapped};
+pub use crate::columns::{ShortNames, shortened, shown_width, width_of, wrapped};
 
 /// Paragraphs with indented continuation lines.
 #[derive(Clone, Copy, Debug)]

@@ -5,9 +5,10 @@ use criterion_topdown::provenance::SourceKind;
 use super::function_rows::{label_of, plus_minus};
 use super::number::{percent, percent_change, points};
 use super::text::shortened;
+use super::verdict_sentence::named_functions;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{
-    BenchmarkVerdict, Cause, CauseKind, CodeChange, FunctionChange, Verdict,
+    BenchmarkVerdict, Cause, CauseKind, CodeChange, FunctionChange, FunctionPart, Verdict,
 };
 
 /// Parts of a difference that would be shown as 0.0 are omitted.
@@ -42,6 +43,8 @@ pub fn facts(benchmark: &BenchmarkVerdict, unicode: bool) -> Vec<String> {
         if !functions.is_empty() {
             facts.push(format!("in {}", functions.join(", ")));
         }
+        let parts = benchmark.function_parts.iter().filter(|part| part.moved);
+        facts.extend(parts.map(|part| moved(part, cause)));
         facts.extend(code(benchmark));
     }
     if let Some(disagreement) = benchmark.disagreement {
@@ -72,6 +75,19 @@ pub fn facts(benchmark: &BenchmarkVerdict, unicode: bool) -> Vec<String> {
         ));
     }
     facts
+}
+
+/// ``code moved from `f` to `g```
+fn moved(part: &FunctionPart, cause: &Cause) -> String {
+    let (with_it, against) = (
+        named_functions(&part.functions),
+        named_functions(&part.offset_by),
+    );
+    if cause.difference > 0.0 {
+        format!("code moved from {against} to {with_it}")
+    } else {
+        format!("code moved from {with_it} to {against}")
+    }
 }
 
 /// `+8.6 % slots/iter: backend bound +7.9 (memory bound +7.2, core bound +0.7), retiring +0.6`

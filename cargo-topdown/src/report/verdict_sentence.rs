@@ -15,8 +15,8 @@ use topdown_gate::function_name::FunctionKind;
 use topdown_gate::metric::Metric;
 use topdown_gate::statistics::outlook::MOST_LAUNCHES;
 use topdown_gate::verdict::{
-    BenchmarkVerdict, Cause, CauseKind, CausePart, CodeChange, Disagreement, Effect,
-    FunctionChange, Rule, Undecided, UndecidedReason, Verdict,
+    BenchmarkVerdict, Cause, CauseKind, CausePart, CodeChange, Disagreement, Effect, FunctionName,
+    FunctionPart, NoFunction, Rule, Undecided, UndecidedReason, Verdict,
 };
 
 /// At most this many functions or categories are named.
@@ -110,7 +110,7 @@ fn not_comparable(benchmark: &BenchmarkVerdict) -> String {
 }
 
 /// `26.7 %`, without a sign.
-fn size(difference: f64) -> String {
+pub fn size(difference: f64) -> String {
     percent_change(difference.abs())
         .trim_start_matches('+')
         .to_owned()
@@ -137,7 +137,8 @@ fn caused(cause: &Cause, benchmark: &BenchmarkVerdict) -> String {
     match cause.kind {
         CauseKind::Category { .. } | CauseKind::Spread => {
             let named = in_functions(cause, benchmark).or_else(|| in_categories(cause));
-            named.map_or(change.clone(), |named| format!("{change}: {named}"))
+            let named = named.map_or(change.clone(), |named| format!("{change}: {named}"));
+            named + benchmark.no_function.map_or("", why_no_function)
         }
         CauseKind::Moved => moved(cause),
         CauseKind::TimePerSlot { .. } => format!(
@@ -149,6 +150,17 @@ fn caused(cause: &Cause, benchmark: &BenchmarkVerdict) -> String {
         }
         CauseKind::Unknown if benchmark.elsewhere.is_some() => change,
         CauseKind::Unknown => format!("{change}; without slots, the cause is unknown"),
+    }
+}
+
+/// Says why a sampled benchmark names no function.
+fn why_no_function(reason: NoFunction) -> &'static str {
+    match reason {
+        NoFunction::OneIteration => {
+            "; no function is known, since an iteration is so long that only one was sampled"
+        }
+        NoFunction::Uncertain => "; no function changed by more than sampling explains",
+        NoFunction::Spread => "; no function has a fifth of it",
     }
 }
 
@@ -168,21 +180,19 @@ fn named_parts(cause: &Cause) -> impl Iterator<Item = &CausePart> {
 /// `27.5 points in `char_count_general_case` (frontend bound), called from src/lib.rs:4`, or
 /// `20.1 points in `f` (called from src/lib.rs:4), 7.4 in `g` (frontend bound)`
 fn in_functions(cause: &Cause, benchmark: &BenchmarkVerdict) -> Option<String> {
-    let is_named = |change: &&FunctionChange| is_named(change, cause);
-    let functions = benchmark.functions.iter().filter(is_named);
-    let functions: Vec<&FunctionChange> = functions.take(MOST_NAMED - 1).collect();
+    let parts: Vec<&FunctionPart> = benchmark.explaining_parts().collect();
     let from = line_of(benchmark).map(|line| format!("called from {}", visible(&line.to_string())));
     // The line is that of the first one.
     let (from_first, from_it) = match from {
-        Some(from) if functions.len() > 1 => (format!(" ({from})"), String::new()),
+        Some(from) if parts.len() > 1 => (format!(" ({from})"), String::new()),
         Some(from) => (String::new(), format!(", {from}")),
         None => Default::default(),
     };
     let mut text = String::new();
-    for (index, change) in functions.iter().enumerate() {
-        let size = points(change.difference.abs());
+    for (index, part) in parts.iter().enumerate() {
+        let size = points(part.difference.abs());
         let size = size.trim_start_matches('+');
-        let name = function_name(change);
+        let name = functions_of(part);
         text += &match index {
             0 => format!("{size} points in {name}{from_first}"),
             _ => format!(", {size} in {name}"),
@@ -192,25 +202,48 @@ fn in_functions(cause: &Cause, benchmark: &BenchmarkVerdict) -> Option<String> {
         .map(|part| part.category.name())
         .collect();
     let categories = categories.join(", ");
-    (!functions.is_empty()).then(|| format!("{text} ({categories}){from_it}"))
+    (!parts.is_empty()).then(|| format!("{text} ({categories}){from_it}"))
 }
 
-/// A function that changed in the direction of the whole, and is a good part of it.
-fn is_named(change: &FunctionChange, cause: &Cause) -> bool {
-    change.difference / cause.difference >= LEAST_NAMED && change.is_certain()
+/// `f`, ``f` with code moved from `g``, or `f` and `g` together``
+pub fn functions_of(part: &FunctionPart) -> String {
+    let functions = named_functions(&part.functions);
+    if part.offset_by.is_empty() {
+        functions
+    } else if part.moved {
+        let others = named_functions(&part.offset_by);
+        let preposition = if part.difference > 0.0 { "from" } else { "to" };
+        format!("{functions} with code moved {preposition} {others}")
+    } else {
+        let all = [&part.functions[..], &part.offset_by].concat();
+        format!("{} together", named_functions(&all))
+    }
+}
+
+/// `f` and `g`, or `f`, `g` and 3 more`
+pub fn named_functions(functions: &[FunctionName]) -> String {
+    let named: Vec<String> = functions.iter().take(2).map(function_name).collect();
+    match functions.len().saturating_sub(named.len()) {
+        0 => named.join(" and "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
 }
 
 /// Returns the line from which the function is called that changed most in the direction of the
 /// whole.
 pub fn line_of(benchmark: &BenchmarkVerdict) -> Option<&SourceLine> {
-    let cause = benchmark.cause.as_ref()?;
-    let is_named = |change: &&FunctionChange| is_named(change, cause);
-    benchmark
-        .functions
-        .iter()
-        .find(is_named)?
-        .called_from
-        .as_ref()
+    benchmark.explaining_parts().next()?.called_from.as_ref()
+}
+
+/// Returns the category that changed most in the direction of the whole, or to which slots moved.
+pub fn main_part(cause: &Cause) -> Option<&CausePart> {
+    let direction = match cause.kind {
+        CauseKind::Moved => 1.0,
+        _ => cause.difference.signum(),
+    };
+    let size = |part: &CausePart| part.difference * direction;
+    let parts = cause.parts.iter().filter(|part| size(part) > 0.0);
+    parts.max_by(|a, b| size(a).total_cmp(&size(b)))
 }
 
 /// `+8.1 points backend bound (memory bound)`
@@ -349,12 +382,12 @@ fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> Str
 }
 
 /// Returns what a sentence calls a function.
-fn function_name(change: &FunctionChange) -> String {
-    match &change.name {
-        Some(name) if FunctionKind::new(name) == FunctionKind::Loop => "its closure".to_owned(),
-        None => label_of(&change.name, &change.module),
+pub fn function_name(function: &FunctionName) -> String {
+    match &function.name {
+        Some(_) if function.kind() == Some(FunctionKind::Loop) => "its closure".to_owned(),
+        None => label_of(&function.name, &function.module),
         Some(_) => {
-            let label = label_of(&change.name, &change.module);
+            let label = label_of(&function.name, &function.module);
             format!("`{}`", last_names(&label, LONGEST_NAME))
         }
     }
@@ -364,7 +397,36 @@ fn function_name(change: &FunctionChange) -> String {
 mod tests {
     use super::*;
     use crate::report::examples::compared;
-    use topdown_gate::scenario;
+    use topdown_gate::scenario::{self, Planted, modelled, with_functions};
+
+    /// Returns the sentence on a benchmark that is 2.7 % slower, whose functions `load` and `wait`
+    /// have these slots before and after.
+    fn sentence_of(load: [u64; 2], wait: [u64; 2]) -> String {
+        let side = |index: usize| {
+            let planted = Planted {
+                categories: [0.0, 0.0, 0.0, [0.0, 0.027][index]].into(),
+                ..Planted::default()
+            };
+            let of = |name, slots: [u64; 2]| (Some(name), None, [slots[index], 0, 0, 0]);
+            let functions = [of("suite::load", load), of("suite::get_debt", wait)];
+            scenario::run(vec![with_functions(modelled("m", planted), &functions)])
+        };
+        let comparison = compared(&side(0), &side(1));
+        sentence(&comparison.benchmarks[0], "m")
+    }
+
+    #[test]
+    fn moved_code_is_told_as_moved_and_not_as_slower() {
+        assert_eq!(
+            sentence_of([800, 378], [200, 649]),
+            "`m` is 2.7 % slower: 2.7 points in `get_debt` with code moved from `suite::load` \
+             (backend bound)"
+        );
+        assert_eq!(
+            sentence_of([800, 827], [200, 200]),
+            "`m` is 2.7 % slower: 2.7 points in `suite::load` (backend bound)"
+        );
+    }
 
     #[test]
     fn the_line_is_beside_the_function_that_it_calls() {
@@ -377,13 +439,15 @@ mod tests {
             "is 10.0 % slower: 10.0 points in `memcpy (libc.so.6)` (backend bound), called from \
              src/parse.rs:40"
         );
-        let second = FunctionChange {
-            name: Some("suite::parse::scan".to_owned()),
-            module: None,
+        let second = FunctionPart {
+            functions: vec![FunctionName {
+                name: Some("suite::parse::scan".to_owned()),
+                module: None,
+            }],
             called_from: None,
-            ..benchmark.functions[0].clone()
+            ..benchmark.function_parts[0].clone()
         };
-        benchmark.functions.insert(1, second);
+        benchmark.function_parts.insert(1, second);
         assert_eq!(
             text(&benchmark),
             "is 10.0 % slower: 10.0 points in `memcpy (libc.so.6)` (called from src/parse.rs:40), \

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::bench_process::LONGEST_OUTPUT_BYTES;
 use super::excerpt::{end_of_file, excerpt_of_file};
+use super::load::LoadMeter;
 use super::session::Starter;
 use crate::bench_targets::cargo_program;
 use crate::scratch::Scratch;
@@ -32,6 +33,8 @@ pub struct Launcher {
     pub hit_periods: Vec<u64>,
     /// How often to launch a target of `auto` whose first launch found no counters.
     pub launches_without_counters: u32,
+    /// Sees how busy the machine is.
+    pub load: LoadMeter,
     /// Whether other launches run at the same time.
     pub beside_others: bool,
     /// Starts benches in their own sessions, if the system has them.
@@ -52,6 +55,7 @@ impl Launcher {
             latencies_of: None,
             hit_periods: Vec::new(),
             launches_without_counters: u32::MAX,
+            load: LoadMeter::default(),
             beside_others: false,
             starter: Starter::of_this_program(),
         }

@@ -21,6 +21,7 @@ pub mod launch_error;
 mod launched_code;
 pub mod launcher;
 pub mod left_out;
+pub mod load;
 mod measured;
 pub mod model_or_clock;
 pub mod model_processes;

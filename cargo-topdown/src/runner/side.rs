@@ -144,6 +144,7 @@ impl<'a> Side<'a> {
         }
         let target = &self.targets[index];
         progress.begin(target, launch, self.planned(index, launch));
+        self.launcher.load.look();
         let made = Made::by(self.launcher, target, self.took[index], |name| {
             progress.benchmark(target, name);
         });

@@ -13,13 +13,18 @@ use super::cause::Cause;
 use super::code_change::ExecutedChange;
 use super::disagreement::Disagreement;
 use super::effect::Effect;
-use super::functions::FunctionChange;
+use super::function_parts::{self, FunctionPart};
+use super::functions::{self, FunctionChange};
 use super::measured::Coarse;
 use super::rules::{self, CheckedRule, Evidence, Rule, RuleState, Verdict};
 use crate::comparability::Difference;
 use crate::event_rates::EventRates;
 use crate::metric::Metric;
+use crate::statistics::agreement::is_sampled;
 use crate::summary::Summary;
+
+/// At most this many functions of a benchmark are kept in a comparison.
+const MAX_FUNCTIONS: usize = 10;
 
 /// The judgement on one benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -90,6 +95,13 @@ pub struct BenchmarkVerdict {
     /// first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<FunctionChange>,
+    /// The parts of its change by function: at most two that explain it, largest first, then code
+    /// that only moved. Empty without a cause.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub function_parts: Vec<FunctionPart>,
+    /// Why no function explains the change of a sampled benchmark, if none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_function: Option<NoFunction>,
     /// Why it is not comparable; empty if the reason is `allocations_uncounted`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,
@@ -99,6 +111,28 @@ impl BenchmarkVerdict {
     /// Returns the effect on one metric.
     pub fn effect(&self, metric: Metric) -> Option<&Effect> {
         self.effects.iter().find(|effect| effect.metric == metric)
+    }
+
+    /// Sets all functions that changed, those that changed most first.
+    pub(super) fn set_functions(&mut self, baseline: &Benchmark, candidate: &Benchmark) {
+        let mut changes = functions::changes(baseline, candidate);
+        self.function_parts = match &self.cause {
+            Some(cause) if cause.is_of_slots() => function_parts::parts(&changes, cause.difference),
+            _ => Vec::new(),
+        };
+        let has_cause = self.cause.as_ref().is_some_and(Cause::is_of_slots);
+        self.no_function = if has_cause && self.explaining_parts().next().is_none() {
+            NoFunction::of([baseline, candidate], &changes)
+        } else {
+            None
+        };
+        changes.truncate(MAX_FUNCTIONS);
+        self.functions = changes;
+    }
+
+    /// Returns the parts of its change by function that explain it.
+    pub fn explaining_parts(&self) -> impl Iterator<Item = &FunctionPart> {
+        self.function_parts.iter().filter(|part| part.explains)
     }
 
     /// Returns whether slots or time were compared.
@@ -147,6 +181,35 @@ impl BenchmarkVerdict {
     pub fn main_effect(&self) -> Option<&Effect> {
         self.effect(Metric::Slots)
             .or_else(|| self.effect(Metric::Wall))
+    }
+}
+
+/// Why no function explains the change of a benchmark that was sampled, or whose functions were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum NoFunction {
+    /// A side has no functions, since the model sampled a single iteration of it.
+    OneIteration,
+    /// The sampled functions differ by less than chance explains.
+    Uncertain,
+    /// Each function changed by only a small part of the whole.
+    Spread,
+}
+
+impl NoFunction {
+    fn of(sides: [&Benchmark; 2], changes: &[FunctionChange]) -> Option<NoFunction> {
+        let is_sampled = sides.into_iter().any(is_sampled);
+        let is_unknown = |side: &Benchmark| side.functions.is_none();
+        let has_margins = changes.iter().any(|change| change.margin.is_some());
+        match () {
+            () if is_sampled && sides.into_iter().any(is_unknown) => Some(NoFunction::OneIteration),
+            () if has_margins && !changes.iter().any(FunctionChange::is_certain) => {
+                Some(NoFunction::Uncertain)
+            }
+            () if is_sampled || has_margins => Some(NoFunction::Spread),
+            () => None,
+        }
     }
 }
 

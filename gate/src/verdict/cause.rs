@@ -29,6 +29,13 @@ pub struct Cause {
     pub parts: Vec<CausePart>,
 }
 
+impl Cause {
+    /// Returns whether the total changed, and slots show where.
+    pub fn is_of_slots(&self) -> bool {
+        matches!(self.kind, CauseKind::Category { .. } | CauseKind::Spread)
+    }
+}
+
 /// What the parts of a difference show.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -6,10 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use criterion_topdown::code::CodeCounts;
 use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, Fingerprint, Functions, Hash};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, Fingerprint, Functions, Hash};
 use serde::Serialize;
 
+use super::functions::FunctionChange;
 use super::measured::is_exact;
+use crate::function_name::{FunctionKind, Origin};
 use crate::statistics::agreement::slots_agree;
 use crate::statistics::median;
 
@@ -57,6 +59,29 @@ pub struct FunctionName {
     /// Its name; absent if it has no symbol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+}
+
+impl FunctionName {
+    /// Returns the name of the function that changed.
+    pub fn of(change: &FunctionChange) -> FunctionName {
+        FunctionName {
+            module: change.module.clone(),
+            name: change.name.clone(),
+        }
+    }
+
+    /// Returns its role in a benchmark, if it has a name.
+    pub fn kind(&self) -> Option<FunctionKind> {
+        self.name.as_deref().map(FunctionKind::new)
+    }
+
+    /// Returns whose code it is, in the benchmark `id`.
+    pub fn origin(&self, id: &BenchmarkId) -> Origin {
+        match (&self.module, &self.name) {
+            (None, Some(name)) => Origin::new(name, id),
+            _ => Origin::Toolchain,
+        }
+    }
 }
 
 /// Counted instructions of the same code differ by less: interrupts add some, and windows are

@@ -43,12 +43,15 @@ pub struct Disagreement {
     pub fails: bool,
 }
 
-/// Returns how time and slots disagree about a benchmark, if they do.
+/// Returns how time and slots disagree about a benchmark, if they do. Nothing is claimed from time
+/// that grew by less than `load_factor`: a few launches of some seconds may all have waited for a
+/// CPU, and those of the baseline for none, even where both machines are equally busy.
 pub fn detect(
     test: &SuiteTest,
     measured: &Measured<'_>,
     tested: &[Tested],
     policy_gates_time: bool,
+    load_factor: f64,
 ) -> Option<Disagreement> {
     let find = |metric| tested.iter().find(|t| t.metric == metric);
     let (slots, wall) = (find(Metric::Slots)?, find(Metric::Wall)?);
@@ -68,6 +71,7 @@ pub fn detect(
     if wall.effect.gated
         || !surely_grew(as_measured)
         || !surely_grew(time_difference)
+        || 1.0 + as_measured <= load_factor
         || cause::slots_explain(slots, wall)
     {
         return None;

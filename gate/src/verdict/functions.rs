@@ -10,9 +10,6 @@ use serde::Serialize;
 use crate::function_name::FunctionKind;
 use crate::statistics::share::share_margin;
 
-/// At most this many functions of a benchmark are kept in a comparison.
-const MOST_FUNCTIONS: usize = 10;
-
 /// The change of one function of a benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -31,6 +28,9 @@ pub struct FunctionChange {
     pub candidate_slots: Option<f64>,
     /// The difference of its slots, as a fraction of all slots of the baseline's benchmark.
     pub difference: f64,
+    /// The difference of its instructions per iteration; 0 if they are not counted.
+    #[serde(skip)]
+    pub instructions: f64,
     /// Half the width of the difference's 95 % interval, in the same unit, if the functions are
     /// sampled; absent if they are modelled.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,7 +92,6 @@ pub fn changes(baseline: &Benchmark, candidate: &Benchmark) -> Vec<FunctionChang
         let by_name = || (&a.name, &a.module).cmp(&(&b.name, &b.module));
         by_change.then_with(by_size).then_with(by_name)
     });
-    changes.truncate(MOST_FUNCTIONS);
     changes
 }
 
@@ -120,12 +119,17 @@ fn change(
         _ => None,
     };
     let difference = candidate_slots.unwrap_or(0.0) - baseline_slots.unwrap_or(0.0);
+    let instructions = |side: &Functions| {
+        let found = find(side, function);
+        found.map_or(0.0, |of| per_iteration(side, of.counts.instructions))
+    };
     is_certain.then(|| FunctionChange {
         name: function.name.clone(),
         module: function.module.clone(),
         baseline_slots,
         candidate_slots,
         difference: difference / total,
+        instructions: instructions(after) - instructions(before),
         margin,
         called_from: None,
     })
@@ -202,8 +206,8 @@ fn find<'a>(side: &'a Functions, wanted: &Function) -> Option<&'a Function> {
     side.largest.iter().find(is_it)
 }
 
-fn per_iteration(side: &Functions, slots: u64) -> f64 {
-    slots as f64 / side.iterations as f64
+fn per_iteration(side: &Functions, count: u64) -> f64 {
+    count as f64 / side.iterations as f64
 }
 
 #[cfg(test)]

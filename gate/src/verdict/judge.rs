@@ -9,7 +9,6 @@ use super::cause;
 use super::code_change::{self, ExecutedChange};
 use super::disagreement;
 use super::effect::{Effect, Interval, TestOutcome};
-use super::functions;
 use super::measured::{LEAST_LAUNCHES_THAT_AGREE, Measured, is_exact};
 use super::rules::{Evidence, Method, RULES, Rule, Verdict};
 use super::suite::SuiteTest;
@@ -30,6 +29,8 @@ pub struct Judge<'a> {
     test: &'a SuiteTest,
     policy: &'a Policy,
     planned_launches: [u32; 2],
+    /// How many times as long the candidate's launches may have taken because of other work.
+    load_factor: f64,
     two_sided: Quantiles,
     outlooks: Outlooks<'a>,
 }
@@ -40,6 +41,7 @@ impl<'a> Judge<'a> {
             test,
             policy,
             planned_launches: [baseline, candidate].map(|run| run.launch_settings.launches),
+            load_factor: candidate.load_factor(),
             two_sided: Quantiles::of_tail(ONE_SIDED_ERROR / 2.0),
             outlooks: Outlooks::new(test),
         }
@@ -75,14 +77,16 @@ impl<'a> Judge<'a> {
         verdict.look = if first.is_some() { 2 } else { 1 };
         verdict.coarse = measured.coarse;
         verdict.shares = shares(&tested);
-        verdict.functions = functions::changes(measured.baseline, measured.candidate);
         verdict.events = EventSides::new(measured.baseline, measured.candidate);
         let Some(total) = tested.iter().find(|t| t.metric == main) else {
             return verdict;
         };
         let policy_gates_time = self.policy.rules_of(&verdict.id).gates(Metric::Wall);
         verdict.disagreement = (least_launches.min(measured.least_launches(Metric::Wall)) > 1)
-            .then(|| disagreement::detect(self.test, measured, &tested, policy_gates_time))
+            .then(|| {
+                let load = self.load_factor;
+                disagreement::detect(self.test, measured, &tested, policy_gates_time, load)
+            })
             .flatten();
         verdict.executed = code_change::executed(measured.baseline, measured.candidate);
         let evidence = Evidence {
@@ -124,6 +128,7 @@ impl<'a> Judge<'a> {
         if verdict.rule != Some(Rule::AllocatesMore) {
             verdict.cause = cause::explain(verdict.verdict, measured, &tested);
         }
+        verdict.set_functions(measured.baseline, measured.candidate);
         verdict.effects = tested.into_iter().map(|t| t.effect).collect();
         verdict
     }
@@ -160,6 +165,8 @@ impl<'a> Judge<'a> {
             undecided: None,
             coarse: None,
             functions: Vec::new(),
+            function_parts: Vec::new(),
+            no_function: None,
             differences: Vec::new(),
         }
     }

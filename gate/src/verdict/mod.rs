@@ -9,10 +9,12 @@ mod benchmark_verdict;
 mod budget;
 mod cause;
 mod code_change;
+mod common_cause;
 pub mod comparison;
 mod disagreement;
 mod earlier;
 mod effect;
+mod function_parts;
 mod functions;
 mod judge;
 mod left_out;
@@ -38,11 +40,13 @@ pub use allocations::{AllocationChange, Uncounted};
 pub use benchmark_verdict::*;
 pub use budget::{BudgetCheck, BudgetResult, BudgetStatus, check_budgets};
 pub use cause::{Cause, CauseDetail, CauseKind, CausePart};
-pub use code_change::CodeChange;
+pub use code_change::{CodeChange, ExecutedChange, FunctionName};
+pub use common_cause::{CommonCause, SharedFunction, common_causes, shared_function};
 pub use comparison::*;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
 pub use disagreement::Disagreement;
 pub use effect::{Effect, Interval, TestOutcome};
+pub use function_parts::FunctionPart;
 pub use functions::FunctionChange;
 pub use left_out::{named, wild_launches};
 pub use measured::{Coarse, is_exact};
@@ -62,7 +66,7 @@ pub use suite_summary::{
     CommonPart, DriftBetween, MachineShift, MetricNoise, ShiftBasis, Suite, TimePerSlot,
 };
 pub use two_looks::{FirstLook, suspects};
-pub use warning::Warning;
+pub use warning::{MIN_TOLD_LOAD_FACTOR, Warning};
 
 /// A run, and the name or path under which the user requested it.
 #[derive(Clone, Copy, Debug)]
@@ -135,16 +139,13 @@ pub fn with_functions(
     unknown: [&[(BenchmarkId, String)]; 2],
 ) -> Comparison {
     let pairs = PairedBenchmarks::new(baseline, candidate);
-    let functions_of = |verdict: BenchmarkVerdict| {
+    let functions_of = |mut verdict: BenchmarkVerdict| {
         let mut pairs = pairs.both.iter();
         let pair = pairs.find(|(old, _)| old.id == verdict.id);
-        match pair {
-            Some((old, new)) if verdict.is_compared() => BenchmarkVerdict {
-                functions: functions::changes(old, new),
-                ..verdict
-            },
-            _ => verdict,
+        if let Some((old, new)) = pair.filter(|_| verdict.is_compared()) {
+            verdict.set_functions(old, new);
         }
+        verdict
     };
     let is_of_functions = |of: &Warning| matches!(of, Warning::SampledOtherwise { .. });
     let mut warnings = comparison.warnings;

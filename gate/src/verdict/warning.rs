@@ -44,6 +44,17 @@ pub enum Warning {
         /// How the CPUs differ.
         differences: Vec<Difference>,
     },
+    /// Other work competed for the CPUs, so that times that grew by less than a factor say nothing.
+    BusyMachine {
+        /// Whether it was the candidate's machine; otherwise the baseline's.
+        of_candidate: bool,
+        /// The mean number of other threads that were ready to run.
+        competing_threads: f64,
+        /// The CPUs.
+        cpus: u32,
+        /// How many times as long launches may have taken.
+        load_factor: f64,
+    },
     /// Too few launches for any failure, or to make a true one likely.
     FewLaunches {
         /// The fewest launches of any benchmark and side.
@@ -104,8 +115,14 @@ pub enum Warning {
 /// Returns the names of the first benchmarks, and how many more there are.
 fn first_names(benchmarks: &[BenchmarkId]) -> String {
     const MOST_NAMES: usize = 5;
+    let is_shared = |name: &str| benchmarks.iter().filter(|id| id.name == name).count() > 1;
     let shown = benchmarks.iter().take(MOST_NAMES);
-    let names: Vec<&str> = shown.map(|id| id.name.as_str()).collect();
+    let names: Vec<String> = shown
+        .map(|id| match is_shared(&id.name) {
+            true => id.to_string(),
+            false => id.name.clone(),
+        })
+        .collect();
     let names = names.join(", ");
     match benchmarks.len().saturating_sub(MOST_NAMES) {
         0 => names,
@@ -202,6 +219,23 @@ impl fmt::Display for Warning {
                  pass inputs and results through `black_box`",
                 first_names(benchmarks)
             ),
+            Warning::BusyMachine {
+                of_candidate,
+                competing_threads,
+                cpus,
+                load_factor,
+            } => {
+                let run = if *of_candidate {
+                    "candidate"
+                } else {
+                    "baseline"
+                };
+                write!(
+                    f,
+                    "the {run} was measured beside {competing_threads:.0} busy threads on {cpus} \
+                     CPUs: its times may be up to {load_factor:.1} times too long"
+                )
+            }
             Warning::FewLaunches { launches: 1 } => f.write_str(
                 "a single launch can never fail, because launches differ; run at least 5",
             ),
@@ -227,6 +261,8 @@ pub(super) fn warnings(
     warnings.extend(modelled_on_other_cpus(baseline, candidate));
     warnings.extend(is_uncommitted.then_some(Warning::UncommittedBaseline));
     warnings.extend(few_launches(benchmarks));
+    warnings.extend(busy_machine(baseline, false));
+    warnings.extend(busy_machine(candidate, true));
     warnings.extend(launches_left_out(baseline, candidate));
     warnings.extend(judged_by_time(benchmarks));
     warnings.extend(sampled_otherwise(pairs));
@@ -240,6 +276,19 @@ pub(super) fn warnings(
 fn modelled_on_other_cpus(baseline: &Run, candidate: &Run) -> Option<Warning> {
     let differences = comparability::modelled_on_other_cpus(baseline, candidate);
     (!differences.is_empty()).then_some(Warning::ModelledOnOtherCpu { differences })
+}
+
+/// The least factor of the load that is told: time that grew by as much could fail.
+pub const MIN_TOLD_LOAD_FACTOR: f64 = 1.25;
+
+fn busy_machine(run: &Run, of_candidate: bool) -> Option<Warning> {
+    let load_factor = run.load_factor();
+    (load_factor >= MIN_TOLD_LOAD_FACTOR).then(|| Warning::BusyMachine {
+        of_candidate,
+        competing_threads: run.competing_threads.unwrap_or_default(),
+        cpus: run.machine.cpus,
+        load_factor,
+    })
 }
 
 fn few_launches(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {

@@ -76,6 +76,7 @@ pub fn run(
     if new.collected.benchmarks.is_empty() {
         return Err(session.nothing_to_keep(&targets, &new).into());
     }
+    session.tell_load(&session.run_without_benchmarks(workspace_root, &targets));
     let directory = session.workspace.kept_directory();
     let directory = directory.join("against").join("run");
     let mut base = StoredSide {

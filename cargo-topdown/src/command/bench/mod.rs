@@ -142,9 +142,11 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         shard,
         selection,
         failed: outcomes().flat_map(problems::names).collect(),
+        competing_threads: session.competing_threads(),
         ..empty_run
     }
     .on_its_cores();
+    session.tell_load(&run);
     let on_second = second
         .as_ref()
         .map(|second| run_of_second_core(&run, second));

@@ -250,6 +250,28 @@ mod tests {
     }
 
     #[test]
+    fn the_overview_has_the_cause_and_details_are_short() {
+        let [before, after] = with_a_grown_function("parse");
+        let runs = [before, after].map(|benchmark| scenario::run(vec![benchmark]));
+        let page = page(&runs[0], &runs[1]);
+        let between = |start: &str, end: &str| {
+            let (_, rest) = page.split_once(start).unwrap();
+            rest.split_once(end).unwrap().0.to_owned()
+        };
+        assert_eq!(
+            between("<td role=\"cell\" class=\"cause\">", "</td>"),
+            "<span class=\"swatch backend-bound\"></span>backend bound +10.0<span \
+             class=\"where\">parse::scan</span>"
+        );
+        let section = between("<section class=\"benchmark\"", "<dl class=\"sides\">");
+        let sentence = section.split_once("</span> ").unwrap().1;
+        let (_, sentence) = sentence.split_once("</span> ").unwrap_or(("", sentence));
+        assert!(sentence.len() < 150, "{sentence}");
+        assert!(!sentence.contains("slots/iter"), "{sentence}");
+        assert!(between("<details class=\"facts\">", "</details>").contains("slots/iter"));
+    }
+
+    #[test]
     fn a_modelled_benchmark_has_its_functions_before_and_after() {
         let [before, after] = with_a_grown_function("parse");
         let runs = [before, after].map(|benchmark| scenario::run(vec![benchmark]));
@@ -452,7 +474,7 @@ mod tests {
                 found.links = [...document.querySelectorAll("#rows a")]
                   .every((link) => document.querySelector(link.hash));
                 const folded = [...document.querySelectorAll("#rows a")]
-                  .filter((link) => document.querySelector(link.hash + " details"));
+                  .filter((link) => document.querySelector(link.hash + " details:not(.facts)"));
                 found.folded = folded.length;
                 location.hash = folded[0].hash;
                 dispatchEvent(new Event("hashchange"));

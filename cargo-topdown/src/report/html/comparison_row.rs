@@ -11,10 +11,12 @@ use super::{Bar, style_of};
 use crate::report::function_rows::label_of;
 use crate::report::number::{launches_in_words, percent, percent_change, points, slots};
 use crate::report::verdict_facts;
-use crate::report::verdict_sentence::sentence;
+use crate::report::verdict_sentence::{functions_of, main_part, sentence};
 use topdown_gate::metric::Metric;
 use topdown_gate::summary::Summary;
-use topdown_gate::verdict::{BenchmarkVerdict, Effect, FunctionChange, LaunchCount, Verdict};
+use topdown_gate::verdict::{
+    BenchmarkVerdict, CauseKind, Effect, FunctionChange, LaunchCount, Rule, Verdict,
+};
 
 /// At most this many benchmarks, worst first, have their own section: one is about 8 KB, and 15 KB
 /// with a history of 30 runs.
@@ -43,6 +45,8 @@ pub(super) struct Row {
     /// Sort keys; unknown values come last.
     pub(super) change_key: f64,
     pub(super) total_key: f64,
+    /// Why it changed; absent if it did not, or nothing is known.
+    pub(super) cause: Option<CauseCell>,
     pub(super) sides: Vec<Side>,
     pub(super) waterfall: Option<Waterfall>,
     pub(super) flame_graph: Option<FlameGraph>,
@@ -52,7 +56,48 @@ pub(super) struct Row {
     pub(super) functions: Vec<FunctionRow>,
     /// What changes are percentages of.
     pub(super) unit: &'static str,
+    /// What the sentence leaves out.
+    pub(super) details: Vec<String>,
     pub(super) facts: Vec<String>,
+}
+
+/// Why a benchmark changed: what grew or shrank most, and in which functions.
+pub(super) struct CauseCell {
+    /// The colour of a category.
+    pub(super) style: Option<&'static str>,
+    pub(super) name: &'static str,
+    /// By how many points it changed.
+    pub(super) change: String,
+    /// Empty if no function is known.
+    pub(super) functions: String,
+}
+
+impl CauseCell {
+    fn new(verdict: &BenchmarkVerdict) -> Option<CauseCell> {
+        let without_category = |name| CauseCell {
+            style: None,
+            name,
+            change: String::new(),
+            functions: String::new(),
+        };
+        if verdict.rule == Some(Rule::AllocatesMore) {
+            return Some(without_category("allocations"));
+        }
+        let cause = verdict.cause.as_ref()?;
+        if verdict.verdict == Verdict::TimeDisagrees
+            || matches!(cause.kind, CauseKind::TimePerSlot { .. })
+        {
+            return Some(without_category("time"));
+        }
+        let part = main_part(cause)?;
+        let functions = verdict.explaining_parts().next();
+        Some(CauseCell {
+            style: Some(style_of(part.category)),
+            name: part.category.name(),
+            change: points(part.difference),
+            functions: functions.map_or(String::new(), |part| plain(&functions_of(part))),
+        })
+    }
 }
 
 pub(super) struct Side {
@@ -162,7 +207,8 @@ impl Row {
             class: verdict.verdict.name(),
             is_folded: verdict.verdict == Verdict::Unchanged,
             style: class_style(verdict.verdict),
-            sentence: plain(&words(verdict)),
+            sentence: plain(&sentence(verdict, &verdict.id.name)),
+            cause: CauseCell::new(verdict),
             change: main.map_or(String::new(), |effect| percent_change(effect.difference)),
             interval: match main {
                 Some(effect) if effect.exact && !all_exact => "exact".to_owned(),
@@ -211,6 +257,9 @@ impl Row {
                 _ if has_slots => "slots (time: of its time)",
                 _ => "time",
             },
+            details: (verdict_facts::facts(verdict, true).iter())
+                .map(|fact| plain(fact))
+                .collect(),
             facts: facts(verdict),
         }
     }
@@ -342,10 +391,4 @@ pub(super) fn class_style(class: Verdict) -> &'static str {
         Verdict::Improved => "improved",
         Verdict::Unchanged => "unchanged",
     }
-}
-/// Returns the sentence about a benchmark, and the facts behind it.
-fn words(verdict: &BenchmarkVerdict) -> String {
-    let mut words = vec![sentence(verdict, &verdict.id.name)];
-    words.extend(verdict_facts::facts(verdict, true));
-    words.join("; ")
 }

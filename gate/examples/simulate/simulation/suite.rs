@@ -482,6 +482,7 @@ fn run(benchmarks: Vec<Benchmark>, launches: u32) -> Run {
             warm_up_ms: 0,
             measurement_ms: 0,
         },
+        competing_threads: None,
         shard: None,
         failed: Vec::new(),
         selection: Selection::default(),

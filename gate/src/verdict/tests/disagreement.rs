@@ -45,6 +45,26 @@ fn time_that_grew_by_far_at_improved_slots_is_told_and_fails() {
 }
 
 #[test]
+fn time_that_load_explains_is_no_disagreement() {
+    // On 8 CPUs, 17 threads leave a bench 8 of 18 turns.
+    let busy = |mut run: Run, threads| {
+        run.competing_threads = Some(threads);
+        run
+    };
+    let of = |longer, threads| {
+        let candidate = modelled_suite(12, 2, longer, "after", 0.0);
+        let comparison = judged(&busy(baseline(12), threads), &busy(candidate, threads));
+        let told = comparison.warnings.into_iter();
+        let is_busy = |warning: &Warning| matches!(warning, Warning::BusyMachine { .. });
+        let warnings = told.filter(is_busy).count();
+        (comparison.counts.time_disagrees, warnings)
+    };
+    assert_eq!(of(1.9, 0.0), (1, 0));
+    assert_eq!(of(1.9, 17.0), (0, 2));
+    assert_eq!(of(8.58, 17.0), (1, 2));
+}
+
+#[test]
 fn the_same_code_that_took_longer_is_told_and_fails_nothing() {
     let candidate = modelled_suite(12, 2, 8.58, "before", 0.0);
     let comparison = judged(&baseline(12), &candidate);

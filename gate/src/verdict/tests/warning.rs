@@ -85,6 +85,16 @@ fn a_warning_names_the_first_benchmarks_and_counts_the_others() {
 }
 
 #[test]
+fn a_warning_tells_benchmarks_of_one_name_apart() {
+    let mut benchmarks = vec![scenario::id("same"), scenario::id("same")];
+    benchmarks[1].target = "other".to_owned();
+    benchmarks.push(scenario::id("alone"));
+    let warning = Warning::SampledOtherwise { benchmarks };
+    let text = "functions of suite::bench::same, suite::other::same, alone were";
+    assert!(warning.to_string().starts_with(text), "{warning}");
+}
+
+#[test]
 fn work_that_only_the_baseline_did_is_a_warning() {
     let removed = || {
         let mut run = suite(3, 1, unchanged);
