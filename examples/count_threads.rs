@@ -59,11 +59,11 @@ fn main() {
         provenance.reason,
         provenance.threads.name()
     );
-    let one = topdown.measure(work);
+    let one = topdown.sample(work);
     let cases = [
-        ("pool", topdown.measure(|| in_pool(&workers))),
-        ("scope", topdown.measure(in_scope)),
-        ("own and scope", topdown.measure(own_and_scope)),
+        ("pool", topdown.sample(|| in_pool(&workers))),
+        ("scope", topdown.sample(in_scope)),
+        ("own and scope", topdown.sample(own_and_scope)),
     ];
     println!("one thread: {:?} slots, doubts: {}", one.slots, one.flags);
     let mut right = true;

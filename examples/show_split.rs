@@ -24,7 +24,7 @@ fn main() {
     if let Some(empty_window) = topdown.provenance().empty_window {
         println!("an empty window takes {:?} slots", empty_window.slots);
     }
-    let sample = topdown.measure(|| (0..1_000_000_u64).fold(0, |sum, n| sum ^ black_box(n)));
+    let sample = topdown.sample(|| (0..1_000_000_u64).fold(0, |sum, n| sum ^ black_box(n)));
     print_split(&sample);
 }
 

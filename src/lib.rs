@@ -84,6 +84,8 @@ pub mod steady;
 #[cfg(feature = "criterion")]
 mod topdown;
 pub mod visible;
+#[cfg(feature = "criterion")]
+mod windows;
 
 #[cfg(feature = "criterion")]
 pub use stand_in::*;

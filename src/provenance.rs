@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::activity::Elsewhere;
 
-/// The reason given for a benchmark that has only time because its `iter_custom` returned
-/// durations.
-pub const TIMES_ITSELF: &str = "the benchmark times itself: its `iter_custom` returns a `Duration`";
+/// The reason given for a benchmark that has only time because criterion got durations that no
+/// window had.
+pub const TIMES_ITSELF: &str = "the benchmark times itself, in `iter_custom` or on another thread";
 
 /// The reason given for samples that have only time because the launch asked for the clock.
 pub const CLOCK_REQUESTED: &str = "the clock was requested";

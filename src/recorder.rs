@@ -103,8 +103,8 @@ impl Recorder {
     }
 }
 
-/// Returns the provenance for `samples`: time for a benchmark that times itself, whose
-/// `iter_custom` returned durations, regardless of the other benchmarks.
+/// Returns the provenance for `samples`: time for a benchmark that times itself, regardless of the
+/// other benchmarks.
 fn provenance_of<'a>(samples: &[Sample], provenance: &'a Provenance) -> Cow<'a, Provenance> {
     let has_time_alone = |sample: &Sample| {
         let time_alone = Sample {

@@ -281,8 +281,7 @@ impl Sample {
     }
 }
 
-/// A window with only its time, which `iter_custom` closures that measure time themselves can
-/// return.
+/// A window with only its time, as of `iter_custom` closures that measure time by themselves.
 impl From<std::time::Duration> for Sample {
     fn from(duration: std::time::Duration) -> Sample {
         Sample {
@@ -435,7 +434,7 @@ mod tests {
         assert_eq!(second.slots, Some(70));
         assert_eq!(second.level1.unwrap().total_slots(), 70.0);
         assert_eq!(second.flags, Flags::NOT_COUNTING);
-        // As with a closure of `iter_custom` that returns a duration.
+        // As with a closure of `iter_custom` that times itself.
         assert_eq!(sum.plus(&window(1)).second_core, None);
         assert_eq!(sum.plus(&window(1)).of_second_core().slots, None);
     }

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use criterion::measurement::{Measurement, ValueFormatter};
 
@@ -15,12 +16,13 @@ use crate::provenance::{Provenance, SourceKind};
 use crate::recorder::Recorder;
 use crate::sample::Sample;
 use crate::setting::{Setting, SourceChoice};
+use crate::windows;
 
 /// Measures where the issue slots of a benchmark went.
 ///
-/// criterion sees one number per sample: slots, or nanoseconds if slots cannot be counted. The
-/// whole [`Sample`] is recorded as well, for `cargo topdown` and for the line that plain `cargo
-/// bench` prints after each benchmark.
+/// criterion sees the duration of each window, and one number per sample: slots, or nanoseconds if
+/// slots cannot be counted. The whole [`Sample`] is recorded as well, for `cargo topdown` and for the
+/// line that plain `cargo bench` prints after each benchmark.
 ///
 /// Counters belong to the thread that opened them, so a `TopDown` cannot be sent to another thread.
 /// The hardware also counts the other threads of benchmarks in which they work
@@ -96,8 +98,8 @@ impl TopDown {
         self.source.provenance()
     }
 
-    /// Measures one window. For criterion's `iter_custom`, whose closure returns the measured value
-    /// itself.
+    /// Measures one window and returns its duration. For criterion's `iter_custom`, whose closure
+    /// returns the measured value itself; a sum of such durations has the slots of all its windows.
     ///
     /// ```no_run
     /// # use criterion_topdown::TopDown;
@@ -114,14 +116,30 @@ impl TopDown {
     /// });
     /// # }
     /// ```
-    ///
-    /// Use [`Sample::plus`] to add the windows of a sample.
-    pub fn measure<T>(&self, work: impl FnOnce() -> T) -> Sample {
+    pub fn measure<T>(&self, work: impl FnOnce() -> T) -> Duration {
+        windows::add(&self.sample(work))
+    }
+
+    /// Measures one window by itself, without criterion.
+    pub fn sample<T>(&self, work: impl FnOnce() -> T) -> Sample {
         let start = self.source.start();
         let result = work();
         let sample = self.source.end(&start);
         drop(result);
         sample
+    }
+
+    /// Completes a benchmark, and returns how its values are formatted.
+    pub(crate) fn complete(&self) -> &'static SlotsFormatter {
+        let groups = self.source.take_groups();
+        let code = self.source.take_code();
+        let hits = self.source.take_hits();
+        let second = self.source.take_on_second_core();
+        self.recorder
+            .seal(self.provenance(), groups, code, hits, second);
+        self.source.benchmark_boundary();
+        self.has_enough.set(false);
+        SlotsFormatter::new(self.recorder.measured())
     }
 
     fn keep(&self, sample: &Sample) {
@@ -158,31 +176,33 @@ impl std::fmt::Debug for TopDown {
 
 impl Measurement for TopDown {
     type Intermediate = Reading;
-    type Value = Sample;
+    /// The duration of windows, which stands for everything else that they counted.
+    type Value = Duration;
 
     fn start(&self) -> Reading {
         self.source.start()
     }
 
-    fn end(&self, start: Reading) -> Sample {
-        self.source.end(&start)
+    fn end(&self, start: Reading) -> Duration {
+        windows::add(&self.source.end(&start))
     }
 
-    fn add(&self, left: &Sample, right: &Sample) -> Sample {
-        left.plus(right)
+    fn add(&self, left: &Duration, right: &Duration) -> Duration {
+        *left + *right
     }
 
     /// criterion calls this before the first window of a warm-up, of a measurement, and of every
     /// sample of `iter_batched`.
-    fn zero(&self) -> Sample {
+    fn zero(&self) -> Duration {
         self.source.sample_boundary();
-        Sample::EMPTY
+        windows::forget();
+        Duration::ZERO
     }
 
     /// Records the sample: criterion calls this exactly once for every sample it keeps, and never
     /// during warm-up.
-    fn to_f64(&self, sample: &Sample) -> f64 {
-        let sample = self.source.completed(sample);
+    fn to_f64(&self, value: &Duration) -> f64 {
+        let sample = self.source.completed(&windows::take(*value));
         match self.least_doubling {
             Some(least) => self.keep_doubling(&sample, least),
             None => {
@@ -193,17 +213,9 @@ impl Measurement for TopDown {
     }
 
     /// criterion calls this once per benchmark when its samples are complete, and once more for a
-    /// group's summary, when nothing is left to seal.
+    /// group's summary, when nothing is left to complete.
     fn formatter(&self) -> &dyn ValueFormatter {
-        let groups = self.source.take_groups();
-        let code = self.source.take_code();
-        let hits = self.source.take_hits();
-        let second = self.source.take_on_second_core();
-        self.recorder
-            .seal(self.provenance(), groups, code, hits, second);
-        self.source.benchmark_boundary();
-        self.has_enough.set(false);
-        SlotsFormatter::new(self.recorder.measured())
+        self.complete()
     }
 }
 
@@ -227,15 +239,13 @@ fn announce(provenance: &Provenance) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::category::PerCategory;
     use crate::counter::scripted::{Scripted, Work, spend};
     use crate::sample::Level1;
 
     #[test]
-    fn the_value_is_the_vector_and_the_scalar_is_slots() {
+    fn the_value_is_time_and_the_scalar_is_slots() {
         let measurement = TopDown::with_source(Box::new(Scripted::new()));
         let work = Work {
             level1: Level1 {
@@ -248,11 +258,11 @@ mod tests {
             },
             ..Work::default()
         };
+        let zero = measurement.zero();
         let first = measurement.measure(|| spend(&work));
         let second = measurement.measure(|| spend(&work));
-        let sum = measurement.add(&measurement.add(&measurement.zero(), &first), &second);
-        assert_eq!(sum.windows, 2);
-        assert_eq!(sum.level1.unwrap().slots.backend_bound, 20.0);
+        let sum = measurement.add(&measurement.add(&zero, &first), &second);
+        assert_eq!(sum, first + second);
         assert_eq!(measurement.to_f64(&sum), 80.0);
     }
 
@@ -260,7 +270,7 @@ mod tests {
     #[test]
     fn a_benchmark_that_times_itself_is_told_in_time_and_the_next_in_slots() {
         let measurement = TopDown::with_source(Box::new(Scripted::new()));
-        measurement.to_f64(&Duration::from_nanos(7).into());
+        measurement.to_f64(&Duration::from_nanos(7));
         assert_eq!(measurement.formatter().format_value(1.0), "1.0000 ns");
         let work = Work {
             level1: Level1 {

@@ -498,6 +498,107 @@ fn hits_of_a_recorded_group_give_the_functions() {
     }
 }
 
+/// Returns `text` with another decimal separator between digits.
+fn with_decimals(text: &str, separator: char) -> String {
+    let characters: Vec<char> = text.chars().collect();
+    let is_digit = |at: usize| characters.get(at).is_some_and(char::is_ascii_digit);
+    (0..characters.len())
+        .map(|at| match characters[at] {
+            '.' if at > 0 && is_digit(at - 1) && is_digit(at + 1) => separator,
+            other => other,
+        })
+        .collect()
+}
+
+fn imported_text(text: &[u8]) -> Result<Run, String> {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("file");
+    fs::write(&path, text).unwrap();
+    let (path, out) = (path.to_str().unwrap(), directory.path().to_str().unwrap());
+    let output = topdown(&["import", "--machine", SAPPHIRE_RAPIDS, "--out", out, path]);
+    match output.status.success() {
+        true => Ok(read_run(directory.path()).unwrap()),
+        false => Err(String::from_utf8(output.stderr).unwrap()),
+    }
+}
+
+#[test]
+fn other_locales_and_encodings_give_the_same_shares() {
+    let read = |file: &str| fs::read_to_string(Path::new(DATA).join(file)).unwrap();
+    let json = read("perf-spr-topdownl1.json");
+    let csv = read("perf-spr-topdownl1.csv").replace(',', ";");
+    let utf16 = |text: &str| -> Vec<u8> {
+        let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
+        units.flat_map(u16::to_le_bytes).collect()
+    };
+    let german = |text: &str| with_decimals(text, ',').into_bytes();
+    for (original, variants) in [
+        (
+            &json,
+            vec![
+                german(&json),
+                with_decimals(&json, '\u{66b}').into_bytes(),
+                json.replace('}', ", }").into_bytes(),
+                german(&json.replace('}', ", }")),
+                utf16(&json),
+                utf16(&with_decimals(&json, ',')),
+                format!("\u{feff}{json}").into_bytes(),
+                json.replace('\n', "\r\n").into_bytes(),
+            ],
+        ),
+        (
+            &csv,
+            vec![german(&csv), utf16(&csv), utf16(&with_decimals(&csv, ','))],
+        ),
+    ] {
+        let expected = split(&imported_text(original.as_bytes()).unwrap(), 0);
+        for variant in variants {
+            let run = imported_text(&variant);
+            let shown = String::from_utf8_lossy(&variant);
+            assert_eq!(run.map(|run| split(&run, 0)), Ok(expected), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn a_decimal_comma_between_commas_is_refused_with_the_remedy() {
+    let csv = fs::read_to_string(Path::new(DATA).join("perf-spr-topdownl1.csv")).unwrap();
+    let said = imported_text(with_decimals(&csv, ',').as_bytes()).unwrap_err();
+    assert!(said.contains("measure with `LC_ALL=C`"), "{said}");
+}
+
+#[test]
+fn a_metric_without_value_refuses_no_complete_counts() {
+    let json = fs::read_to_string(Path::new(DATA).join("perf-spr-topdownl1.json")).unwrap();
+    let row =
+        |metric: &str| format!("{{\"metric-value\" : {metric}, \"metric-unit\" : \"%  m\"}}\n");
+    let expected = imported_text(json.as_bytes()).map(|run| split(&run, 0));
+    for value in ["nan", "\"nan\"", "-nan", "\"inf\""] {
+        let with_metric = json.clone() + &row(value);
+        let found = imported_text(with_metric.as_bytes()).map(|run| split(&run, 0));
+        assert_eq!(found, expected, "{value}");
+    }
+    // Where it is needed, it is missed.
+    let needed = json.replace("\"metric-value\" : 30.196079", "\"metric-value\" : nan");
+    assert_ne!(needed, json);
+    let said = imported_text(needed.as_bytes()).unwrap_err();
+    assert!(
+        said.contains("`tma_backend_bound` has no value: nan"),
+        "{said}"
+    );
+}
+
+#[test]
+fn tables_of_perfspect_are_refused_by_name() {
+    for table in [
+        "TS,SKT,CPU,CID,CPU utilization %,TMA_Frontend_Bound(%)\n5.0,,,,10.1,20.2\n",
+        "metric,mean,min,max,stddev\nPipeline Utilization - Frontend Bound (%),1,1,1,0\n",
+    ] {
+        let said = imported_text(table.as_bytes()).unwrap_err();
+        assert!(said.contains("a table of PerfSpect"), "{said}");
+    }
+}
+
 #[test]
 fn too_few_hits_give_no_functions_and_a_note() {
     let directory = TempDir::new().unwrap();

@@ -43,7 +43,7 @@ impl Source for Time {
         Sample {
             windows: 1,
             wall_ns,
-            // Set even if unknown: only a duration returned by `iter_custom` has none.
+            // Set even if unknown: only a duration that no window had has none.
             activity: Some(self.watch.after_window(wall_ns).unwrap_or_default()),
             ..Sample::EMPTY
         }

@@ -1,4 +1,4 @@
-//! `BenchmarkGroup` and `BenchmarkId`, whose originals hand out the original `Bencher`.
+//! `BenchmarkGroup`, behind which criterion is compiled once, and its `BenchmarkId`.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -96,7 +96,7 @@ impl<M: Measurement> BenchmarkGroup<'_, M> {
     where
         F: FnMut(&mut Bencher<'_, M>),
     {
-        self.0.bench(id.into_id(), &mut |b| f(&mut Bencher::new(b)));
+        self.0.bench(id.into_id(), &mut f);
         self
     }
 
@@ -111,8 +111,7 @@ impl<M: Measurement> BenchmarkGroup<'_, M> {
         F: FnMut(&mut Bencher<'_, M>, &I),
         I: ?Sized,
     {
-        self.0
-            .bench(id.into_id(), &mut |b| f(&mut Bencher::new(b), input));
+        self.0.bench(id.into_id(), &mut |b| f(b, input));
         self
     }
 

@@ -6,16 +6,15 @@
 //! criterion = { package = "criterion-topdown", version = "0.1" }
 //! ```
 //!
-//! Existing benches then measure TopDown with their source unchanged. A benchmark whose
-//! `iter_custom` returns a `Duration` yields only time; to get slots, return a
-//! [`Sample`](crate::sample::Sample) from [`TopDown::measure`].
+//! Existing benches then measure TopDown with their source unchanged. Where a closure of
+//! `iter_custom` measures time by itself, only time is known: for slots, let it measure with
+//! [`WallTime`](measurement::WallTime), or with [`TopDown::measure`].
 
 mod author;
-mod bencher;
 mod group;
 mod original;
+mod wall_time;
 
-use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::time::Duration;
 
@@ -27,39 +26,47 @@ pub use criterion::{
 };
 pub use std::hint::black_box;
 
-#[cfg(feature = "async")]
-pub use bencher::AsyncBencher;
-pub use bencher::Bencher;
 pub use group::{BenchmarkGroup, BenchmarkId, IntoBenchmarkId};
 
-use crate::TopDown;
-use crate::counter::time::Time;
 #[doc(hidden)]
 pub use crate::last_word::LastWord;
 use crate::recorder::Recorder;
-use original::OriginalCriterion;
+use measurement::WallTime;
+use original::{Compiled, OriginalCriterion};
+use wall_time::Opened;
 
-/// criterion's `measurement` module, in which `WallTime`, the default measurement's name in
-/// signatures, is [`TopDown`].
+/// criterion's `measurement` module with the [`WallTime`] of this library.
 pub mod measurement {
     pub use criterion::measurement::{Measurement, ValueFormatter};
 
-    pub use crate::TopDown as WallTime;
+    pub use super::wall_time::WallTime;
 }
+
+/// criterion's `Bencher`, measuring TopDown by default.
+pub type Bencher<'a, M = WallTime> = criterion::Bencher<'a, M>;
+
+/// criterion's `AsyncBencher`, measuring TopDown by default.
+#[cfg(feature = "async")]
+pub type AsyncBencher<'a, 'b, A, M = WallTime> = criterion::AsyncBencher<'a, 'b, A, M>;
 
 /// criterion's `Criterion`, measuring TopDown by default.
 ///
-/// A separate type rather than an alias, because the original's `Default` always means wall-clock
-/// time. Everything not defined here is the original's, via `Deref`.
-pub struct Criterion<M: Measurement = TopDown> {
-    original: Box<dyn OriginalCriterion<M>>,
+/// A separate type rather than an alias, because the original's `Default` always means criterion's
+/// own wall-clock time.
+pub struct Criterion<M: Measurement = WallTime> {
+    original: criterion::Criterion<M>,
+    compiled: Compiled<M>,
     plan: author::Plan,
+    /// What counts slots, unless another measurement is used.
+    opened: Option<Opened>,
 }
 
 impl Default for Criterion {
     fn default() -> Criterion {
         let criterion = Criterion {
-            original: Box::new(measuring(TopDown::new())),
+            opened: Some(Opened::new()),
+            original: original_criterion(),
+            compiled: Compiled::here(),
             plan: author::Plan::default(),
         };
         // Some benches never do it themselves. They would ignore what a launch asks for.
@@ -68,20 +75,6 @@ impl Default for Criterion {
         } else {
             criterion
         }
-    }
-}
-
-impl<M: Measurement> Deref for Criterion<M> {
-    type Target = criterion::Criterion<M>;
-
-    fn deref(&self) -> &Self::Target {
-        self.original.borrowed()
-    }
-}
-
-impl<M: Measurement> DerefMut for Criterion<M> {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        self.original.borrowed_mut()
     }
 }
 
@@ -119,12 +112,14 @@ impl<M: Measurement> Criterion<M> {
         measurement_time(duration: Duration);
     }
 
-    /// Like criterion's `with_measurement`.
-    #[must_use]
-    pub fn with_measurement<M2: Measurement + 'static>(self, measurement: M2) -> Criterion<M2> {
+    /// Like criterion's `with_measurement`. Only [`WallTime`] itself counts slots: what a
+    /// measurement that wraps it makes of its values is unknown here.
+    pub fn with_measurement<M2: Measurement>(self, measurement: M2) -> Criterion<M2> {
         Criterion {
-            original: Box::new(self.original.unboxed().with_measurement(measurement)),
+            original: self.original.with_measurement(measurement),
+            compiled: Compiled::here(),
             plan: self.plan,
+            opened: is_wall_time::<M2>().then(|| self.opened.unwrap_or_else(Opened::new)),
         }
     }
 
@@ -160,38 +155,43 @@ impl<M: Measurement> Criterion<M> {
     /// earlier settings stay in force.
     #[must_use]
     pub fn configure_from_args(self) -> Self {
-        Criterion {
-            original: self.original.configured_from_args(self.plan),
-            ..self
-        }
+        let (configure, plan) = (self.compiled.configure, self.plan);
+        self.with(|original| configure(original, plan))
+    }
+
+    /// Like criterion's `final_summary`.
+    #[doc(hidden)]
+    pub fn final_summary(&self) {
+        self.original.final_summary();
+    }
+
+    /// Like criterion's `benchmark_group`.
+    pub fn benchmark_group<S: Into<String>>(&mut self, group_name: S) -> BenchmarkGroup<'_, M> {
+        BenchmarkGroup(self.original_mut().group(group_name.into()))
     }
 
     fn with(
         self,
         change: impl FnOnce(criterion::Criterion<M>) -> criterion::Criterion<M>,
     ) -> Criterion<M> {
-        let mut change = Some(change);
-        let original = self.original.changed(&mut |original| match change.take() {
-            Some(change) => change(original),
-            None => original,
-        });
-        Criterion { original, ..self }
+        Criterion {
+            original: change(self.original),
+            ..self
+        }
+    }
+
+    fn original_mut(&mut self) -> &mut (dyn OriginalCriterion<M> + '_) {
+        (self.compiled.as_original)(&mut self.original)
     }
 }
 
 impl<M: Measurement + 'static> Criterion<M> {
-    /// Like criterion's `benchmark_group`.
-    pub fn benchmark_group<S: Into<String>>(&mut self, group_name: S) -> BenchmarkGroup<'_, M> {
-        BenchmarkGroup(self.original.group(group_name.into()))
-    }
-
     /// Like criterion's `bench_function`.
     pub fn bench_function<F>(&mut self, id: &str, mut f: F) -> &mut Criterion<M>
     where
         F: FnMut(&mut Bencher<'_, M>),
     {
-        self.original
-            .bench_function(id, &mut |b| f(&mut Bencher::new(b)));
+        self.original_mut().bench_function(id, &mut f);
         self
     }
 
@@ -205,23 +205,29 @@ impl<M: Measurement + 'static> Criterion<M> {
     where
         F: FnMut(&mut Bencher<'_, M>, &I),
     {
-        self.original
-            .bench_with_input(id.0, &mut |b| f(&mut Bencher::new(b), input));
+        self.original_mut()
+            .bench_with_input(id.0, &mut |b| f(b, input));
         self
     }
+}
+
+/// Returns whether `M` is [`WallTime`]. By name, because the types of measurements that borrow have
+/// no `TypeId`.
+fn is_wall_time<M>() -> bool {
+    std::any::type_name::<M>() == std::any::type_name::<WallTime>()
 }
 
 /// Like criterion's `criterion_group!`.
 #[macro_export]
 macro_rules! criterion_group {
-    (name = $name:ident; config = $config:expr; targets = $($target:path),+ $(,)?) => {
+    (name = $name:ident; config = $config:expr; targets = $($target:path),+ $(,)*) => {
         /// Runs the benchmarks of this group.
         pub fn $name() {
             let mut criterion: $crate::Criterion<_> = $config.configure_from_args();
             $($target(&mut criterion);)+
         }
     };
-    ($name:ident, $($target:path),+ $(,)?) => {
+    ($name:ident, $($target:path),+ $(,)*) => {
         $crate::criterion_group! {
             name = $name;
             config = $crate::Criterion::default();
@@ -233,7 +239,7 @@ macro_rules! criterion_group {
 /// Like criterion's `criterion_main!`.
 #[macro_export]
 macro_rules! criterion_main {
-    ($($group:path),+ $(,)?) => {
+    ($($group:path),+ $(,)*) => {
         fn main() {
             let last_word = $crate::LastWord::owed();
             $($group();)+
@@ -243,14 +249,21 @@ macro_rules! criterion_main {
     };
 }
 
-/// The last step of `criterion_main!`. It measures nothing, so it opens no counters. It uses a
-/// clock because another type of measurement would compile criterion once more.
+/// The last step of `criterion_main!`. It measures nothing, so it opens no counters.
 #[doc(hidden)]
 pub fn final_summary() {
-    let clock = TopDown::with_source(Box::new(Time::new("nothing is measured")));
-    measuring(clock).configure_from_args().final_summary();
+    original_criterion().configure_from_args().final_summary();
 }
 
-fn measuring(measurement: TopDown) -> criterion::Criterion<TopDown> {
-    criterion::Criterion::default().with_measurement(measurement)
+/// Like criterion's `runner`.
+#[doc(hidden)]
+pub fn runner(benches: &[&dyn Fn()]) {
+    for bench in benches {
+        bench();
+    }
+    final_summary();
+}
+
+fn original_criterion() -> criterion::Criterion<WallTime> {
+    criterion::Criterion::default().with_measurement(WallTime)
 }

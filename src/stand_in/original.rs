@@ -2,9 +2,8 @@
 //!
 //! criterion is generic over the measurement and over each benchmark's closure: every bench target
 //! would compile sampling, analysis and the command line anew, mostly once per benchmark. Behind
-//! these traits they are compiled once per measurement, and for [`TopDown`](crate::TopDown) as part
-//! of this library. The measured code is unaffected, since [`Bencher`](super::Bencher) passes
-//! routines by value.
+//! these traits they are compiled once per measurement, and for [`WallTime`](super::WallTime) as
+//! part of this library. The measured code is unaffected: benchmarks get criterion's own `Bencher`.
 
 use criterion::measurement::Measurement;
 
@@ -13,59 +12,54 @@ use super::author::Plan;
 /// A benchmark as criterion calls it. An input is captured by the closure.
 pub(super) type Routine<'f, M> = &'f mut dyn FnMut(&mut criterion::Bencher<'_, M>);
 
-/// A function of criterion that takes and returns a whole `Criterion`. It is called once.
-pub(super) type Change<'f, M> =
-    &'f mut dyn FnMut(criterion::Criterion<M>) -> criterion::Criterion<M>;
+/// What criterion compiles for a measurement, compiled where this is created.
+///
+/// A boxed trait object was rejected: it would keep measurements from borrowing, because
+/// [`Criterion`](super::Criterion) has no lifetime to name.
+pub(super) struct Compiled<M: Measurement> {
+    pub(super) as_original:
+        for<'c> fn(&'c mut criterion::Criterion<M>) -> &'c mut (dyn OriginalCriterion<M> + 'c),
+    pub(super) configure: fn(criterion::Criterion<M>, Plan) -> criterion::Criterion<M>,
+}
+
+impl<M: Measurement> Compiled<M> {
+    pub(super) fn here() -> Compiled<M> {
+        Compiled {
+            as_original: |original| original,
+            configure: |original, plan| plan.restore(original.configure_from_args()),
+        }
+    }
+}
 
 /// criterion's `Criterion`.
 pub(super) trait OriginalCriterion<M: Measurement> {
-    fn borrowed(&self) -> &criterion::Criterion<M>;
-
-    fn borrowed_mut(&mut self) -> &mut criterion::Criterion<M>;
-
-    fn unboxed(self: Box<Self>) -> criterion::Criterion<M>;
-
-    fn changed(self: Box<Self>, change: Change<'_, M>) -> Box<dyn OriginalCriterion<M>>;
-
-    fn configured_from_args(self: Box<Self>, plan: Plan) -> Box<dyn OriginalCriterion<M>>;
-
     fn group(&mut self, name: String) -> Box<dyn OriginalGroup<'_, M> + '_>;
 
-    fn bench_function(&mut self, id: &str, routine: Routine<'_, M>);
+    fn bench_function(&mut self, id: &str, routine: Routine<'_, M>)
+    where
+        M: 'static;
 
-    fn bench_with_input(&mut self, id: criterion::BenchmarkId, routine: Routine<'_, M>);
+    fn bench_with_input(&mut self, id: criterion::BenchmarkId, routine: Routine<'_, M>)
+    where
+        M: 'static;
 }
 
-impl<M: Measurement + 'static> OriginalCriterion<M> for criterion::Criterion<M> {
-    fn borrowed(&self) -> &criterion::Criterion<M> {
-        self
-    }
-
-    fn borrowed_mut(&mut self) -> &mut criterion::Criterion<M> {
-        self
-    }
-
-    fn unboxed(self: Box<Self>) -> criterion::Criterion<M> {
-        *self
-    }
-
-    fn changed(self: Box<Self>, change: Change<'_, M>) -> Box<dyn OriginalCriterion<M>> {
-        Box::new(change(*self))
-    }
-
-    fn configured_from_args(self: Box<Self>, plan: Plan) -> Box<dyn OriginalCriterion<M>> {
-        Box::new(plan.restore(self.configure_from_args()))
-    }
-
+impl<M: Measurement> OriginalCriterion<M> for criterion::Criterion<M> {
     fn group(&mut self, name: String) -> Box<dyn OriginalGroup<'_, M> + '_> {
         Box::new(self.benchmark_group(name))
     }
 
-    fn bench_function(&mut self, id: &str, routine: Routine<'_, M>) {
+    fn bench_function(&mut self, id: &str, routine: Routine<'_, M>)
+    where
+        M: 'static,
+    {
         self.bench_function(id, routine);
     }
 
-    fn bench_with_input(&mut self, id: criterion::BenchmarkId, routine: Routine<'_, M>) {
+    fn bench_with_input(&mut self, id: criterion::BenchmarkId, routine: Routine<'_, M>)
+    where
+        M: 'static,
+    {
         self.bench_with_input(id, &(), without_input(routine));
     }
 }

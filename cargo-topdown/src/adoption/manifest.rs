@@ -5,7 +5,7 @@ use std::path::Path;
 use toml_edit::{Array, DocumentMut, Item, Key, Table, TableLike, Value};
 
 use super::library::{Library, PACKAGE};
-use super::{AdoptionError, ManifestChange, ReplacedDependency};
+use super::{AdoptionError, ManifestChange, ReplacedDependency, line_ends};
 
 /// Where a package declares its dependency on criterion: in neither place, one, or both, since
 /// several tables of a manifest may name it.
@@ -61,7 +61,7 @@ pub(super) fn change(
             replaced.push(replace(&key, item, library));
         }
     }
-    let here = (!replaced.is_empty()).then(|| change_of(path, replaced, &document));
+    let here = (!replaced.is_empty()).then(|| change_of(path, replaced, text, &document));
     Ok(Found { here, in_workspace })
 }
 
@@ -79,18 +79,19 @@ pub(super) fn change_workspace(
         .filter(|(key, item)| is_criterion(key, item))
         .map(|(key, item)| replace(&key, item, library))
         .collect();
-    Ok((!replaced.is_empty()).then(|| change_of(path, replaced, &document)))
+    Ok((!replaced.is_empty()).then(|| change_of(path, replaced, text, &document)))
 }
 
 fn change_of(
     path: &Path,
     replaced: Vec<ReplacedDependency>,
+    original: &str,
     document: &DocumentMut,
 ) -> ManifestChange {
     ManifestChange {
         path: path.to_owned(),
         replaced,
-        text: document.to_string(),
+        text: line_ends::kept(original, &document.to_string()),
     }
 }
 
@@ -346,6 +347,18 @@ mod tests {
         let found = change(&text, Path::new("Cargo.toml"), &library, &[CRITERION]).unwrap();
         assert!(found.in_workspace);
         assert_eq!(found.here.map(|change| change.replaced.len()), Some(2));
+    }
+
+    #[test]
+    fn line_ends_and_the_byte_order_mark_stay() {
+        let manifest = |criterion: &str| {
+            format!(
+                "\u{feff}[package]\r\nname = \"p\"\r\n\r\n[dev-dependencies]\r\n\
+                 criterion = {criterion}\r\n[[bench]]\r\nname = \"b\"\r\n"
+            )
+        };
+        let library = "{ package = \"criterion-topdown\", version = \"0.1\" }";
+        assert_eq!(changed(&manifest("\"0.8\"")), manifest(library));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod apply;
 mod error;
 mod library;
+mod line_ends;
 pub mod lock_file;
 mod manifest;
 mod out_of_reach;

@@ -111,12 +111,15 @@ impl Text<'_> {
         self.describe_obstacles(&plan.without_benchmarks, &mut text);
         self.describe_features(&plan.needing_features, &mut text);
         if !plan.self_timed.is_empty() {
-            text.say("in these, only time is measured if the closure returns a `Duration`:");
+            text.say("in these, only time is measured if the closure measures it by itself:");
             for place in &plan.self_timed {
                 let path = self.shown(&place.path);
                 text.quote(format_args!("  {path}:{}: {}", place.line, place.text));
             }
-            text.say("  to count slots too, let it return what `TopDown::measure(|| …)` returns");
+            text.say(
+                "  to count slots too, let it begin with `let start = WallTime.start();` and return \
+                 `WallTime.end(start)`",
+            );
         }
         self.describe_out_of_reach(plan, &mut text);
         if let Some(dependency) = &self.dependency

@@ -203,15 +203,6 @@ impl Metric {
     }
 }
 
-/// Returns the largest possible rounding error of a number printed as `text`: half a unit of its
-/// last digit.
-pub fn rounding_of(text: &str) -> f64 {
-    match text.trim().split_once('.') {
-        Some((_, digits)) => 0.5 * 10_f64.powi(-(digits.len().min(15) as i32)),
-        None => 0.5,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

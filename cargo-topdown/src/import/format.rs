@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use super::execution::{Execution, Located};
-use super::{perf_csv, perf_json, perf_script, topdown_tool, toplev, windows_perf};
+use super::{Problem, perf_csv, perf_json, perf_script, topdown_tool, toplev, windows_perf};
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -22,9 +22,29 @@ pub enum Format {
     WindowsPerf,
 }
 
+/// The shares of PerfSpect on Intel, AMD and Arm.
+const PERFSPECT_METRICS: [&str; 3] = [
+    "TMA_Frontend_Bound(%)",
+    "Pipeline Utilization - Frontend Bound (%)",
+    "Topdown Level 1/Frontend Bound",
+];
+
 impl Format {
     /// Detects the format of a file from its content.
-    pub fn new(text: &str) -> Option<Format> {
+    ///
+    /// # Errors
+    /// Returns an error if it has none of them.
+    pub fn new(text: &str) -> Result<Format, Problem> {
+        Format::detect(text).ok_or_else(|| {
+            if PERFSPECT_METRICS.iter().any(|metric| text.contains(metric)) {
+                Problem::PerfSpect
+            } else {
+                Problem::UnknownFormat
+            }
+        })
+    }
+
+    fn detect(text: &str) -> Option<Format> {
         let is_beside_comments = |line: &&str| !line.starts_with('#') && perf_csv::is_beside(line);
         let lines = text.lines().map(str::trim);
         let mut lines = lines.filter(|line| !is_beside_comments(line));

@@ -16,7 +16,7 @@ use criterion_topdown::machine::Machine;
 use criterion_topdown::sample::{Level1, Sample};
 
 use super::Problem;
-use super::execution::{Count, Execution, Located, Metric};
+use super::execution::{Count, Execution, Located, Lost, Metric};
 
 /// What is known besides the file.
 pub struct Known<'a> {
@@ -145,6 +145,14 @@ impl Found {
         if let Some(found) = Found::shares(execution, known, core_type)? {
             return Ok(found);
         }
+        Found::by_counts(execution, known, core_type)
+    }
+
+    fn by_counts(
+        execution: &Execution,
+        known: &Known<'_>,
+        core_type: Option<&str>,
+    ) -> Result<Found, Located> {
         match Found::events_of_metrics(execution)? {
             Some(found) => Ok(found),
             None => Found::by_table(execution, known, core_type),
@@ -176,6 +184,18 @@ impl Found {
         let Some(level1) = PerCategory::of_known(|category| named(category.name())) else {
             return Ok(None);
         };
+        // Tools divide by counts of zero. The counts may be complete all the same.
+        let has_value = |metric: &&Metric| !matches!(metric.value, Err(Lost::Missing(_)));
+        let without_value = level1
+            .into_array()
+            .into_iter()
+            .find(|metric| !has_value(metric));
+        if let Some(metric) = without_value {
+            let by_counts = Found::by_counts(execution, known, pmu);
+            return by_counts
+                .map(Some)
+                .or_else(|_| metric.known().map(|_| None));
+        }
         let share = |metric: &Metric| Ok(metric.known()? / 100.0);
         let slots_metric = SLOTS_METRICS.iter().find_map(|name| metric(name));
         let mut slots_per_cycle = None;
@@ -206,11 +226,13 @@ impl Found {
                 backend_bound: part(metrics.backend_bound)?,
             })
         };
-        let level2 = PerCategory::of_known(|category| named(category.measured_part().name()));
+        let level2 = PerCategory::of_known(|category| {
+            named(category.measured_part().name()).filter(has_value)
+        });
         let level2 = level2.map(parts).transpose()?;
         let smt = match metric(SMT) {
-            Some(smt) => Some(part(smt)?),
-            None => None,
+            Some(smt) if has_value(&smt) => Some(part(smt)?),
+            _ => None,
         };
         let rounding = level1.map(|metric| metric.rounding).into_array();
         let rounding = rounding.into_iter().fold(0.0, f64::max);

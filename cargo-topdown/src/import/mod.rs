@@ -7,10 +7,12 @@ mod execution;
 mod format;
 mod hits;
 mod meaning;
+mod number;
 mod perf_csv;
 mod perf_json;
 mod perf_script;
 mod problem;
+mod text;
 mod topdown_tool;
 mod toplev;
 mod windows_perf;
@@ -152,7 +154,7 @@ fn executions_of(
     let text = String::from_utf8(bytes).map_err(|_| content((None, Problem::NotText)))?;
     let format = match told.format {
         Some(format) => format,
-        None => Format::new(&text).ok_or_else(|| content((None, Problem::UnknownFormat)))?,
+        None => Format::new(&text).map_err(|problem| content((None, problem)))?,
     };
     format.read(&text).map_err(content)
 }

@@ -6,7 +6,8 @@
 //! empty fields fewer, and an event of the form `cpu/…/` can contain the separator.
 
 use super::Problem;
-use super::execution::{Count, Execution, Located, Lost, Metric, is_retire_latency, rounding_of};
+use super::execution::{Count, Execution, Located, Lost, Metric, is_retire_latency};
+use super::number::{self, REMEDY, not_a, number, rounding_of};
 
 /// The tool's name in formulas.
 pub(super) const TOOL: &str = "perf-stat";
@@ -29,7 +30,7 @@ pub fn is_row(line: &str) -> bool {
         return false;
     };
     let first = line.split(separator).next().unwrap_or_default();
-    first.parse::<f64>().is_ok()
+    number(first).is_some()
         || first.starts_with('<')
         || is_place(first)
         || HEADINGS_OF_PLACES.contains(&first)
@@ -92,7 +93,7 @@ fn add(execution: &mut Execution, line: usize, row: &str) -> Result<(), Problem>
     if fields
         .iter()
         .filter(|field| !field.is_empty())
-        .all(|field| field.parse::<f64>().is_ok())
+        .all(|field| number(field).is_some())
     {
         // --metric-only prints only numbers.
         execution.has_nameless_metrics = true;
@@ -110,14 +111,20 @@ fn add(execution: &mut Execution, line: usize, row: &str) -> Result<(), Problem>
     if field(3).ends_with('%') {
         return Err(Problem::Means);
     }
-    if !field(0).starts_with('<') && field(1).parse::<f64>().is_ok() {
+    let is_number_twice = !field(0).starts_with('<') && number(field(1)).is_some();
+    // A percentage has two decimals.
+    let is_percentage_split = !field(4).contains(['.', ',']) && is_two_digits(field(5));
+    if separator == ',' && (is_number_twice && is_whole(field(0)) || is_percentage_split) {
+        return Err(Problem::malformed(format!(
+            "decimals have a comma, which also separates the fields{REMEDY}"
+        )));
+    }
+    if is_number_twice {
         // With `-I`, a time precedes the value.
         return Err(Problem::Intervals);
     }
     let number = |at: usize, what: &str| {
-        field(at).parse::<f64>().map_err(|_| {
-            Problem::malformed(format!("field {} is `{}`, not {what}", at + 1, field(at)))
-        })
+        number(field(at)).ok_or_else(|| not_a(what, &format!("field {}", at + 1), field(at)))
     };
     let count = if field(0).starts_with('<') {
         Err(Lost::Missing(field(0).to_owned()))
@@ -148,12 +155,18 @@ fn metric(execution: &mut Execution, line: usize, value: &str, name: &str) -> Re
     execution.metrics.push(Metric {
         name: name.to_owned(),
         line,
-        value: Ok(value.parse().map_err(|_| {
-            Problem::malformed(format!("metric `{name}` is `{value}`, not a number"))
-        })?),
+        value: number::metric(name, value)?,
         rounding: rounding_of(value),
     });
     Ok(())
+}
+
+fn is_whole(field: &str) -> bool {
+    field.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_two_digits(field: &str) -> bool {
+    field.len() == 2 && is_whole(field)
 }
 
 /// Splits a row into fields. An event between slashes keeps its separators.

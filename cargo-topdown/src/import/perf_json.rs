@@ -8,7 +8,8 @@
 use serde_json::{Map, Value};
 
 use super::Problem;
-use super::execution::{Count, Execution, Located, Lost, Metric, is_retire_latency, rounding_of};
+use super::execution::{Count, Execution, Located, Lost, Metric, is_retire_latency};
+use super::number::{self, REMEDY, not_a, repaired_json, rounding_of};
 use super::perf_csv::{TOOL, lost_of, metric_name, per_execution};
 
 /// Fields that show that counts were not summed over CPUs.
@@ -35,7 +36,9 @@ fn objects(
     line: (usize, &str),
     mut each: impl FnMut((usize, Map<String, Value>)) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
-    let (number, mut rest) = line;
+    let (number, line) = line;
+    let repaired = repaired_json(line);
+    let mut rest = repaired.as_str();
     while !rest.trim().is_empty() {
         let bare = rest.trim_start();
         let braced;
@@ -52,7 +55,11 @@ fn objects(
                 // Drop the error's line number, which counts from this line.
                 let error = error.to_string();
                 let what = error.split(" at line ").next().unwrap_or_default();
-                return Err(Problem::malformed(format!("not a JSON object: {what}")));
+                let has_decimal_comma = repaired != line && !line.contains('.');
+                return Err(Problem::malformed(format!(
+                    "not a JSON object: {what}{}",
+                    if has_decimal_comma { REMEDY } else { "" }
+                )));
             }
             None => break,
         }
@@ -92,18 +99,19 @@ fn add(
         (Some(value), Some(Value::String(unit))) => execution.metrics.push(Metric {
             name: metric_name(unit).to_owned(),
             line,
-            value: Ok(number("metric-value", value)?),
+            value: metric_value(metric_name(unit), value)?,
             rounding: rounding(value),
         }),
         (Some(_), _) => execution.has_nameless_metrics = true,
         // With --metric-only, perf since 6.4 uses each metric's name as a key.
         (None, _) if !object.contains_key("counter-value") => {
             for (name, value) in &object {
-                if let Some(number) = value.as_str().and_then(|text| text.parse().ok()) {
+                let text = value.as_str();
+                if let Some(Ok(number)) = text.map(|text| number::metric(name, text)) {
                     execution.metrics.push(Metric {
                         name: metric_name(name).to_owned(),
                         line,
-                        value: Ok(number),
+                        value: number,
                         rounding: rounding(value),
                     });
                 }
@@ -124,9 +132,9 @@ fn count(value: &Value, running: Option<&Value>) -> Result<Result<u64, Lost>, Pr
     if let Some(words) = value.as_str().filter(|text| text.starts_with('<')) {
         return Ok(Err(Lost::Missing(words.to_owned())));
     }
-    let value = number("counter-value", value)?;
+    let value = finite("counter-value", value)?;
     let running = match running {
-        Some(running) => number("pcnt-running", running)?,
+        Some(running) => finite("pcnt-running", running)?,
         None => 100.0,
     };
     lost_of(value, running, "counter-value")
@@ -140,14 +148,24 @@ fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Result<&'a str, Proble
 }
 
 /// Parses a number, which perf writes as a number or as text.
-fn number(key: &str, value: &Value) -> Result<f64, Problem> {
+fn finite(key: &str, value: &Value) -> Result<f64, Problem> {
     let number = match value {
-        Value::String(text) => text.trim().parse().ok(),
+        Value::String(text) => number::number(text),
         value => value.as_f64(),
     };
+    let text = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
     number
         .filter(|number: &f64| number.is_finite())
-        .ok_or_else(|| Problem::malformed(format!("field `{key}` is {value}, not a number")))
+        .ok_or_else(|| not_a("a number", &format!("field `{key}`"), &text))
+}
+
+fn metric_value(name: &str, value: &Value) -> Result<Result<f64, Lost>, Problem> {
+    match value {
+        Value::String(text) => number::metric(name, text),
+        value => finite("metric-value", value).map(Ok),
+    }
 }
 
 fn rounding(value: &Value) -> f64 {

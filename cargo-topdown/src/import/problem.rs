@@ -8,8 +8,8 @@ use crate::count::count_of;
 /// What is wrong with a file, and what to do about it.
 #[derive(Debug, Error, PartialEq)]
 pub enum Problem {
-    /// The bytes are not UTF-8.
-    #[error("not text")]
+    /// The bytes are neither UTF-8 nor UTF-16.
+    #[error("not text; save it as UTF-8")]
     NotText,
     /// Longer than any output of these tools.
     #[error("longer than 64 MiB; no output of these tools is that long")]
@@ -21,6 +21,12 @@ pub enum Problem {
          --format"
     )]
     UnknownFormat,
+    /// A table of PerfSpect.
+    #[error(
+        "a table of PerfSpect, which has shares of intervals or their means, and no slots; \
+         {HOW_TO_GET_SLOTS}"
+    )]
+    PerfSpect,
     /// A line or a field does not follow the format.
     #[error("{what}")]
     Malformed {

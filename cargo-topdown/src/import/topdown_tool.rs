@@ -4,7 +4,8 @@
 //! Source: telemetry-solution, tools/topdown_tool/README.CPU.md at 9f631412, "CSV output".
 
 use super::Problem;
-use super::execution::{Count, Execution, Located, Lost, Metric, rounding_of};
+use super::execution::{Count, Execution, Located, Lost, Metric};
+use super::number::{self, not_a, rounding_of};
 
 const TOOL: &str = "topdown-tool";
 const EVENTS: &str = "run,time,event,value";
@@ -51,17 +52,15 @@ pub fn read(text: &str) -> Result<Execution, Located> {
         let (name, value) = (field(Some(name)), field(Some(value)));
         let lost = || Lost::Missing("the field is empty".to_owned());
         let number = || {
-            let malformed = || Problem::malformed(format!("`{name}` is `{value}`, not a number"));
-            let number = value.parse::<f64>().ok();
-            number
-                .filter(|number| number.is_finite() && (!are_events || *number >= 0.0))
-                .ok_or_else(|| (Some(line), malformed()))
+            number::number(value)
+                .filter(|number| number.is_finite() && *number >= 0.0)
+                .ok_or_else(|| (Some(line), not_a("a count", &format!("`{name}`"), value)))
         };
         if !are_events {
             let value_of_metric = if value.is_empty() {
                 Err(lost())
             } else {
-                Ok(number()?)
+                number::metric(name, value).map_err(|problem| (Some(line), problem))?
             };
             execution.metrics.push(Metric {
                 name: name.to_owned(),

@@ -3,7 +3,8 @@
 //! Source: pmu-tools, tl_output.py at 024b2284, and its wiki page "toplev CSV output fields".
 
 use super::Problem;
-use super::execution::{Execution, Located, Lost, Metric, rounding_of};
+use super::execution::{Execution, Located, Lost, Metric};
+use super::number::{self, not_a, rounding_of};
 
 const TOOL: &str = "toplev";
 
@@ -73,15 +74,14 @@ pub fn read(text: &str) -> Result<Execution, Located> {
             continue;
         }
         let number = |what: &str, text: &str| {
-            let malformed =
-                || Problem::malformed(format!("{what} of `{name}` is `{text}`, not a number"));
-            text.parse::<f64>().map_err(|_| (Some(line), malformed()))
+            let not_a_number = || not_a("a number", &format!("{what} of `{name}`"), text);
+            number::number(text).ok_or_else(|| (Some(line), not_a_number()))
         };
         if !matches!(field(stddev), "") && number("`Stddev`", field(stddev))? != 0.0 {
             return Err((Some(line), Problem::Means));
         }
         let shared = field(multiplex);
-        let value_of_node = number("`Value`", value)?;
+        let value_of_node = number::metric(name, value).map_err(|problem| (Some(line), problem))?;
         execution.metrics.push(Metric {
             name: name.to_owned(),
             line,
@@ -90,7 +90,7 @@ pub fn read(text: &str) -> Result<Execution, Located> {
                     running: format!("{shared} %"),
                 })
             } else {
-                Ok(value_of_node)
+                value_of_node
             },
             rounding: rounding_of(value),
         });
