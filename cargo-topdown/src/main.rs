@@ -42,6 +42,7 @@ mod merge;
 mod nearest;
 mod place;
 mod processes;
+mod renames;
 mod report;
 mod required_features;
 mod runner;

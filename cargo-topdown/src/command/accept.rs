@@ -23,10 +23,13 @@ pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
         Some(name) => store.resolve(name)?,
         None => store.newest_path()?,
     };
-    let candidate = run_file::read_run(&candidate_path)?;
+    let mut candidate = run_file::read_run(&candidate_path)?;
     let path = store.resolve_for(&args.base, || Some(candidate.key()))?;
-    let baseline = run_file::read_run(&path)?;
-    let earlier = history::behind(&path, &candidate);
+    let mut baseline = run_file::read_run(&path)?;
+    let renames = workspace.config.renames();
+    renames.apply(&mut baseline);
+    renames.apply(&mut candidate);
+    let earlier = history::behind(&path, &candidate, renames);
     // Count launches that `compare --relaunch` made, if any; nothing is launched here.
     let comparison = second_look::judge(
         &mut ComparedRun::new(&args.base, &path, baseline.clone()),

@@ -96,6 +96,7 @@ fn report(
         comparison,
         base: (name, path),
         relaunched,
+        config,
     } = judged;
     let comparison = if args.becomes_baseline {
         comparison.of_next_baseline()
@@ -105,7 +106,7 @@ fn report(
     let history = args
         .comparison
         .shows_history()
-        .then(|| history::beside(name, path))
+        .then(|| history::beside(name, path, config.renames()))
         .flatten();
     let sides = Sides {
         baseline: &baseline.run,

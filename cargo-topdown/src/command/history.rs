@@ -19,13 +19,18 @@ use topdown_gate::trend::LEAST_RUNS;
 /// # Errors
 /// Returns an error if there is no such baseline or benchmark, or none of its runs can be read.
 pub fn run(args: &HistoryArgs) -> Result<Exit, Error> {
-    let store = args.store.place().store()?;
+    let workspace = args.store.place().workspace()?;
+    let store = args.store.place().store_of(&workspace);
     let stored = match (&args.name, &args.machine) {
         (Some(name), Some(key)) => store.of_name(name, Some(key))?.swap_remove(0),
         (Some(name), None) => store.find(name)?,
         (None, _) => store.default_one()?,
     };
-    let mut trend = history::trend_of(stored.name.as_str(), &stored.directory)?;
+    let mut trend = history::trend_of(
+        stored.name.as_str(),
+        &stored.directory,
+        workspace.config.renames(),
+    )?;
     // After the judgement, which must not depend on what is shown.
     if !args.benchmarks.is_empty() {
         let patterns: Vec<Pattern> = args.benchmarks.iter().map(|g| Pattern::new(g)).collect();

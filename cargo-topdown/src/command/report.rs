@@ -28,7 +28,8 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Error> {
         selection::restrict(&mut run, label, &expression)?;
     }
     if let Some(path) = &args.html {
-        let history = stored.and_then(|stored| history::beside(label, &stored));
+        let config = args.store.place().config()?;
+        let history = stored.and_then(|at| history::beside(label, &at, config.renames()));
         write_page(path, &run, label, history.as_ref())?;
         return Ok(Exit::Success);
     }

@@ -8,14 +8,16 @@ use topdown_gate::trend::{LEAST_RUNS, Trend, trend};
 
 use crate::baseline_store::{self, BaselineStore, history};
 use crate::error::Error;
+use crate::renames::Renames;
 use crate::terminal::tell;
 
 /// The probability of finding any change point in a suite that never changed; the gate's default.
 const ALPHA: f64 = 0.05;
 
 /// Returns the trend of the runs of the baseline in `directory`, which the user calls `label`.
-pub fn trend_of(label: &str, directory: &Path) -> Result<Trend, Error> {
-    let (runs, unreadable) = baseline_store::read_runs(directory)?;
+pub fn trend_of(label: &str, directory: &Path, renames: Renames<'_>) -> Result<Trend, Error> {
+    let (mut runs, unreadable) = baseline_store::read_runs(directory)?;
+    renames.apply_to_all(&mut runs);
     let problems = unreadable.iter().map(ToString::to_string).collect();
     match trend(label, &runs, problems, ALPHA) {
         Some(trend) => Ok(trend),
@@ -36,7 +38,7 @@ const RUNS_BEHIND_A_COMPARISON: usize = 30;
 /// Returns the newest runs in the history of the baseline at `path` that are not newer than
 /// `candidate`, oldest first; the baseline itself comes last. Returns none if it has no history. A
 /// comparison works without it, so problems are only warnings.
-pub fn behind(path: &Path, candidate: &Run) -> Vec<Run> {
+pub fn behind(path: &Path, candidate: &Run, renames: Renames<'_>) -> Vec<Run> {
     let has_history = history::names(path).is_ok_and(|names| !names.is_empty());
     if !has_history {
         return Vec::new();
@@ -55,13 +57,19 @@ pub fn behind(path: &Path, candidate: &Run) -> Vec<Run> {
     unreadable.iter().for_each(|error| warn(error));
     let at = |run: &Run| run.started_at.parse::<Timestamp>().ok();
     runs.retain(|run| run.id != candidate.id && at(run) <= at(candidate));
+    renames.apply_to_all(&mut runs);
     runs
 }
 
 /// Returns the history for the page of a comparison with `base`, which comes last in it: that of
 /// the baseline named `built`, or else of the default one. As in [`beside`], problems
 /// are only warnings.
-pub fn up_to(store: &BaselineStore, built: &str, base: &Run) -> Option<Trend> {
+pub fn up_to(
+    store: &BaselineStore,
+    built: &str,
+    base: &Run,
+    renames: Renames<'_>,
+) -> Option<Trend> {
     let named = built.parse().ok().and_then(|name| store.find(&name).ok());
     let stored = named.or_else(|| store.default_one().ok())?;
     let (mut runs, unreadable) = match baseline_store::read_runs(&stored.directory) {
@@ -72,6 +80,7 @@ pub fn up_to(store: &BaselineStore, built: &str, base: &Run) -> Option<Trend> {
         }
     };
     runs.push(base.clone());
+    renames.apply_to_all(&mut runs);
     let label = format!("{} and then the base", stored.name);
     let problems = unreadable.iter().map(ToString::to_string).collect();
     trend(&label, &runs, problems, ALPHA)
@@ -79,9 +88,9 @@ pub fn up_to(store: &BaselineStore, built: &str, base: &Run) -> Option<Trend> {
 
 /// Returns the history for the page of the run at `path`, which the user calls `label`, if it is a
 /// baseline with one. A page works without it, so problems are only warnings.
-pub fn beside(label: &str, path: &Path) -> Option<Trend> {
+pub fn beside(label: &str, path: &Path, renames: Renames<'_>) -> Option<Trend> {
     let has_history = history::names(path).is_ok_and(|names| !names.is_empty());
-    match has_history.then(|| trend_of(label, path))? {
+    match has_history.then(|| trend_of(label, path, renames))? {
         Ok(trend) => Some(trend),
         Err(error) => {
             tell!("warning: the page has no history: {error}");
@@ -95,6 +104,9 @@ mod tests {
     use super::*;
     use crate::baseline_store::tests::{RUN, store_in};
     use criterion_topdown::run_file::read_run;
+    use std::collections::BTreeMap;
+
+    const NONE: Renames<'_> = Renames(&BTreeMap::new());
 
     #[test]
     fn the_history_of_a_base_is_that_of_the_baseline_called_as_it_or_of_the_default_one() {
@@ -102,7 +114,7 @@ mod tests {
         let store = store_in(root.path());
         let mut base = read_run(Path::new(RUN)).unwrap();
         base.id += "-later";
-        let label = |built: &str| up_to(&store, built, &base).map(|trend| trend.label);
+        let label = |built: &str| up_to(&store, built, &base, NONE).map(|trend| trend.label);
         assert_eq!(label("main"), None, "nothing is stored");
         let save = |name: &str| store.save(&name.parse().unwrap(), Path::new(RUN)).unwrap();
         save("main");
@@ -111,11 +123,11 @@ mod tests {
         assert_eq!(label("v1.0").unwrap(), "v1.0 and then the base");
         assert_eq!(label("HEAD~1").unwrap(), "main and then the base");
 
-        let trend = up_to(&store, "v1.0", &base).unwrap();
+        let trend = up_to(&store, "v1.0", &base, NONE).unwrap();
         let runs: Vec<&str> = trend.runs.iter().map(|run| &*run.id).collect();
         assert_eq!(runs, [base.id.trim_end_matches("-later"), &*base.id]);
         std::fs::write(stored.join("run.json"), "{").unwrap();
-        let trend = up_to(&store, "v1.0", &base).unwrap();
+        let trend = up_to(&store, "v1.0", &base, NONE).unwrap();
         assert_eq!((trend.runs.len(), trend.unreadable.len()), (2, 1));
     }
 }

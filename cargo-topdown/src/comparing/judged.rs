@@ -69,6 +69,8 @@ pub struct Judged<'a> {
     pub base: (&'a str, &'a Path),
     /// Whether suspects got a second look.
     pub relaunched: bool,
+    /// The settings.
+    pub config: &'a Config,
 }
 
 /// Reads and judges the runs, and hands them to `finish`.
@@ -97,6 +99,9 @@ pub fn judged(
     )?;
     let label = asked.candidate.unwrap_or("the newest run");
     check_whole(&base, &baseline)?;
+    let renames = config.renames();
+    let has_new_names = renames.apply(&mut baseline);
+    renames.apply(&mut candidate);
     // Otherwise, saving a run as the baseline and forgetting to measure again would always pass.
     if baseline.id == candidate.id {
         return Err(Error::SameRun {
@@ -116,9 +121,10 @@ pub fn judged(
         }
         Found::Expired(changes) => Some(Warning::AcceptedExpired { changes }),
     };
-    let mut runs = history::behind(&path, &candidate);
+    let mut runs = history::behind(&path, &candidate, renames);
     let mut baseline = ComparedRun::new(&base, &path, baseline);
     let mut candidate = ComparedRun::new(label, &candidate_path, candidate);
+    baseline.has_new_names = has_new_names;
     let relaunched = asked.relaunch.unwrap_or(policy.relaunch);
     let mut comparison = if relaunched {
         second_look::judge(
@@ -148,6 +154,7 @@ pub fn judged(
         comparison,
         base: (&base, &path),
         relaunched,
+        config: &config,
     })
 }
 

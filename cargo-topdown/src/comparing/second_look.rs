@@ -34,6 +34,9 @@ pub struct ComparedRun<'a> {
     pub run: Run,
     /// The directory that holds it.
     pub directory: PathBuf,
+    /// Whether benchmarks have other names than their executables know them by, so that they cannot
+    /// be launched.
+    pub has_new_names: bool,
     /// The benchmarks whose functions launches have failed to sample, and why.
     pub without_functions: Vec<(BenchmarkId, String)>,
 }
@@ -47,6 +50,7 @@ impl<'a> ComparedRun<'a> {
             label,
             run,
             directory,
+            has_new_names: false,
             without_functions: Vec::new(),
         }
     }
@@ -85,7 +89,10 @@ pub fn judge(
     earlier: &[Run],
     relaunch: Relaunch,
 ) -> Result<Comparison, Error> {
-    let base_again = Again::new(baseline, relaunch)?;
+    let base_again = match baseline.has_new_names {
+        true => Again::new(baseline, Relaunch::Forbidden)?,
+        false => Again::new(baseline, relaunch)?,
+    };
     let mut again = Again::new(candidate, relaunch)?;
     let candidate_alone = !base_again.is_possible();
     if candidate_alone && !candidate.has_slots() {

@@ -45,6 +45,10 @@ pub struct Layer {
     pub keep_env: Vec<String>,
     /// The directory of the baselines, relative to the workspace; only for the whole workspace.
     pub baselines: Option<PathBuf>,
+    /// New names of benchmarks by their old ones, by which `compare` and `history` know them in
+    /// earlier runs; only for the whole workspace.
+    #[serde(default)]
+    pub renamed: BTreeMap<String, String>,
     /// The shared store, as `baseline push` takes it; only for the whole workspace.
     pub store: Option<String>,
     /// The table of the policy, not read yet: messages about it name that table.

@@ -19,6 +19,7 @@ pub use layer::Layer;
 pub use workspace::{Workspace, WorkspaceError, named_by};
 
 use crate::nearest::{Suggestion, nearest};
+use crate::renames::Renames;
 #[cfg(test)]
 pub use layer::setting_types;
 use measuring::WorkspaceSettings;
@@ -89,9 +90,10 @@ impl Config {
         let package = |package: &cargo_metadata::Package| {
             let manifest = package.manifest_path.as_str();
             let section = Section::read(&package.metadata, "package", manifest)?;
-            if section.layer.baselines.is_some() || section.layer.store.is_some() {
+            let layer = &section.layer;
+            if layer.baselines.is_some() || layer.store.is_some() || !layer.renamed.is_empty() {
                 return Err(section.error(format!(
-                    "`baselines` and `store` apply to the whole workspace; move them to \
+                    "`baselines`, `renamed` and `store` apply to the whole workspace; move them to \
                      `[workspace.metadata.{TABLE}]`"
                 )));
             }
@@ -111,6 +113,11 @@ impl Config {
     /// Returns the directory of the baselines, relative to the workspace root.
     pub fn baselines(&self) -> Option<&Path> {
         self.workspace.layer.baselines.as_deref()
+    }
+
+    /// Returns what the benchmarks of earlier runs are called now.
+    pub fn renames(&self) -> Renames<'_> {
+        Renames(&self.workspace.layer.renamed)
     }
 
     /// Returns the address of the shared store.

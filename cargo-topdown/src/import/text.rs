@@ -7,8 +7,8 @@ pub fn text_of(bytes: Vec<u8>) -> Option<String> {
         [0xff, 0xfe, ..] => utf16(&bytes, u16::from_le_bytes),
         [0xfe, 0xff, ..] => utf16(&bytes, u16::from_be_bytes),
         // Without a mark: these tools begin with ASCII.
-        [1.., 0, ..] => utf16(&bytes, u16::from_le_bytes),
-        [0, 1.., ..] => utf16(&bytes, u16::from_be_bytes),
+        [first, 0, ..] if first != 0 => utf16(&bytes, u16::from_le_bytes),
+        [0, second, ..] if second != 0 => utf16(&bytes, u16::from_be_bytes),
         _ => String::from_utf8(bytes).ok(),
     }?;
     Some(match text.contains(BYTE_ORDER_MARK) {

@@ -254,7 +254,28 @@ fn renamed(comparison: &Comparison) -> Vec<String> {
             all.len() - MOST_NAMES
         ));
     }
+    notes.extend(renamed_setting(all));
     notes
+}
+
+/// Returns the setting by which renamed benchmarks keep their history.
+fn renamed_setting(all: &[Renamed]) -> Option<String> {
+    let pair = |Renamed { missing, new }: &Renamed| {
+        let is_beside = (&missing.package, &missing.target) == (&new.package, &new.target);
+        let [before, now] = [missing, new].map(|id| match is_beside {
+            true => id.name.clone(),
+            false => id.to_string(),
+        });
+        // Both are written alike in TOML.
+        format!("{before:?} = {now:?}")
+    };
+    let pairs: Vec<String> = all.iter().map(pair).collect();
+    (!all.is_empty()).then(|| {
+        format!(
+            "to compare them, add to `[workspace.metadata.topdown]`: `renamed = {{ {} }}`",
+            pairs.join(", ")
+        )
+    })
 }
 
 fn one_sided(comparison: &Comparison) -> Vec<String> {

@@ -26,6 +26,7 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::measure::second_core::run_of_second_core;
 use crate::measure::{MeasureError, Session, pairs, run_id};
+use crate::renames::Renames;
 use crate::report::cores::OnCore;
 use crate::report::request::of_second_core;
 use crate::runner::collect::Collected;
@@ -49,6 +50,7 @@ pub fn run(
     let workspace_root = metadata.workspace_root.as_std_path();
     // Before the build, which can take long.
     let policy = config.policy(&args.policy.overrides())?;
+    let renamed = config.renames().0.clone();
     let (base_targets, base_selection) = build_base(&session, &targets, &tree)?;
     runner::check_apart(&base_targets, &targets).map_err(MeasureError::Launch)?;
     let selection = session.selection(&session.workspace, &targets);
@@ -159,7 +161,7 @@ pub fn run(
     let history = args
         .comparison
         .shows_history()
-        .then(|| history::up_to(store, reference, &base.run))
+        .then(|| history::up_to(store, reference, &base.run, Renames(&renamed)))
         .flatten();
     let sides = Sides {
         baseline: &base.run,
