@@ -151,7 +151,7 @@ fn executions_of(
     if bytes.len() as u64 > LONGEST_BYTES {
         return Err(content((None, Problem::TooLong)));
     }
-    let text = String::from_utf8(bytes).map_err(|_| content((None, Problem::NotText)))?;
+    let text = text::text_of(bytes).ok_or_else(|| content((None, Problem::NotText)))?;
     let format = match told.format {
         Some(format) => format,
         None => Format::new(&text).map_err(|problem| content((None, problem)))?,
