@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use criterion::measurement::{Measurement, ValueFormatter};
 
-use crate::counter::{Reading, Source, choose};
+use crate::counter::{Reading, Source, choose, empty_windows_by, median_window};
 use crate::doubling;
 use crate::error::OpenError;
 use crate::formatter::SlotsFormatter;
 use crate::last_word::LastWord;
 use crate::message;
-use crate::provenance::{Provenance, SourceKind};
+use crate::provenance::{EmptyWindow, Provenance, SourceKind};
 use crate::recorder::Recorder;
 use crate::sample::Sample;
 use crate::setting::{Setting, SourceChoice};
@@ -34,6 +34,8 @@ pub struct TopDown {
     least_doubling: Option<usize>,
     /// Whether the current benchmark needs no further sample.
     has_enough: Cell<bool>,
+    /// What an empty window costs on each core, if that is not what the source says.
+    empty_windows: Cell<Option<[EmptyWindow; 2]>>,
     _last_word: LastWord,
     /// Makes the type neither `Send` nor `Sync`, regardless of the source.
     bound_to_thread: PhantomData<*const ()>,
@@ -89,6 +91,7 @@ impl TopDown {
             _last_word: LastWord::owed(),
             least_doubling: doubling::least_samples(),
             has_enough: Cell::new(false),
+            empty_windows: Cell::new(None),
             bound_to_thread: PhantomData,
         }
     }
@@ -134,12 +137,44 @@ impl TopDown {
         let groups = self.source.take_groups();
         let code = self.source.take_code();
         let hits = self.source.take_hits();
-        let second = self.source.take_on_second_core();
-        self.recorder
-            .seal(self.provenance(), groups, code, hits, second);
+        let mut second = self.source.take_on_second_core();
+        let mut provenance = self.provenance().clone();
+        if let Some([first_cost, second_cost]) = self.empty_windows.get() {
+            set_cost(&mut provenance, first_cost);
+            if let Some(second) = &mut second {
+                set_cost(&mut second.provenance, second_cost);
+            }
+        }
+        self.recorder.seal(&provenance, groups, code, hits, second);
         self.source.benchmark_boundary();
         self.has_enough.set(false);
         SlotsFormatter::new(self.recorder.measured())
+    }
+
+    /// Measures the cost of empty windows that `window` begins and ends. On the model alone, which
+    /// counts every instruction: elsewhere it is that of the source's own windows.
+    pub(crate) fn calibrate(&self, window: impl Fn() -> Duration) {
+        if self.provenance().source != SourceKind::Model {
+            return;
+        }
+        let mut samples = empty_windows_by(&|| {
+            self.zero();
+            windows::take(window())
+        });
+        let first = median_window(&samples);
+        for sample in &mut samples {
+            *sample = sample.of_second_core();
+        }
+        self.empty_windows
+            .set(Some([first, median_window(&samples)]));
+        self.source.benchmark_boundary();
+    }
+
+    /// Returns the slots of an empty window.
+    #[cfg(test)]
+    pub(crate) fn cost_slots(&self) -> Option<u64> {
+        let own = self.empty_windows.get().map(|[first, _]| first);
+        own.or(self.provenance().empty_window)?.slots
     }
 
     fn keep(&self, sample: &Sample) {
@@ -216,6 +251,13 @@ impl Measurement for TopDown {
     /// group's summary, when nothing is left to complete.
     fn formatter(&self) -> &dyn ValueFormatter {
         self.complete()
+    }
+}
+
+/// Sets what an empty window costs, where the model counted.
+fn set_cost(provenance: &mut Provenance, cost: EmptyWindow) {
+    if provenance.source == SourceKind::Model && provenance.empty_window.is_some() {
+        provenance.empty_window = Some(cost);
     }
 }
 

@@ -5,7 +5,8 @@ use std::hint::black_box;
 use super::Random;
 
 /// Executes `count` branches on random bits. The bits are new in every call, because predictors
-/// learn sequences of thousands.
+/// learn sequences of thousands. Each is known to be wrong so soon that little work is thrown away:
+/// most of its cost is that the frontend starts again.
 #[inline(never)]
 pub fn random_branches(random: &mut Random, count: usize) -> u64 {
     let mut taken = 0_u64;

@@ -201,7 +201,7 @@ fn empty_windows_of(source: &dyn Source) -> Vec<Sample> {
     })
 }
 
-fn empty_windows_by(window: &dyn Fn() -> Sample) -> Vec<Sample> {
+pub(crate) fn empty_windows_by(window: &dyn Fn() -> Sample) -> Vec<Sample> {
     const WINDOWS: usize = 101;
     let mut samples = Vec::with_capacity(WINDOWS);
     for _ in 0..WINDOWS {
@@ -211,7 +211,7 @@ fn empty_windows_by(window: &dyn Fn() -> Sample) -> Vec<Sample> {
 }
 
 /// Returns the median of the windows' costs.
-fn median_window(samples: &[Sample]) -> EmptyWindow {
+pub(crate) fn median_window(samples: &[Sample]) -> EmptyWindow {
     let median_of = |quantity: fn(&Sample) -> Option<u64>| {
         let mut values = Vec::with_capacity(samples.len());
         for sample in samples {

@@ -57,6 +57,7 @@ impl Opened {
     fn first(topdown: TopDown) -> Opened {
         let topdown = Rc::new(topdown);
         OPEN.set(Some(ManuallyDrop::new(Rc::clone(&topdown))));
+        topdown.calibrate(|| WallTime.end(WallTime.start()));
         Opened(topdown)
     }
 }
@@ -190,6 +191,22 @@ mod tests {
         let elsewhere = std::thread::spawn(|| two_windows().1);
         assert_eq!(elsewhere.join().unwrap(), "ns");
         drop(opened);
+    }
+
+    #[test]
+    #[cfg(all(feature = "model", target_os = "linux", target_arch = "x86_64"))]
+    fn the_cost_of_a_modelled_window_includes_that_of_wall_time() {
+        use crate::counter::model::Model;
+        let slots = |topdown: &TopDown| topdown.cost_slots().expect("windows have slots");
+        let topdown = TopDown::with_source(Box::new(Model::open().unwrap()));
+        let of_source = slots(&topdown);
+        let opened = Opened::first(topdown);
+        let cost = slots(&opened.0);
+        assert!(cost > of_source, "{cost} {of_source}");
+        WallTime.zero();
+        let window = crate::windows::take(WallTime.end(WallTime.start()));
+        let difference = window.slots.unwrap().abs_diff(cost);
+        assert!(difference * 5 < cost, "{window:?} {cost}");
     }
 
     struct Wrapped(#[allow(dead_code)] WallTime);
