@@ -5,6 +5,7 @@
 
 mod apply;
 mod error;
+mod incompatible;
 mod library;
 mod line_ends;
 pub mod lock_file;
@@ -21,6 +22,7 @@ use cargo_metadata::semver::Version;
 use cargo_metadata::{Dependency, DependencyKind, Metadata, Package, Target, TargetKind};
 
 pub use error::AdoptionError;
+pub use incompatible::OldImplementation;
 pub use library::{Finder, Library, PACKAGE};
 pub use out_of_reach::Fork;
 pub use source::Framework;
@@ -39,6 +41,10 @@ pub struct Plan {
     pub manifests: Vec<ManifestChange>,
     /// Packages whose criterion is older than the one that the library stands in for.
     pub older: Vec<OlderCriterion>,
+    /// Dependencies that implement traits of an older criterion.
+    pub old_implementations: Vec<OldImplementation>,
+    /// Places in bench sources that use what criterion 0.8 no longer has.
+    pub removed: Vec<SourcePlace>,
     /// Places in bench sources that time themselves, so have no slots.
     pub self_timed: Vec<SourcePlace>,
     /// Packages whose benches already use criterion through this library.
@@ -216,12 +222,13 @@ impl Plan {
                 self.self_timed
                     .extend(source::self_timed(&source, &path_of_source));
             }
-            sources.push(source);
+            sources.push((path_of_source, source));
         }
         self.has_criterion_benches |= is_for_criterion;
         if is_for_criterion {
             let has_criterion = adopted.or(criterion).is_some();
-            (self.forks).extend(Fork::of_package(package, &sources, has_criterion));
+            let texts: Vec<&str> = sources.iter().map(|(_, text)| text.as_str()).collect();
+            (self.forks).extend(Fork::of_package(package, &texts, has_criterion));
         }
         if adopted.is_some_and(|adopted| !library.replaces(adopted)) {
             self.adopted.push(package.name.to_string());
@@ -235,6 +242,9 @@ impl Plan {
         // The benches are not searched: some have all of their code in other files.
         self.has_criterion_benches = true;
         if adopted.is_none() && !criterion.req.matches(&CRITERION) {
+            for (path, text) in &sources {
+                self.removed.extend(incompatible::removed(text, path));
+            }
             let is_too_old = |rust: &&Version| **rust < CRITERION_RUST;
             self.older.push(OlderCriterion {
                 package: package.name.to_string(),
@@ -242,6 +252,8 @@ impl Plan {
                 too_old_rust: package.rust_version.as_ref().filter(is_too_old).cloned(),
             });
         }
+        let root = metadata.workspace_root.as_std_path();
+        (self.old_implementations).extend(OldImplementation::of_package(package, root));
         let keys: Vec<&str> = (package.dependencies.iter())
             .filter(|dependency| [manifest::CRITERION, PACKAGE].contains(&&*dependency.name))
             .map(|dependency| {

@@ -28,7 +28,7 @@ impl Fork {
     /// beside criterion or the library, or because it has neither.
     pub(super) fn of_package(
         package: &Package,
-        sources: &[String],
+        sources: &[&str],
         has_criterion: bool,
     ) -> Option<Fork> {
         let key = |of: &Dependency| of.rename.as_ref().unwrap_or(&of.name).clone();

@@ -110,6 +110,20 @@ impl Text<'_> {
         self.describe_older(&plan.older, &mut text);
         self.describe_obstacles(&plan.without_benchmarks, &mut text);
         self.describe_features(&plan.needing_features, &mut text);
+        for old in &plan.old_implementations {
+            text.say(format_args!(
+                "{}: {} implements criterion {}; benches that pass its types to criterion will not \
+                 compile; update it, or leave these benches on their own criterion",
+                old.package, old.dependency, old.criterion
+            ));
+        }
+        if !plan.removed.is_empty() {
+            text.say("criterion 0.8 no longer has these; they will not compile:");
+            for place in &plan.removed {
+                let path = self.shown(&place.path);
+                text.quote(format_args!("  {path}:{}: {}", place.line, place.text));
+            }
+        }
         if !plan.self_timed.is_empty() {
             text.say("in these, only time is measured if the closure measures it by itself:");
             for place in &plan.self_timed {
