@@ -32,7 +32,7 @@ impl Hardware {
     }
 
     /// Never called.
-    #[cfg(feature = "proof")]
+    #[cfg(feature = "commands")]
     pub fn counts_of(&self, _: impl FnOnce()) -> Vec<(&'static str, u64)> {
         match self.0 {}
     }
@@ -69,7 +69,7 @@ impl TreeCounters {
 
     /// # Errors
     /// Never called.
-    #[cfg(feature = "proof")]
+    #[cfg(feature = "commands")]
     pub fn check(&self) -> Result<(), OpenError> {
         match self.0 {}
     }

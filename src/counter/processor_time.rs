@@ -28,14 +28,16 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Call this before a window opens.
-    pub fn before_window(&self) {
+    /// Call this before a window opens. Returns the time when it is ready.
+    pub fn before_window(&self) -> Instant {
         let now = Instant::now();
         let is_due = |at: Instant| now.duration_since(at) >= LEAST_DISTANCE;
-        if self.watched_at.get().is_none_or(is_due) {
-            self.watched_at.set(Some(now));
-            self.before.set(read_before());
+        if !self.watched_at.get().is_none_or(is_due) {
+            return now;
         }
+        self.watched_at.set(Some(now));
+        self.before.set(read_before());
+        Instant::now()
     }
 
     /// Call this when the window has closed. Returns `None` if it is not watched.

@@ -34,8 +34,7 @@ impl Source for Time {
     }
 
     fn start(&self) -> Reading {
-        self.watch.before_window();
-        Reading::of_clock()
+        Reading::at(self.watch.before_window())
     }
 
     fn end(&self, start: &Reading) -> Sample {

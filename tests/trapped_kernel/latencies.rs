@@ -110,6 +110,19 @@ fn bytes_that_are_no_records_cost_the_sample() {
 }
 
 #[test]
+fn outer_window_of_latencies_is_flagged() {
+    let Some(hardware) = open(|_| ()) else {
+        return;
+    };
+    let outer = hardware.start();
+    window(&hardware, |machine| machine.retire(L3_HIT, PERIOD, 50));
+    let outer = hardware.end(&outer);
+    assert!(outer.flags.intersects(Flags::NOT_COUNTING), "{outer:?}");
+    let next = window(&hardware, |machine| machine.retire(L3_HIT, PERIOD, 50));
+    assert_eq!(next.flags, Flags::NONE);
+}
+
+#[test]
 fn a_pmu_that_something_else_takes_records_nothing() {
     let Some(hardware) = open(|_| {}) else {
         return;

@@ -3,9 +3,9 @@
 //! The library's own system calls and RDPMC instructions are trapped and answered as recorded from
 //! Linux, so that the tests cover the code that ships. `trap` catches them, `machine` and `pages`
 //! answer, and `system` provides the files. The tests are in `opening`, `windows` and `looking`,
-//! `metrics` for the other forms of PERF_METRICS, `exact` and `groups` for plain counters,
-//! `threads` for all threads of a process, `tree` for commands, and `hits` for launches that record
-//! where the code is.
+//! `refused` for reads that the CPU refuses, `nested` for windows around others, `metrics` for the
+//! other forms of PERF_METRICS, `exact` and `groups` for plain counters, `threads` for all threads
+//! of a process, `tree` for commands, and `hits` for launches that record where the code is.
 
 #![cfg(all(feature = "counters", target_os = "linux", target_arch = "x86_64"))]
 
@@ -16,13 +16,17 @@ mod latencies;
 mod looking;
 mod machine;
 mod metrics;
+mod nested;
 mod opening;
 mod pages;
+mod refused;
 mod system;
 mod threads;
 mod trap;
 mod tree;
 mod windows;
+
+use std::sync::Once;
 
 use criterion_topdown::counter::Source;
 use criterion_topdown::counter::hardware::Hardware;
@@ -61,6 +65,17 @@ fn try_open_with(
 /// Puts a machine under this thread and opens something on it. Skips the test if this system does
 /// not let a process trap its own calls.
 fn trapped<T>(prepare: impl FnOnce(&mut Machine), open: impl FnOnce() -> T) -> Option<T> {
+    // While others read no counters, lets the library install its handler of refused reads, and
+    // `trap` take its place.
+    static HANDLER: Once = Once::new();
+    HANDLER.call_once(|| {
+        let mut machine = Machine::new();
+        exact::as_skylake(&mut machine);
+        if trap::install(machine).is_ok() {
+            let opened = Hardware::open_with(&exact::skylake().paths(), Counters::Exact);
+            assert!(opened.is_ok(), "{opened:?}");
+        }
+    });
     let mut machine = Machine::new();
     prepare(&mut machine);
     if let Err(reason) = trap::install(machine) {

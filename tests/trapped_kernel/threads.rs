@@ -20,7 +20,7 @@ use crate::{stay_on_this_cpu, trapped, window};
 /// The thread under test, and two others.
 const THREADS: [i32; 3] = [7001, 7002, 7003];
 
-fn open(
+pub fn open(
     system: &System,
     counters: Counters,
     threads: Threads,

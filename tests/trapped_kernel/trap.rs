@@ -2,13 +2,15 @@
 //! the thread's [`Machine`].
 //!
 //! A seccomp filter turns the calls on events into SIGSYS; RDPMC raises SIGSEGV by itself if the
-//! kernel has not permitted it. Both signals arrive on the thread that caused them, at an
-//! instruction of the code under test, so the handlers may do anything that code may do.
+//! kernel has not permitted it. The handler of SIGSEGV that the code under test installs is kept,
+//! and called when the machine refuses an RDPMC. Both signals arrive on the thread that caused
+//! them, at an instruction of the code under test, so the handlers may do anything that code may
+//! do.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{c_int, c_long, c_void};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Mutex, Once};
 
 use crate::machine::Machine;
@@ -202,11 +204,36 @@ extern "C" fn on_sigsys(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void)
         argument(libc::REG_R8),
         argument(libc::REG_R9),
     ];
+    take_handler();
     registers[libc::REG_RAX as usize] = with(|machine| machine.system_call(number, arguments));
 }
 
-extern "C" fn on_sigsegv(signal: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+/// The handler of SIGSEGV that the code under test has installed.
+static HANDLER: AtomicUsize = AtomicUsize::new(0);
+
+type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+
+/// If the code under test has put its handler of SIGSEGV before this one, takes its place back. The
+/// code under test does so once, before it enables its first group.
+fn take_handler() {
+    if HANDLER.load(Ordering::SeqCst) != 0 {
+        return;
+    }
+    // SAFETY: the structure is valid for writes.
+    let current = unsafe {
+        let mut current: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGSEGV, std::ptr::null(), &mut current);
+        current.sa_sigaction
+    };
+    if current != on_sigsegv as *const () as usize {
+        HANDLER.store(current, Ordering::SeqCst);
+        handle(libc::SIGSEGV, on_sigsegv);
+    }
+}
+
+extern "C" fn on_sigsegv(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     const RDPMC: [u8; 2] = [0x0f, 0x33];
+    let passed_on = context;
     // SAFETY: as in `on_sigsys`.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     let address = registers[libc::REG_RIP as usize] as *const [u8; 2];
@@ -220,7 +247,14 @@ extern "C" fn on_sigsegv(signal: c_int, _: *mut libc::siginfo_t, context: *mut c
     }
     let selector = registers[libc::REG_RCX as usize] as u32;
     PROBED.set(true);
-    let value = with(|machine| machine.rdpmc(selector));
+    let Some(value) = with(|machine| machine.rdpmc(selector)) else {
+        let handler = HANDLER.load(Ordering::SeqCst);
+        assert_ne!(handler, 0, "RDPMC faults, and no handler is installed");
+        // SAFETY: the code under test has passed a handler with this signature to the kernel.
+        let handler: Handler = unsafe { std::mem::transmute(handler) };
+        handler(signal, info, passed_on);
+        return;
+    };
     registers[libc::REG_RAX as usize] = (value & 0xffff_ffff) as i64;
     registers[libc::REG_RDX as usize] = (value >> 32) as i64;
     registers[libc::REG_RIP as usize] += RDPMC.len() as i64;

@@ -1,10 +1,8 @@
 //! Keeps a thread on the cores that have the counters.
 //!
 //! On a hybrid machine each type of core has its own PMU. A thread that moves to another type stops
-//! counting. If it moves between reading the page and RDPMC, the instruction can fault and kill the
-//! process, since the efficiency cores have neither the slots counter nor PERF_METRICS. So the
-//! thread must not be able to move there. Reading with system calls on any core was rejected: the
-//! counts would have holes.
+//! counting, so it is kept from moving there. Somebody else can still move it; then its windows are
+//! flagged. Reading with system calls on any core was rejected: the counts would have holes.
 
 use super::SystemPaths;
 use super::syscalls::{affinity, set_affinity};

@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use super::exact_group::ExactGroup;
 use super::metrics_group::MetricsGroup;
-#[cfg(feature = "proof")]
+#[cfg(feature = "commands")]
 use super::metrics_shape;
 use super::read_group::ReadGroup;
 use super::readout::Readout;
-#[cfg(feature = "proof")]
+#[cfg(feature = "commands")]
 use super::syscalls::Event;
 use super::user_reads::UserReads;
 use crate::sample::Sample;
@@ -22,12 +22,6 @@ pub(super) enum Engine {
 }
 
 impl Engine {
-    pub fn sample_boundary(&self) {
-        if let Engine::Rdpmc(group) = self {
-            group.sample_boundary();
-        }
-    }
-
     /// Returns how to read the counters in user code; `None` if that takes system calls.
     pub fn user_reads(&self) -> Option<&Rc<UserReads>> {
         match self {
@@ -65,7 +59,7 @@ impl Engine {
     }
 
     /// Returns the leader, and the names of the group's events with its own first.
-    #[cfg(feature = "proof")]
+    #[cfg(feature = "commands")]
     pub fn leader_and_events(&self) -> (&Event, Vec<&'static str>) {
         let slots_and = |others: Vec<(&'static str, u64)>| {
             let names = others.into_iter().map(|(name, _)| name);

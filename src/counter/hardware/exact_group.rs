@@ -5,7 +5,6 @@
 //! code if the kernel allows it, otherwise with read(). The numbers are the same, but a window then
 //! costs more. The counters are never reset, so that the kernel's protocol for plain events holds.
 
-use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -96,8 +95,6 @@ pub(super) struct ExactGroup {
     _members: Vec<Event>,
     /// One page per event of the plan, in its order.
     reads: Rc<UserReads>,
-    /// How often the group lost the PMU and was enabled again.
-    losses: Cell<u32>,
     plan: Plan,
     slots_per_cycle: u32,
     /// Whether user code reads the counters.
@@ -167,7 +164,6 @@ impl ExactGroup {
             leader,
             _members: members,
             reads: Rc::new(UserReads::new(pages)),
-            losses: Cell::new(0),
             plan,
             slots_per_cycle,
             reads_in_user_code: false,
@@ -239,7 +235,7 @@ impl ExactGroup {
     }
 
     /// Returns the event that leads the group.
-    #[cfg(feature = "proof")]
+    #[cfg(feature = "commands")]
     pub fn leader(&self) -> &Event {
         &self.leader
     }
@@ -262,7 +258,6 @@ impl ExactGroup {
     /// Prepares a window whose counters are then read in user code; or begins it.
     pub fn prepare(&self, readout: &mut Readout) {
         readout.cpu = current_cpu();
-        readout.interruptions = self.losses.get();
         if self.reads_in_user_code {
             self.reads.look_at_pages(readout);
         } else if !self.fill_with_read(readout) {
@@ -278,8 +273,6 @@ impl ExactGroup {
         }
         // A pinned group that lost the PMU stays off it until it is enabled again.
         let _ = self.leader.enable();
-        self.losses.set(self.losses.get().wrapping_add(1));
-        reading.interruptions = self.losses.get();
         let is_counting = if self.reads_in_user_code {
             self.reads.start(reading)
         } else {
@@ -324,9 +317,6 @@ impl ExactGroup {
         let events = self.plan.events.len();
         let mut deltas = [0_u64; MAX_COUNTERS];
         let mut counting_flags = start.flags | end.flags;
-        if start.interruptions != self.losses.get() {
-            counting_flags |= Flags::NOT_COUNTING;
-        }
         for (at, delta) in deltas.iter_mut().enumerate().take(events) {
             let advance = if self.reads_in_user_code {
                 self.reads.advance(at, start, &end)

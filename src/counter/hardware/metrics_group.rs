@@ -5,15 +5,14 @@
 //! them, while the page's `offset` counts the past a second time. One metric event is enough: all
 //! of them name the same register, which holds all eight fractions.
 
-use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Instant;
 
 use super::doubts;
 use super::metrics_shape::{MetricsShape, RETIRING, SLOTS};
 use super::opener::Opener;
 use super::ratios::{Registers, resolution_slots, split_between};
 use super::readout::Readout;
-use super::reset::ResetPolicy;
 use super::self_check;
 use super::syscalls::{Event, current_cpu};
 use super::user_reads::UserReads;
@@ -37,6 +36,15 @@ const CYCLES_AT: usize = 3;
 const CORRECTION_AT: usize = 4;
 const _: () = assert!(CORRECTION_AT + MAX_CORRECTION_EVENTS <= MAX_COUNTERS);
 
+/// With more slots since the last reset, a window has one before it.
+///
+/// The resolution of a window is a share of its slots and of twice those before it, so a reset
+/// before each would be best. But a reset is a system call, which short windows feel. Without it,
+/// this many slots widen the resolution by 2 x 50 000 / 255 = 392 slots: less than 0.8 % of the
+/// shortest window that is not [`FEW_SLOTS`](Flags::FEW_SLOTS), and longer ones all have theirs.
+/// Resetting at ever longer intervals was rejected: the resolution soon exceeds the window.
+const SLOTS_WITHOUT_RESET: u64 = doubts::FEW_SLOTS;
+
 /// A window with fewer slots than this fraction of its cycles' slots lost some: the registers were
 /// cleared inside it. Hardware threads share the slots of a core.
 const LEAST_OF_CYCLES: f64 = 0.8;
@@ -56,10 +64,6 @@ pub(super) struct MetricsGroup {
     _retiring: Event,
     _plain_events: Vec<Event>,
     shape: MetricsShape,
-    policy: ResetPolicy,
-    /// How often the registers were cleared, or the group was enabled again. If that changes within
-    /// a window, because another window lies inside it, the window has no start to count from.
-    interruptions: Cell<u32>,
     /// The least slots of a cycle, if the width of the pipeline is known.
     least_slots_per_cycle: Option<f64>,
 }
@@ -102,8 +106,6 @@ impl MetricsGroup {
             _retiring: retiring,
             _plain_events: plain_events,
             shape,
-            policy: ResetPolicy::default(),
-            interruptions: Cell::new(0),
             least_slots_per_cycle: shape
                 .slots_per_cycle
                 .map(|width| f64::from(width) * least_of_cycles),
@@ -169,12 +171,8 @@ impl MetricsGroup {
         self.shape
     }
 
-    pub fn sample_boundary(&self) {
-        self.policy.sample_begins();
-    }
-
     /// Returns the event that leads the group.
-    #[cfg(feature = "proof")]
+    #[cfg(feature = "commands")]
     pub fn leader(&self) -> &Event {
         &self.leader
     }
@@ -201,17 +199,17 @@ impl MetricsGroup {
             // Discards what was counted before the window.
             self.reads.look_at_pages(readout);
             self.reads.look();
-            self.interrupt();
-        } else if self.policy.window_begins() || self.is_reset_due() {
+        } else if self.is_reset_due() {
             self.reset();
+            readout.at = Instant::now();
         }
-        readout.interruptions = self.interruptions.get();
         self.reads.look_at_pages(readout);
     }
 
+    /// Returns whether the slots since the last reset are too many for the next window.
     fn is_reset_due(&self) -> bool {
         let slots = self.reads.leader_count();
-        slots.is_none_or(|slots| ResetPolicy::is_due_after(slots & SLOTS_MASK))
+        slots.is_none_or(|slots| slots & SLOTS_MASK > SLOTS_WITHOUT_RESET)
     }
 
     /// Begins a window after that failed once.
@@ -223,7 +221,6 @@ impl MetricsGroup {
         // A pinned group that lost the PMU stays off it until it is enabled again.
         let _ = self.leader.enable();
         self.reset();
-        readout.interruptions = self.interruptions.get();
         if !self.reads.start(readout) {
             readout.flags = Flags::NOT_COUNTING;
         }
@@ -233,12 +230,6 @@ impl MetricsGroup {
     /// which only widens the resolution.
     fn reset(&self) {
         let _ = self.leader.reset();
-        self.interrupt();
-    }
-
-    fn interrupt(&self) {
-        self.interruptions
-            .set(self.interruptions.get().wrapping_add(1));
     }
 
     /// Ends a window, after the counters were looked at.
@@ -283,10 +274,7 @@ impl MetricsGroup {
         let slots = end.slots - start.slots;
         let least = self.least_slots_per_cycle.unwrap_or(0.0)
             * cycles.saturating_sub(CYCLES_OF_READINGS) as f64;
-        if last.slots < first.slots
-            || start.interruptions != self.interruptions.get()
-            || (slots as f64) < least
-        {
+        if last.slots < first.slots || (slots as f64) < least {
             sample.flags |= Flags::WENT_BACKWARDS;
         }
         // The readings themselves take some of each: a counter that stood still is not there.

@@ -5,8 +5,8 @@
 //! that it counts (`self_check`) and reads it (`engine`); `watchdog` finds out whether the kernel
 //! keeps a counter for itself. There are two kinds of group. Plain counters (`exact_group`) follow
 //! the table. Intel's PERF_METRICS (`metrics_shape`) is read with RDPMC (`metrics_group`), or with
-//! read() if RDPMC is off (`read_group`); `ratios` turns its registers into slots, and `reset`
-//! decides when to clear them. `page` and `user_reads` read counters without system calls, and
+//! read() if RDPMC is off (`read_group`); `ratios` turns its registers into slots. `page` and
+//! `user_reads` read counters without system calls, `faults` survives reads that are refused, and
 //! `doubts` raises the flags.
 //!
 //! If other threads work for a benchmark, groups that new threads inherit (`inherited_group`,
@@ -18,13 +18,15 @@
 //! and [`TreeCounters::follow`] does so for a command. [`TimedHardware`] (`timed`) has it record
 //! how long loads hold up retirement.
 //!
-//! Only `syscalls`, `page`, `user_reads`, `hits::ring` and `hits::follow` contain `unsafe`.
+//! Only `syscalls`, `page`, `user_reads`, `faults`, `hits::ring` and `hits::follow` contain
+//! `unsafe`.
 
 mod all_threads;
 mod cores;
 mod doubts;
 mod engine;
 mod exact_group;
+mod faults;
 mod given_core;
 mod group;
 #[cfg(feature = "hits")]
@@ -39,7 +41,6 @@ mod process_tree;
 mod ratios;
 mod read_group;
 mod readout;
-mod reset;
 mod self_check;
 #[cfg(feature = "commands")]
 mod survey;
@@ -69,7 +70,7 @@ pub use tables::{latencies, table};
 #[cfg(feature = "hits")]
 pub use timed::TimedHardware;
 
-#[cfg(feature = "proof")]
+#[cfg(feature = "commands")]
 use crate::counter::MAX_COUNTERS;
 use crate::counter::{Reading, Source, Wanted, empty_window_of};
 use crate::environment;
@@ -79,7 +80,7 @@ use crate::sample::Sample;
 use crate::setting::{Counters, Setting, Threads};
 use engine::Engine;
 use opener::Opener;
-use readout::Beginnings;
+use readout::Beginning;
 use syscalls::Counted;
 use system::CorePmu;
 use user_reads::UserReads;
@@ -110,7 +111,7 @@ struct Opened {
     engine: Engine,
     /// The provenance of the thread's own group.
     provenance: Provenance,
-    beginnings: Beginnings,
+    beginning: Beginning,
     whose: Whose,
 }
 
@@ -126,8 +127,9 @@ impl Hardware {
     ///
     /// On a hybrid machine, pins the thread to the cores of one type from then on, and says so in
     /// the provenance: to the performance cores if the thread may run there, otherwise to the
-    /// others. It must not be moved to others while the handle is in use: RDPMC of counters that
-    /// they do not have kills the process.
+    /// others. Windows in which it was moved to others all the same are flagged. The first handle
+    /// of the process installs a handler of SIGSEGV (of SIGILL on Arm) for reads that the CPU
+    /// refuses there; it passes on all other signals to the handler before.
     ///
     /// # Errors
     /// Returns why the counters cannot be used on this machine, by this user, or at this moment.
@@ -189,7 +191,7 @@ impl Hardware {
 
     /// Returns what the kernel counts of each event of the thread's own group while `work` runs;
     /// nothing if it does not say.
-    #[cfg(feature = "proof")]
+    #[cfg(feature = "commands")]
     pub fn counts_of(&self, work: impl FnOnce()) -> Vec<(&'static str, u64)> {
         let (leader, names) = self.opened.engine.leader_and_events();
         let mut words = [[0; 3 + 1 + MAX_COUNTERS]; 2];
@@ -270,7 +272,7 @@ impl Opened {
                 ..Provenance::new(SourceKind::Hardware, group.formula, group.reason)
             },
             pmu,
-            beginnings: Beginnings::default(),
+            beginning: Beginning::default(),
             // Until its own windows have been measured.
             whose: Whose::new(Threads::Own),
         })
@@ -313,7 +315,6 @@ impl Source for Hardware {
     }
 
     fn sample_boundary(&self) {
-        self.opened.engine.sample_boundary();
         self.opened.decide_whose();
     }
 

@@ -93,16 +93,74 @@ impl Page {
 /// the same.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counter {
+    /// In the lower half. The upper half is [`MARK`].
     #[cfg(target_arch = "x86_64")]
-    selector: u32,
+    selector: u64,
     #[cfg(target_arch = "aarch64")]
     read: fn() -> u64,
+}
+
+/// RDPMC takes its selector from ECX. This is in the upper half of RCX, which it ignores, and tells
+/// the library's own RDPMC instructions from all others when one faults.
+#[cfg(target_arch = "x86_64")]
+const MARK: u64 = 0x746f_7064 << 32;
+
+/// If the thread was interrupted at one of the library's own reads of a counter, lets it go on
+/// after the read, as if the counter were 0. Returns whether it was.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn skip_refused_read(context: &mut libc::ucontext_t) -> bool {
+    const RDPMC: [u8; 2] = [0x0f, 0x33];
+    let registers = &mut context.uc_mcontext.gregs;
+    if registers[libc::REG_RCX as usize] as u64 & (u64::MAX << 32) != MARK {
+        return false;
+    }
+    let instruction = registers[libc::REG_RIP as usize] as *const [u8; 2];
+    // SAFETY: only this module puts the mark into RCX, for the instruction that follows. Code that
+    // runs with what is left of it was fetched, unless it faulted because it could not be; then
+    // this faults too, and the process ends as it would have.
+    if unsafe { instruction.read_unaligned() } != RDPMC {
+        return false;
+    }
+    registers[libc::REG_RAX as usize] = 0;
+    registers[libc::REG_RDX as usize] = 0;
+    registers[libc::REG_RIP as usize] += RDPMC.len() as i64;
+    true
+}
+
+/// If the thread was interrupted at one of the library's own reads of a counter, lets it go on
+/// after the read, as if the counter were 0. Returns whether it was.
+#[cfg(target_arch = "aarch64")]
+pub(crate) fn skip_refused_read(context: &mut libc::ucontext_t) -> bool {
+    /// More than the code of a function in [`arm::REGISTERS`] before its instruction.
+    const FUNCTION_BYTES: u64 = 64;
+    let registers = &mut context.uc_mcontext;
+    let is_own = arm::REGISTERS.iter().any(|read| {
+        let begins_at = *read as usize as u64;
+        (begins_at..begins_at + FUNCTION_BYTES).contains(&registers.pc)
+    });
+    if !is_own {
+        return false;
+    }
+    // SAFETY: the library's own code can be read.
+    let instruction = unsafe { (registers.pc as *const u32).read() };
+    // MRS of PMEVCNTR0_EL0 to PMEVCNTR30_EL0, and of PMCCNTR_EL0.
+    let is_read =
+        instruction & 0xffff_fc00 == 0xd53b_e800 || instruction & 0xffff_ffe0 == 0xd53b_9d00;
+    if is_read {
+        if let Some(register) = registers.regs.get_mut(instruction as usize & 31) {
+            *register = 0;
+        }
+        registers.pc += 4;
+    }
+    is_read
 }
 
 #[cfg(target_arch = "x86_64")]
 impl Counter {
     fn at(selector: u32) -> Option<Counter> {
-        Some(Counter { selector })
+        Some(Counter {
+            selector: MARK | u64::from(selector),
+        })
     }
 
     /// Stands for a counter that no page has shown yet. It must not be read.
@@ -112,20 +170,23 @@ impl Counter {
     /// are measured.
     ///
     /// # Safety
-    /// A page that has shown this counter must be mapped by this thread.
+    /// A page that has shown this counter must be mapped by this thread, and [`faults`] must watch
+    /// over it.
+    ///
+    /// [`faults`]: super::faults
     #[inline(always)]
     pub unsafe fn read_into(self, count: &Cell<u64>) {
         let (low, high): (u32, u32);
-        // SAFETY: RDPMC faults on selectors that the CPU does not have, and if the kernel has not
-        // allowed it. The kernel wrote this selector into the page of an event of this thread,
-        // which it does only if it allows RDPMC, and the caller keeps the page mapped. The selector
-        // exists on every CPU that the thread may run on, since all of them have this PMU (`cores`
-        // ensures that on hybrids). The instruction changes only the two registers. Not `pure` or
-        // `nomem`: the compiler must not move it across the measured code.
+        // SAFETY: the instruction changes only the two registers. RDPMC faults on selectors that
+        // the CPU does not have, and if the kernel does not allow it. The kernel wrote this
+        // selector into the page of an event of this thread, which it does only if it allows RDPMC,
+        // and the caller keeps the page mapped. If that has changed since, or the thread was moved
+        // to a CPU without this counter, `faults` skips the instruction. Not `pure` or `nomem`: the
+        // compiler must not move it across the measured code.
         unsafe {
             std::arch::asm!(
                 "rdpmc",
-                in("ecx") self.selector,
+                in("rcx") self.selector,
                 out("eax") low,
                 out("edx") high,
                 options(nostack, preserves_flags),
@@ -156,7 +217,10 @@ impl Counter {
     /// Reads it into `count`.
     ///
     /// # Safety
-    /// A page that has shown this counter must be mapped by this thread.
+    /// A page that has shown this counter must be mapped by this thread, and [`faults`] must watch
+    /// over it.
+    ///
+    /// [`faults`]: super::faults
     #[inline(always)]
     pub unsafe fn read_into(self, count: &Cell<u64>) {
         count.set((self.read)());

@@ -30,8 +30,13 @@ impl Registers {
     /// With fewer slots since the reset, the register may not hold ratios yet.
     const SETTLED_SLOTS: u64 = 1000;
 
-    fn category_slots(self, byte: usize) -> f64 {
-        self.slots as f64 * f64::from(self.ratios.to_le_bytes()[byte]) / FULL_FRACTION
+    /// Returns the slots of one step of a fraction.
+    fn slots_per_step(self) -> f64 {
+        self.slots as f64 / FULL_FRACTION
+    }
+
+    fn fraction(self, byte: usize) -> f64 {
+        f64::from(self.ratios.to_le_bytes()[byte])
     }
 
     /// Returns the sum of the four level-1 fractions; nominally 255.
@@ -72,9 +77,10 @@ fn level2_between(start: Registers, end: Registers) -> PerCategory<f64> {
 
 /// Returns the slots of four fractions, starting with `first`.
 fn slots_between(start: Registers, end: Registers, first: usize) -> PerCategory<f64> {
+    let (before, after) = (start.slots_per_step(), end.slots_per_step());
     PerCategory::from_fn(|category| {
         let byte = first + category as usize;
-        end.category_slots(byte) - start.category_slots(byte)
+        after * end.fraction(byte) - before * start.fraction(byte)
     })
 }
 

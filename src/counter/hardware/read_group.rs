@@ -5,7 +5,6 @@
 //! window starts at 0 by itself, and the numbers are comparable with those of RDPMC. Only the
 //! window costs more: two system calls, whose user part is measured.
 
-use std::cell::Cell;
 use std::time::Instant;
 
 use super::doubts;
@@ -35,8 +34,6 @@ pub(super) struct ReadGroup {
     page: Page,
     members: Vec<Event>,
     shape: MetricsShape,
-    /// How often the group lost the PMU and was enabled again.
-    losses: Cell<u32>,
 }
 
 impl ReadGroup {
@@ -50,7 +47,6 @@ impl ReadGroup {
             leader,
             members,
             shape,
-            losses: Cell::new(0),
         };
         group
             .leader
@@ -69,7 +65,7 @@ impl ReadGroup {
     }
 
     /// Returns the event that leads the group.
-    #[cfg(feature = "proof")]
+    #[cfg(feature = "commands")]
     pub fn leader(&self) -> &Event {
         &self.leader
     }
@@ -89,10 +85,8 @@ impl ReadGroup {
         if reading.flags.intersects(Flags::NOT_COUNTING) {
             // A pinned group that lost the PMU stays off it until it is enabled again.
             let _ = self.leader.enable();
-            self.losses.set(self.losses.get().wrapping_add(1));
             reading = self.reading(*into);
         }
-        reading.interruptions = self.losses.get();
         *into = reading;
     }
 
@@ -120,10 +114,7 @@ impl ReadGroup {
             ..*start
         });
         end.at = Instant::now();
-        let mut flags = doubts::between(start, &end);
-        if start.interruptions != self.losses.get() {
-            flags |= Flags::NOT_COUNTING;
-        }
+        let flags = doubts::between(start, &end);
         let usable = !flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS);
         // If nothing was counted, the flags say so, and 0 stands in for the counts.
         let count = |at: usize| {

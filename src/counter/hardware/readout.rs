@@ -1,6 +1,6 @@
-//! Raw counts at an instant, and where those at the beginnings of open windows are kept.
+//! Raw counts at an instant, and where those at the beginning of the open window are kept.
 
-use std::cell::{Cell, RefCell, RefMut};
+use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::time::Instant;
 
 use crate::counter::{MAX_COUNTERS, Reading};
@@ -11,14 +11,12 @@ use crate::sample::Flags;
 pub(super) struct Readout {
     /// The clock.
     pub at: Instant,
-    /// The window that it begins.
-    pub ticket: u32,
     /// The sequence number of the leader's page.
     pub lock: u32,
     /// The sum of the sequence numbers of all pages.
     pub locks: u32,
-    /// How often the group's counts had been interrupted: by a reset, or by a loss of the PMU.
-    pub interruptions: u32,
+    /// How many reads of the thread had been refused.
+    pub faults: u32,
     /// The CPU on which the thread ran.
     pub cpu: u32,
     /// How long the group was enabled, and how much of that it was on the PMU.
@@ -38,12 +36,15 @@ pub(super) struct Readout {
 impl Readout {
     /// Nothing but the time.
     pub fn now() -> Readout {
+        Readout::at(Instant::now())
+    }
+
+    fn at(at: Instant) -> Readout {
         Readout {
-            at: Instant::now(),
-            ticket: 0,
+            at,
             lock: 0,
             locks: 0,
-            interruptions: 0,
+            faults: 0,
             cpu: 0,
             time_enabled_ns: 0,
             time_running_ns: 0,
@@ -55,47 +56,62 @@ impl Readout {
     }
 }
 
-/// Windows that can be open at a time, one inside the other.
-const OPEN_WINDOWS: usize = 4;
-
-/// The beginnings of the windows opened last. They stay here, because copies would be measured.
-#[derive(Debug)]
-pub(super) struct Beginnings {
+/// Numbers the windows of a source. A window is right only if it ends before another one begins:
+/// otherwise it holds the cost of the other one, or lacks what its reset discarded.
+#[derive(Debug, Default)]
+pub(super) struct Tickets {
     latest: Cell<u32>,
-    readouts: [RefCell<Readout>; OPEN_WINDOWS],
 }
 
-impl Default for Beginnings {
-    fn default() -> Beginnings {
-        Beginnings {
-            latest: Cell::new(0),
-            readouts: std::array::from_fn(|_| RefCell::new(Readout::now())),
+impl Tickets {
+    /// Returns the number of a new window.
+    #[inline]
+    pub fn next(&self) -> u32 {
+        let ticket = self.latest.get().wrapping_add(1);
+        self.latest.set(ticket);
+        ticket
+    }
+
+    /// Returns whether no window has begun since this one.
+    #[inline]
+    pub fn is_latest(&self, reading: &Reading) -> bool {
+        reading.ticket == self.latest.get()
+    }
+}
+
+/// The beginning of the latest window. It stays here, because a copy would be measured.
+#[derive(Debug)]
+pub(super) struct Beginning {
+    tickets: Tickets,
+    readout: RefCell<Readout>,
+}
+
+impl Default for Beginning {
+    fn default() -> Beginning {
+        Beginning {
+            tickets: Tickets::default(),
+            readout: RefCell::new(Readout::now()),
         }
     }
 }
 
-impl Beginnings {
-    /// Returns the place for the next window's beginning, with the time filled in.
+impl Beginning {
+    /// Returns the place for the beginning of the next window, with the time filled in.
     #[inline]
-    pub fn next(&self) -> (Reading, RefMut<'_, Readout>) {
-        let ticket = self.latest.get().wrapping_add(1);
-        self.latest.set(ticket);
-        let mut place = self.readouts[ticket as usize % OPEN_WINDOWS].borrow_mut();
-        *place = Readout {
-            ticket,
-            ..Readout::now()
-        };
+    pub fn next(&self, at: Instant) -> (Reading, RefMut<'_, Readout>) {
+        let mut readout = self.readout.borrow_mut();
+        *readout = Readout::at(at);
         let reading = Reading {
-            ticket,
-            ..Reading::at(place.at)
+            ticket: self.tickets.next(),
+            ..Reading::at(at)
         };
-        (reading, place)
+        (reading, readout)
     }
 
-    /// Passes the beginning of a window to `end`; none if too many windows were opened since.
-    #[inline(always)]
-    pub fn of<T>(&self, reading: &Reading, end: impl FnOnce(&Readout) -> T) -> Option<T> {
-        let place = self.readouts[reading.ticket as usize % OPEN_WINDOWS].borrow();
-        (place.ticket == reading.ticket).then(|| end(&place))
+    /// Returns the beginning of a window; none if another one has begun since.
+    #[inline]
+    pub fn of(&self, reading: &Reading) -> Option<Ref<'_, Readout>> {
+        let is_latest = self.tickets.is_latest(reading);
+        is_latest.then(|| self.readout.borrow())
     }
 }

@@ -6,14 +6,16 @@
 //! categories fit together. The slots and PERF_METRICS, which hold all categories, are read next to
 //! the window. The results are written in place.
 //!
-//! Where the counters are is noted before the window, and they are read there at its end without
-//! another look. The sum of the pages' sequence numbers, taken before the first reading and after
-//! the last, then proves that nothing was moved in between: so they were there, and the offsets are
-//! those of the start. Only if it changed are the counters read again, in the usual way.
+//! Where the counters are is noted before the window, and they are read there at its end if the
+//! leader's sequence number is still the same. The sum of all pages' sequence numbers, taken before
+//! the first reading and after the last, then proves that nothing was moved in between: so they
+//! were there, and the offsets are those of the start. Only if it changed are the counters read
+//! again, in the usual way.
 
 use std::cell::Cell;
 use std::time::Instant;
 
+use super::faults;
 use super::page::{Counter, Page, extended, locks, wait_for_earlier_instructions};
 use super::readout::Readout;
 use super::syscalls::current_cpu;
@@ -35,6 +37,8 @@ pub(super) struct UserReads {
     /// The leader's sequence number when they were noted.
     lock: Cell<u32>,
     readings: Readings,
+    /// Whether the look at the end of a window, if there was one, has read the counters.
+    has_read: Cell<bool>,
     /// The first counters that reading clears: what a first look has taken, a second cannot find.
     cleared: usize,
     /// Raw counters at the end of a window.
@@ -119,9 +123,10 @@ impl UserReads {
     /// they were noted: if not, the counts may be anything.
     fn end_of<const N: usize>(&self) -> bool {
         let leader = self.leader();
-        // On x86-64 a mapped page gives the right to read. Arm's kernel grants it whenever it
-        // starts the PMU for this thread, which it does not while none of the events is on it.
-        if cfg!(target_arch = "aarch64") && leader.lock() != self.lock.get() {
+        // A thread that was moved to cores without these counters must not read them. `faults`
+        // would notice, but it is not to be relied on where it is not needed.
+        if leader.lock() != self.lock.get() {
+            self.has_read.set(false);
             return false;
         }
         wait_for_earlier_instructions();
@@ -135,7 +140,7 @@ impl UserReads {
     fn read_some(&self, counts: &Counts, positions: impl Iterator<Item = usize>) {
         for at in positions {
             // SAFETY: the page has shown the counter, since `note` has succeeded, now or before the
-            // window, and is mapped.
+            // window, and is mapped. `with` has called `survive`.
             unsafe { self.counters[at].get().read_into(&counts[at]) };
         }
     }
@@ -162,11 +167,13 @@ impl UserReads {
     }
 
     fn with(pages: Vec<Page>, readings: Readings, cleared: usize) -> UserReads {
+        faults::survive();
         UserReads {
             pages,
             counters: [const { Cell::new(Counter::UNKNOWN) }; MAX_COUNTERS],
             lock: Cell::new(NOT_NOTED),
             readings,
+            has_read: Cell::new(false),
             cleared,
             last: [const { Cell::new(0) }; MAX_COUNTERS],
         }
@@ -200,7 +207,8 @@ impl UserReads {
     /// Returns what the leader's counter holds, if it is on one.
     pub fn leader_count(&self) -> Option<u64> {
         let count = Cell::new(0);
-        // SAFETY: its page, which is mapped, has just shown the counter.
+        // SAFETY: its page, which is mapped, has just shown the counter. `with` has called
+        // `survive`.
         unsafe { self.leader().counter()?.read_into(&count) };
         Some(count.get())
     }
@@ -231,12 +239,17 @@ impl UserReads {
         } else {
             self.read_again(start, &mut end);
         }
+        if faults::count() != start.faults {
+            end.flags = Flags::NOT_COUNTING;
+        }
         end
     }
 
     /// Notes what the pages say, and where the counters are, before the counters are read.
     /// Returns whether all are on counters.
     pub fn look_at_pages(&self, reading: &mut Readout) -> bool {
+        self.has_read.set(true);
+        reading.faults = faults::count();
         reading.locks = locks(self.pages());
         reading.lock = self.leader().lock();
         (reading.time_enabled_ns, reading.time_running_ns) = self.leader().times_ns();
@@ -268,16 +281,27 @@ impl UserReads {
 
     #[cold]
     fn read_again(&self, start: &Readout, end: &mut Readout) {
+        let looked = || {
+            self.has_read
+                .get()
+                .then(|| self.last.each_ref().map(Cell::get))
+        };
         // What it cleared is right if the group is still there: slots and PERF_METRICS never move.
-        let first_look = self.last.each_ref().map(Cell::get);
+        let mut first_look = looked();
         // The first attempt was made.
         for _ in 1..ATTEMPTS {
             if !self.look_at_pages(end) {
                 break;
             }
             let is_unmoved = self.look();
-            for (last, first) in self.last.iter().zip(first_look).take(self.cleared) {
-                last.set(first);
+            first_look = first_look.or_else(looked);
+            for (last, first) in self
+                .last
+                .iter()
+                .zip(first_look.iter().flatten())
+                .take(self.cleared)
+            {
+                last.set(*first);
             }
             if !is_unmoved {
                 continue;

@@ -107,8 +107,8 @@ impl Opened {
 
     #[inline(never)]
     fn prepare(&self) -> (Reading, RefMut<'_, Readout>) {
-        self.whose.watch.before_window();
-        let (reading, mut place) = self.beginnings.next();
+        let at = self.whose.watch.before_window();
+        let (reading, mut place) = self.beginning.next(at);
         match &*self.whose.all.borrow() {
             Some(all) => all.start(&mut place),
             None => self.engine.prepare(&mut place),
@@ -133,19 +133,17 @@ impl Opened {
 
     #[inline(never)]
     fn finish(&self, is_counting: bool, start: &Reading) -> Sample {
-        let sample = self
-            .beginnings
-            .of(start, |start| match &*self.whose.all.borrow() {
-                Some(all) => all.end(start),
-                None => self.engine.end(is_counting, start),
-            });
-        let mut sample = sample.unwrap_or_else(|| Sample {
-            windows: 1,
-            wall_ns: start.at.elapsed().as_nanos() as u64,
-            slots: Some(0),
-            flags: Flags::NOT_COUNTING,
-            ..Sample::EMPTY
-        });
+        let mut sample = match (self.beginning.of(start), &*self.whose.all.borrow()) {
+            (Some(start), Some(all)) => all.end(&start),
+            (Some(start), None) => self.engine.end(is_counting, &start),
+            (None, _) => Sample {
+                windows: 1,
+                wall_ns: start.at.elapsed().as_nanos() as u64,
+                slots: Some(0),
+                flags: Flags::NOT_COUNTING,
+                ..Sample::EMPTY
+            },
+        };
         sample.activity = self.whose.watch.after_window(sample.wall_ns);
         if let Some(activity) = sample.activity {
             let activities = &self.whose.activity;

@@ -53,6 +53,9 @@ pub enum Call {
 pub enum Disturbance {
     Switch,
     Displace,
+    Move,
+    MoveAndBack,
+    Forbid,
 }
 
 /// An event as the kernel keeps it.
@@ -88,6 +91,8 @@ pub struct Machine {
     pub plain_events: Vec<(u64, f64)>,
     /// `rdpmc` in sysfs.
     pub rdpmc_allowed: bool,
+    /// Whether root has set it to 0 since the pages were mapped, which does not show in them.
+    pub rdpmc_forbidden: bool,
     /// Work that each look at the slots costs.
     pub slots_per_look: u64,
     /// Whether something else has the PMU.
@@ -122,6 +127,8 @@ pub struct Machine {
     pub rdpmcs: u32,
     pub violations: Vec<String>,
 
+    /// Whether the thread is on a core of another kind.
+    is_elsewhere: bool,
     /// The indices that pages have shown.
     shown: Vec<u32>,
     /// The thread under test.
@@ -151,6 +158,8 @@ impl Machine {
             slots_per_cycle: 6,
             plain_events: Vec::new(),
             rdpmc_allowed: true,
+            rdpmc_forbidden: false,
+            is_elsewhere: false,
             slots_per_look: 0,
             pmu_is_taken: false,
             kept_off: None,
@@ -253,6 +262,18 @@ impl Machine {
         self.leave_pmu();
     }
 
+    /// Moves the thread to a core of another kind, which has general counters alone.
+    pub fn move_elsewhere(&mut self) {
+        self.is_elsewhere = true;
+        self.leave_pmu();
+    }
+
+    /// Moves it back.
+    pub fn move_home(&mut self) {
+        self.is_elsewhere = false;
+        self.enter_pmu();
+    }
+
     /// Takes the PMU from the group for a while.
     pub fn starve(&mut self, lost_ns: u64) {
         self.leave_pmu();
@@ -285,12 +306,17 @@ impl Machine {
         event.expect("the event is open").attributes
     }
 
-    /// Answers RDPMC.
-    pub fn rdpmc(&mut self, selector: u32) -> u64 {
+    /// Answers RDPMC; `None` if it faults.
+    pub fn rdpmc(&mut self, selector: u32) -> Option<u64> {
         if self.events.is_empty() {
-            return 0;
+            return Some(0);
         }
         self.rdpmcs += 1;
+        let is_missing = self.is_elsewhere && matches!(selector, 0x4000_0003 | 0x2000_0000);
+        if self.rdpmc_forbidden || is_missing {
+            self.disturb();
+            return None;
+        }
         if !self.rdpmc_allowed || !self.shown.contains(&selector.wrapping_add(1)) {
             self.violations
                 .push(format!("RDPMC of {selector:#x}, which no page has shown"));
@@ -313,7 +339,7 @@ impl Machine {
             self.zero_topdown_registers();
         }
         self.disturb();
-        value
+        Some(value)
     }
 
     /// Returns whether the leader was opened with `metrics_clear`.
@@ -335,6 +361,12 @@ impl Machine {
                 match what {
                     Disturbance::Switch => self.switch(),
                     Disturbance::Displace => self.displace(),
+                    Disturbance::Move => self.move_elsewhere(),
+                    Disturbance::MoveAndBack => {
+                        self.move_elsewhere();
+                        self.move_home();
+                    }
+                    Disturbance::Forbid => self.rdpmc_forbidden = true,
                 }
             }
             Some((remaining, _)) => *remaining -= 1,
@@ -372,7 +404,8 @@ impl Machine {
 
     fn enter_pmu(&mut self) {
         let is_kept_off = |event: &Event| Some(event.attributes.config) == self.kept_off;
-        if self.enabled && !self.pmu_is_taken && !self.events.iter().any(is_kept_off) {
+        let is_free = !self.pmu_is_taken && !self.is_elsewhere;
+        if self.enabled && is_free && !self.events.iter().any(is_kept_off) {
             self.on_pmu = true;
             if self.has_run {
                 // Restored, with the ratios as fractions.

@@ -37,6 +37,7 @@ use super::exact_group::Plan;
 use super::inherited_group::{MOST_EVENTS, Shape};
 use super::metrics_shape::MetricsShape;
 use super::opener::Opener;
+use super::readout::Tickets;
 use super::syscalls::{Counted, Event, Recorded};
 use super::system::{CorePmu, CpuIdentity};
 use super::tables::{slots_per_cycle, supported_table, table_of, wanted_group};
@@ -63,6 +64,7 @@ pub struct HittingHardware {
     group: HitGroup,
     shape: Shape,
     state: RefCell<State>,
+    tickets: Tickets,
     periods: Cell<Periods>,
     provenance: Provenance,
 }
@@ -234,6 +236,7 @@ impl HittingHardware {
             group,
             shape,
             state: RefCell::new(state),
+            tickets: Tickets::default(),
             periods: Cell::new(periods),
         };
         hardware.provenance.empty_window = Some(empty_window_of(&hardware));
@@ -326,7 +329,12 @@ impl HitGroup {
 impl State {
     /// Adds a window that has ended. Returns its counts, its doubts, and whether there are too many
     /// hits.
-    fn end_window(&mut self, group: &HitGroup, periods: &Periods) -> (GroupCounts, Flags, bool) {
+    fn end_window(
+        &mut self,
+        group: &HitGroup,
+        periods: &Periods,
+        is_latest: bool,
+    ) -> (GroupCounts, Flags, bool) {
         let before = self.last;
         let totals = group.totals();
         let now = totals.unwrap_or(before);
@@ -336,7 +344,9 @@ impl State {
         let used_bytes = records.map_or(data_bytes, <[u8]>::len);
         // The kernel refuses a record that would fill the last byte, and notes a loss before it.
         let is_full = used_bytes + 2 * records::hit_bytes(group.events.len()) > data_bytes;
-        let was_running = totals.is_some()
+        // Another window inside this one has taken what was counted before it.
+        let was_running = is_latest
+            && totals.is_some()
             && now.enabled_ns - before.enabled_ns == now.running_ns - before.running_ns;
         let records = records.unwrap_or_default();
         let disturbed =
@@ -430,7 +440,10 @@ impl Source for HittingHardware {
 
     #[inline(never)]
     fn start(&self) -> Reading {
-        let reading = Reading::of_clock();
+        let reading = Reading {
+            ticket: self.tickets.next(),
+            ..Reading::of_clock()
+        };
         // If that fails, `end` notices that nothing was counted.
         let _ = self.group.leader().enable();
         reading
@@ -441,7 +454,9 @@ impl Source for HittingHardware {
         let _ = self.group.leader().disable();
         let wall_ns = Instant::now().duration_since(start.at).as_nanos() as u64;
         let mut state = self.state.borrow_mut();
-        let (counts, flags, too_many) = state.end_window(&self.group, &self.periods.get());
+        let is_latest = self.tickets.is_latest(start);
+        let (counts, flags, too_many) =
+            state.end_window(&self.group, &self.periods.get(), is_latest);
         if too_many {
             self.interrupt_less();
         }

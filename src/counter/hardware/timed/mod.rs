@@ -15,6 +15,7 @@ use std::time::Instant;
 
 use super::hits::ring::Ring;
 use super::opener::Opener;
+use super::readout::Tickets;
 use super::syscalls::{Counted, Event, Recorded};
 use super::tables::{table_of, wanted_group};
 use super::{SystemPaths, cores, self_check};
@@ -41,6 +42,7 @@ pub struct TimedHardware {
     /// The leader first.
     events: Vec<TimedEvent>,
     state: RefCell<State>,
+    tickets: Tickets,
     provenance: Provenance,
 }
 
@@ -108,6 +110,7 @@ impl TimedHardware {
         let mut hardware = TimedHardware {
             events,
             state: RefCell::new(State { rings, last }),
+            tickets: Tickets::default(),
             provenance: Provenance {
                 core_type: pmu.is_one_of_several.then(|| pmu.name.clone()),
                 slots_per_cycle: pmu.slots_per_cycle,
@@ -187,7 +190,10 @@ impl Source for TimedHardware {
 
     #[inline(never)]
     fn start(&self) -> Reading {
-        let reading = Reading::of_clock();
+        let reading = Reading {
+            ticket: self.tickets.next(),
+            ..Reading::of_clock()
+        };
         // If that fails, `end` notices that nothing was recorded.
         let _ = self.events[0].event.enable();
         reading
@@ -202,7 +208,9 @@ impl Source for TimedHardware {
         let before = *last;
         let now = times_of(&self.events[0].event);
         *last = now.unwrap_or(before);
-        let was_running = now.is_some()
+        // Another window inside this one has taken what was recorded before it.
+        let was_running = self.tickets.is_latest(start)
+            && now.is_some()
             && last.enabled_ns - before.enabled_ns == last.running_ns - before.running_ns;
         let mut counts = [0; 2 * MAX_COUNTERS];
         let mut has_gap = !was_running;
