@@ -1,6 +1,6 @@
-//! Survives reading a counter that the CPU refuses to read.
+//! Reads of counters that the CPU refuses, which must not end the process.
 //!
-//! Looking at a page first does not rule that out. The kernel may move the thread to a core without
+//! Looking at a page first does not rule them out. The kernel may move the thread to a core without
 //! the counter between the look and the instruction, and when root forbids RDPMC the pages still
 //! allow it. The kernel then sends SIGSEGV, or SIGILL on Arm. A handler takes over those signals
 //! that the library's own instructions raise: it skips the instruction and counts the fault, and
@@ -30,7 +30,7 @@ thread_local! {
     static FAULTS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// What was done about the signal before.
+/// The action of the signal before.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// Returns how many reads of this thread were refused so far, modulo 2^32.

@@ -1,0 +1,52 @@
+//! System calls of empty windows.
+
+use criterion_topdown::counter::Source;
+use criterion_topdown::counter::hardware::Hardware;
+use criterion_topdown::sample::{Flags, Sample};
+
+use crate::system_calls;
+
+pub const WINDOWS: u64 = 10_000;
+
+/// Most windows must make none. Where every reading is a system call, none can do without. Six of
+/// each millisecond are for the times of the threads; traced windows take longer, so these count
+/// more than they should.
+pub fn check() -> Result<(), String> {
+    let hardware = open()?;
+    let reason = hardware.provenance().reason.clone();
+    drop(hardware);
+    let calls = of_windows()?;
+    println!("{reason}: {calls} system calls in {WINDOWS} windows");
+    if reason.contains("system calls") && !reason.contains("without system calls") {
+        return Ok(());
+    }
+    if calls > WINDOWS / 4 {
+        return Err("most windows must make none".to_owned());
+    }
+    Ok(())
+}
+
+/// Returns the system calls of empty windows.
+pub fn of_windows() -> Result<u64, String> {
+    system_calls::of(open, |hardware| {
+        let sum = empty_windows(&hardware, WINDOWS);
+        // Nothing is shown by windows that count nothing.
+        match sum.slots {
+            Some(slots) if slots > 0 && !sum.flags.intersects(Flags::UNUSABLE) => Ok(()),
+            _ => Err(format!("the windows did not count: {sum:?}")),
+        }
+    })
+}
+
+pub fn open() -> Result<Hardware, String> {
+    Hardware::open().map_err(|error| error.to_string())
+}
+
+pub fn empty_windows(hardware: &Hardware, windows: u64) -> Sample {
+    hardware.sample_boundary();
+    (0..windows).fold(Sample::EMPTY, |sum, _| sum.plus(&window(hardware)))
+}
+
+pub fn window(hardware: &Hardware) -> Sample {
+    hardware.end(&hardware.start())
+}

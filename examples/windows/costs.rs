@@ -1,0 +1,59 @@
+//! Cost of an empty window, inside and outside: a row of the table in `docs/cpus.md`.
+
+use std::time::Instant;
+
+use crate::calls::{self, WINDOWS, empty_windows, open, window};
+use crate::stepping;
+
+use criterion_topdown::counter::Source;
+
+pub fn print() -> Result<(), String> {
+    let hardware = open()?;
+    let provenance = hardware.provenance().clone();
+    // Until nothing happens for the first time.
+    empty_windows(&hardware, 100);
+    // Unless it is interrupted, and then reads its counters again.
+    let steps = (0..20).map(|_| stepping::instructions_of(|| window(&hardware)));
+    let steps = steps.min_by_key(|steps| steps.all).ok_or("no window")?;
+    let windows = || {
+        for _ in 0..WINDOWS {
+            window(&hardware);
+        }
+    };
+    let begun_at = Instant::now();
+    windows();
+    let all_ns = begun_at.elapsed().as_nanos() as f64 / WINDOWS as f64;
+    let counts = hardware.counts_of(windows);
+    let all_slots = slots_of(&counts, provenance.slots_per_cycle)? as f64 / WINDOWS as f64;
+    drop(hardware);
+    let calls = calls::of_windows()? as f64 / WINDOWS as f64;
+    let inside = provenance
+        .empty_window
+        .ok_or("no empty window was measured")?;
+    let inside_slots = inside.slots.unwrap_or(0);
+    // Zen has no counter left for them. Those of PERF_METRICS are not read in the same order.
+    let inside_instructions = inside.instructions.unwrap_or(steps.inside);
+    println!("{}", provenance.reason);
+    println!(
+        "| {} | {inside_instructions} | {inside_slots} | {} | {:.0} | {all_ns:.0} | {calls:.3} |",
+        provenance.formula,
+        steps.all.saturating_sub(inside_instructions),
+        all_slots - inside_slots as f64,
+    );
+    Ok(())
+}
+
+/// Returns the slots of what the kernel has counted.
+fn slots_of(counts: &[(&str, u64)], slots_per_cycle: Option<u32>) -> Result<u64, String> {
+    let find = |is_it: fn(&str) -> bool| counts.iter().find(|(name, _)| is_it(name));
+    let slots =
+        find(|name| name.eq_ignore_ascii_case("slots") || name.starts_with("TOPDOWN.SLOTS"));
+    if let Some((_, slots)) = slots {
+        return Ok(*slots);
+    }
+    let cycles = find(|name| name.starts_with("CPU_CLK_UNHALTED") || name == "ls_not_halted_cyc");
+    match (cycles, slots_per_cycle) {
+        (Some((_, cycles)), Some(width)) => Ok(cycles * u64::from(width)),
+        _ => Err("the kernel counted neither slots nor cycles".to_owned()),
+    }
+}
