@@ -15,7 +15,7 @@ use topdown_gate::metric::Metric;
 use topdown_gate::selection::LeftOutBy;
 use topdown_gate::verdict::{
     BenchmarkVerdict, CommonPart, Comparison, Counts, Effect, MachineShift, Method, MetricNoise,
-    Outcome, Renamed, Rule, ShiftBasis, Uncounted, Verdict, shared_function,
+    Outcome, Renamed, Rule, ShiftBasis, Uncounted, UndecidedReason, Verdict, shared_function,
 };
 
 /// The least drift between two runs that is reported.
@@ -67,15 +67,25 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
                 .is_some_and(|drift| drift.deviation >= LEAST_TOLD_DRIFT)
     };
     for noise in suite.noise.iter().filter(drifting) {
+        let drift = noise.drift.unwrap_or_default();
+        let percent = drift.deviation * 100.0;
+        if drift.is_assumed {
+            if comparison.benchmarks.iter().any(depends_on_drift) {
+                notes.push(format!(
+                    "slots are assumed to drift by {percent:.1} % between runs: so few benchmarks \
+                     cannot show it"
+                ));
+            }
+            continue;
+        }
         notes.push(format!(
-            "{} drift by {:.1} % between runs{}; intervals include it, and more launches do not \
-             help",
+            "{} drift by {percent:.1} % between runs{}; intervals include it, and more launches do \
+             not help",
             match noise.metric {
                 Metric::Wall => "times",
                 _ => "slots",
             },
-            noise.drift.map_or(0.0, |drift| drift.deviation) * 100.0,
-            match noise.drift.map_or(0, |drift| drift.earlier_runs) {
+            match drift.earlier_runs {
                 0 => String::new(),
                 runs => format!(", as in {runs} earlier ones"),
             },
@@ -102,6 +112,16 @@ fn suite_moved(common: CommonPart, comparison: &Comparison) -> String {
          dependency{function}",
         percent_change(common.difference)
     )
+}
+
+/// Returns whether another drift could give the benchmark another verdict.
+fn depends_on_drift(benchmark: &BenchmarkVerdict) -> bool {
+    let doubt = benchmark
+        .undecided
+        .as_ref()
+        .map(|undecided| undecided.reason);
+    matches!(benchmark.verdict, Verdict::Regressed | Verdict::Improved)
+        || doubt == Some(UndecidedReason::DriftAssumed)
 }
 
 /// Names the benchmarks that allocate more and have no sentence that says so.

@@ -351,6 +351,10 @@ fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> Str
                 slots_of(benchmark)
             )
         }
+        UndecidedReason::DriftAssumed => format!(
+            "is undecided at {change}: that may be drift, which is assumed for so few benchmarks; \
+             `bench --against` or six saved runs rule it out"
+        ),
         UndecidedReason::DriftUnknown => format!(
             "is undecided at {change}: the machine may have drifted; `bench --against` rules that \
              out"

@@ -93,6 +93,12 @@ enum Table {
     Planted,
     /// Nothing changed, and benchmarks drift between the sessions
     Drift,
+    /// Drift that is proportional, of what is backend bound, or in common
+    DriftKinds,
+    /// Launches that resemble the one before
+    Neighbours,
+    /// A slow path that only some launches take
+    SlowPaths,
     /// Much changed at once
     Broad,
     /// A launch of every benchmark went wrong

@@ -4,11 +4,12 @@ use std::io::{self, Write};
 
 use super::{DESIGNS, Design, Table};
 use crate::simulation::advice::{ADVISED_BENCHMARKS, ADVISED_PERCENT, Advice};
-use crate::simulation::machine::{MACHINES, SHARED_MACHINE};
+use crate::simulation::machine::{MACHINES, Machine, SHARED_MACHINE};
 use crate::simulation::scenarios::{
-    BROAD, DOUBLED_TIME, DRIFTS_OF_TIME, DriftOfTime, EARLIER_RUNS, LONGER_AT_FLAT_SLOTS,
-    LONGER_BESIDE_MODELLED, ONE_SLOWER_IN_TIME, SCENARIO_MACHINES, SIZES_BESIDE_MODELLED,
-    SIZES_OF_DRIFT, SIZES_OF_TIME, WILD, WILD_CHANGES, unchanged, with_wild,
+    AUTOCORRELATIONS, BROAD, DOUBLED_TIME, DRIFTING, DRIFTS_OF_TIME, DriftOfTime, EARLIER_RUNS,
+    LONGER_AT_FLAT_SLOTS, LONGER_BESIDE_MODELLED, ONE_SLOWER_IN_TIME, SCENARIO_MACHINES,
+    SIZES_BESIDE_MODELLED, SIZES_OF_DRIFT, SIZES_OF_DRIFT_KINDS, SIZES_OF_TIME, SLOW_PATHS,
+    SLOWER_BACKEND, SLOWER_RETIRING, WILD, WILD_CHANGES, slow_path, unchanged, with_wild,
 };
 use crate::simulation::{Experiment, Kind, OfTime, Tally};
 use topdown_gate::statistics::outlook::MOST_LAUNCHES;
@@ -29,12 +30,16 @@ pub fn write(
     let sizes = match (table, sizes) {
         (Table::Time, []) => &SIZES_OF_TIME[..],
         (Table::Drift, []) => &SIZES_OF_DRIFT[..],
+        (Table::DriftKinds, []) => &SIZES_OF_DRIFT_KINDS[..],
         (Table::TimeBesideSlots, []) => &SIZES_BESIDE_MODELLED[..],
         (_, sizes) => sizes,
     };
     match table {
         Table::Unchanged | Table::Planted => Ok(()),
         Table::Drift => drift(out, seed, suites, sizes),
+        Table::DriftKinds => drift_kinds(out, seed, suites, sizes),
+        Table::Neighbours => neighbours(out, seed, suites),
+        Table::SlowPaths => slow_paths(out, seed, suites),
         Table::Broad => broad(out, seed, suites),
         Table::Wild => wild(out, seed, suites),
         Table::Time => {
@@ -93,6 +98,136 @@ fn drift(out: &mut impl Write, seed: u64, suites: u64, sizes: &[usize]) -> io::R
             });
             row(out, &name, cells)?;
         }
+    }
+    Ok(())
+}
+
+fn drift_kinds(out: &mut impl Write, seed: u64, suites: u64, sizes: &[usize]) -> io::Result<()> {
+    let title = format!(
+        "Drift of each kind, 10/10: failing of {suites} unchanged suites, and found of +5 % in one \
+         benchmark in ten: of retiring, of backend bound, and of the latter in the third of \
+         benchmarks that is most backend bound"
+    );
+    let columns = SCENARIO_MACHINES.map(|machine| machine.name.to_owned());
+    heading(out, &title, &columns)?;
+    for &benchmarks in sizes {
+        for drifting in DRIFTING {
+            for percent in DRIFTS_PERCENT {
+                let name = format!("{benchmarks}, {}, {percent} %", drifting.name);
+                let cells = SCENARIO_MACHINES.iter().map(|machine| {
+                    let machine = drifting.on(*machine, f64::from(percent) / 100.0);
+                    let tally = |planted, suites| {
+                        Experiment {
+                            seed,
+                            suites,
+                            machine,
+                            planted,
+                            ..unchanged(machine, benchmarks, machine.session_deviation)
+                        }
+                        .run()
+                    };
+                    let unchanged = tally(&[], suites);
+                    let planted_suites = suites.div_ceil(1 + benchmarks as u64 / 40);
+                    let retiring = tally(&SLOWER_RETIRING, planted_suites);
+                    let backend = tally(&SLOWER_BACKEND, planted_suites);
+                    format!(
+                        "{} {:.0} {:.0} {:.0}",
+                        unchanged.suites_failing,
+                        retiring.power() * 100.0,
+                        backend.power() * 100.0,
+                        100.0 * backend.found_heavy as f64 / backend.planted_heavy as f64,
+                    )
+                });
+                row(out, &name, cells)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn neighbours(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
+    let title = format!(
+        "Launches that resemble the one before, shared, 10/10: failing of {suites} unchanged suites"
+    );
+    heading(
+        out,
+        &title,
+        &SIZES_OF_DRIFT_KINDS.map(|size| size.to_string()),
+    )?;
+    for autocorrelation in AUTOCORRELATIONS {
+        let machine = Machine {
+            autocorrelation,
+            ..SHARED_MACHINE
+        };
+        let cells = SIZES_OF_DRIFT_KINDS.map(|benchmarks| {
+            let experiment = Experiment {
+                seed,
+                suites,
+                ..unchanged(machine, benchmarks, 0.0)
+            };
+            experiment.run().suites_failing.to_string()
+        });
+        row(
+            out,
+            &format!("correlation {autocorrelation}"),
+            cells.into_iter(),
+        )?;
+    }
+    Ok(())
+}
+
+fn slow_paths(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
+    let suites = suites.div_ceil(5);
+    let title = format!(
+        "A slow path in some launches of one in ten, 50 benchmarks, 10/10, {suites} suites: failing, \
+         called intermittent, called unchanged, and unchanged benchmarks called intermittent"
+    );
+    let machines = [
+        SCENARIO_MACHINES[0],
+        SHARED_MACHINE,
+        MACHINES[2],
+        MACHINES[3],
+    ];
+    let unlucky = machines.map(|machine| Machine {
+        unlucky_one_in: 50,
+        ..machine
+    });
+    let columns: Vec<String> = machines
+        .iter()
+        .map(|machine| machine.name.to_owned())
+        .chain(
+            machines
+                .iter()
+                .map(|machine| format!("{}, 1 in 50", machine.name)),
+        )
+        .collect();
+    heading(out, &title, &columns)?;
+    for (launches_fraction, size) in SLOW_PATHS {
+        let planted = [slow_path(launches_fraction, size)];
+        let cells = machines.into_iter().chain(unlucky).map(|machine| {
+            let tally = Experiment {
+                seed,
+                suites,
+                machine,
+                planted: &planted,
+                ..unchanged(machine, 50, 0.0)
+            }
+            .run();
+            let percent = |count: usize, of: usize| 100.0 * count as f64 / of as f64;
+            format!(
+                "{:.0} {:.0} {:.0} ({:.1})",
+                percent(tally.found, tally.planted),
+                percent(tally.intermittent, tally.planted),
+                percent(tally.called_unchanged, tally.planted),
+                percent(tally.false_intermittent, tally.unchanged),
+            )
+        });
+        let name = format!(
+            "{:.0} % of launches, {:+.0} %",
+            launches_fraction * 100.0,
+            size * 100.0
+        );
+        row(out, &name, cells)?;
     }
     Ok(())
 }

@@ -72,6 +72,8 @@ pub struct Drift {
     pub is_factor: bool,
     /// The number of earlier runs that also contributed.
     pub earlier_runs: usize,
+    /// Whether nothing showed it.
+    pub is_assumed: bool,
 }
 
 impl Drift {
@@ -81,7 +83,45 @@ impl Drift {
         degrees_of_freedom: f64::INFINITY,
         is_factor: false,
         earlier_runs: 0,
+        is_assumed: false,
     };
+
+    /// Returns this drift times `factor`.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Drift {
+        Drift {
+            deviation: self.deviation * factor,
+            ..self
+        }
+    }
+
+    /// Returns the larger of two.
+    #[must_use]
+    pub fn at_least(self, other: Drift) -> Drift {
+        if other.deviation > self.deviation {
+            other
+        } else {
+            self
+        }
+    }
+
+    /// Returns the sum of two that are independent (Satterthwaite).
+    #[must_use]
+    pub fn plus(self, other: Drift) -> Drift {
+        let (own, others) = (self.deviation.powi(2), other.deviation.powi(2));
+        let variance = own + others;
+        if others == 0.0 || variance == 0.0 {
+            return self;
+        }
+        let share =
+            |part: f64, degrees_of_freedom: f64| (part / variance).powi(2) / degrees_of_freedom;
+        Drift {
+            deviation: variance.sqrt(),
+            degrees_of_freedom: 1.0
+                / (share(own, self.degrees_of_freedom) + share(others, other.degrees_of_freedom)),
+            ..self
+        }
+    }
 
     /// Returns its variance for a benchmark that differs by `difference`.
     pub fn variance_at(&self, difference: f64) -> f64 {
@@ -132,6 +172,7 @@ impl Drift {
             degrees_of_freedom,
             is_factor: expected.is_factor,
             earlier_runs: 0,
+            is_assumed: false,
         };
         let mut drift = [known, expected.at_least]
             .into_iter()
@@ -179,6 +220,7 @@ impl Drift {
             degrees_of_freedom: (KNOWLEDGE * independent as f64).min(pairs.len() as f64),
             is_factor: true,
             earlier_runs: pairs.len() + 1,
+            is_assumed: false,
         })
     }
 
@@ -419,6 +461,7 @@ mod tests {
             degrees_of_freedom,
             is_factor: true,
             earlier_runs: 0,
+            is_assumed: false,
         };
         let known = drift(0.05, 8.0);
         let with = |own: f64| drift(own, 3.0).with(known);

@@ -10,6 +10,7 @@
 
 pub mod agreement;
 pub mod autocorrelation;
+pub mod backend_drift;
 pub mod change_points;
 pub mod common_difference;
 pub mod contrast;

@@ -62,18 +62,11 @@ impl Noise {
         }
     }
 
-    /// Returns the noise for judging a `difference` with these margins: without drift if the whole
-    /// suite moved in its direction.
-    pub fn beside_the_common(&self, difference: f64, point: f64, sure: f64) -> Noise {
+    /// Returns whether the whole suite moved in the direction of `difference`, by these margins.
+    /// Then drift does not apply to it.
+    pub fn moved(&self, difference: f64, point: f64, sure: f64) -> bool {
         let moved = |common: &CommonDifference| common.moved(difference, point, sure);
-        Noise {
-            drift: if self.common.as_ref().is_some_and(moved) {
-                Drift::NONE
-            } else {
-                self.drift
-            },
-            ..*self
-        }
+        self.common.as_ref().is_some_and(moved)
     }
 
     /// Returns the noise of what does not depend on when it ran: only values of one side differ.
@@ -118,6 +111,8 @@ impl Noise {
             candidate_deviation: candidate.variance.sqrt(),
             of_launches: uncertainty(0.0),
             whole: uncertainty(drift),
+            of_neighbour: 0.0,
+            is_drift_assumed: false,
         }
     }
 }
@@ -148,6 +143,11 @@ pub struct Estimate {
     pub of_launches: Uncertainty,
     /// The same with the drift.
     pub whole: Uncertainty,
+    /// The part of the difference that a neighbour of the machine explains.
+    pub of_neighbour: f64,
+    /// Whether the drift was assumed. It then keeps a change from failing, but nothing that seems
+    /// unchanged from being so.
+    pub is_drift_assumed: bool,
 }
 
 /// The uncertainty of a difference.
@@ -165,7 +165,8 @@ impl Uncertainty {
         degrees_of_freedom: 0.0,
     };
 
-    fn p(&self, beyond: f64) -> f64 {
+    /// Returns the probability of a difference that is this far `beyond` a limit.
+    pub fn p(&self, beyond: f64) -> f64 {
         match self.standard_error == 0.0 {
             true if beyond > 0.0 => 0.0,
             true => 1.0,
@@ -199,6 +200,8 @@ impl Estimate {
             candidate_deviation: 0.0,
             of_launches: Uncertainty::NONE,
             whole: Uncertainty::NONE,
+            of_neighbour: 0.0,
+            is_drift_assumed: false,
         }
     }
 
@@ -216,22 +219,22 @@ impl Estimate {
     /// and drift is what they do differ by: applying both at once would count the same thing twice.
     /// `resolution` is added to either.
     pub fn surely_slower(&self, margin: f64, resolution: f64) -> SureTest {
-        self.surely(self.difference, margin, resolution)
+        self.surely(self.difference, self.of_neighbour, margin, resolution)
     }
 
     /// Tests for a change to faster.
     pub fn surely_faster(&self, margin: f64) -> SureTest {
-        self.surely(-self.difference, margin, 0.0)
+        self.surely(-self.difference, -self.of_neighbour, margin, 0.0)
     }
 
-    fn surely(&self, change: f64, margin: f64, resolution: f64) -> SureTest {
+    fn surely(&self, change: f64, of_neighbour: f64, margin: f64, resolution: f64) -> SureTest {
         let test = |limit: f64, uncertainty: Uncertainty| SureTest {
             limit,
             uncertainty,
             p: uncertainty.p(change - limit),
         };
         let by_launches = test(margin + resolution, self.of_launches);
-        let with_drift = test(resolution, self.whole);
+        let with_drift = test(of_neighbour.max(0.0) + resolution, self.whole);
         if with_drift.p > by_launches.p {
             with_drift
         } else {
@@ -247,6 +250,21 @@ impl Estimate {
             of_launches
         } else {
             of_launches.max(self.whole.half(tail) - margin)
+        }
+    }
+
+    /// Returns the standard deviation of the drift in it; 0 if drift and margin were added up.
+    pub fn drift_deviation(&self) -> f64 {
+        let [whole, of_launches] = [self.whole, self.of_launches].map(|u| u.standard_error.powi(2));
+        (whole - of_launches).max(0.0).sqrt()
+    }
+
+    /// Returns what the measurements alone show: without a drift that was assumed.
+    pub fn measured(&self) -> Uncertainty {
+        if self.is_drift_assumed {
+            self.of_launches
+        } else {
+            self.whole
         }
     }
 
@@ -405,9 +423,9 @@ mod tests {
         }
         let noise = Noise::new(&contrasts, 0.01, Some(DRIFT), None);
         assert!(noise.drift.deviation > 0.01, "{:?}", noise.drift);
-        assert_eq!(noise.beside_the_common(0.1, 0.03, 0.01).drift, Drift::NONE);
-        assert_eq!(noise.beside_the_common(-0.1, 0.03, 0.01), noise);
-        assert_eq!(noise.beside_the_common(0.1, 0.2, 0.01), noise);
+        assert!(noise.moved(0.1, 0.03, 0.01));
+        assert!(!noise.moved(-0.1, 0.03, 0.01));
+        assert!(!noise.moved(0.1, 0.2, 0.01));
     }
 
     #[test]

@@ -189,6 +189,8 @@ mod tests {
             candidate_deviation: deviation,
             of_launches: uncertainty,
             whole: uncertainty,
+            of_neighbour: 0.0,
+            is_drift_assumed: false,
         }
     }
 
@@ -276,6 +278,8 @@ mod tests {
                 candidate_deviation: deviation,
                 of_launches: SURELY,
                 whole: SURELY,
+                of_neighbour: 0.0,
+                is_drift_assumed: false,
             },
             launch_deviation: deviation,
             drift_deviation,

@@ -314,6 +314,9 @@ pub enum UndecidedReason {
     /// With only the time of so few benchmarks, a change cannot be distinguished from the drift of
     /// the machine between the two runs.
     DriftUnknown,
+    /// Its launches show the change, but it may be drift between the two sessions, which was assumed
+    /// since neither so few benchmarks nor earlier runs show it.
+    DriftAssumed,
     /// All benchmarks took longer, and without slots the machine cannot be distinguished from a
     /// change.
     MachineOrGlobalChange,

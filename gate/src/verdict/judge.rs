@@ -184,15 +184,7 @@ impl<'a> Judge<'a> {
         let estimate = if exact {
             Estimate::exact(contrast.difference)
         } else {
-            let noise = self
-                .test
-                .noise_beside(metric, contrast.difference, margins)?;
-            // A model does not drift; only what it sampled is uncertain.
-            if measured.is_sampled() && metric != Metric::Wall {
-                noise.of_values_alone().estimate(&contrast)
-            } else {
-                noise.estimate(&contrast)
-            }
+            self.test.estimate(measured, metric, &contrast)?
         };
         // Time next to slots is one more chance to err, and drifts most.
         let estimate = if metric == Metric::Wall && measured.has_slots() {
@@ -231,7 +223,7 @@ impl<'a> Judge<'a> {
             let Uncertainty {
                 standard_error,
                 degrees_of_freedom,
-            } = estimate.whole;
+            } = estimate.measured();
             let half = self.two_sided.at(degrees_of_freedom) * standard_error;
             Interval {
                 confidence: 1.0 - ONE_SIDED_ERROR,
@@ -289,8 +281,9 @@ impl<'a> Judge<'a> {
         let enough_launches = least_launches > 1;
         let p_slower = total.estimate.p_above(0.0);
         let p_faster = total.estimate.surely_faster(margins.sure).p;
-        let p_not_faster = total.estimate.p_above(-margins.point);
-        let p_not_slower = total.estimate.p_below(margins.point);
+        let within = total.estimate.measured();
+        let p_not_faster = within.p(difference + margins.point);
+        let p_not_slower = within.p(margins.point - difference);
         let hit = |of_category: bool| {
             tested
                 .iter()

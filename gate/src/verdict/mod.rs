@@ -63,7 +63,8 @@ pub use rules::{CheckedRule, Evidence, Method, Rule, RuleState, Verdict};
 pub use suite::Sessions;
 use suite::SuiteTest;
 pub use suite_summary::{
-    CommonPart, DriftBetween, MachineShift, MetricNoise, ShiftBasis, Suite, TimePerSlot,
+    CommonPart, DriftBetween, DriftOfBackendBound, MachineShift, MetricNoise, ShiftBasis, Suite,
+    TimePerSlot,
 };
 pub use two_looks::{FirstLook, suspects};
 pub use warning::{MIN_TOLD_LOAD_FACTOR, Warning};

@@ -4,20 +4,23 @@
 use criterion_topdown::run_file::Run;
 
 use super::earlier::{
-    self, ASSUMED_WALL_DEVIATION, LEAST_BENCHMARKS_OF_TIME, LEAST_BENCHMARKS_WITH_MEDIAN,
+    self, ASSUMED_DEVIATION, ASSUMED_WALL_DEVIATION, LEAST_BENCHMARKS_OF_TIME,
+    LEAST_BENCHMARKS_WITH_MEDIAN,
 };
 use super::machine_part::{self, LEAST_BENCHMARKS_WITH_SLOTS, LEAST_SHIFT};
 use super::measured::Measured;
 use super::suite_summary::{
-    CommonPart, DriftBetween, MachineShift, MetricNoise, Suite, TimePerSlot,
+    CommonPart, DriftBetween, DriftOfBackendBound, MachineShift, MetricNoise, Suite, TimePerSlot,
 };
 use crate::metric::Metric;
 use crate::policy::{Margins, Policy};
+use crate::statistics::backend_drift::{BackendDrift, Weighted};
 use crate::statistics::common_difference::CommonDifference;
 use crate::statistics::contrast::{Contrast, Launches};
+use crate::statistics::densest::Deviating;
 use crate::statistics::drift::{Drift, Expected};
 use crate::statistics::margin::reaches;
-use crate::statistics::noise::Noise;
+use crate::statistics::noise::{Estimate, Noise};
 use crate::statistics::prior::Prior;
 
 /// Time that doubles did not drift, however few benchmarks there are.
@@ -49,9 +52,16 @@ const DRIFT_OF_TIME_ALONE: Expected = Expected {
     cautious: true,
     at_least: None,
 };
-/// Standard deviations between launches that are assumed if the suite is too small to show them.
-const ASSUMED_DEVIATION: f64 = 0.01;
-
+/// What is assumed of slots if neither the suite nor earlier runs show it. Recorded times of 24
+/// benchmarks of unchanged code, on a virtual machine without other load, differ between two
+/// sessions by 2.0 % (root mean square, launches included); slots differ by no more than times.
+const ASSUMED_SLOTS_DRIFT: Drift = Drift {
+    deviation: 0.02,
+    degrees_of_freedom: 20.0,
+    is_factor: false,
+    earlier_runs: 0,
+    is_assumed: true,
+};
 /// When the launches of the two sides were made.
 #[derive(Clone, Copy, Debug)]
 pub enum Sessions<'a> {
@@ -76,6 +86,7 @@ pub struct SuiteTest {
     pub time_per_slot: Option<TimePerSlot>,
     time_alone_is_gated: bool,
     noise: [Option<(Noise, usize)>; Metric::ALL.len()],
+    backend_drift: Option<BackendDrift>,
 }
 
 impl SuiteTest {
@@ -86,11 +97,11 @@ impl SuiteTest {
         looks: u32,
         sessions: Sessions<'_>,
     ) -> SuiteTest {
-        let apart = matches!(sessions, Sessions::Apart { .. });
-        let known = match sessions {
-            Sessions::Apart { earlier } => earlier::drift_of_time(suite.clone(), earlier, policy),
-            Sessions::InTurn => None,
+        let (apart, earlier_runs) = match sessions {
+            Sessions::Apart { earlier } => (true, earlier),
+            Sessions::InTurn => (false, &[][..]),
         };
+        let known = earlier::drift_of_time(suite.clone(), earlier_runs, policy);
         let counted = |m: &&Measured<'_>| m.has_slots() && !m.is_modelled();
         let with_counted_slots = suite.clone().filter(counted).count();
         let of_time = suite.clone().filter(|m| !m.has_slots()).count();
@@ -115,6 +126,7 @@ impl SuiteTest {
             wall_beside_slots_is_gated: with_counted_slots >= LEAST_BENCHMARKS_WITH_SLOTS,
             time_per_slot: machine_part::time_per_slot(suite.clone()),
             noise: [None; Metric::ALL.len()],
+            backend_drift: None,
         };
         for metric in Metric::ALL {
             let (gated, others): (Vec<_>, Vec<_>) = suite
@@ -145,12 +157,43 @@ impl SuiteTest {
                 Metric::Wall => TIME_DRIFT,
                 _ => SLOTS_DRIFT,
             });
-            let known = known.filter(|_| is_of_time_alone);
+            let known = match metric {
+                Metric::Wall => known.filter(|_| is_of_time_alone),
+                Metric::Slots if apart && contrasts.len() < SLOTS_DRIFT.least_benchmarks => {
+                    let earlier = earlier::drift_of_slots(suite.clone(), earlier_runs, policy);
+                    Some(earlier.unwrap_or(ASSUMED_SLOTS_DRIFT))
+                }
+                _ => None,
+            };
             let noise = Noise::new(&contrasts, assumed, drift, known);
             test.noise[metric as usize] = Some((noise, contrasts.len()));
         }
+        if apart {
+            test.backend_drift = test.learn_backend_drift(suite.clone());
+        }
         test.alpha_per_test = test.alpha / f64::from(looks) / test.tests.max(1) as f64;
         test
+    }
+
+    fn learn_backend_drift<'a>(
+        &self,
+        suite: impl Iterator<Item = &'a Measured<'a>>,
+    ) -> Option<BackendDrift> {
+        let noise = self.noise(Metric::Slots)?;
+        let weighted: Vec<Weighted> = suite
+            .filter(|measured| !measured.is_exact(Metric::Slots) && !measured.is_sampled())
+            .filter_map(|measured| {
+                let contrast = self.contrast(measured, Metric::Slots)?;
+                Some(Weighted {
+                    deviating: Deviating {
+                        difference: contrast.difference,
+                        standard_error: noise.estimate(&contrast).whole.standard_error,
+                    },
+                    share: backend_share(measured)?,
+                })
+            })
+            .collect();
+        BackendDrift::new(&weighted, &SLOTS_DRIFT)
     }
 
     /// Returns the test of the second look. Everything learned from the whole suite stays as the
@@ -168,6 +211,7 @@ impl SuiteTest {
                 degrees_of_freedom: drift.degrees_of_freedom,
                 is_factor: drift.is_factor,
                 earlier_runs: drift.earlier_runs,
+                is_assumed: drift.is_assumed,
             });
             let common = found.common.map(|common| CommonDifference {
                 median: common.difference,
@@ -194,6 +238,7 @@ impl SuiteTest {
             time_per_slot: first.time_per_slot,
             time_alone_is_gated: first.time_alone_is_gated,
             noise,
+            backend_drift: first.backend_drift.map(BackendDrift::from),
         }
     }
 
@@ -260,14 +305,69 @@ impl SuiteTest {
         self.noise[metric as usize].as_ref().map(|(noise, _)| noise)
     }
 
-    /// Returns the noise by which a benchmark's `difference` is judged. What all benchmarks have in
-    /// common is due to the machine for time, but a change of the code for slots.
-    pub fn noise_beside(&self, metric: Metric, difference: f64, margins: Margins) -> Option<Noise> {
-        let noise = self.noise(metric)?;
-        Some(match metric {
-            Metric::Wall => *noise,
-            _ => noise.beside_the_common(difference, margins.point, margins.sure),
+    /// Estimates the difference of a benchmark that is not exact.
+    pub fn estimate(
+        &self,
+        measured: &Measured<'_>,
+        metric: Metric,
+        contrast: &Contrast,
+    ) -> Option<Estimate> {
+        let noise = *self.noise(metric)?;
+        if metric == Metric::Wall {
+            return Some(noise.estimate(contrast));
+        }
+        // A model does not drift; only what it sampled is uncertain.
+        if measured.is_sampled() {
+            return Some(noise.of_values_alone().estimate(contrast));
+        }
+        // What all benchmarks have in common is a change of the code for slots.
+        let Margins { point, sure } = measured.margins(metric);
+        let mut noise = noise;
+        if noise.moved(contrast.difference, point, sure) {
+            noise.drift = Drift::NONE;
+            return Some(noise.estimate(contrast));
+        }
+        if metric.is_category() {
+            let of_slots = self.noise(Metric::Slots)?.drift;
+            // A factor on all slots moves each category by its share of them. A suite too small to
+            // show its drift does not show that it is such a factor either, and any category may
+            // have all of it, except for work that is retired.
+            let part = if metric == Metric::Retiring || self.shows_drift(metric) {
+                let share = contrast.baseline_mean / measured.raw(Metric::Slots)?.baseline_mean;
+                share.max(0.0)
+            } else {
+                1.0
+            };
+            noise.drift = noise.drift.at_least(of_slots.scaled(part));
+        }
+        let mut of_neighbour = 0.0;
+        if let Some(backend) = &self.backend_drift
+            && matches!(metric, Metric::Slots | Metric::BackendBound)
+        {
+            let share = backend_share(measured)?;
+            noise.drift = noise.drift.plus(backend.drift_at(share));
+            of_neighbour = backend.slope * share;
+        }
+        Some(Estimate {
+            of_neighbour,
+            is_drift_assumed: self.assumes_drift(metric),
+            ..noise.estimate(contrast)
         })
+    }
+
+    /// Returns whether the suite is large enough to show how far `metric` drifts.
+    fn shows_drift(&self, metric: Metric) -> bool {
+        let learned_from = self.noise[metric as usize].map_or(0, |(_, benchmarks)| benchmarks);
+        learned_from >= SLOTS_DRIFT.least_benchmarks
+    }
+
+    /// Returns whether the drift that this metric is judged by was assumed, so that a change which
+    /// its launches show may still be drift.
+    pub fn assumes_drift(&self, metric: Metric) -> bool {
+        metric != Metric::Wall
+            && self
+                .noise(Metric::Slots)
+                .is_some_and(|noise| noise.drift.is_assumed)
     }
 
     /// Returns the findings for the report.
@@ -282,6 +382,7 @@ impl SuiteTest {
             machine_shifts: self.shifts.clone(),
             global_slots_difference: self.global_slots_difference,
             time_per_slot: self.time_per_slot,
+            backend_drift: self.backend_drift.map(DriftOfBackendBound::from),
             noise: Metric::ALL
                 .into_iter()
                 .filter_map(|metric| {
@@ -298,6 +399,7 @@ impl SuiteTest {
                             degrees_of_freedom: noise.drift.degrees_of_freedom,
                             is_factor: noise.drift.is_factor,
                             earlier_runs: noise.drift.earlier_runs,
+                            is_assumed: noise.drift.is_assumed,
                         }),
                         common: noise.common.map(CommonPart::from),
                     })
@@ -305,6 +407,12 @@ impl SuiteTest {
                 .collect(),
         }
     }
+}
+
+/// Returns the backend-bound share of the baseline.
+fn backend_share(measured: &Measured<'_>) -> Option<f64> {
+    let backend = measured.raw(Metric::BackendBound)?.baseline_mean;
+    Some((backend / measured.raw(Metric::Slots)?.baseline_mean).max(0.0))
 }
 
 fn global_slots_difference<'a>(
@@ -316,6 +424,31 @@ fn global_slots_difference<'a>(
     CommonDifference::new(differences)
         .map(CommonPart::from)
         .filter(|common| reaches(common.difference.abs(), LEAST_SHIFT))
+}
+
+impl From<BackendDrift> for DriftOfBackendBound {
+    fn from(backend: BackendDrift) -> DriftOfBackendBound {
+        DriftOfBackendBound {
+            slope: backend.slope,
+            slope_error: backend.slope_error,
+            deviation: backend.drift.deviation,
+            degrees_of_freedom: backend.drift.degrees_of_freedom,
+        }
+    }
+}
+
+impl From<DriftOfBackendBound> for BackendDrift {
+    fn from(found: DriftOfBackendBound) -> BackendDrift {
+        BackendDrift {
+            slope: found.slope,
+            slope_error: found.slope_error,
+            drift: Drift {
+                deviation: found.deviation,
+                degrees_of_freedom: found.degrees_of_freedom,
+                ..Drift::NONE
+            },
+        }
+    }
 }
 
 impl From<CommonDifference> for CommonPart {

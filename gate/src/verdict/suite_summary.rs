@@ -33,6 +33,10 @@ pub struct Suite {
     /// The change of the suite's time per slot; absent if fewer than three benchmarks have slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_per_slot: Option<TimePerSlot>,
+    /// How far slots drift for each backend-bound slot; absent without two sessions, or if fewer
+    /// than 15 benchmarks are backend bound by a fifth of their slots or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend_drift: Option<DriftOfBackendBound>,
     /// The noise of each metric that was compared.
     pub noise: Vec<MetricNoise>,
 }
@@ -117,7 +121,7 @@ pub struct MetricNoise {
 }
 
 /// How far benchmarks drift between two sessions; see `docs/gate.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriftBetween {
     /// The standard deviation over benchmarks, as a fraction of the total.
@@ -130,6 +134,25 @@ pub struct DriftBetween {
     /// The number of earlier runs of the machine that also contributed.
     #[serde(skip_serializing_if = "is_zero")]
     pub earlier_runs: usize,
+    /// Whether it was assumed, since neither the suite nor earlier runs could show it. Left out if
+    /// it was learned.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_assumed: bool,
+}
+
+/// How far slots drift for each backend-bound slot of the baseline, as beside a neighbour on the
+/// shared cache; see `docs/gate.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DriftOfBackendBound {
+    /// What all benchmarks drift by.
+    pub slope: f64,
+    /// The standard error of the slope.
+    pub slope_error: f64,
+    /// The standard deviation over benchmarks about it, beyond the drift of their slots.
+    pub deviation: f64,
+    /// How well that is known.
+    pub degrees_of_freedom: f64,
 }
 
 fn is_zero(count: &usize) -> bool {

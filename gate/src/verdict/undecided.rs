@@ -7,6 +7,7 @@ use super::rules::Evidence;
 use super::suite::SuiteTest;
 use super::tested::{ONE_SIDED_ERROR, Tested};
 use crate::metric::Metric;
+use crate::statistics::margin::reaches;
 use crate::statistics::outlook::{Advice, Obstacle, Outlook};
 use crate::statistics::student::Quantiles;
 
@@ -59,6 +60,8 @@ impl<'a> Outlooks<'a> {
             UndecidedReason::DriftUnknown
         } else if !total.effect.gated && total.looks_worse() {
             UndecidedReason::NotGated
+        } else if self.is_doubt_of_assumed_drift(total) {
+            UndecidedReason::DriftAssumed
         } else if measured.is_sampled() && total.metric != Metric::Wall {
             UndecidedReason::FewUnits
         } else {
@@ -84,6 +87,19 @@ impl<'a> Outlooks<'a> {
         undecided_for(reason, advice, deviation)
     }
 
+    /// Returns whether the benchmark would fail or be improved if the drift were not assumed.
+    fn is_doubt_of_assumed_drift(&self, total: &Tested) -> bool {
+        let Tested {
+            estimate, effect, ..
+        } = total;
+        let change = estimate.difference.abs();
+        let beyond_launches = change - effect.sure_margin;
+        self.test.assumes_drift(total.metric)
+            && effect.gated
+            && reaches(change, effect.point_margin)
+            && estimate.of_launches.p(beyond_launches) < self.test.alpha_per_test
+    }
+
     /// Returns the typical standard deviation between launches, without the floor for few launches.
     fn launch_deviation(&self, measured: &Measured<'_>, metric: Metric) -> f64 {
         let (Some(noise), Some(contrast)) = (
@@ -102,7 +118,10 @@ impl<'a> Outlooks<'a> {
         let outlook = Outlook {
             estimate: tested.estimate,
             launch_deviation: deviation,
-            drift_deviation: noise.drift.deviation,
+            drift_deviation: match tested.estimate.drift_deviation() {
+                0.0 => noise.drift.deviation,
+                of_benchmark => of_benchmark,
+            },
             prior_degrees_of_freedom: noise.prior.degrees_of_freedom,
             sure_margin: tested.effect.sure_margin,
             point_margin: tested.effect.point_margin,

@@ -32,6 +32,29 @@ pub struct Machine {
     /// The standard deviation, over benchmarks, of differences between the two sessions but not
     /// between launches, for slots and time per slot.
     pub session_deviation: f64,
+    /// Where that of slots is.
+    pub drift: DriftOfSlots,
+    /// How much of its variance all benchmarks have in common, from 0 to 1.
+    pub drift_in_common: f64,
+    /// One launch in this many takes an unlucky path on either side, and [`UNLUCKY_SLOWER`] more
+    /// slots; 0 for none.
+    pub unlucky_one_in: u32,
+}
+
+/// How much slower an unlucky launch is.
+pub const UNLUCKY_SLOWER: f64 = 0.6;
+
+/// Which slots drift between two sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DriftOfSlots {
+    /// As much in every benchmark, whatever its slots are. Each category by itself; what retires
+    /// does not drift.
+    Even,
+    /// All slots of a benchmark, by one factor.
+    Proportional,
+    /// Backend-bound slots by a factor, as beside a neighbour on the shared cache. Benchmarks drift
+    /// more the more backend bound they are; the deviation is the root mean square over them.
+    BackendBound,
 }
 
 const QUIET: Machine = Machine {
@@ -45,6 +68,9 @@ const QUIET: Machine = Machine {
     autocorrelation: 0.0,
     session_time_shift: 0.0,
     session_deviation: 0.0,
+    drift: DriftOfSlots::Even,
+    drift_in_common: 0.0,
+    unlucky_one_in: 0,
 };
 
 const SHARED: Machine = Machine {

@@ -79,10 +79,18 @@ pub struct Tally {
     pub planted: usize,
     /// Those that fail their suite.
     pub found: usize,
+    /// Benchmarks of the most backend-bound third that got slower.
+    pub planted_heavy: usize,
+    /// Those that fail their suite.
+    pub found_heavy: usize,
     /// Those that fail for the right cause.
     pub explained: usize,
     /// Those judged unchanged.
     pub called_unchanged: usize,
+    /// Those called slower in some launches.
+    pub intermittent: usize,
+    /// Unchanged benchmarks that are called slower in some launches.
+    pub false_intermittent: usize,
 }
 
 /// Sums `tally` over the suites from 0 to `suites`, on as many threads as there are CPUs. `add`
@@ -214,15 +222,19 @@ impl Experiment<'_> {
             let fails = comparison.fails(benchmark);
             tally.suites_failing |= usize::from(fails);
             match suite.change(index, self.planted) {
-                Some((metric, size)) if size > 0.0 => {
+                Some(change) if change.size > 0.0 => {
                     let kind = benchmark.cause.as_ref().map(|cause| cause.kind);
                     let right = match kind {
-                        Some(CauseKind::Category { category }) => category == metric,
-                        Some(CauseKind::TimePerSlot { .. }) => metric == Metric::Wall,
+                        Some(CauseKind::Category { category }) => category == change.metric,
+                        Some(CauseKind::TimePerSlot { .. }) => change.metric == Metric::Wall,
                         _ => false,
                     };
                     tally.planted += 1;
                     tally.found += usize::from(fails);
+                    if suite.is_backend_heavy(index) {
+                        tally.planted_heavy += 1;
+                        tally.found_heavy += usize::from(fails);
+                    }
                     tally.explained += usize::from(fails && right);
                     tally.called_unchanged += usize::from(benchmark.verdict == Verdict::Unchanged);
                 }
@@ -249,8 +261,12 @@ impl Tally {
         self.inconclusive += other.inconclusive;
         self.planted += other.planted;
         self.found += other.found;
+        self.planted_heavy += other.planted_heavy;
+        self.found_heavy += other.found_heavy;
         self.explained += other.explained;
         self.called_unchanged += other.called_unchanged;
+        self.intermittent += other.intermittent;
+        self.false_intermittent += other.false_intermittent;
     }
 
     /// Found among planted; NaN if nothing was planted.

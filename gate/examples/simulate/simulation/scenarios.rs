@@ -1,7 +1,7 @@
 //! Situations in which a gate may err although it keeps its rates otherwise: many changes at once,
 //! sessions that drift, a launch that went wrong, a small suite with only time.
 
-use super::machine::{Machine, QUIET_MACHINE, SHARED_MACHINE};
+use super::machine::{DriftOfSlots, Machine, QUIET_MACHINE, SHARED_MACHINE};
 use super::{Design, Experiment, Kind, OfTime, PlantedChange, Session, Which, WildLaunch};
 use topdown_gate::metric::Metric;
 
@@ -55,6 +55,7 @@ const fn changed(of: usize, count: usize, sizes: [f64; 2]) -> PlantedChange {
             first: 0,
             count,
         },
+        launches_fraction: 1.0,
     }
 }
 
@@ -187,6 +188,7 @@ pub const ONE_SLOWER_IN_TIME: [PlantedChange; 1] = [PlantedChange {
         first: 0,
         count: 1,
     },
+    launches_fraction: 1.0,
 }];
 
 /// One benchmark in ten takes 8 % longer.
@@ -235,6 +237,8 @@ pub const SIZES_BESIDE_MODELLED: [usize; 6] = [1, 2, 3, 5, 12, 39];
 /// How much more the machine affects these, in percent.
 pub const LONGER_BESIDE_MODELLED: [i32; 3] = [0, 30, -30];
 
+/// Sizes of suites whose sessions differ by each kind of drift.
+pub const SIZES_OF_DRIFT_KINDS: [usize; 4] = [4, 8, 30, 200];
 /// Sizes of suites in which only the sessions differ.
 pub const SIZES_OF_DRIFT: [usize; 3] = [12, 30, 200];
 
@@ -245,6 +249,69 @@ pub fn unchanged(machine: Machine, benchmarks: usize, drift: f64) -> Experiment<
         ..broad("", benchmarks, &[])
     }
     .on(machine, 1, 1)
+}
+
+/// How slots drift between two sessions.
+#[derive(Clone, Copy, Debug)]
+pub struct Drifting {
+    pub name: &'static str,
+    pub of_slots: DriftOfSlots,
+    /// How much of its variance all benchmarks have in common.
+    pub in_common: f64,
+}
+
+const fn drifts(name: &'static str, of_slots: DriftOfSlots, in_common: f64) -> Drifting {
+    Drifting {
+        name,
+        of_slots,
+        in_common,
+    }
+}
+
+/// The kinds of drift.
+pub const DRIFTING: [Drifting; 6] = [
+    drifts("even", DriftOfSlots::Even, 0.0),
+    drifts("even, half in common", DriftOfSlots::Even, 0.5),
+    drifts("proportional", DriftOfSlots::Proportional, 0.0),
+    drifts("backend bound", DriftOfSlots::BackendBound, 0.0),
+    drifts(
+        "backend bound, half in common",
+        DriftOfSlots::BackendBound,
+        0.5,
+    ),
+    drifts("backend bound, in common", DriftOfSlots::BackendBound, 0.9),
+];
+
+impl Drifting {
+    /// Returns `machine` with this drift.
+    pub const fn on(self, machine: Machine, deviation: f64) -> Machine {
+        Machine {
+            session_deviation: deviation,
+            drift: self.of_slots,
+            drift_in_common: self.in_common,
+            ..machine
+        }
+    }
+}
+
+/// One benchmark in ten has 5 % more backend-bound slots.
+pub const SLOWER_BACKEND: [PlantedChange; 1] = ONE_IN_TEN;
+/// One benchmark in ten retires 5 % more.
+pub const SLOWER_RETIRING: [PlantedChange; 1] = [PlantedChange::every(10, Metric::Retiring, 0.05)];
+
+/// Correlations of consecutive launches.
+pub const AUTOCORRELATIONS: [f64; 3] = [0.3, 0.6, 0.9];
+
+/// A slow path that only some launches of one benchmark in ten take: in how many, and by how much.
+pub const SLOW_PATHS: [(f64, f64); 5] =
+    [(0.1, 1.0), (0.2, 1.0), (0.3, 0.5), (0.5, 0.3), (0.3, 0.1)];
+
+/// Returns one benchmark in ten with such a path.
+pub const fn slow_path(launches_fraction: f64, size: f64) -> PlantedChange {
+    PlantedChange {
+        launches_fraction,
+        ..PlantedChange::every(10, Metric::BackendBound, size)
+    }
 }
 
 /// The machines for these simulations.

@@ -14,7 +14,7 @@ use criterion_topdown::sample::{Level1, Sample};
 use fastrand::Rng;
 use topdown_gate::scenario::normal;
 
-use super::machine::Machine;
+use super::machine::{DriftOfSlots, Machine, UNLUCKY_SLOWER};
 use topdown_gate::metric::Metric;
 use topdown_gate::statistics::launch::{Taken, launch_value};
 
@@ -43,6 +43,8 @@ pub struct PlantedChange {
     pub sizes: [f64; 2],
     /// Which benchmarks.
     pub which: Which,
+    /// In how many of the candidate's launches, from 0 to 1.
+    pub launches_fraction: f64,
 }
 
 impl PlantedChange {
@@ -56,6 +58,7 @@ impl PlantedChange {
                 first: 0,
                 count: 1,
             },
+            launches_fraction: 1.0,
         }
     }
 }
@@ -83,13 +86,25 @@ pub struct WildLaunch {
     pub factor: f64,
 }
 
+/// What is planted in a benchmark.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    pub metric: Metric,
+    pub size: f64,
+    /// In how many of the candidate's launches, from 0 to 1.
+    pub launches_fraction: f64,
+}
+
+/// Backend bound, in the arrays here.
+const BACKEND: usize = 3;
+
 /// Returns the metric's category index in the arrays here.
 fn category_index(metric: Metric) -> Option<usize> {
     match metric {
         Metric::Retiring => Some(0),
         Metric::BadSpeculation => Some(1),
         Metric::FrontendBound => Some(2),
-        Metric::BackendBound => Some(3),
+        Metric::BackendBound => Some(BACKEND),
         _ => None,
     }
 }
@@ -176,10 +191,11 @@ impl Suite {
     pub fn draw(machine: Machine, size: usize, rng: &mut Rng) -> Suite {
         // The sizes of changes have their own generator: planting must not change the suite.
         let mut sizes = Rng::with_seed(!rng.get_seed());
+        let common = common_drift(&machine, rng);
         let workloads = (0..size)
             .map(|_| Workload {
                 size: sizes.f64(),
-                ..Workload::draw(&machine, rng)
+                ..Workload::draw(&machine, common, rng)
             })
             .collect();
         Suite { machine, workloads }
@@ -187,8 +203,9 @@ impl Suite {
 
     /// Starts another session of the candidate.
     pub fn begin_session(&mut self, rng: &mut Rng) {
+        let common = common_drift(&self.machine, rng);
         for workload in &mut self.workloads {
-            workload.session = session(&self.machine, rng);
+            workload.session = session(&self.machine, workload.shares, common, rng);
         }
     }
 
@@ -201,17 +218,29 @@ impl Suite {
             session_deviation: half * self.machine.session_deviation,
             ..self.machine
         };
+        let common = common_drift(&machine, rng);
         for workload in &mut self.workloads {
-            workload.session = session(&machine, rng);
+            workload.session = session(&machine, workload.shares, common, rng);
         }
     }
 
     /// Returns which metric of the benchmark with this number `planted` changes, and by how much.
-    pub fn change(&self, index: usize, planted: &[PlantedChange]) -> Option<(Metric, f64)> {
+    pub fn change(&self, index: usize, planted: &[PlantedChange]) -> Option<Change> {
         let planted = planted.iter().find(|planted| planted.which.has(index))?;
         let [least, largest] = planted.sizes;
-        let size = least + (largest - least) * self.workloads[index].size;
-        Some((planted.metric, size))
+        Some(Change {
+            metric: planted.metric,
+            size: least + (largest - least) * self.workloads[index].size,
+            launches_fraction: planted.launches_fraction,
+        })
+    }
+
+    /// Returns whether the benchmark with this number is among the third that is most backend
+    /// bound.
+    pub fn is_backend_heavy(&self, index: usize) -> bool {
+        let share = self.workloads[index].shares[BACKEND];
+        let larger = self.workloads.iter().filter(|w| w.shares[BACKEND] > share);
+        3 * larger.count() < self.workloads.len()
     }
 
     /// Launches every benchmark whose number `wanted` accepts `launches` times; the others have no
@@ -257,16 +286,41 @@ impl Suite {
 
 /// How far each category drifts between two sessions for what the slots do. What retires does not.
 const CATEGORY_DRIFT: [f64; 4] = [0.0, 0.3, 0.3, 1.0];
+/// The root mean square of the backend-bound share of drawn benchmarks. A test draws them.
+const TYPICAL_BACKEND: f64 = 0.320;
 
-/// Draws what a session adds to a benchmark: to each category, and to the time per slot.
-fn session(machine: &Machine, rng: &mut Rng) -> ([f64; 4], f64) {
-    // The squares of the categories' deviations add up to that of the slots.
-    let whole: f64 = CATEGORY_DRIFT.iter().map(|weight| weight * weight).sum();
-    let deviation = machine.session_deviation / whole.sqrt();
-    (
-        CATEGORY_DRIFT.map(|weight| weight * deviation * normal(rng)),
-        (1.0 + machine.session_time_shift) * (1.0 + machine.session_deviation * normal(rng)),
-    )
+/// Draws what all benchmarks of a suite have in common of a session, in deviations.
+fn common_drift(machine: &Machine, rng: &mut Rng) -> f64 {
+    if machine.drift_in_common > 0.0 {
+        normal(rng)
+    } else {
+        0.0
+    }
+}
+
+/// Draws what a session adds to a benchmark with these shares: to each category, and to the time
+/// per slot.
+fn session(machine: &Machine, shares: [f64; 4], common: f64, rng: &mut Rng) -> ([f64; 4], f64) {
+    let in_common = machine.drift_in_common;
+    let mut drawn = || in_common.sqrt() * common + (1.0 - in_common).sqrt() * normal(rng);
+    let deviation = machine.session_deviation;
+    let categories = match machine.drift {
+        DriftOfSlots::Even => {
+            // The squares of the categories' deviations add up to that of the slots.
+            let whole: f64 = CATEGORY_DRIFT.iter().map(|weight| weight * weight).sum();
+            CATEGORY_DRIFT.map(|weight| weight * deviation / whole.sqrt() * drawn())
+        }
+        DriftOfSlots::Proportional => {
+            let factor = deviation * drawn();
+            shares.map(|share| share * factor)
+        }
+        DriftOfSlots::BackendBound => {
+            let backend = shares[BACKEND] / TYPICAL_BACKEND * deviation * drawn();
+            [0.0, 0.0, 0.0, backend]
+        }
+    };
+    let time = 1.0 + machine.session_deviation * normal(rng);
+    (categories, (1.0 + machine.session_time_shift) * time)
 }
 
 impl Workload {
@@ -275,13 +329,13 @@ impl Workload {
     fn modelled(
         &self,
         mut launches: Vec<LaunchValue>,
-        planted: Option<(Metric, f64)>,
+        planted: Option<Change>,
     ) -> Vec<LaunchValue> {
         let mut categories = self.shares;
-        if let Some((metric, size)) = planted
-            && let Some(category) = category_index(metric)
+        if let Some(change) = planted
+            && let Some(category) = category_index(change.metric)
         {
-            categories[category] += size;
+            categories[category] += change.size;
         }
         let categories = PerCategory::from(categories.map(|fraction| self.slots * fraction));
         for launch in &mut launches {
@@ -299,7 +353,7 @@ impl Workload {
         launches
     }
 
-    fn draw(machine: &Machine, rng: &mut Rng) -> Workload {
+    fn draw(machine: &Machine, common: f64, rng: &mut Rng) -> Workload {
         let retiring = 0.2 + 0.5 * rng.f64();
         // Exponential weights: some benchmarks are bound by one thing, some by several.
         let weights = [0.5, 1.0, 2.0].map(|typical| 0.05 - typical * (1.0 - rng.f64()).ln());
@@ -322,7 +376,7 @@ impl Workload {
                 0.0
             },
             ns_per_slot: 1.0 / 24.0,
-            session: session(machine, rng),
+            session: session(machine, shares, common, rng),
             size: 0.0,
         }
     }
@@ -346,7 +400,7 @@ struct Process<'a> {
     machine: &'a Machine,
     workload: &'a Workload,
     session: Session,
-    planted: Option<(Metric, f64)>,
+    planted: Option<Change>,
     wild: Option<WildLaunch>,
     /// How many times as long the candidate's session takes, since the benchmark is of a kind that
     /// the machine affects more.
@@ -388,11 +442,17 @@ impl Process<'_> {
             }
             ns_per_slot *= self.workload.session.1 * self.longer;
         }
-        if let Some((metric, size)) = self.planted {
-            match category_index(metric) {
-                Some(index) => categories[index] += size,
-                None => ns_per_slot *= 1.0 + size,
+        let happens = |fraction: f64, rng: &mut Rng| fraction >= 1.0 || rng.f64() < fraction;
+        if let Some(change) = self.planted
+            && happens(change.launches_fraction, rng)
+        {
+            match category_index(change.metric) {
+                Some(index) => categories[index] += change.size,
+                None => ns_per_slot *= 1.0 + change.size,
             }
+        }
+        if self.machine.unlucky_one_in > 0 && rng.u32(..self.machine.unlucky_one_in) == 0 {
+            categories[BACKEND] += UNLUCKY_SLOWER;
         }
         if let Some(wild) = self.wild.filter(|_| launch == 0) {
             categories = categories.map(|category| category * wild.factor);
@@ -504,6 +564,9 @@ mod tests {
         };
         let noise = median(|workload| noise_of(workload.shares));
         assert!((noise / TYPICAL_NOISE - 1.0).abs() < 0.02, "{noise}");
+        let squares = suite.workloads.iter().map(|w| w.shares[BACKEND].powi(2));
+        let backend = (squares.sum::<f64>() / suite.workloads.len() as f64).sqrt();
+        assert!((backend / TYPICAL_BACKEND - 1.0).abs() < 0.02, "{backend}");
         let slots = median(|workload| workload.slots_deviation);
         assert!(
             (slots / SHARED_MACHINE.slots_deviation - 1.0).abs() < 0.05,
