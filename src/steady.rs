@@ -8,17 +8,31 @@
 //! on without time: caches and predictors see their iterations at tracing speed, and the core
 //! executes only the last ones of the last sample, which count.
 //!
+//! Iterations that initialise something cost far more than those after them, and are not the
+//! benchmark: `cold.rs` finds them among samples that are modelled as a whole, `sampled.rs` among
+//! others.
+//!
 //! All this depends only on what was counted, not on the clock, unless a benchmark takes so long that
 //! it is not modelled.
 
+mod cold;
+mod sampled;
+
 use crate::doubling;
 use crate::sample::{Flags, Sample};
+use cold::Cold;
+pub use cold::is_far_less;
+pub use sampled::{MostSampled, NextSampled};
 
 /// With fewer samples, a launch on the model is useless: the first only warms it up.
 pub const LEAST_SAMPLES: usize = 2;
 
 /// With fewer samples, the warm-up was short. 4 samples are 8 iterations after 7.
 pub const ENOUGH_SAMPLES: usize = 4;
+
+/// So many samples show whether the first iterations initialised something: the third one has four
+/// iterations. If there is no room for it, it is looked at as far as the budget goes.
+const SAMPLES_THAT_SHOW_COLD: usize = 3;
 
 /// The number of samples to model if the budget allows: 32 iterations after 31.
 const WANTED_SAMPLES: usize = 6;
@@ -49,6 +63,8 @@ pub struct Modelled {
     samples: usize,
     cost_instructions: u64,
     warm_up: Option<WarmUp>,
+    /// What the samples so far say about iterations that initialise something.
+    cold: Cold,
 }
 
 /// What a launch does with the next sample.
@@ -96,6 +112,12 @@ struct WarmUp {
 }
 
 impl Modelled {
+    /// Returns whether the next sample only shows whether those before it initialised something. If
+    /// it is not far shorter, the last one counts.
+    pub fn is_probe_next(&self) -> bool {
+        self.cold.is_probe
+    }
+
     /// Returns the number of modelled samples.
     pub fn samples(&self) -> usize {
         self.samples
@@ -133,6 +155,29 @@ impl Modelled {
             self.samples += 1;
             return self.next_of_warm_up(taken, warm_up);
         }
+        let before = *self;
+        let rises = self.cold.rises_with(taken, self.samples);
+        let next = self.next_if_settled(taken, budget_instructions);
+        let is_usable =
+            taken.sample.instructions.is_some() && !taken.sample.flags.intersects(Flags::UNUSABLE);
+        match next {
+            Next::Model => Next::Model,
+            _ if before.cold.is_probe && !is_usable => Next::Nothing,
+            _ if rises => {
+                let cold = self.cold;
+                *self = Modelled { cold, ..before };
+                self.next_after_rise(budget_instructions)
+            }
+            Next::Nothing if is_usable && self.samples < SAMPLES_THAT_SHOW_COLD => {
+                self.cold.is_probe = true;
+                Next::Model
+            }
+            next => next,
+        }
+    }
+
+    /// Returns what to do after a sample that costs as much as those before it.
+    fn next_if_settled(&mut self, taken: &Taken<'_>, budget_instructions: u64) -> Next {
         let cost = taken.cost_instructions;
         let wants_more = self.wants_more_after(taken.sample, cost, budget_instructions);
         let as_before = if wants_more {
@@ -217,19 +262,13 @@ impl Modelled {
             expected_instructions,
         }
     }
-
-    /// Counts `sample`, the benchmark's next, which was sampled: a second one, to which the first
-    /// has warmed caches up, is wanted if its two iterations have at most this many instructions.
-    pub fn wants_more_when_sampled(&mut self, sample: &Sample, most_instructions: u64) -> bool {
-        self.samples += 1;
-        let with_next = sample.instructions.map(|count| count.saturating_mul(2));
-        self.samples == 1 && with_next.is_some_and(|count| count <= most_instructions)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const BUDGET: u64 = 30_000_000;
 
     /// Returns the number of iterations in the sample that counts, for a benchmark with
     /// `per_iteration` instructions and a fixed number of iterations per window, each of whose
@@ -246,7 +285,7 @@ mod tests {
         });
         let more = samples.take_while(|sample| {
             let cost = cost * sample.instructions.unwrap();
-            modelled.wants_more_after(sample, cost, 30_000_000)
+            modelled.wants_more_after(sample, cost, BUDGET)
         });
         doubling::iterations(more.count())
     }
@@ -293,11 +332,17 @@ mod tests {
     fn plan(per_iteration: u64, cold: usize, is_divisible: bool) -> Vec<Next> {
         let mut modelled = Modelled::default();
         let mut plan = Vec::new();
+        let mut spent = 0;
         loop {
             let instructions = doubling::iterations(plan.len()) * per_iteration;
+            spent += instructions;
             let sample = Sample {
                 windows: 1,
                 instructions: Some(instructions),
+                flags: match plan.last() {
+                    None | Some(Next::Model) if spent > BUDGET => Flags::NOT_COUNTING,
+                    _ => Flags::NONE,
+                },
                 ..Sample::EMPTY
             };
             let taken = Taken {
@@ -307,9 +352,12 @@ mod tests {
                 is_cold: plan.len() < cold,
                 is_divisible,
             };
-            let next = modelled.next_after(&taken, 30_000_000);
+            let next = modelled.next_after(&taken, BUDGET);
             if next != Next::Nothing {
                 plan.push(next);
+            }
+            if sample.flags.intersects(Flags::UNUSABLE) {
+                plan.pop();
             }
             if !matches!(next, Next::Model | Next::WarmUp { .. }) {
                 return plan;
@@ -379,5 +427,62 @@ mod tests {
             ..Sample::EMPTY
         };
         assert!(!modelled.wants_more_after(&not_traced, 1, u64::MAX));
+    }
+
+    /// Returns the samples that a launch takes, and how many iterations the one has that counts, for
+    /// a benchmark whose iterations have so many instructions, by their number from 0.
+    fn counted_of(instructions_of: impl Fn(u64) -> u64) -> (usize, u64) {
+        let mut modelled = Modelled::default();
+        let (mut spent, mut counted, mut samples) = (0, 0, 0);
+        loop {
+            let iterations = doubling::iterations(samples);
+            samples += 1;
+            let instructions: u64 = (iterations - 1..2 * iterations - 1)
+                .map(&instructions_of)
+                .sum();
+            let fits = spent + instructions <= BUDGET;
+            let sample = Sample {
+                windows: 1,
+                instructions: Some(instructions),
+                flags: if fits {
+                    Flags::NONE
+                } else {
+                    Flags::NOT_COUNTING
+                },
+                ..Sample::EMPTY
+            };
+            if fits {
+                (spent, counted) = (spent + instructions, iterations);
+            }
+            let taken = Taken {
+                sample: &sample,
+                instructions,
+                cost_instructions: instructions,
+                is_cold: false,
+                is_divisible: false,
+            };
+            if modelled.next_after(&taken, BUDGET) == Next::Nothing {
+                return (samples, counted);
+            }
+        }
+    }
+
+    #[test]
+    fn launch_does_not_end_with_initialisation() {
+        let of = |initialises: fn(u64) -> u64| counted_of(move |n| initialises(n) + 10_000);
+        let settled = (8, 128);
+        assert_eq!(of(|_| 0), settled);
+        assert_eq!(of(|n| if n == 0 { 9_000_000 } else { 0 }), settled);
+        assert_eq!(of(|n| if n == 1 { 21_000_000 } else { 0 }), settled);
+        assert_eq!(of(|n| if n == 2 { 90_000_000 } else { 0 }), settled);
+        assert_eq!(of(|n| if n < 3 { 8_000_000 } else { 0 }), settled);
+        assert_eq!(of(|n| if n == 100 { 20_000_000 } else { 0 }), settled);
+        assert_eq!(of(|n| if n == 200 { 20_000_000 } else { 0 }), (9, 256));
+    }
+
+    #[test]
+    fn growing_iterations_end_the_launch() {
+        let (samples, counted) = counted_of(|n| 10_000 << n.min(20));
+        assert!(samples <= 6 && counted >= 2, "{samples} {counted}");
     }
 }

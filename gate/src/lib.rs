@@ -44,10 +44,12 @@
 //! [`statistics`] only sees numbers. [`metric`] names what is compared, [`policy`] what matters,
 //! [`selection`] what a run was asked for, [`launches_made`] how many launches it holds,
 //! [`summary`] what these have in common, and [`comparability`] which runs can be compared.
+//! [`cold`] compares first iterations. [`physical`] knows which counts are impossible.
 //! [`trend`] finds where a history changed. [`verdict`] uses all of them, and is the only place that decides "regressed".
 #![forbid(unsafe_code)]
 
 pub mod allocated;
+pub mod cold;
 pub mod comparability;
 pub mod event_rates;
 pub mod filter_expression;
@@ -56,6 +58,7 @@ pub mod launches_made;
 pub mod metric;
 pub mod path_changes;
 pub mod pattern;
+pub mod physical;
 pub mod policy;
 #[cfg(any(test, feature = "scenario"))]
 pub mod scenario;

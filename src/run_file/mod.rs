@@ -8,6 +8,7 @@
 mod call_paths;
 #[cfg(feature = "run_file")]
 mod code_columns;
+mod cold;
 #[cfg(feature = "run_file")]
 mod columns;
 #[cfg(feature = "run_file")]
@@ -39,6 +40,7 @@ mod wire;
 
 pub use crate::record::{LAST_WORD_OWED, LAST_WORD_SAID, Record, SCHEMA_VERSION};
 pub use call_paths::{CallPath, CallPaths, CalledFunction, SourceLine};
+pub use cold::Cold;
 #[cfg(feature = "run_file")]
 pub use error::{RunFileError, RunFileProblem};
 pub use fingerprint::{Fingerprint, FunctionFingerprint, Hash};
@@ -241,6 +243,8 @@ pub struct Benchmark {
     pub fingerprint: Option<Fingerprint>,
     /// How its modelled launches differ, for people; `None` if they do not.
     pub launches_differ: Option<String>,
+    /// What its first iterations cost on the model, if they are not what counts.
+    pub cold: Option<Cold>,
 }
 
 /// What one iteration processes.

@@ -108,6 +108,7 @@ impl Benchmark {
             call_paths: None,
             fingerprint: None,
             launches_differ: None,
+            cold: None,
         }
     }
 

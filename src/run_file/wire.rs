@@ -11,8 +11,8 @@ use super::error::RunFileProblem;
 use super::launch_columns::{SlotsColumns, TimeColumns};
 use super::version::{KnownVersion, parse};
 use super::{
-    Benchmark, BenchmarkId, Build, CallPaths, Fingerprint, Functions, LaunchSettings, MAX_SHARDS,
-    Run, Selection, Shard, Throughput,
+    Benchmark, BenchmarkId, Build, CallPaths, Cold, Fingerprint, Functions, LaunchSettings,
+    MAX_SHARDS, Run, Selection, Shard, Throughput,
 };
 use crate::machine::Machine;
 
@@ -97,6 +97,9 @@ pub(super) struct BenchmarkWire {
     /// How its modelled launches differ, for people; absent if they do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     launches_differ: Option<String>,
+    /// What its first iterations cost on the model, if they are not what counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cold: Option<Cold>,
 }
 
 /// A benchmark that is converted and checked as soon as it is parsed, so that its columns are freed
@@ -120,6 +123,10 @@ impl BenchmarkWire {
                 paths.map_err(|problem| problem.under("call_paths"))
             })
             .and_then(|()| {
+                let cold = self.cold.as_ref().map_or(Ok(()), Cold::check);
+                cold.map_err(|problem| problem.under("cold"))
+            })
+            .and_then(|()| {
                 let times = self.times.into_series();
                 times.map_err(|problem| problem.under("times"))
             })
@@ -137,6 +144,7 @@ impl BenchmarkWire {
                 call_paths: self.call_paths,
                 fingerprint: self.fingerprint,
                 launches_differ: self.launches_differ,
+                cold: self.cold,
             }),
             Err(problem) => Err(Box::new((self.id, problem))),
         }
@@ -239,6 +247,7 @@ impl RunWire {
                     call_paths: benchmark.call_paths.clone(),
                     fingerprint: benchmark.fingerprint.clone(),
                     launches_differ: benchmark.launches_differ.clone(),
+                    cold: benchmark.cold.clone(),
                 })
                 .collect(),
         })

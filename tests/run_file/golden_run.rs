@@ -8,9 +8,9 @@ use criterion_topdown::hits::{HitEngine, Sampled};
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{CountedThreads, EmptyWindow, Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, Filter, Fingerprint, Function, FunctionFingerprint, Functions,
-    Hash, LaunchSettings, LaunchValue, LeftOut, OtherFunctions, Run, Selection, Series, Shard,
-    SlotsValue, TargetId, Throughput, TimeValue, Unchanged,
+    Benchmark, BenchmarkId, Build, Cold, Filter, Fingerprint, Function, FunctionFingerprint,
+    Functions, Hash, LaunchSettings, LaunchValue, LeftOut, OtherFunctions, Run, Selection, Series,
+    Shard, SlotsValue, TargetId, Throughput, TimeValue, Unchanged,
 };
 use criterion_topdown::sample::Level1;
 
@@ -93,6 +93,11 @@ pub fn golden_run() -> Run {
                 functions: Some(golden_functions()),
                 fingerprint: Some(golden_fingerprint()),
                 launches_differ: Some("they execute different instructions".to_owned()),
+                cold: Some(Cold {
+                    iterations: 3,
+                    slots: vec![1e6, 1.0 / 3.0],
+                    instructions: vec![2e5, 0.0],
+                }),
                 ..Benchmark::of_launches(
                     id("parser", "throughput", "json/twitter/1024"),
                     hardware.clone(),

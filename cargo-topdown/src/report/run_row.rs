@@ -7,6 +7,7 @@ use super::bar::CATEGORIES;
 use super::number::{amount, percent, slots, time_ns};
 use super::style::Look;
 use topdown_gate::allocated::Allocated;
+use topdown_gate::cold::Initialisation;
 use topdown_gate::statistics::middle_half::MOST_TAKEN_OUT;
 use topdown_gate::summary::{Shares, Summary};
 
@@ -87,7 +88,7 @@ impl Row {
             share_cells: summary.shares.map(|s| share_cells(&s)).unwrap_or_default(),
             is_modelled: provenance.source == SourceKind::Model,
             lacks_slots: provenance.source == SourceKind::Time && provenance.elsewhere.is_none(),
-            notes: notes(&summary, plus_minus, provenance),
+            notes: notes(benchmark, &summary, plus_minus),
         }
     }
 }
@@ -103,8 +104,10 @@ fn share_cells(shares: &Shares) -> Vec<String> {
         .collect()
 }
 
-fn notes(summary: &Summary, plus_minus: &str, provenance: &Provenance) -> Vec<String> {
+fn notes(benchmark: &Benchmark, summary: &Summary, plus_minus: &str) -> Vec<String> {
+    let provenance = benchmark.provenance();
     let mut notes = Vec::new();
+    notes.extend(Initialisation::of(benchmark).map(|of| first_iterations(&of)));
     notes.extend(whose_work(provenance));
     if let Some(units) = provenance.sampled_units {
         notes.push(format!(
@@ -163,6 +166,15 @@ fn notes(summary: &Summary, plus_minus: &str, provenance: &Provenance) -> Vec<St
         ));
     }
     notes
+}
+
+/// `first iteration: 34.3 M slots, later ones 900`.
+fn first_iterations(of: &Initialisation) -> String {
+    let (all, later) = (slots(of.slots), slots(of.later_slots));
+    match of.iterations {
+        1 => format!("first iteration: {all} slots, later ones {later}"),
+        count => format!("first {count} iterations: {all} slots together, later ones {later} each"),
+    }
 }
 
 /// Formats a fraction below 1 as a percentage that never reads as 100.

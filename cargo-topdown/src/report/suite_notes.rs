@@ -7,10 +7,11 @@ use criterion_topdown::provenance::SourceKind;
 use super::allocations;
 use super::function_rows::advice_for_names;
 use super::names::Names;
-use super::number::percent_change;
+use super::number::{percent_change, slots};
 use super::verdict_facts::{MOST_FUNCTIONS, per_iteration, told_functions};
 use super::verdict_sentence::function_name;
 use crate::count::count_of;
+use topdown_gate::cold::{ColdChange, ColdVerdict, Initialisation};
 use topdown_gate::metric::Metric;
 use topdown_gate::selection::LeftOutBy;
 use topdown_gate::verdict::{
@@ -34,6 +35,7 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
     notes.extend(renamed(comparison));
     notes.extend(allocate_more(comparison));
     notes.extend(uncounted_allocations(comparison));
+    notes.extend(first_iterations(comparison));
     notes.extend(slower_over_time(comparison));
     notes.extend(ran_again(comparison));
     let exact = |b: &&BenchmarkVerdict| b.evidence.is_some_and(|e| e.method == Method::Exact);
@@ -146,6 +148,75 @@ fn allocate_more(comparison: &Comparison) -> Option<String> {
     };
     let named = &told[..told.len().min(MOST_NAMES)];
     (!told.is_empty()).then(|| named.join("; ") + &more)
+}
+
+/// Tells how first iterations that initialise something changed, largest changes first. They are no
+/// part of what is judged.
+fn first_iterations(comparison: &Comparison) -> Vec<String> {
+    const MOST_NAMES: usize = 3;
+    let is_changed = |change: &&ColdChange| change.verdict != ColdVerdict::Unchanged;
+    let mut changed: Vec<&ColdChange> = comparison
+        .first_iterations
+        .iter()
+        .filter(is_changed)
+        .collect();
+    let size = |change: &ColdChange| change.difference.map_or(f64::INFINITY, f64::abs);
+    changed.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    let mut notes: Vec<String> = changed
+        .iter()
+        .take(MOST_NAMES)
+        .map(|c| first_of(c))
+        .collect();
+    if let Some(more @ 1..) = changed.len().checked_sub(MOST_NAMES) {
+        notes.push(format!(
+            "first iterations of {} more changed: `first_iterations` of --json",
+            count_of(more, "benchmark")
+        ));
+    }
+    let unchanged = comparison.first_iterations.len() - changed.len();
+    if unchanged > 0 {
+        notes.push(format!(
+            "{} initialise{} something in first iterations, which are left out and did not change",
+            count_of(unchanged, "benchmark"),
+            if unchanged == 1 { "s" } else { "" }
+        ));
+    }
+    notes
+}
+
+/// `first iteration of `parse`: slower, +50.1 % (34.3M to 51.5M slots); left out of its verdict`.
+fn first_of(change: &ColdChange) -> String {
+    let which = |of: &Initialisation| match of.iterations {
+        1 => "first iteration".to_owned(),
+        count => format!("first {count} iterations"),
+    };
+    let (name, left_out) = (&change.id.name, "left out of its verdict");
+    match (&change.baseline, &change.candidate) {
+        (Some(before), Some(after)) => format!(
+            "{} of `{name}`: {}, {} ({} to {} slots); {left_out}",
+            which(after),
+            match change.verdict {
+                ColdVerdict::Slower => "slower",
+                ColdVerdict::Faster => "faster",
+                _ => "unchanged",
+            },
+            percent_change(change.difference.unwrap_or(0.0)),
+            slots(before.slots),
+            slots(after.slots),
+        ),
+        (None, Some(after)) => format!(
+            "{} of `{name}` now initialises something: {} slots, later ones {}; {left_out}",
+            which(after),
+            slots(after.slots),
+            slots(after.later_slots),
+        ),
+        (Some(before), None) => format!(
+            "{} of `{name}` no longer initialises anything: was {} slots",
+            which(before),
+            slots(before.slots),
+        ),
+        (None, None) => String::new(),
+    }
 }
 
 /// Returns what to do about allocations that gate but were not counted, once for each reason.

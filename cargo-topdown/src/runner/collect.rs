@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use criterion_topdown::provenance::Provenance;
+use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, IterationSample, LaunchSamples, Throughput,
+    Benchmark, BenchmarkId, Cold, IterationSample, LaunchSamples, Throughput,
 };
 use criterion_topdown::sample::Flags;
 use criterion_topdown::setting::Threads;
+use topdown_gate::cold;
 use topdown_gate::statistics::launch::{Taken, launch_value, values_of_groups};
 
 use super::benchmark_error::BenchmarkError;
@@ -216,6 +217,7 @@ impl Collected {
         let code = LaunchedCode::of(&launches, taken);
         self.hit_groups
             .extend(code.hit_group.map(|of| (id.clone(), of)));
+        let cold = cold_of(&provenance, &launches);
         let values = values.into_iter().filter_map(|(_, value)| value);
         let about_the_work = elsewhere.is_none();
         self.benchmarks.push(Benchmark {
@@ -223,6 +225,7 @@ impl Collected {
             functions: code.functions.filter(|_| about_the_work),
             call_paths: code.call_paths.filter(|_| about_the_work),
             fingerprint: code.fingerprint.filter(|_| about_the_work),
+            cold,
             ..Benchmark::of_launches(id.clone(), provenance, values)
         });
         for (_, measured) in &mut launches {
@@ -249,6 +252,7 @@ impl Collected {
         let values = values_of_groups(&of_launches, provenance.empty_window.as_ref());
         self.benchmarks.push(Benchmark {
             throughput,
+            cold: cold_of(&provenance, &launches),
             ..Benchmark::of_launches(id.clone(), provenance, values)
         });
         self.keep_samples(&id, launches);
@@ -266,6 +270,17 @@ impl Collected {
             });
         self.samples.extend(samples);
     }
+}
+
+/// Returns what the first iterations cost in launches on the model.
+fn cold_of(provenance: &Provenance, launches: &[(u32, Measured)]) -> Option<Cold> {
+    let samples = launches.iter().map(|(_, measured)| &*measured.samples);
+    let samples: Vec<&[IterationSample]> = samples.collect();
+    let is_modelled = provenance.source == SourceKind::Model;
+    let window = provenance.empty_window.as_ref();
+    is_modelled
+        .then(|| cold::of_launches(&samples, window))
+        .flatten()
 }
 
 /// Returns what each group of units says about the last sample that counts, with its iterations.
@@ -293,7 +308,7 @@ mod tests {
     use crate::runner::residual::SplitFault;
     use criterion_topdown::activity::{Activity, Elsewhere};
     use criterion_topdown::category::PerCategory;
-    use criterion_topdown::provenance::{CountedThreads, SourceKind};
+    use criterion_topdown::provenance::CountedThreads;
     use criterion_topdown::sample::{Level1, Sample};
     use topdown_gate::scenario::{Planted, benchmark, id};
 

@@ -10,9 +10,10 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, BenchmarkId};
+use criterion_topdown::provenance::{Provenance, SourceKind};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, Series};
 use criterion_topdown::setting::SourceChoice;
+use topdown_gate::physical::Impossible;
 use topdown_gate::statistics::agreement::slots_agree;
 
 use super::benchmark_error::BenchmarkError;
@@ -130,6 +131,24 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
                 benchmark.call_paths = model.call_paths;
                 benchmark.fingerprint = model.fingerprint;
                 benchmark.launches_differ = model.launches_differ;
+                benchmark.cold = model.cold;
+                if let Some(impossible) = Impossible::of(benchmark) {
+                    *benchmark = Benchmark {
+                        times: Series {
+                            provenance: Provenance {
+                                reason: with_why(&impossible.reason(SourceKind::Model)),
+                                ..benchmark.times.provenance.clone()
+                            },
+                            launches: std::mem::take(&mut benchmark.times.launches),
+                        },
+                        throughput: benchmark.throughput.take(),
+                        ..Benchmark::of_launches(
+                            benchmark.id.clone(),
+                            benchmark.times.provenance.clone(),
+                            [],
+                        )
+                    };
+                }
             }
             // It says why it was not modelled.
             _ => {

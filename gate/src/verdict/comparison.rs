@@ -12,6 +12,7 @@ use super::renamed::Renamed;
 use super::rules::Verdict;
 use super::suite_summary::Suite;
 use super::warning::Warning;
+use crate::cold::ColdChange;
 use crate::comparability::Difference;
 use crate::launches_made::LaunchesMade;
 use crate::selection::LeftOutBy;
@@ -69,6 +70,10 @@ pub struct Comparison {
     /// Benchmarks that became slower since an earlier run of the baseline's history, in steps that
     /// each comparison passed. Empty if there is no history, or a short one.
     pub slower_over_time: Vec<SlowerOverTime>,
+    /// Benchmarks whose first iterations initialise something on either side, which is no part of
+    /// what is judged, and how that changed. It fails nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub first_iterations: Vec<ColdChange>,
 }
 
 /// A benchmark that a run was not asked for.

@@ -9,6 +9,7 @@ use super::left_out::LeftOut;
 use super::rules::Method;
 use crate::comparability::{self, Difference};
 use crate::metric::Metric;
+use crate::physical::Impossible;
 use crate::policy::{Margins, Policy, Rules};
 use crate::statistics::agreement::{is_sampled, slots_agree, units_agree};
 use crate::statistics::contrast::{Contrast, Launches};
@@ -75,6 +76,14 @@ impl<'a> Measured<'a> {
         if baseline.launches() == 0 || candidate.launches() == 0 {
             let usable = |b: &Benchmark| format!("{} usable", b.launches());
             return differs("launches", usable(baseline), usable(candidate));
+        }
+        let impossible = [baseline, candidate].map(Impossible::of);
+        if impossible.iter().any(Option::is_some) {
+            let [a, b] = impossible.map(|side| match side {
+                Some(impossible) => impossible.reason(candidate.provenance().source),
+                None => "possible".to_owned(),
+            });
+            return differs("slots", a, b);
         }
         let sets = [baseline, candidate].map(metrics_of);
         let elsewhere = comparability::elsewhere(baseline.provenance(), candidate.provenance());

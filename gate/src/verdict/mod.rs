@@ -53,6 +53,7 @@ pub use measured::{Coarse, is_exact};
 pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
 pub use renamed::Renamed;
 
+use crate::cold::ColdChange;
 use crate::comparability::{self, Difference};
 use crate::launches_made::LaunchesMade;
 use crate::policy::Policy;
@@ -184,6 +185,9 @@ fn look(
             }
         })
         .collect();
+    let first_iterations = (measured.iter().flatten())
+        .filter_map(|measured| ColdChange::new(measured.baseline, measured.candidate))
+        .collect();
     let test = SuiteTest::new(measured.iter().flatten(), policy, looks, sessions);
     let judge = Judge::new(&test, policy, base, new);
     let benchmarks: Vec<BenchmarkVerdict> = pairs
@@ -224,6 +228,7 @@ fn look(
         renamed: pairs.renamed,
         not_run: pairs.not_run,
         slower_over_time: Vec::new(),
+        first_iterations,
     }
 }
 

@@ -11,6 +11,7 @@ use super::sampled;
 use crate::environment;
 use crate::error::OpenError;
 use crate::setting::{Sampling, Setting};
+use crate::steady::MostSampled;
 
 /// Roughly how long a benchmark is modelled in each launch.
 pub const DEFAULT_BUDGET_SECONDS: f64 = 2.0;
@@ -68,6 +69,15 @@ impl Budget {
     /// Returns the longest sample, in instructions, that is sampled.
     pub(super) fn most_sampled_instructions(&self) -> u64 {
         sampled::most_instructions(self.instructions)
+    }
+
+    /// Returns how much a sample after one that was sampled may have.
+    pub(super) fn most_sampled(&self) -> MostSampled {
+        MostSampled {
+            whole_iteration: self.largest_window(),
+            modelled_instructions: self.instructions,
+            warm_instructions: self.most_warm_instructions(),
+        }
     }
 
     /// Returns the longest sample, in instructions, that is sampled after another one.

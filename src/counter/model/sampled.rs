@@ -54,7 +54,9 @@ pub(super) struct Sampled {
     blocks_until_look: u32,
     /// What was modelled as a whole before.
     head: Counts,
+    /// How many instructions any sample may have, and how many the current one.
     most_instructions: u64,
+    limit_instructions: u64,
 }
 
 /// What the units say about a sample.
@@ -79,7 +81,18 @@ impl Sampled {
             blocks_until_look: BLOCKS_BETWEEN_LOOKS,
             head: Counts::default(),
             most_instructions: most_instructions(budget_instructions),
+            limit_instructions: u64::MAX,
         }
+    }
+
+    /// Sets how many instructions the next sample may have.
+    pub(super) fn limit(&mut self, instructions: u64) {
+        self.limit_instructions = instructions;
+    }
+
+    /// Returns how many instructions the last sample had.
+    pub(super) fn instructions(&self) -> u64 {
+        self.head.events.instructions + self.sampling.instructions()
     }
 
     /// Sets whether the window that begins may be sampled if it is too long.
@@ -100,7 +113,7 @@ impl Sampled {
 
     /// Returns whether the current sample may go on.
     pub(super) fn has_room(&self) -> bool {
-        self.sampling.instructions() < self.most_instructions
+        self.sampling.instructions() < self.most_instructions.min(self.limit_instructions)
     }
 
     /// Goes on after a block, which `model` has received. Returns whether it is sampled.

@@ -61,6 +61,10 @@ pub(super) struct Benchmark {
     /// What they had cost when the last sample was kept.
     kept_cost_instructions: u64,
     pub fate: Fate,
+    /// Whether a sample after the first one decides its fate.
+    decides_again: bool,
+    /// Whether the first iteration was only looked at in part.
+    first_is_cut_off: bool,
     modelled: Modelled,
     /// Whether modelling is complete.
     has_enough: bool,
@@ -152,6 +156,7 @@ impl Core {
         match self.benchmark.fate {
             Fate::Timed(_) => 0,
             _ if self.benchmark.has_enough => 0,
+            Fate::Open if self.benchmark.decides_again => self.budget.instructions,
             Fate::Open => self.budget.largest_window(),
             Fate::Modelled if self.benchmark.current != Next::Model => u64::MAX,
             Fate::Modelled => self.budget.instructions.saturating_sub(spent),
@@ -319,6 +324,7 @@ impl Core {
     pub(super) fn begin_benchmark(&mut self) {
         self.warmed.begin_benchmark(&mut self.model);
         self.benchmark = self.new_benchmark();
+        self.sampled.limit(u64::MAX);
         self.groups = None;
         self.estimated = None;
     }

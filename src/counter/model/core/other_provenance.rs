@@ -40,14 +40,23 @@ impl Core {
     pub fn other_provenance(&mut self, modelled: &Provenance) -> Option<&'static Provenance> {
         let provenance = match self.benchmark.fate {
             Fate::Open | Fate::Sampled(None) => return None,
-            Fate::Modelled if self.benchmark.warmth.is_none() => return None,
+            Fate::Modelled
+                if self.benchmark.warmth.is_none() && !self.benchmark.first_is_cut_off =>
+            {
+                return None;
+            }
             _ if self.benchmark.provenance.is_some() => return self.benchmark.provenance,
             Fate::Modelled => {
-                let warmth = self.benchmark.warmth?;
-                let is_cold = warmth.cold_fraction >= COLD_FRACTION;
+                let warmth = self.benchmark.warmth;
+                let fraction = warmth.map(|warmth| warmth.cold_fraction);
+                let cut_off = match self.benchmark.first_is_cut_off {
+                    true => ", first iteration counted in part",
+                    false => "",
+                };
                 Provenance {
-                    warmed_iterations: warmth.warmed_iterations,
-                    cold_fraction: is_cold.then_some(warmth.cold_fraction),
+                    reason: modelled.reason.clone() + cut_off,
+                    warmed_iterations: warmth.and_then(|warmth| warmth.warmed_iterations),
+                    cold_fraction: fraction.filter(|cold| *cold >= COLD_FRACTION),
                     ..modelled.clone()
                 }
             }

@@ -5,12 +5,12 @@ use topdown_core_model::Counts;
 use super::super::counted::{late_fraction, level1_slots, level2_slots, sample_of};
 use super::super::not_modelled::NotModelled;
 use super::other_provenance::{COLD_FRACTION, Warmth};
-use super::{Core, Fate};
+use super::{Benchmark, Core, Fate};
 use crate::code::CodeCounts;
 use crate::doubling::{self, FINGERPRINT_SAMPLES};
 use crate::event::Events;
 use crate::sample::{Flags, Sample};
-use crate::steady::{Next, Taken};
+use crate::steady::{Next, NextSampled, Taken};
 
 impl Core {
     /// Begins a sample.
@@ -35,23 +35,24 @@ impl Core {
         if matches!(benchmark.fate, Fate::Modelled) && benchmark.current != Next::Model {
             return self.completed_warm_up(sample);
         }
-        if !matches!(benchmark.fate, Fate::Sampled(_)) {
-            return *sample;
+        let is_first = benchmark.modelled.samples() == 0;
+        match benchmark.fate {
+            Fate::Sampled(_) => {}
+            // Later samples may be modelled. They lose their slots if this one has none.
+            Fate::Timed(NotModelled::TooLongToSample) if is_first => {
+                let estimate = self.sampled.end(&mut self.model);
+                let counted = estimate.map(|estimate| estimate.mean);
+                return with_counts(sample, &counted.unwrap_or_default());
+            }
+            _ => return *sample,
         }
         let Some(estimate) = self.sampled.end(&mut self.model) else {
-            return *sample;
-        };
-        let of = |counts: &Counts| Sample {
-            windows: sample.windows,
-            wall_ns: sample.wall_ns,
-            flags: sample.flags,
-            ..sample_of(counts, sample.events)
+            return with_gap(sample);
         };
         if benchmark.has_gap {
-            return of(&Counts::default());
+            return with_gap(sample);
         }
-        self.groups = Some(estimate.groups.map(|group| of(&group)));
-        benchmark.expected_instructions = Some(2 * estimate.mean.events.instructions);
+        self.groups = Some(estimate.groups.map(|group| with_counts(sample, &group)));
         benchmark.fate = Fate::Sampled(Some(estimate.units));
         benchmark.provenance = None;
         self.estimated = estimate.is_even.then(|| CodeCounts {
@@ -59,7 +60,7 @@ impl Core {
             level1_slots: level1_slots(&estimate.mean.slots),
             level2_slots: level2_slots(&estimate.mean.slots),
         });
-        of(&estimate.mean)
+        with_counts(sample, &estimate.mean)
     }
 
     /// Keeps the sample.
@@ -112,12 +113,15 @@ impl Core {
             false => Next::Nothing,
         };
         let modelled = &mut benchmark.modelled;
-        if matches!(benchmark.fate, Fate::Timed(NotModelled::Waits)) {
-            return Next::Nothing;
-        }
-        if matches!(benchmark.fate, Fate::Sampled(_)) {
-            let most = self.budget.most_warm_instructions();
-            return next_if(modelled.wants_more_when_sampled(sample, most));
+        match benchmark.fate {
+            Fate::Timed(NotModelled::Waits) => return Next::Nothing,
+            Fate::Sampled(_) => return self.next_when_sampled(sample),
+            Fate::Timed(NotModelled::TooLongToSample) if modelled.samples() == 0 => {
+                modelled.skip_first();
+                self.decide_again(self.budget.most_warm_instructions());
+                return Next::Model;
+            }
+            _ => {}
         }
         if !self.budget.samples_long {
             return next_if(modelled.wants_more_after(sample, cost, self.budget.instructions));
@@ -153,13 +157,58 @@ impl Core {
         let next = benchmark
             .modelled
             .next_after(&taken, self.budget.instructions);
-        if next == Next::Nothing && is_modelled && taken.is_cold {
-            benchmark.warmth = Some(Warmth {
+        let may_count = next == Next::Nothing || benchmark.modelled.is_probe_next();
+        if is_modelled && !sample.flags.intersects(Flags::UNUSABLE) {
+            benchmark.warmth = (may_count && taken.is_cold).then(|| Warmth {
                 warmed_iterations: None,
                 cold_fraction: cold_fraction.min(late_fraction(sample)),
             });
         }
         next
+    }
+
+    /// Returns what to do with the sample after this one, which was sampled.
+    fn next_when_sampled(&mut self, sample: &Sample) -> Next {
+        let estimated = sample.instructions.filter(|count| *count > 0);
+        let instructions = estimated.unwrap_or(self.sampled.instructions());
+        let benchmark = &mut self.benchmark;
+        let next = benchmark.modelled.next_when_sampled(
+            instructions,
+            benchmark.has_gap,
+            self.budget.most_sampled(),
+        );
+        match next {
+            NextSampled::Nothing => Next::Nothing,
+            NextSampled::Sample {
+                expected_instructions,
+                most_instructions,
+            } => {
+                benchmark.expected_instructions = Some(expected_instructions);
+                self.sampled.limit(most_instructions);
+                Next::Model
+            }
+            NextSampled::Decide => {
+                self.decide_again(u64::MAX);
+                Next::Model
+            }
+        }
+    }
+
+    /// Lets the next sample decide whether the benchmark is modelled as a whole, as the first one
+    /// does otherwise: what came before initialised something. If it is sampled, it may have so many
+    /// instructions.
+    fn decide_again(&mut self, most_instructions: u64) {
+        self.warmed.begin_benchmark(&mut self.model);
+        self.sampled.limit(most_instructions);
+        self.groups = None;
+        let first_is_cut_off =
+            self.benchmark.first_is_cut_off || matches!(self.benchmark.fate, Fate::Timed(_));
+        self.benchmark = Benchmark {
+            modelled: self.benchmark.modelled,
+            decides_again: true,
+            first_is_cut_off,
+            ..self.new_benchmark()
+        };
     }
 
     /// Returns a sample that warmed up, at least in part, with what its last iterations say about
@@ -169,7 +218,7 @@ impl Core {
         let counted = self.warmed.end_sample();
         let counted = counted.filter(|_| !self.benchmark.is_lost);
         let all = doubling::iterations(self.benchmark.modelled.samples());
-        let (counts, flags) = match (self.benchmark.current, counted) {
+        match (self.benchmark.current, counted) {
             (Next::Last { iterations, .. }, Some(counted)) => {
                 let cycles = counted.counts.cycles as f64;
                 let cold_fraction = self.cold_fraction(counted.filled_lines, cycles);
@@ -179,18 +228,30 @@ impl Core {
                     cold_fraction: cold_fraction.min(late_fraction(&counted_sample)),
                 };
                 self.benchmark.warmth = Some(warmth);
-                (counted.counts.repeated(all / iterations), Flags::NONE)
+                with_counts(sample, &counted.counts.repeated(all / iterations))
             }
             _ => {
                 self.benchmark.has_gap = true;
-                (Counts::default(), Flags::NOT_COUNTING)
+                with_gap(sample)
             }
-        };
-        Sample {
-            windows: sample.windows,
-            wall_ns: sample.wall_ns,
-            flags: sample.flags | flags,
-            ..sample_of(&counts, sample.events)
         }
+    }
+}
+
+/// Returns a complete sample with its counts.
+fn with_counts(sample: &Sample, counts: &Counts) -> Sample {
+    Sample {
+        windows: sample.windows,
+        wall_ns: sample.wall_ns,
+        flags: sample.flags,
+        ..sample_of(counts, sample.events)
+    }
+}
+
+/// Returns a complete sample whose counts are unknown.
+fn with_gap(sample: &Sample) -> Sample {
+    Sample {
+        flags: sample.flags | Flags::NOT_COUNTING,
+        ..with_counts(sample, &Counts::default())
     }
 }

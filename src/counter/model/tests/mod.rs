@@ -2,6 +2,7 @@
 
 mod budget;
 mod code;
+mod cold;
 mod sampled;
 mod second_core;
 mod warmed;
@@ -104,4 +105,29 @@ fn long(rounds: u64) {
         let sum: u64 = (0..500).fold(round, |sum, n| sum.wrapping_add(black_box(n)));
         black_box(sum);
     }
+}
+
+/// Makes a launch of a benchmark, as criterion does. Returns the iterations of each sample, and
+/// what it says.
+fn launch(model: &Model, mut iteration: impl FnMut()) -> Vec<(u64, Sample)> {
+    let mut samples = Vec::new();
+    model.benchmark_boundary();
+    loop {
+        let iterations = crate::doubling::iterations(samples.len());
+        model.sample_boundary();
+        let sample = window(model, || (0..iterations).for_each(|_| iteration()));
+        let sample = model.completed(&sample);
+        model.sample_kept();
+        model.sample_boundary();
+        samples.push((iterations, sample));
+        if !model.wants_more_after(&sample) {
+            return samples;
+        }
+    }
+}
+
+/// Returns the last sample that counts, and its iterations.
+fn that_counts(samples: &[(u64, Sample)]) -> (u64, Sample) {
+    let is_usable = |of: &&(u64, Sample)| !of.1.flags.intersects(Flags::UNUSABLE);
+    *samples.iter().rev().find(is_usable).unwrap()
 }

@@ -37,8 +37,14 @@ fn issue_19_5_what_is_too_long_to_be_modelled_as_a_whole_is_sampled() {
             let ratio = of_one(sample.slots) / whole.slots.unwrap() as f64;
             assert!((ratio - 1.0).abs() < 0.02, "{} {ratio}", core.name);
             estimates.push(sample);
-            assert_eq!(model.wants_more_after(&sample), iterations == 1);
+            assert!(model.wants_more_after(&sample));
         }
+        // A third sample is looked at for less than an iteration.
+        model.sample_boundary();
+        let probe = model.completed(&window(&model, || (0..4).for_each(|_| long(ROUNDS))));
+        assert_eq!(probe.flags, Flags::NOT_COUNTING);
+        model.sample_kept();
+        assert!(!model.wants_more_after(&probe));
         // Iterations after those that are sampled run as they are.
         let after = window(&model, || long(10));
         assert_eq!(after.flags, Flags::NOT_COUNTING);
@@ -73,8 +79,14 @@ fn what_is_too_long_to_be_sampled_has_only_time_and_says_why() {
     model.sample_boundary();
     let sample = window(&model, || long(2000));
     assert_eq!(sample.slots, None);
-    let sample = model.completed(&sample);
+    model.completed(&sample);
+    model.sample_kept();
+    // The second one is as long.
+    assert!(model.wants_more_after(&sample));
+    model.sample_boundary();
+    let sample = model.completed(&window(&model, || long(4000)));
     assert_eq!(sample.slots, None);
+    assert!(!model.wants_more_after(&sample));
     let reason = &model.provenance().reason;
     assert!(reason.starts_with(TOO_LONG), "{reason}");
     assert_eq!(model.take_groups(), []);

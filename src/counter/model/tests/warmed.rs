@@ -3,31 +3,6 @@
 use super::*;
 use crate::event::Event;
 
-/// Makes a launch of a benchmark, as criterion does. Returns the iterations of each sample, and
-/// what it says.
-fn launch(model: &Model, mut iteration: impl FnMut()) -> Vec<(u64, Sample)> {
-    let mut samples = Vec::new();
-    model.benchmark_boundary();
-    loop {
-        let iterations = crate::doubling::iterations(samples.len());
-        model.sample_boundary();
-        let sample = window(model, || (0..iterations).for_each(|_| iteration()));
-        let sample = model.completed(&sample);
-        model.sample_kept();
-        model.sample_boundary();
-        samples.push((iterations, sample));
-        if !model.wants_more_after(&sample) {
-            return samples;
-        }
-    }
-}
-
-/// Returns the last sample that counts, and its iterations.
-fn that_counts(samples: &[(u64, Sample)]) -> (u64, Sample) {
-    let is_usable = |of: &&(u64, Sample)| !of.1.flags.intersects(Flags::UNUSABLE);
-    *samples.iter().rev().find(is_usable).unwrap()
-}
-
 /// Looks up numbers in a table that was filled before, and does some work after each.
 fn lookups(table: &[u64], count: u64, work: u64) -> impl FnMut() {
     let mut state = 0x1234_5678_9abc_def1_u64;

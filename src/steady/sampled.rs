@@ -1,0 +1,112 @@
+//! Iterations that initialise something, among samples that are too long to be modelled as a whole.
+//!
+//! If the first iteration is that long, so may be all others, or it initialised something. The second
+//! sample shows which. Its two iterations find warm caches and count if they are as long. A third one
+//! is then looked at, but not for longer than one iteration: is it over by then, the first three
+//! initialised something.
+
+use super::{Modelled, is_far_less};
+use crate::doubling;
+
+/// How many instructions a budget allows for.
+#[derive(Clone, Copy, Debug)]
+pub struct MostSampled {
+    /// In an iteration that is modelled as a whole.
+    pub whole_iteration: u64,
+    /// In all that is modelled as a whole.
+    pub modelled_instructions: u64,
+    /// In a sample that is sampled, after one that warmed caches up, and in all of these.
+    pub warm_instructions: u64,
+}
+
+/// What a launch does with the sample after one that was sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextSampled {
+    /// Nothing: the last one that was looked at to its end counts.
+    Nothing,
+    /// Samples it.
+    Sample {
+        /// About how many instructions it will have.
+        expected_instructions: u64,
+        /// It is looked at no further than this.
+        most_instructions: u64,
+    },
+    /// Models it as a whole, unless that turns out to be too long.
+    Decide,
+}
+
+impl Modelled {
+    /// Counts the benchmark's next sample, which was sampled and had so many `instructions`, or as
+    /// many as were looked at if it was `cut_off`. Returns what to do with the one after it.
+    pub fn next_when_sampled(
+        &mut self,
+        instructions: u64,
+        cut_off: bool,
+        most: MostSampled,
+    ) -> NextSampled {
+        let iterations = doubling::iterations(self.samples);
+        self.samples += 1;
+        let was_probe = std::mem::take(&mut self.cold.is_probe);
+        let had_risen = std::mem::take(&mut self.cold.rose);
+        let per_iteration = instructions / iterations;
+        let next = instructions.saturating_mul(2);
+        let cold = &mut self.cold;
+        if !cut_off {
+            cold.keep_cheapest(per_iteration.max(1), per_iteration.max(1));
+        }
+        if self.samples > 1 {
+            cold.sampled_instructions = cold.sampled_instructions.saturating_add(instructions);
+        }
+        let is_long = cold.sampled_instructions > most.warm_instructions;
+        match cold.expected_instructions.replace(next) {
+            Some(_) if cut_off || is_long => NextSampled::Nothing,
+            None if next <= most.warm_instructions => NextSampled::whole(next),
+            None => self.probe(next, per_iteration),
+            Some(expected) if is_far_less(instructions, expected) => {
+                settled(per_iteration, next, most)
+            }
+            Some(expected) if is_far_less(expected, instructions) && !had_risen => {
+                self.cold.rose = true;
+                let next = expected.saturating_mul(2);
+                self.cold.expected_instructions = Some(next);
+                settled(expected / iterations, next, most)
+            }
+            Some(_) if was_probe => NextSampled::Nothing,
+            Some(_) => self.probe(next, per_iteration),
+        }
+    }
+
+    /// Looks at the next sample for less than an iteration.
+    fn probe(&mut self, expected_instructions: u64, per_iteration: u64) -> NextSampled {
+        self.cold.is_probe = true;
+        NextSampled::Sample {
+            expected_instructions,
+            most_instructions: per_iteration / 3 * 2,
+        }
+    }
+
+    /// Counts the benchmark's first sample, whose iteration was too long even to be sampled.
+    pub fn skip_first(&mut self) {
+        self.samples += 1;
+    }
+}
+
+impl NextSampled {
+    fn whole(expected_instructions: u64) -> NextSampled {
+        NextSampled::Sample {
+            expected_instructions,
+            most_instructions: u64::MAX,
+        }
+    }
+}
+
+/// Returns what to do with a sample of so many `instructions`, after one that initialised something.
+fn settled(per_iteration: u64, instructions: u64, most: MostSampled) -> NextSampled {
+    if per_iteration <= most.whole_iteration && instructions <= most.modelled_instructions {
+        NextSampled::Decide
+    } else if instructions <= most.warm_instructions {
+        NextSampled::whole(instructions)
+    } else {
+        NextSampled::Nothing
+    }
+}
