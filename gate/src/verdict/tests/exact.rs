@@ -86,6 +86,10 @@ fn exactly_the_margin_is_a_change_whatever_the_total() {
                     launch.slots = slots;
                     let level1 = launch.level1.as_mut().unwrap();
                     level1.slots = level1.slots.map(|category| category * scale);
+                    launch.instructions = launch.instructions.map(|count| count * scale);
+                }
+                for time in &mut run.benchmarks[0].times.launches {
+                    time.wall_ns = slots / 24.0;
                 }
                 run
             };
