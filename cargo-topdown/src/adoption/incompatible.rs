@@ -1,4 +1,4 @@
-//! What compiles with an older criterion, and not with the one that the library stands in for.
+//! Code that compiles only with an older criterion than the one that the library stands in for.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! How much other work competes for the CPUs while benches are launched.
+//! Load from other processes on the CPUs while benches are launched.
 
 use std::fs;
 use std::sync::Arc;

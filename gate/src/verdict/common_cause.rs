@@ -1,5 +1,5 @@
-//! What several benchmarks have in common: the function that made them change, and the function
-//! that most of a suite call.
+//! Common causes of several benchmarks: the function that made them change, and the function that
+//! most of a suite call.
 
 use std::collections::BTreeMap;
 
