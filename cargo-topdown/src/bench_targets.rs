@@ -3,7 +3,7 @@
 //! cargo builds them and names them in its messages. We do not let it run them: it would pass
 //! criterion's arguments to every libtest harness too, which rejects them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -48,6 +48,9 @@ pub struct BenchTarget {
     /// Whether it was built with debug information.
     #[serde(default)]
     pub has_debug_information: bool,
+    /// cargo's `target.….runner`: the words through which it is started.
+    #[serde(default)]
+    pub runner: Vec<String>,
     /// The executable when it was built; `None` in tests that build none.
     pub built: Option<FileIdentity>,
 }
@@ -80,6 +83,7 @@ impl BenchTarget {
             keep_env: Vec::new(),
             has_criterion: true,
             has_debug_information: false,
+            runner: Vec::new(),
             built: None,
         }
     }
@@ -98,6 +102,14 @@ impl std::fmt::Display for BenchTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}::{}", self.package, self.name)
     }
+}
+
+/// What a build of the benches gives.
+pub struct BuiltBenches {
+    /// Sorted by package and name.
+    pub targets: Vec<BenchTarget>,
+    /// The files of the workspace that were read.
+    pub read: BTreeSet<PathBuf>,
 }
 
 /// Why there are no bench executables.
@@ -126,9 +138,22 @@ pub enum BuildError {
     /// The user interrupted it.
     #[error("interrupted")]
     Interrupted,
+    /// It is unknown through what to start the benches.
+    #[error("could not find out cargo's `target.….runner` for the benches: {0}")]
+    Runner(String),
+    /// cargo cannot resolve the features that decide whether benches have the model.
+    #[error("could not find out which features the benches can have: {0}")]
+    Features(String),
     /// An executable named by cargo cannot be read.
     #[error(transparent)]
     Executable(#[from] Unreadable),
+}
+
+impl BuildError {
+    /// Returns whether the sources are the reason, as far as that is known.
+    pub fn is_of_sources(&self) -> bool {
+        matches!(self, BuildError::Failed | BuildError::FailedBeside(_))
+    }
 }
 
 /// cargo, its workspace, and the command line's options for both.
@@ -240,7 +265,7 @@ impl Cargo {
         command
     }
 
-    /// Builds the selected benches and returns their executables, sorted by package and name.
+    /// Builds the selected benches.
     ///
     /// # Errors
     /// Returns an error if cargo fails, or an executable cannot be read.
@@ -248,8 +273,8 @@ impl Cargo {
         &self,
         metadata: &Metadata,
         settings: &WorkspaceSettings,
-    ) -> Result<Vec<BenchTarget>, BuildError> {
-        let built = self.build(&self.launch_features(metadata));
+    ) -> Result<BuiltBenches, BuildError> {
+        let built = self.build(&self.launch_features(metadata)?);
         let built = built.map_err(|error| match error {
             BuildError::Failed => match self.selected_with_and_without_benches(metadata) {
                 (with, without) if with.is_empty() || without.is_empty() => error,
@@ -258,6 +283,7 @@ impl Cargo {
             other => other,
         })?;
         let library_directories = rustc_library_directories();
+        let runner = self.runner().map_err(BuildError::Runner)?;
         let mut targets = Vec::new();
         for artifact in &built.benches {
             // A package outside the workspace cannot be selected.
@@ -289,11 +315,21 @@ impl Cargo {
                 // The precompiled standard library can have some of its own.
                 has_debug_information: content.has_debug_information
                     && artifact.profile.debuginfo != ArtifactDebuginfo::None,
+                runner: runner.clone(),
                 built: Some(content.identity),
             });
         }
         targets.sort_by(|a, b| (&a.package, &a.name).cmp(&(&b.package, &b.name)));
-        Ok(targets)
+        let results = [
+            Some(&metadata.target_directory),
+            metadata.build_directory.as_ref(),
+        ];
+        let results = results.into_iter().flatten();
+        let results: Vec<&Path> = results.map(|directory| directory.as_std_path()).collect();
+        Ok(BuiltBenches {
+            read: built.read_files(metadata.workspace_root.as_std_path(), &results),
+            targets,
+        })
     }
 
     /// Runs `cargo bench --no-run` with `more` flags than those of the command line.

@@ -1,10 +1,10 @@
 //! Artifacts of a build, and the environment in which `cargo bench` would run its benches.
 
-use std::collections::{BTreeMap, HashMap};
-use std::env;
-use std::ffi::OsString;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 use cargo_metadata::{Artifact, BuildScript, Package, PackageId, TargetKind};
 
@@ -19,6 +19,9 @@ const LIBRARY_PATH_VARIABLE: &str = if cfg!(windows) {
     "LD_LIBRARY_PATH"
 };
 
+/// How the ids of packages in local directories begin.
+const LOCAL: &str = "path+file:";
+
 /// The artifacts reported by a build.
 #[derive(Default)]
 pub struct Built {
@@ -26,11 +29,25 @@ pub struct Built {
     /// Each package's programs, which its benches may start.
     programs: HashMap<PackageId, Vec<(String, PathBuf)>>,
     pub scripts: Vec<BuildScript>,
+    /// Files that list what compilers have read for the workspace's own packages.
+    dependency_lists: Vec<PathBuf>,
+    /// The directory of each package of the workspace.
+    roots: HashMap<PackageId, PathBuf>,
 }
 
 impl Built {
     /// Adds what a message of cargo reports.
     pub fn add(&mut self, artifact: Artifact) {
+        if artifact.package_id.repr.starts_with(LOCAL) {
+            let files = artifact.filenames.iter().chain(&artifact.executable);
+            let files = files.map(|file| file.as_std_path());
+            self.dependency_lists
+                .extend(files.flat_map(dependency_lists));
+            let root = artifact.manifest_path.parent();
+            let root = root.map(|root| root.as_std_path().to_owned());
+            self.roots
+                .extend(root.map(|root| (artifact.package_id.clone(), root)));
+        }
         let kind = &artifact.target.kind;
         if artifact.profile.test {
             // The library and the programs are also built as bench targets with the libtest
@@ -46,6 +63,31 @@ impl Built {
                 .or_default()
                 .push((artifact.target.name, executable.into_std_path_buf()));
         }
+    }
+
+    /// Returns the files in `workspace_root` that compilers and build scripts have read, as far as
+    /// these say so, without those in `built`, the directories of build results.
+    pub fn read_files(&self, workspace_root: &Path, built: &[&Path]) -> BTreeSet<PathBuf> {
+        let lists = self.dependency_lists.iter();
+        let texts = lists.filter_map(|list| fs::read_to_string(list).ok());
+        let of_compilers = texts.flat_map(|text| {
+            let files = files_in_list(&text).into_iter();
+            files
+                .map(|file| workspace_root.join(file))
+                .collect::<Vec<_>>()
+        });
+        let of_scripts = self.scripts.iter().flat_map(|script| {
+            let root = self.roots.get(&script.package_id);
+            let output = script.out_dir.as_std_path().with_file_name("output");
+            let text = root.and_then(|_| fs::read_to_string(output).ok());
+            let files = text.as_deref().map_or(Vec::new(), files_in_output);
+            let root = root.cloned().unwrap_or_default();
+            files.into_iter().map(move |file| root.join(file))
+        });
+        of_compilers
+            .chain(of_scripts)
+            .filter(|file| file.is_file() && !built.iter().any(|built| file.starts_with(built)))
+            .collect()
     }
 
     /// Returns what `cargo bench` sets for the benches of `package`, as observed with cargo 1.95.
@@ -133,6 +175,40 @@ impl Built {
     }
 }
 
+/// Returns where cargo may have put the list of what was read for the artifact `file`.
+fn dependency_lists(file: &Path) -> Vec<PathBuf> {
+    let stem = file.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    let without_prefix = stem.strip_prefix("lib");
+    let stems = [Some(stem), without_prefix].into_iter().flatten();
+    stems
+        .map(|stem| file.with_file_name(format!("{stem}.d")))
+        .collect()
+}
+
+/// Returns the files in a list that rustc wrote, in the form of a makefile.
+fn files_in_list(text: &str) -> Vec<String> {
+    let rules = text.lines().filter(|line| !line.starts_with('#'));
+    let sources = rules.filter_map(|rule| rule.split_once(": "));
+    sources
+        .flat_map(|(_, files)| {
+            let files = files.replace("\\ ", "\0");
+            let files = files.split_whitespace().map(|file| file.replace('\0', " "));
+            files.collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Returns the files that a build script told cargo to watch.
+fn files_in_output(text: &str) -> Vec<String> {
+    let told = text.lines().filter_map(|line| {
+        let line = line
+            .strip_prefix("cargo::")
+            .or_else(|| line.strip_prefix("cargo:"))?;
+        line.strip_prefix("rerun-if-changed=")
+    });
+    told.map(str::to_owned).collect()
+}
+
 pub fn package_root(package: &Package) -> PathBuf {
     let manifest = package.manifest_path.as_std_path();
     manifest.parent().unwrap_or(manifest).to_owned()
@@ -155,4 +231,24 @@ pub fn rustc_library_directories() -> Vec<PathBuf> {
         .into_iter()
         .chain(lines.next().map(|sysroot| sysroot.join("lib")))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_found_in_what_compilers_and_scripts_leave() {
+        let list =
+            "/t/deps/p-1.d: src/lib.rs src/a\\ b.rs /o/c.rs\n\nsrc/lib.rs:\n# env-dep:A=b: c\n";
+        assert_eq!(files_in_list(list), ["src/lib.rs", "src/a b.rs", "/o/c.rs"]);
+        let output =
+            "cargo:rerun-if-changed=a.txt\ncargo::rerun-if-changed=b c\ncargo:rustc-cfg=x\n";
+        assert_eq!(files_in_output(output), ["a.txt", "b c"]);
+        let lists = dependency_lists(Path::new("/t/deps/libp-1.rlib"));
+        assert_eq!(
+            lists,
+            [Path::new("/t/deps/libp-1.d"), Path::new("/t/deps/p-1.d")]
+        );
+    }
 }

@@ -175,8 +175,12 @@ fn of_adoption(error: &AdoptionError) -> Exit {
 /// Without a base, there is nothing to compare with.
 fn of_base_tree(error: &BaseTreeError) -> Exit {
     match error {
-        BaseTreeError::Unknown { .. } | BaseTreeError::NoDefaultBranch => Exit::NoComparison,
-        BaseTreeError::Git { .. } | BaseTreeError::Busy { .. } | BaseTreeError::Io { .. } => {
+        BaseTreeError::Unknown { .. }
+        | BaseTreeError::NoDefaultBranch
+        | BaseTreeError::NoMergeBase { .. }
+        | BaseTreeError::IsCandidate { .. }
+        | BaseTreeError::Git(_) => Exit::NoComparison,
+        BaseTreeError::Submodule { .. } | BaseTreeError::Busy { .. } | BaseTreeError::Io { .. } => {
             Exit::BenchFailed
         }
     }

@@ -8,40 +8,68 @@ use std::collections::BTreeSet;
 
 use crate::adoption::PACKAGE;
 use crate::adoption::lock_file::in_the_way;
-use crate::bench_targets::Cargo;
+use crate::bench_targets::{BuildError, Cargo};
 use crate::terminal::tell;
 use crate::waits;
 
 const FEATURE: &str = "launches";
 
+/// How cargo says that the selected packages do not use the library at all.
+const NOT_SELECTED: [&str; 3] = [
+    "does not contain this feature",
+    "contains this feature",
+    "contains these features",
+];
+
 impl Cargo {
     /// Returns the flags that add the feature to the selected packages' dependencies on the
     /// library; none where manifests have it.
-    pub fn launch_features(&self, metadata: &Metadata) -> Vec<String> {
-        let wanted = features_of_library(metadata).into_iter();
-        wanted
-            .filter(|feature| self.accepts(feature))
-            .flat_map(|feature| ["--features".to_owned(), feature])
-            .collect()
+    ///
+    /// # Errors
+    /// Returns an error if cargo cannot resolve the workspace without it either.
+    pub fn launch_features(&self, metadata: &Metadata) -> Result<Vec<String>, BuildError> {
+        let mut flags = Vec::new();
+        for feature in features_of_library(metadata) {
+            if self.accepts(&feature)? {
+                flags.extend(["--features".to_owned(), feature]);
+            }
+        }
+        Ok(flags)
     }
 
     /// Returns whether cargo accepts `feature` for the selected packages. It refuses if none of
     /// them has the dependency, which may be that of a package in between, if another package
-    /// calls a different dependency by this name, or if the library is too old for it. The reason
-    /// for `time` says so. What the lock file pins is told here, as only cargo knows it.
-    fn accepts(&self, feature: &str) -> bool {
-        let Ok(output) = waits::RESOLVE.output(self.tree().args(["--features", feature])) else {
-            return false;
+    /// calls a different dependency by this name, or if the library is too old for it. What it says
+    /// then is told: without the feature, benches on a machine without counters have time alone.
+    fn accepts(&self, feature: &str) -> Result<bool, BuildError> {
+        let Err(refusal) = self.resolve(&["--features", feature])? else {
+            return Ok(true);
         };
-        let pinned = in_the_way(&String::from_utf8_lossy(&output.stderr));
-        if !output.status.success() && !pinned.is_empty() {
+        if let Err(failure) = self.resolve(&[])? {
+            return Err(BuildError::Features(failure));
+        }
+        let pinned = in_the_way(&refusal);
+        if !pinned.is_empty() {
             tell!(
                 "warning: benches are built without the model: Cargo.lock pins packages that are \
                  too old for it; run `cargo update {}`",
                 pinned.join(" ")
             );
+        } else if !NOT_SELECTED.iter().any(|words| refusal.contains(words)) {
+            tell!("warning: benches are built without the model: {refusal}");
         }
-        output.status.success()
+        Ok(false)
+    }
+
+    /// Returns what cargo says if it cannot resolve the selected packages with `words`.
+    fn resolve(&self, words: &[&str]) -> Result<Result<(), String>, BuildError> {
+        let output = waits::RESOLVE.output(self.tree().args(words));
+        let output = output.map_err(|error| BuildError::Features(error.to_string()))?;
+        if output.status.success() {
+            return Ok(Ok(()));
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        Ok(Err(said.trim().trim_start_matches("error: ").to_owned()))
     }
 }
 
@@ -123,7 +151,7 @@ mod tests {
 
         fn flags_at(&self, manifest: &str, selection: &[&str]) -> Vec<String> {
             let cargo = Cargo::offline(self.0.path().join(manifest), selection);
-            let flags = cargo.launch_features(&cargo.metadata().unwrap());
+            let flags = cargo.launch_features(&cargo.metadata().unwrap()).unwrap();
             let tree = Command::new(&cargo.program)
                 .args(["tree", "--offline", "--manifest-path"])
                 .args(&cargo.manifest_path)
@@ -219,6 +247,17 @@ mod tests {
         let old = Workspace::of_library("dev-dependencies", "");
         old.package("library", PACKAGE, "[features]\nmodel = []");
         assert!(old.flags(&[]).is_empty());
+    }
+
+    /// Not as a machine without the model, which would have time alone.
+    #[test]
+    fn a_workspace_that_cannot_be_resolved_is_an_error() {
+        let workspace = Workspace::of_library("dev-dependencies", "");
+        let cargo = Cargo::offline(workspace.0.path().join("Cargo.toml"), &[]);
+        let metadata = cargo.metadata().unwrap();
+        workspace.package("benches", "benches", "[dependencies]\nnowhere = \"1\"");
+        let error = cargo.launch_features(&metadata).unwrap_err().to_string();
+        assert!(error.contains("`nowhere`"), "{error}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod base_tree;
 mod baseline_store;
 mod bench_targets;
 mod built;
+mod cargo_runner;
 mod cgroup;
 mod cli;
 mod columns;
@@ -34,6 +35,7 @@ mod file_identity;
 mod functions;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+mod git;
 mod import;
 mod interrupt;
 mod launch_features;

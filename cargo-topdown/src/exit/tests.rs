@@ -14,6 +14,7 @@ use crate::arm_specification::core_of_file;
 use crate::bench_targets::BuildError;
 use crate::config::{ConfigError, WorkspaceError};
 use crate::counted_command::CommandError;
+use crate::git::GitError;
 use crate::merge::MergeError;
 use crate::nearest::Suggestion;
 use crate::report::request::ReportError;
@@ -72,6 +73,13 @@ fn check(code: u8, errors: impl IntoIterator<Item = impl Into<Error>>) {
     for error in errors {
         let error = error.into();
         assert_eq!(Exit::from(&error).code(), code, "{error}");
+    }
+}
+
+fn git_error() -> GitError {
+    GitError {
+        command: "worktree".to_owned(),
+        message: "no".to_owned(),
     }
 }
 
@@ -277,9 +285,10 @@ fn what_could_not_be_built_or_run_or_written_is_101() {
             MeasureError::Launch(LaunchError::NotConnected),
             MeasureError::Interrupt(ctrlc_error()),
             MeasureError::Scratch(io_error()),
-            MeasureError::BaseTree(BaseTreeError::Git {
-                command: "worktree".to_owned(),
-                message: "no".to_owned(),
+            MeasureError::BaseTree(BaseTreeError::Submodule {
+                path: "a".to_owned(),
+                commit: "b".to_owned(),
+                error: git_error(),
             }),
             MeasureError::BaseTree(BaseTreeError::Busy {
                 path: PathBuf::new(),
@@ -380,8 +389,18 @@ fn what_leaves_nothing_to_compare_is_102() {
         [
             MeasureError::BaseTree(BaseTreeError::Unknown {
                 reference: "a".to_owned(),
+                is_shallow: false,
             }),
             MeasureError::BaseTree(BaseTreeError::NoDefaultBranch),
+            MeasureError::BaseTree(BaseTreeError::NoMergeBase {
+                branch: "main".to_owned(),
+                is_shallow: true,
+            }),
+            MeasureError::BaseTree(BaseTreeError::IsCandidate {
+                reference: "a".to_owned(),
+                candidate: "b".to_owned(),
+            }),
+            MeasureError::BaseTree(BaseTreeError::Git(git_error())),
             MeasureError::Launch(LaunchError::SameExecutable {
                 target: "a::b".to_owned(),
                 path: PathBuf::new(),

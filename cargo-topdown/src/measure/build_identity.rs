@@ -6,6 +6,7 @@ use std::process::Command;
 
 use criterion_topdown::run_file::Build;
 
+use crate::git::{GitError, git};
 use crate::waits;
 
 /// The profile that `cargo bench` builds with.
@@ -20,7 +21,7 @@ const ENCODED_SEPARATOR: char = '\x1f';
 /// Unknown fields stay empty: none of them changes what was measured.
 pub fn build_identity(profile: Option<&str>, target: Option<&str>, root: &Path) -> Build {
     let rustc = env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-    let version = output_of(&rustc, &["-vV"], root).unwrap_or_default();
+    let version = version_of(&rustc, root).unwrap_or_default();
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     let target = target
         .map(str::to_owned)
@@ -35,28 +36,36 @@ pub fn build_identity(profile: Option<&str>, target: Option<&str>, root: &Path) 
         target: target.unwrap_or_else(|| host.unwrap_or_default().to_owned()),
         debug_information: None,
         rustflags,
-        git_commit: output_of("git", &["rev-parse", "HEAD"], root),
+        git_commit: commit(root).ok(),
         git_dirty: has_changes(root),
     }
+}
+
+/// Returns the commit of the work tree at `root`.
+///
+/// # Errors
+/// Returns what git says if it does not tell.
+pub fn commit(root: &Path) -> Result<String, GitError> {
+    git(root, &["rev-parse", "HEAD"])
 }
 
 /// Returns whether the work tree at `root` differs from its commit; `None` outside of git.
 /// Untracked files do not count: they are often reports and baselines.
 pub fn has_changes(root: &Path) -> Option<bool> {
     let arguments = ["status", "--porcelain", "--untracked-files=no"];
-    Some(!output_of("git", &arguments, root)?.is_empty())
+    Some(!git(root, &arguments).ok()?.is_empty())
 }
 
 /// Returns the address from which the work tree around the current directory was cloned.
 pub fn origin() -> Option<String> {
-    output_of("git", &["remote", "get-url", "origin"], Path::new("."))
+    git(Path::new("."), &["remote", "get-url", "origin"]).ok()
 }
 
-/// Returns a program's trimmed output; `None` if it fails or does not exist.
-fn output_of(program: &str, arguments: &[&str], directory: &Path) -> Option<String> {
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(directory);
-    let output = waits::GIT.output(&mut command).ok()?;
+/// Returns what the compiler says about itself; `None` if it fails or does not exist.
+fn version_of(rustc: &str, directory: &Path) -> Option<String> {
+    let mut command = Command::new(rustc);
+    command.arg("-vV").current_dir(directory);
+    let output = waits::TOOL.output(&mut command).ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
 }

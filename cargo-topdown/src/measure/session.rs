@@ -1,6 +1,7 @@
 //! State shared by all steps of measuring a suite.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use crate::count::count_of;
 use criterion_topdown::run_file::{Filter, Run, Selection};
@@ -13,7 +14,7 @@ use topdown_gate::verdict::MIN_TOLD_LOAD_FACTOR;
 use super::pairs::Pairs;
 use super::{MeasureError, Request, missed_variables, run, selection};
 use crate::adoption::{self, PACKAGE};
-use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
+use crate::bench_targets::{BenchTarget, BuiltBenches, Cargo, cargo_program};
 use crate::config::Workspace;
 use crate::config::measuring::WorkspaceSettings;
 use crate::interrupt::{self, Guard};
@@ -35,6 +36,8 @@ pub struct Session {
     pub settings: WorkspaceSettings,
     /// The benchmarks that the filters let through.
     pub wanted: Wanted,
+    /// The files of the workspace that the build read.
+    pub read: BTreeSet<PathBuf>,
     /// When the build ended; nothing was measured before.
     pub started_at: Timestamp,
     launcher: Launcher,
@@ -76,6 +79,7 @@ impl Session {
             workspace,
             settings,
             wanted,
+            read: BTreeSet::new(),
             started_at: Timestamp::now(),
             _scratch: scratch,
             _guard: guard,
@@ -94,7 +98,18 @@ impl Session {
                  topdown init` shows what to change"
             );
         }
-        let targets = self.cargo.bench_targets(metadata, &self.settings)?;
+        let BuiltBenches { targets, read } = self.cargo.bench_targets(metadata, &self.settings)?;
+        self.read = read;
+        if !self.request.quiet
+            && let Some(target) = targets.first()
+            && !target.runner.is_empty()
+        {
+            tell!(
+                "note: benches are started through `{}`, which cargo's configuration sets as \
+                 their runner",
+                target.runner.join(" ")
+            );
+        }
         self.started_at = Timestamp::now();
         if targets.is_empty() {
             return Err(match self.cargo.needing_features(metadata) {

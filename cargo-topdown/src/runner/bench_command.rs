@@ -61,7 +61,7 @@ impl Launcher {
             .chain(filter.iter().map(OsString::from))
             .collect();
         let mut variables = self.variables(target, port, samples);
-        let mut words: Vec<OsString> = Vec::new();
+        let mut words: Vec<OsString> = target.runner.iter().map(OsString::from).collect();
         if let Some(through) = self.through {
             fixed_stack::pad(&mut variables, &own);
             words.extend(through.iter().map(OsString::from));
@@ -99,10 +99,8 @@ impl Launcher {
             None => command.spawn(),
         };
         let child = started.map_err(|error| {
-            LaunchError::io(
-                format!("could not start {}", target.executable.display()),
-                error,
-            )
+            let program = words[0].display();
+            LaunchError::io(format!("could not start {program}"), error)
         })?;
         let descendants = match (&self.starter, self.beside_others) {
             (None, _) => Descendants::Below,

@@ -280,9 +280,11 @@ fn connections(listener: &TcpListener) -> io::Result<Vec<TcpStream>> {
 impl Drop for BenchProcess {
     fn drop(&mut self) {
         self.registered = None;
-        // These fail or do nothing if the process was already reaped.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // Fails if the process was already reaped, or belongs to another user, as after `sudo`:
+        // then nothing can be waited for.
+        if self.child.kill().is_ok() {
+            let _ = self.child.wait();
+        }
         self.end_rest();
     }
 }

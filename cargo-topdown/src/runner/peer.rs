@@ -63,6 +63,8 @@ mod linux {
         streams.iter().map(peer).collect()
     }
 
+    const ROOT: u32 = 0;
+
     /// One end of a connection.
     struct Socket {
         user: u32,
@@ -144,7 +146,9 @@ mod linux {
         }
 
         fn has(&self, socket: &Socket) -> bool {
-            self.inodes.contains(&socket.inode) || self.user == Some(socket.user)
+            // A bench that was started through `sudo` is root, who needs no socket to interfere.
+            let is_trusted = |user| user == socket.user || socket.user == ROOT;
+            self.inodes.contains(&socket.inode) || self.user.is_some_and(is_trusted)
         }
     }
 

@@ -3,6 +3,8 @@
 #[cfg(unix)]
 mod action;
 mod against;
+#[cfg(unix)]
+mod cargo_runner;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod cores;
 mod ends;

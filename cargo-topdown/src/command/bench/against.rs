@@ -5,6 +5,7 @@
 //! regressions are launched again, once, and judged by all their launches.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 
 use cargo_metadata::Metadata;
@@ -73,7 +74,7 @@ pub fn run(
             fingerprints.put_beside(&mut side.collected.benchmarks);
         }
     }
-    pairs::check("base", &base)?;
+    pairs::check("base", &base).inspect_err(|_| report_lacking(&tree))?;
     pairs::check("candidate", &new)?;
     if new.collected.benchmarks.is_empty() {
         return Err(session.nothing_to_keep(&targets, &new).into());
@@ -245,6 +246,7 @@ fn build_base(
             tree.workspace_root.clone()
         }),
     };
+    report_shared_configuration(candidate_root, tree);
     let mut metadata = cargo.metadata().map_err(of_base)?;
     if adopt(session, tree, &metadata)? {
         cargo.flags.unlock();
@@ -271,9 +273,33 @@ fn build_base(
     }
     let workspace = Workspace::of_metadata(metadata)?;
     let settings = workspace.config.measuring(&session.request.settings)?;
-    let built = cargo.bench_targets(&workspace.metadata, &settings);
-    let mut targets = built.map_err(of_base)?;
+    let build = || cargo.bench_targets(&workspace.metadata, &settings);
+    let built = match build() {
+        Err(error) if error.is_of_sources() => {
+            let copied = tree.copy_ignored(&session.read);
+            let copied = copied.map_err(MeasureError::BaseTree)?;
+            if copied.is_empty() {
+                report_lacking(tree);
+                Err(error)
+            } else {
+                tell!(
+                    "note: building {} again with copies of files that git ignores and the \
+                     candidate's build reads: {}",
+                    tree.label,
+                    copied.join(", ")
+                );
+                build().inspect_err(|_| report_lacking(tree))
+            }
+        }
+        built => built,
+    };
+    let mut targets = built.map_err(of_base)?.targets;
     for target in &mut targets {
+        // So that the runner is the same, too: cargo would add the candidate's configuration to
+        // that of a base within its tree.
+        if let Some(candidate) = targets_of_candidate.first() {
+            target.runner.clone_from(&candidate.runner);
+        }
         // Both sides use the settings in the candidate's manifests.
         let same =
             |other: &&BenchTarget| (&other.package, &other.name) == (&target.package, &target.name);
@@ -283,6 +309,27 @@ fn build_base(
     }
     let selection = session.selection(&workspace, &targets);
     Ok((targets, selection))
+}
+
+/// Says that cargo applies the candidate's configuration to a base that lies within its tree.
+fn report_shared_configuration(candidate_root: &Path, tree: &BaseTree) {
+    const FILE: &str = ".cargo/config.toml";
+    let read = |root: &Path| fs::read(root.join(FILE)).ok();
+    let of_candidate = read(candidate_root);
+    let is_shared = tree.workspace_root.starts_with(candidate_root) && of_candidate.is_some();
+    if is_shared && of_candidate != read(&tree.workspace_root) {
+        tell!(
+            "warning: {FILE} differs from the base's, but cargo applies the candidate's to both; \
+             to compare its effect, check the base out elsewhere and use `--against DIRECTORY`"
+        );
+    }
+}
+
+/// Says what a base that failed may lack.
+fn report_lacking(tree: &BaseTree) {
+    if let Some(lacking) = tree.lacking() {
+        tell!("note: {lacking}");
+    }
 }
 
 /// Returns the packages outside the workspace that lie in another directory for the base. Cargo
@@ -388,8 +435,6 @@ impl StoredSide<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     /// A workspace in `root/benches` whose package depends on the one in `root/outside`.

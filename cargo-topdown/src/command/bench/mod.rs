@@ -8,7 +8,7 @@ use std::path::Path;
 use criterion_topdown::run_file::{self, Benchmark, Run, write_run};
 
 use super::run_output::{self, RunOutput};
-use crate::base_tree::BaseTree;
+use crate::base_tree::{BaseTree, BaseTreeError};
 use crate::baseline_store::{BaselineName, BaselineStore};
 use crate::bench_targets::BenchTarget;
 use crate::cli::BenchArgs;
@@ -70,7 +70,15 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         warn_of_changes(name, &session);
     }
     let tree = match &args.against {
-        Some(reference) => Some(base_tree(reference, &session)?),
+        Some(reference) => match base_tree(reference, &session) {
+            Err(MeasureError::BaseTree(itself @ BaseTreeError::IsCandidate { .. }))
+                if allows_nothing_decided(args, &session)? =>
+            {
+                tell!("note: {itself}");
+                return Ok(Exit::Success);
+            }
+            tree => Some(tree?),
+        },
         None => None,
     };
     let base = match &args.changed {
@@ -239,15 +247,23 @@ fn usual_baseline(store: &BaselineStore, replaced: Option<&BaselineName>) -> Vec
     run.map_or(Vec::new(), |run| run.benchmarks)
 }
 
-/// Says at once that a baseline will be of code that no commit has.
+/// Says at once that a baseline will include uncommitted code, or have no commit.
 fn warn_of_changes(name: &BaselineName, session: &Session) {
     let root = session.workspace.metadata.workspace_root.as_std_path();
     if build_identity::has_changes(root) == Some(true) {
         tell!(
             "warning: the work tree has uncommitted changes; `{name}` will include them, so its \
-             commit will not tell what was measured"
+             commit will not identify what was measured"
         );
     }
+    if let Err(error) = build_identity::commit(root) {
+        tell!("warning: `{name}` will have no commit, so `history` cannot name one: {error}");
+    }
+}
+
+fn allows_nothing_decided(args: &BenchArgs, session: &Session) -> Result<bool, Error> {
+    let policy = session.workspace.config.policy(&args.policy.overrides())?;
+    Ok(policy.allow_nothing_decided)
 }
 
 /// Prepares the sources to compare against, and says what follows.
