@@ -461,7 +461,12 @@ fn inputs_with_shell_metacharacters_execute_nothing() {
         let hostile = format!("x\"$({touch})`{touch}`;{touch};'\"|{touch}&&{touch}\n{touch} #");
         let hostile = match name {
             // Paths and addresses have one line, which is refused earlier otherwise.
-            "baselines" | "store" | "artifact" => hostile.replace('\n', " "),
+            "artifact" => hostile.replace('\n', " "),
+            // Made in the job's own directory.
+            "baselines" | "store" => {
+                let root = run.job.path("").display().to_string();
+                format!("{root}/{}", hostile.replace('\n', " "))
+            }
             _ => hostile,
         };
         let few = ["--launches=1", "--sample-size=10", "--warm-up-time=0.01"].join("\n");
