@@ -92,8 +92,8 @@ fn allocating_more(count: usize, version: u64) -> Vec<Benchmark> {
 
 #[test]
 fn eleven_regressions_with_one_cause_are_one_sentence() {
-    let text = text(allocating_more(11, 0), allocating_more(11, 1), 80);
-    insta::assert_snapshot!(text);
+    let text = [80, 200].map(|width| text(allocating_more(11, 0), allocating_more(11, 1), width));
+    insta::assert_snapshot!(text.join("\n"));
 }
 
 #[test]

@@ -43,7 +43,9 @@ pub fn facts(benchmark: &BenchmarkVerdict, unicode: bool) -> Vec<String> {
         if !functions.is_empty() {
             facts.push(format!("in {}", functions.join(", ")));
         }
-        let parts = benchmark.function_parts.iter().filter(|part| part.moved);
+        // The sentence names those that explain the change.
+        let parts = benchmark.function_parts.iter();
+        let parts = parts.filter(|part| part.moved && !part.explains);
         facts.extend(parts.map(|part| moved(part, cause)));
         facts.extend(code(benchmark));
     }
@@ -175,7 +177,7 @@ fn shortened_name(label: &str) -> String {
 #[cfg(test)]
 mod tests {
     use topdown_gate::policy::Policy;
-    use topdown_gate::scenario::{self, Planted, benchmark, with_functions};
+    use topdown_gate::scenario::{self, Planted, benchmark, modelled, with_functions};
     use topdown_gate::verdict::{CauseDetail, CausePart, LabelledRun, compare};
 
     use super::*;
@@ -214,6 +216,29 @@ mod tests {
         };
         assert_eq!(in_functions(true), "in f +29.8 ±0.8");
         assert_eq!(in_functions(false), "in f +29.8 +-0.8");
+    }
+
+    #[test]
+    fn code_that_moved_beside_the_cause_is_told() {
+        let side = |index: usize| {
+            let planted = Planted {
+                categories: [0.0, 0.0, 0.0, [0.0, 0.05][index]].into(),
+                ..Planted::default()
+            };
+            let of = |name, slots: [u64; 2]| (Some(name), None, [slots[index], 0, 0, 0]);
+            let functions = [
+                of("suite::inlined_code", [100, 500]),
+                of("suite::its_caller", [600, 198]),
+                of("suite::became_slower", [294, 346]),
+            ];
+            scenario::run(vec![with_functions(modelled("m", planted), &functions)])
+        };
+        let (base, new) = (side(0), side(1));
+        let labelled = |run| LabelledRun { label: "main", run };
+        let comparison = compare(labelled(&base), labelled(&new), &Policy::default());
+        let facts = facts(&comparison.benchmarks[0], true);
+        let moved = "code moved from `its_caller` to `inlined_code`".to_owned();
+        assert!(facts.contains(&moved), "{facts:?}");
     }
 
     #[test]

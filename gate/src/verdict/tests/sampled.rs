@@ -108,3 +108,43 @@ fn unchanged_suites_pass_and_three_percent_are_found() {
         }
     }
 }
+
+#[test]
+fn a_sampled_benchmark_says_why_it_names_no_function() {
+    let slower = |backend_bound| Planted {
+        categories: [0.0, 0.0, 0.0, backend_bound].into(),
+        ..Planted::default()
+    };
+    let reason = |sides: [Benchmark; 2]| {
+        let [base, new] = sides.map(|side| scenario::run(vec![side]));
+        let verdict = judged(&base, &new).benchmarks.remove(0);
+        assert_eq!(verdict.verdict, Verdict::Regressed);
+        verdict.no_function
+    };
+    let once = [0.0, 0.3].map(|backend_bound| scenario::sampled("long", slower(backend_bound)));
+    assert_eq!(reason(once), Some(NoFunction::OneIteration));
+
+    // Counted, with functions from PMU samples.
+    let counted = |hits: u64, functions: usize| {
+        [0, 300].map(|more: u64| {
+            let names: Vec<String> = (0..functions).map(|n| format!("f{n}")).collect();
+            let each = |all: u64| all / functions as u64;
+            let of = |name: &String| {
+                let slots = [each(400), each(100), each(150), each(344 + more)];
+                (name.clone(), slots)
+            };
+            let all: Vec<(String, [u64; 4])> = names.iter().map(of).collect();
+            let all: Vec<_> = all.iter().map(|(n, s)| (Some(&**n), None, *s)).collect();
+            let mut side = with_functions(benchmark("b", slower(more as f64 / 1000.0)), &all);
+            side.functions.as_mut().unwrap().sampled = Some(Sampled {
+                hits,
+                effective_hits: hits,
+                ..Sampled::default()
+            });
+            side
+        })
+    };
+    assert_eq!(reason(counted(100_000, 1)), None);
+    assert_eq!(reason(counted(100, 10)), Some(NoFunction::Uncertain));
+    assert_eq!(reason(counted(1_000_000, 10)), Some(NoFunction::Spread));
+}
