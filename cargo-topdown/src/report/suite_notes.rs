@@ -363,7 +363,7 @@ fn renamed_setting(all: &[Renamed]) -> Option<String> {
     let pairs: Vec<String> = all.iter().map(pair).collect();
     (!all.is_empty()).then(|| {
         format!(
-            "to compare them, add to `[workspace.metadata.topdown]`: `renamed = {{ {} }}`",
+            "to compare them, add the setting `renamed = {{ {} }}`",
             pairs.join(", ")
         )
     })
