@@ -96,7 +96,7 @@ pub(super) fn removed(text: &str, path: &Path) -> Vec<SourcePlace> {
         let is_asynchronous = line.contains("to_async");
         let is_setup = |removed: &&str| removed.contains("large_setup");
         let mut removed = REMOVED.iter();
-        removed.any(|removed| line.contains(removed) && !(is_asynchronous && is_setup(&removed)))
+        removed.any(|removed| line.contains(removed) && !(is_asynchronous && is_setup(removed)))
     };
     places(text, path, is_removed)
 }
