@@ -179,8 +179,8 @@ fn neighbours(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
 fn slow_paths(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
     let suites = suites.div_ceil(5);
     let title = format!(
-        "A slow path in some launches of one in ten, 50 benchmarks, 10/10, {suites} suites: failing, \
-         called intermittent, called unchanged, and unchanged benchmarks called intermittent"
+        "A slow path in some launches of one in ten, 50 benchmarks, 10/10, {suites} suites: percent \
+         found, and called unchanged"
     );
     let machines = [
         SCENARIO_MACHINES[0],
@@ -215,11 +215,9 @@ fn slow_paths(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
             .run();
             let percent = |count: usize, of: usize| 100.0 * count as f64 / of as f64;
             format!(
-                "{:.0} {:.0} {:.0} ({:.1})",
+                "{:.0} {:.0}",
                 percent(tally.found, tally.planted),
-                percent(tally.intermittent, tally.planted),
                 percent(tally.called_unchanged, tally.planted),
-                percent(tally.false_intermittent, tally.unchanged),
             )
         });
         let name = format!(

@@ -87,10 +87,6 @@ pub struct Tally {
     pub explained: usize,
     /// Those judged unchanged.
     pub called_unchanged: usize,
-    /// Those called slower in some launches.
-    pub intermittent: usize,
-    /// Unchanged benchmarks that are called slower in some launches.
-    pub false_intermittent: usize,
 }
 
 /// Sums `tally` over the suites from 0 to `suites`, on as many threads as there are CPUs. `add`
@@ -265,8 +261,6 @@ impl Tally {
         self.found_heavy += other.found_heavy;
         self.explained += other.explained;
         self.called_unchanged += other.called_unchanged;
-        self.intermittent += other.intermittent;
-        self.false_intermittent += other.false_intermittent;
     }
 
     /// Found among planted; NaN if nothing was planted.
