@@ -43,17 +43,14 @@ pub fn print() -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the slots of what the kernel has counted.
+/// Returns the slots of what the kernel has counted. Those of PERF_METRICS lack what was counted
+/// before its resets, so all are taken from the cycles.
 fn slots_of(counts: &[(&str, u64)], slots_per_cycle: Option<u32>) -> Result<u64, String> {
-    let find = |is_it: fn(&str) -> bool| counts.iter().find(|(name, _)| is_it(name));
-    let slots =
-        find(|name| name.eq_ignore_ascii_case("slots") || name.starts_with("TOPDOWN.SLOTS"));
-    if let Some((_, slots)) = slots {
-        return Ok(*slots);
-    }
-    let cycles = find(|name| name.starts_with("CPU_CLK_UNHALTED") || name == "ls_not_halted_cyc");
+    let is_cycles =
+        |name: &str| name == "cycles" || name == "ls_not_halted_cyc" || name.starts_with("CPU_CLK");
+    let cycles = counts.iter().find(|(name, _)| is_cycles(name));
     match (cycles, slots_per_cycle) {
         (Some((_, cycles)), Some(width)) => Ok(cycles * u64::from(width)),
-        _ => Err("the kernel counted neither slots nor cycles".to_owned()),
+        _ => Err("the kernel did not count the cycles".to_owned()),
     }
 }
