@@ -149,14 +149,14 @@ mod tests {
     };
 
     #[test]
-    fn work_on_the_measuring_thread_is_in_its_slots() {
+    fn work_on_measuring_thread_is_in_its_slots() {
         assert_eq!(WINDOW.elsewhere_of_own_slots(), None);
         assert_eq!(Activity::default().elsewhere_of_own_slots(), None);
         assert_eq!(Activity::default().elsewhere_of_all_slots(), None);
     }
 
     #[test]
-    fn a_hundredth_of_the_processor_time_on_other_threads_is_work_elsewhere() {
+    fn one_percent_on_other_threads_is_work_elsewhere() {
         let with = |others_ns| Activity {
             others_ns,
             ..WINDOW
@@ -169,7 +169,7 @@ mod tests {
 
     /// The clocks of thread and process are read one after the other.
     #[test]
-    fn the_readings_themselves_are_nobodys_work() {
+    fn reading_overhead_is_not_other_work() {
         let empty = |others_ns| Activity {
             windows: 10,
             wall_ns: 1200,
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_waits_that_gives_up_the_cpu_in_every_window_for_half_of_the_time() {
+    fn thread_yielding_in_every_window_is_waiting() {
         let with = |own_ns, blocked| Activity {
             windows: 3,
             own_ns,
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_threads_that_are_counted() {
+    fn counted_threads_are_not_waited_for() {
         let joined = Activity {
             own_ns: 100_000,
             others_ns: 1_800_000,

@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_through_the_categories_has_the_order_of_reports() {
+    fn categories_are_always_in_report_order() {
         let numbered = PerCategory::from_fn(|category| category as usize);
         assert_eq!(numbered.into_array(), [0, 1, 2, 3]);
         assert_eq!(numbered, PerCategory::in_order([0, 1, 2, 3]));
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn both_parts_of_a_category_say_that_they_are_of_it() {
+    fn both_parts_name_their_category() {
         for category in Category::ALL {
             assert_eq!(category.measured_part().category(), category);
             assert_eq!(category.rest().category(), category);

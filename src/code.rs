@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_their_array_and_parts_are_no_slots_of_their_own() {
+    fn counts_match_their_array_and_parts_are_no_slots() {
         let array = [1, 20, 3, 40, 5, 60, 7, 80, 9];
         let counts = CodeCounts::from(array);
         assert_eq!(<[u64; 9]>::from(counts), array);

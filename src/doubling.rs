@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn criterion_goes_on_until_there_were_two_samples_that_are_enough() {
+    fn criterion_stops_after_two_long_enough_samples() {
         for first_enough in 1..40 {
             let scalars: Vec<f64> = (0..60).map(|n| scalar(n, n >= first_enough)).collect();
             let mut pairs = scalars.windows(2);

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_are_found_by_their_place() {
+    fn events_are_found_by_position() {
         for (place, event) in Event::ALL.into_iter().enumerate() {
             assert_eq!(event as usize, place);
             assert_eq!(
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_one_counts_is_unknown_for_both() {
+    fn event_counted_on_one_side_is_unknown_for_both() {
         let a = Events::NONE
             .with(Event::Branches, 3)
             .with(Event::L2Misses, 1);

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_split_names_every_category() {
+    fn split_names_every_category() {
         let provenance =
             crate::counter::Source::provenance(&crate::counter::scripted::Scripted::new()).clone();
         let total = Sample {

@@ -147,7 +147,7 @@ mod tests {
     use crate::provenance::{EmptyWindow, SourceKind};
 
     #[test]
-    fn a_provenance_is_written_as_it_is_read() {
+    fn provenance_is_read_as_written() {
         let least = Provenance::of_clock("a \"reason\" with \\ and é");
         let most = Provenance {
             source: SourceKind::Hardware,

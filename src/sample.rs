@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_add_up_with_their_doubts() {
+    fn windows_add_up_with_their_flags() {
         let mut second = window(200);
         second.flags = Flags::SWITCHED;
         let sum = Sample::EMPTY.plus(&window(100)).plus(&second);
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn the_counts_of_a_second_core_add_up_beside_those_of_the_first() {
+    fn counts_of_second_core_add_up_separately() {
         let not_counting = Sample {
             flags: Flags::NOT_COUNTING,
             ..window(40)
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_window_does_not_know_the_sum_does_not_know() {
+    fn value_unknown_in_one_window_is_unknown_in_sum() {
         let timed = Sample {
             windows: 1,
             wall_ns: 5,
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_a_group_add_up_event_by_event() {
+    fn group_counts_add_up_per_event() {
         let counts = |counts: &[u64]| Sample {
             group_counts: GroupCounts::new(counts),
             ..window(100)

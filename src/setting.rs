@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_is_read_and_others_are_refused() {
+    fn known_words_are_read_and_others_refused() {
         words_can_be_read::<SourceChoice>();
         words_can_be_read::<Counters>();
         words_can_be_read::<Threads>();
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_program_asks_for_is_not_offered() {
+    fn internal_choices_are_not_offered() {
         let error = "magic".parse::<SourceChoice>().unwrap_err();
         for choice in [SourceChoice::ModelOrTime, SourceChoice::TimeBesideModel] {
             assert_eq!(choice.name().parse(), Ok(choice));

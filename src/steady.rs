@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn short_benchmarks_are_modelled_for_thousands_of_iterations() {
+    fn short_benchmarks_are_modelled_for_thousands() {
         let of_one_window = |instructions| counted(instructions, |_| 1);
         assert_eq!(of_one_window(3), 1 << 19);
         assert_eq!(of_one_window(100), 1 << 14);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_costs_more_to_model_is_modelled_for_fewer_iterations() {
+    fn costly_benchmarks_are_modelled_less_often() {
         let of_one_window = |cost, instructions| counted_at(cost, instructions, |_| 1);
         // A million instructions fit the budget four times as often as needed.
         assert_eq!(of_one_window(4, 10_000), 128);
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_are_made_for_a_thousand_iterations_at_most() {
+    fn inputs_are_made_for_up_to_1000_iterations() {
         assert_eq!(counted(3, |iterations| iterations), 1024);
         assert_eq!(counted(100, |iterations| iterations.min(10)), 1024);
         assert_eq!(counted(10_000, |iterations| iterations.min(10)), 128);
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_modelled_for_enough_iterations_and_touches_nothing_new_is_modelled_as_a_whole() {
+    fn warm_benchmark_with_enough_iterations_is_whole() {
         for per_iteration in [3, 100, 10_000, 100_000, 900_000, 1_900_000] {
             let (modelled, warm_ups, last) = summary(per_iteration, 1);
             let counts = doubling::iterations(modelled - 1);
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_have_fewer_than_eight_iterations_that_count_is_warmed_up() {
+    fn fewer_than_eight_iterations_are_warmed_up() {
         // 59, 13 and 6 iterations before those that count.
         assert_eq!(summary(2_100_000, 1), (2, 3, Some(4)));
         assert_eq!(summary(4_000_000, 1), (2, 1, Some(2)));
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn what_touches_new_memory_is_warmed_up_until_it_does_not_or_the_budget_ends() {
+    fn new_memory_is_warmed_up_until_budget_ends() {
         assert_eq!(summary(10_000, 8), (8, 1, Some(128)));
         assert_eq!(summary(10_000, 11), (8, 4, Some(128)));
         assert_eq!(summary(10_000, 99), (8, 5, Some(128)));
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_divided_is_modelled_as_before() {
+    fn indivisible_samples_are_modelled_unchanged() {
         for per_iteration in [10_000, 900_000, 4_000_000, 9_900_000] {
             let plan = plan(per_iteration, 99, false);
             let counts = doubling::iterations(plan.len());
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_modelled_asks_for_no_more() {
+    fn unmodelled_sample_asks_for_no_more() {
         let mut modelled = Modelled::default();
         assert!(!modelled.wants_more_after(&Sample::EMPTY, 0, u64::MAX));
         let not_traced = Sample {

@@ -310,7 +310,7 @@ mod tests {
 
     /// As with an `iter_custom` closure that returns a `Duration`.
     #[test]
-    fn a_benchmark_that_times_itself_is_told_in_time_and_the_next_in_slots() {
+    fn self_timed_benchmark_is_shown_in_time() {
         let measurement = TopDown::with_source(Box::new(Scripted::new()));
         measurement.to_f64(&Duration::from_nanos(7));
         assert_eq!(measurement.formatter().format_value(1.0), "1.0000 ns");

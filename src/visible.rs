@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_something_to_a_terminal_is_seen() {
+    fn terminal_control_characters_are_visible() {
         for (text, shown) in [
             ("größe/日本語 a\u{301}", "größe/日本語 a\u{301}"),
             ("\u{1b}[2J", r"\u{1b}[2J"),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_strings_of_json_are_read_as_they_would_be_seen() {
+    fn json_strings_are_decoded_before_escaping() {
         for text in [
             "plain",
             "quote \" backslash \\ \\n slash /",
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_stays_wrong() {
+    fn invalid_json_stays_invalid() {
         for json in ["[\"\\", "[\"\\u12", "[\"\\u00é\"]", "[\"\\é\"]"] {
             let shown = visible_json(json.as_bytes());
             assert!(

@@ -160,7 +160,7 @@ fn stripped(program: &Path) -> tempfile::TempPath {
 }
 
 #[test]
-fn an_unoptimised_program_with_any_allocator_is_counted_as_it_counts_itself() {
+fn unoptimised_program_is_counted_correctly() {
     let directory = built(&[], "debug");
     check_programs(&directory, &seen_as_such());
     for (name, counts, _) in counts(&stripped(&directory.join("default"))) {
@@ -174,13 +174,13 @@ fn an_unoptimised_program_with_any_allocator_is_counted_as_it_counts_itself() {
 }
 
 #[test]
-fn a_program_with_an_allocator_that_was_inlined_is_counted_as_it_counts_itself() {
+fn inlined_allocator_is_counted_correctly() {
     let seen_as_what_it_does = of([3, 100_015], [0, 0], 3, None);
     check_programs(&built(&["--release"], "release"), &seen_as_what_it_does);
 }
 
 #[test]
-fn a_static_program_with_musl_is_counted_as_it_counts_itself() {
+fn static_musl_program_is_counted_correctly() {
     let library = Command::new("rustc")
         .args(["--print", "target-libdir", "--target", MUSL])
         .output()

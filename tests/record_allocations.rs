@@ -80,7 +80,7 @@ fn record(ns: u64) -> Record {
 }
 
 #[test]
-fn a_record_allocates_the_same_whatever_the_time() {
+fn allocations_of_a_record_do_not_depend_on_time() {
     let requests_for = |ns| {
         let record = record(ns);
         let before = REQUESTS.replace((0, 0));
@@ -119,7 +119,7 @@ fn taken(model: &Model, work: impl FnOnce()) -> (usize, (usize, usize)) {
 }
 
 #[test]
-fn a_record_of_a_model_allocates_the_same_whatever_was_executed() {
+fn allocations_of_a_modelled_record_are_constant() {
     let Ok(model) = Model::open() else {
         eprintln!("skipped: code cannot be traced on this machine");
         return;

@@ -56,7 +56,7 @@ fn every_malformed_run_is_refused_by_field() {
 }
 
 #[test]
-fn every_malformed_line_of_samples_is_refused_by_field() {
+fn malformed_sample_lines_are_refused_by_field() {
     let valid = fs::read_to_string(Path::new(MALFORMED).join("run/valid.json")).unwrap();
     // One benchmark and one launch, like the samples.
     let mut run: serde_json::Value = serde_json::from_str(&valid).unwrap();
@@ -80,7 +80,7 @@ fn every_malformed_record_is_refused_by_field() {
 }
 
 #[test]
-fn a_file_that_was_cut_off_is_refused_wherever_it_was_cut() {
+fn truncated_file_is_refused_at_any_length() {
     // A file without its last newline is still complete.
     let cut_at_every_other_length = |name, first| {
         let text = golden(name);
@@ -107,7 +107,7 @@ fn a_file_that_was_cut_off_is_refused_wherever_it_was_cut() {
 }
 
 #[test]
-fn what_is_not_there_or_is_not_text_is_refused_by_name() {
+fn missing_or_non_text_file_is_refused_by_name() {
     let error = read_run(Path::new("/no/such/run")).unwrap_err();
     assert!(matches!(error.problem, RunFileProblem::Io(_)));
     assert!(error.to_string().starts_with("/no/such/run: "), "{error}");
@@ -267,7 +267,7 @@ proptest! {
 
     /// A run accepted despite its mistakes can be written and read back unchanged.
     #[test]
-    fn a_mutated_run_is_refused_or_whole(mutations in prop::collection::vec(mutation(), 1..4)) {
+    fn mutated_run_is_refused_or_whole(mutations in prop::collection::vec(mutation(), 1..4)) {
         let directory = with("run.json", mutated(&golden("run.json"), &mutations));
         if let Ok(run) = read_run(directory.path()) {
             let again = tempfile::tempdir().unwrap();
@@ -287,7 +287,7 @@ proptest! {
     }
 
     #[test]
-    fn a_mutated_record_is_refused_or_whole(mutations in prop::collection::vec(mutation(), 1..4)) {
+    fn mutated_record_is_refused_or_whole(mutations in prop::collection::vec(mutation(), 1..4)) {
         let text = fs::read_to_string(RECORD).unwrap();
         let line = String::from_utf8_lossy(&mutated(&text, &mutations)).into_owned();
         if let Ok(record) = Record::from_line(&line) {

@@ -117,7 +117,7 @@ fn plain_criterion_refuses_the_model() {
 /// A bench's standard error may be a file on a full disk.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_message_that_cannot_be_written_ends_no_bench() {
+fn unwritable_message_does_not_end_the_bench() {
     if std::env::var_os("RUN_THE_GROUPS").is_some() {
         return;
     }

@@ -129,7 +129,7 @@ fn iter_is_one_window_per_sample() {
 }
 
 #[test]
-fn iter_batched_per_iteration_is_a_window_per_iteration() {
+fn per_iteration_batches_have_one_window_each() {
     let calls = calls_of(|c| {
         c.bench_function("batched", |b| {
             b.iter_batched(|| (), |()| spend(&unit()), BatchSize::PerIteration)
@@ -144,7 +144,7 @@ fn iter_batched_per_iteration_is_a_window_per_iteration() {
 }
 
 #[test]
-fn setup_is_outside_of_the_windows() {
+fn setup_is_outside_the_windows() {
     let calls = calls_of(|c| {
         c.bench_function("setup", |b| {
             b.iter_batched(
@@ -160,7 +160,7 @@ fn setup_is_outside_of_the_windows() {
 }
 
 #[test]
-fn iter_custom_returns_what_measure_measured() {
+fn iter_custom_returns_measured_value() {
     let calls = calls_of(|c| {
         c.bench_function("custom", |b| {
             // Another instance, as users write it; both read this thread's counters.

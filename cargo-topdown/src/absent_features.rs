@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_features_that_no_package_has_are_taken_out() {
+    fn only_unknown_features_are_removed() {
         let directory = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
             let path = directory.path().join(path);

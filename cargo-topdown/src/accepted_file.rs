@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_holds_until_the_baseline_is_renewed() {
+    fn acceptance_lasts_until_baseline_is_renewed() {
         let directory = tempfile::tempdir().unwrap();
         let baseline = scenario::run(vec![]);
         let read = |run: &Run| read(directory.path(), run).unwrap();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_makes_no_sense_is_refused_by_its_name() {
+    fn malformed_file_is_refused_by_path() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(FILE);
         let change = |difference: &str| {

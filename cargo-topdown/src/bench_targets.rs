@@ -405,7 +405,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cargo_that_cannot_be_started_is_named() {
+    fn missing_cargo_is_named() {
         let cargo = Cargo {
             program: PathBuf::from("/nowhere/cargo"),
             flags: CargoFlags::default(),

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_version_is_found_among_mounts() {
+    fn cgroup_v2_mount_is_found() {
         let mounts = "\
             30 25 0:26 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory\n\
             41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:10 - cgroup2 cgroup2 rw\n";
@@ -96,7 +96,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_group_ends_what_runs_in_it() {
+    fn cgroup_kills_its_processes() {
         let name = format!("cargo-topdown-test-{}", std::process::id());
         let Some(group) = Cgroup::new(&name) else {
             let reason = "no control group can be made here";

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_2_long_lines_are_folded_below_themselves() {
+    fn long_lines_are_folded() {
         let text = "error: no baseline `mian`\n  use `a b`, or none\nshort";
         assert_eq!(
             folded(text, 18),

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_machine_says_of_itself_is_judged_too() {
+    fn reported_machine_state_is_judged() {
         let machine = Machine {
             governor: Some("powersave".to_owned()),
             smt_active: Some(true),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_machine_and_a_silent_one_have_none() {
+    fn quiet_and_unknown_machines_have_no_disturbances() {
         let quiet = [
             ("proc/loadavg", "0.90 0.4 0.1 2/101 7\n"),
             ("sys/fs/cgroup/cpu.max", "max 100000\n"),

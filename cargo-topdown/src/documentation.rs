@@ -76,7 +76,7 @@ fn last_word_is_flag(command: &str) -> bool {
 }
 
 #[test]
-fn every_command_of_the_guide_is_understood() {
+fn guide_commands_are_valid() {
     let mut understood = 0;
     for (path, text) in documents() {
         for command in commands(&text) {

@@ -61,14 +61,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_executable_that_cannot_be_read_is_named() {
+    fn unreadable_executable_is_named() {
         let error = Content::read(Path::new("/nowhere/bench")).unwrap_err();
         assert!(error.to_string().contains("/nowhere/bench"), "{error}");
     }
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn debug_information_that_was_stripped_is_none() {
+    fn stripped_executable_has_no_debug_information() {
         let directory = tempfile::tempdir().unwrap();
         let source = directory.path().join("program.rs");
         fs::write(&source, "fn main() {}").unwrap();

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_overwritten_file_is_another() {
+    fn overwritten_file_is_another() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("bench");
         fs::write(&path, "one").unwrap();

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn guards_follow_one_another() {
+    fn guards_can_be_taken_in_turn() {
         for _ in 0..2 {
             let guard = guard().unwrap();
             assert!(state().guarded);
@@ -132,7 +132,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_bench_that_ctrl_c_ended_is_told_from_one_that_failed() {
+    fn ctrl_c_is_distinct_from_failure() {
         use std::os::unix::process::ExitStatusExt;
         assert!(has_ended(ExitStatus::from_raw(2)));
         assert!(!has_ended(ExitStatus::from_raw(11)));

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_feature_is_requested_by_the_name_that_a_selected_package_has_for_the_library() {
+    fn feature_uses_library_name_of_selected_package() {
         let workspace = Workspace::of_library("dev-dependencies", "");
         for selection in [
             &[][..],
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn dependencies_of_targets_and_those_beside_criterion_have_the_feature_too() {
+    fn target_and_unrenamed_dependencies_get_feature() {
         let of_target = Workspace::of_library("target.'cfg(not(miri))'.dev-dependencies", "");
         assert_eq!(of_target.flags(&[]), BY_CRITERIONS_NAME);
         let of_others = Workspace::of_library("target.'cfg(miri)'.dev-dependencies", "");
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_requested_where_a_manifest_does_or_where_cargo_would_refuse() {
+    fn feature_is_not_requested_twice_or_if_refused() {
         let has_it = Workspace::of_library("dev-dependencies", ", features = [\"launches\"]");
         assert!(has_it.flags(&[]).is_empty());
         let through_another = "[dev-dependencies]\nbetween = { path = \"../between\" }";
@@ -251,7 +251,7 @@ mod tests {
 
     /// Not as a machine without the model, which would have time alone.
     #[test]
-    fn a_workspace_that_cannot_be_resolved_is_an_error() {
+    fn unresolvable_workspace_is_an_error() {
         let workspace = Workspace::of_library("dev-dependencies", "");
         let cargo = Cargo::offline(workspace.0.path().join("Cargo.toml"), &[]);
         let metadata = cargo.metadata().unwrap();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn workspaces_of_the_first_resolver_have_the_feature_too() {
+    fn resolver_1_workspaces_get_feature() {
         let workspace = Workspace::of_library("dev-dependencies", "");
         workspace.resolver("1");
         assert_eq!(workspace.flags(&[]), BY_CRITERIONS_NAME);

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_misspelt_word_is_recognized_and_another_is_not() {
+    fn only_misspelt_words_get_suggestions() {
         let known = ["main", "release-1.2", "feature/parse"];
         for (word, expected) in [
             ("mian", Some("main")),

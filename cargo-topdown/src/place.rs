@@ -97,7 +97,7 @@ mod tests {
     const PRODUCT: &str = "sys/class/dmi/id/product_name";
 
     #[test]
-    fn issue_16_6_each_place_is_named_and_has_a_section() {
+    fn every_hosting_service_has_a_section() {
         assert_eq!(found(None, &[(VENDOR, "Dell Inc.\n")], &[]), "");
         let ec2 = [(VENDOR, "Amazon EC2\n"), (PRODUCT, "m7i.large\n")];
         assert_eq!(found(Some("kvm"), &ec2, &[]), "Amazon EC2 m7i.large");

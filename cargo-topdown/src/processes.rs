@@ -203,14 +203,14 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_process_may_be_called_anything() {
+    fn process_name_may_be_anything() {
         let stat = "7 (a) R 1 (b) S 42 7 7 0 -1";
         assert_eq!(parent_in(stat), Some(42));
         assert_eq!(parent_in("7 (a"), None);
     }
 
     #[test]
-    fn a_process_is_ended_with_all_below_it() {
+    fn process_is_killed_with_its_descendants() {
         let mut shell = Command::new("sh")
             .args(["-c", "(sleep 600; true) & echo $!; sleep 600; true"])
             .stdout(Stdio::piped())
@@ -228,7 +228,7 @@ mod tests {
 
     /// The shell below starts others all the time, also while the tree is looked at.
     #[test]
-    fn what_is_started_meanwhile_is_ended_too() {
+    fn processes_started_meanwhile_are_killed() {
         let mark = format!("MARK_OF_A_TREE={}", std::process::id());
         let (name, value) = mark.split_once('=').unwrap();
         for _ in 0..10 {

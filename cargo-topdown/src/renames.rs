@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_that_exists_is_never_replaced() {
+    fn existing_benchmark_is_never_replaced() {
         let both = ["suite::bench::a", "suite::bench::b"];
         assert_eq!(renamed(&["a", "b"], &[("a", "b")]), both);
         assert_eq!(renamed(&["a", "b"], &[("a", "b"), ("b", "a")]), both);

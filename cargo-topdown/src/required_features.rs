@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn cargo_builds_what_needs_features_with_those_that_are_named() {
+    fn named_features_enable_their_targets() {
         for resolver in ["1", "2"] {
             let workspace = tempfile::tempdir().unwrap();
             let write = |path: &str, text: &str| {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn only_targets_of_packages_that_the_command_line_selects_are_named() {
+    fn only_targets_of_selected_packages_are_named() {
         let workspace = workspace();
         let named = |manifest: &str, selection: &[&str]| -> Vec<String> {
             let cargo = Cargo::offline(workspace.path().join(manifest), selection);

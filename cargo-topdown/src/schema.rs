@@ -203,7 +203,7 @@ pub fn check_type(name: &str, document: &impl serde::Serialize) {
 const UPDATE: &str = "UPDATE_SCHEMAS";
 
 #[test]
-fn the_published_schemas_are_those_of_the_types() {
+fn published_schemas_match_the_types() {
     for document in &DOCUMENTS {
         let path = document.path();
         let generated = format!("{:#}\n", document.generated());
@@ -223,7 +223,7 @@ fn the_published_schemas_are_those_of_the_types() {
 }
 
 #[test]
-fn every_file_is_a_schema_with_a_name_and_in_the_manual() {
+fn every_file_is_a_named_documented_schema() {
     let manual = fs::read_to_string(directory().join("../schemas.md")).unwrap();
     let files: Vec<PathBuf> = fs::read_dir(directory())
         .unwrap()
@@ -267,7 +267,7 @@ fn golden_files_are_valid() {
 }
 
 #[test]
-fn comparisons_of_every_kind_are_valid() {
+fn all_kinds_of_comparisons_are_valid() {
     let one = |benchmark| scenario::run(vec![benchmark]);
     let planted = |launches, backend_bound| Planted {
         launches,
@@ -328,7 +328,7 @@ fn budgets_noise_and_histories_are_valid() {
 }
 
 #[test]
-fn what_does_not_fit_is_found() {
+fn invalid_values_are_found() {
     let wrong = |document: Value| std::panic::catch_unwind(|| check("run", &document)).is_err();
     assert!(wrong(serde_json::json!({ "schema_version": 2, "id": 7 })));
     assert!(wrong(serde_json::json!({ "schema_version": 77 })));

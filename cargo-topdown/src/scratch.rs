@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_temporary_files_lie_does_not_change_the_length_of_paths() {
+    fn path_length_ignores_temporary_directory() {
         let parent = tempfile::tempdir().unwrap();
         let below = parent.path().join("of-this-job");
         fs::create_dir(&below).unwrap();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_program_has_left_is_cleared_and_nothing_else() {
+    fn only_leftovers_of_killed_program_are_removed() {
         let parent = tempfile::tempdir().unwrap();
         let alive = Scratch::new_in(parent.path()).unwrap();
         let mut killed = Scratch::new_in(parent.path()).unwrap();

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_one_of_so_many() {
+    fn shard_number_is_between_one_and_total() {
         assert_eq!("2/4".parse(), Ok(ShardNumber { number: 2, of: 4 }));
         assert_eq!("1/1".parse::<ShardNumber>().unwrap().to_string(), "1/1");
         for text in [
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_items_make_shards_that_differ_by_one_at_most() {
+    fn shards_of_equal_items_differ_by_at_most_one() {
         for items in 1..40 {
             for of in 1..10 {
                 let shards = cut(&vec![0.35; items], of);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_costs_more_leaves_room_for_less_beside_it() {
+    fn expensive_items_get_smaller_shards() {
         assert_eq!(cut(&[3.0, 1.0, 1.0, 1.0], 2), [1, 2, 2, 2]);
         assert_eq!(cut(&[1.0, 1.0, 1.0, 3.0], 2), [1, 1, 1, 2]);
         assert_eq!(cut(&[], 3), [0; 0]);

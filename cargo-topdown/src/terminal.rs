@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_4_a_reader_that_closes_the_pipe_is_no_failure() {
+    fn closed_pipe_is_not_a_failure() {
         let mut closed = Pipe::new(Fails(ErrorKind::BrokenPipe));
         closed.write_all(b"text").unwrap();
         closed.write_all(b"more").unwrap();
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_14_8_only_colours_reach_a_terminal() {
+    fn only_colours_reach_terminal() {
         for (text, shown) in [
             (
                 "\u{1b}[1mbold\u{1b}[0m größe\n",
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_14_8_no_line_is_a_command_to_github() {
+    fn no_line_is_a_github_command() {
         for (text, shown) in [
             ("::stop-commands::x\n", "\\u{3a}:stop-commands::x\n"),
             (" \t::error::x", " \t\\u{3a}:error::x"),

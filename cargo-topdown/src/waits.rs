@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn output_is_that_of_the_command() {
+    fn command_output_is_returned() {
         let output = TOOL
             .output(&mut shell("echo out; echo err >&2; exit 3"))
             .unwrap();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_beyond_its_limit_is_ended_with_its_children() {
+    fn command_beyond_its_limit_is_killed_with_children() {
         let brief = silent("a sleeping shell", Duration::from_millis(200));
         let begun_at = Instant::now();
         // The child keeps the pipes open.

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_there_is_replaced_only_on_purpose() {
+    fn existing_file_is_replaced_only_on_request() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         assert!(replace(&path, b"one").is_err());
@@ -129,7 +129,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_new_file_has_the_permissions_of_any_other() {
+    fn new_file_has_usual_permissions() {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
         let mode = |name: &str| {

@@ -85,7 +85,7 @@ fn this_machines_run(id: &str, lines: usize) -> (Run, Vec<LaunchSamples>) {
 }
 
 #[test]
-fn a_baseline_is_saved_listed_shown_and_removed() {
+fn baseline_is_saved_listed_shown_and_removed() {
     let workspace = Workspace::new();
     assert_eq!(
         workspace.text(&["list"]),
@@ -136,7 +136,7 @@ fn a_baseline_is_saved_listed_shown_and_removed() {
 }
 
 #[test]
-fn what_does_not_exist_or_make_sense_is_an_error_of_its_own() {
+fn missing_and_invalid_names_are_distinct_errors() {
     let workspace = Workspace::new();
     workspace.text(&["save", "main", GOLDEN]);
     for (arguments, code, expected) in [
@@ -174,7 +174,7 @@ fn what_does_not_exist_or_make_sense_is_an_error_of_its_own() {
 }
 
 #[test]
-fn an_unreadable_baseline_is_listed_with_the_reason() {
+fn unreadable_baseline_is_listed_with_reason() {
     let workspace = Workspace::new();
     workspace.write_run("target/topdown/newest", "a", 9);
     workspace.text(&["save", "main"]);
@@ -208,7 +208,7 @@ fn show_prints_the_file_itself_as_json() {
 }
 
 #[test]
-fn colours_follow_the_flag_and_the_usual_variables() {
+fn colours_follow_flag_and_usual_variables() {
     let workspace = Workspace::new();
     for (flag, variable, is_coloured) in [
         ("auto", None, false),
@@ -237,7 +237,7 @@ fn whole_run(stored: &Path) -> String {
 
 #[cfg(unix)]
 #[test]
-fn a_save_that_is_killed_leaves_the_baseline_before_or_the_new_one() {
+fn killed_save_leaves_old_or_new_baseline() {
     let workspace = Workspace::new();
     let stored = workspace
         .root
@@ -272,7 +272,7 @@ fn a_save_that_is_killed_leaves_the_baseline_before_or_the_new_one() {
 }
 
 #[test]
-fn the_history_has_every_run_that_was_saved_even_by_many_at_once() {
+fn history_has_every_run_of_concurrent_saves() {
     let workspace = Workspace::new();
     workspace.write_run("target/topdown/newest", "first", 9);
     workspace.text(&["save", "main"]);
@@ -309,7 +309,7 @@ fn the_history_has_every_run_that_was_saved_even_by_many_at_once() {
 
 #[cfg(unix)]
 #[test]
-fn a_full_disk_leaves_the_baseline_before() {
+fn full_disk_leaves_old_baseline() {
     let workspace = Workspace::new();
     workspace.write_run("target/topdown/newest", "small", 9);
     workspace.text(&["save", "main"]);

@@ -142,7 +142,7 @@ impl Fixture {
 }
 
 #[test]
-fn unchanged_is_0_and_slower_is_100_with_the_cause() {
+fn unchanged_exits_0_and_slower_exits_100() {
     let (code, text) = Fixture::new(&run(2, unchanged)).compare(&[]);
     assert_eq!(code, 0, "{text}");
     assert!(text.starts_with("PASSED"), "{text}");
@@ -154,7 +154,7 @@ fn unchanged_is_0_and_slower_is_100_with_the_cause() {
 }
 
 #[test]
-fn where_there_is_no_terminal_columns_is_the_width() {
+fn columns_variable_sets_width_without_terminal() {
     let fixture = Fixture::new(&run(2, one_slower));
     let mut command = fixture.command(&["topdown", "compare", "./a", "./b"]);
     let output = command.env("COLUMNS", "60").output().unwrap();
@@ -164,7 +164,7 @@ fn where_there_is_no_terminal_columns_is_the_width() {
 }
 
 #[test]
-fn another_machine_is_102_and_names_the_field() {
+fn other_machine_exits_102_and_names_field() {
     let mut other = run(2, unchanged);
     other.machine.vendor = "AuthenticAMD".to_owned();
     let (code, text) = Fixture::new(&other).compare(&[]);
@@ -173,7 +173,7 @@ fn another_machine_is_102_and_names_the_field() {
 }
 
 #[test]
-fn a_modelled_baseline_of_another_cpu_is_found_and_compared_unless_the_core_is_another() {
+fn modelled_baseline_of_other_cpu_is_used() {
     let modelled = |slower: fn(usize) -> f64, core: &str| {
         let mut run = run(2, slower);
         run.machine.architecture = Machine::of_this_machine().architecture;
@@ -222,7 +222,7 @@ fn a_modelled_baseline_of_another_cpu_is_found_and_compared_unless_the_core_is_a
 }
 
 #[test]
-fn another_compiler_is_102_unless_the_user_wants_to_know() {
+fn other_compiler_exits_102_unless_allowed() {
     let mut other = run(2, unchanged);
     other.build.rustc = "rustc 1.99.0".to_owned();
     let fixture = Fixture::new(&other);
@@ -233,7 +233,7 @@ fn another_compiler_is_102_unless_the_user_wants_to_know() {
 }
 
 #[test]
-fn json_and_explain_tell_all_of_it() {
+fn json_and_explain_are_complete() {
     let fixture = Fixture::new(&run(2, one_slower));
     let (code, json) = fixture.compare(&["--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -254,7 +254,7 @@ fn json_and_explain_tell_all_of_it() {
 }
 
 #[test]
-fn the_policy_of_the_manifest_and_of_flags_decides_what_fails() {
+fn manifest_and_flag_policy_decide_failure() {
     let fixture = Fixture::with_policy(
         &run(2, one_slower),
         "[[workspace.metadata.topdown.policy.benchmarks]]\n\
@@ -270,7 +270,7 @@ fn the_policy_of_the_manifest_and_of_flags_decides_what_fails() {
 }
 
 #[test]
-fn a_policy_that_makes_no_sense_is_2_and_names_manifest_and_key() {
+fn invalid_policy_exits_2_and_names_the_key() {
     let fixture = Fixture::with_policy(
         &run(2, unchanged),
         "[workspace.metadata.topdown.policy]\nfail-un = [\"shifted\"]",
@@ -282,7 +282,7 @@ fn a_policy_that_makes_no_sense_is_2_and_names_manifest_and_key() {
 }
 
 #[test]
-fn a_missing_benchmark_is_a_failure_unless_it_is_allowed() {
+fn missing_benchmark_fails_unless_allowed() {
     let mut fewer = run(2, unchanged);
     fewer.benchmarks.pop();
     let fixture = Fixture::new(&fewer);
@@ -298,7 +298,7 @@ fn a_missing_benchmark_is_a_failure_unless_it_is_allowed() {
 }
 
 #[test]
-fn what_a_filter_left_out_is_not_missing() {
+fn filtered_out_benchmarks_are_not_missing() {
     let mut one = run(2, unchanged);
     one.benchmarks.truncate(1);
     one.selection.filter = Some(Filter {
@@ -311,7 +311,7 @@ fn what_a_filter_left_out_is_not_missing() {
 }
 
 #[test]
-fn a_run_compared_with_itself_is_102_and_said() {
+fn self_comparison_exits_102() {
     let fixture = Fixture::new(&run(2, unchanged));
     let output = fixture.topdown(&["compare", "./a", "./a"]);
     assert_eq!(output.status.code(), Some(102));
@@ -323,7 +323,7 @@ fn a_run_compared_with_itself_is_102_and_said() {
 }
 
 #[test]
-fn one_launch_has_no_interval() {
+fn single_launch_has_no_interval() {
     let mut one = run(2, one_slower);
     one.launch_settings.launches = 1;
     for benchmark in &mut one.benchmarks {
@@ -358,7 +358,7 @@ fn extreme_differences_are_short() {
 }
 
 #[test]
-fn no_benchmark_in_common_is_102() {
+fn no_common_benchmark_exits_102() {
     let mut none = run(2, unchanged);
     none.benchmarks.clear();
     let (code, text) = Fixture::new(&none).compare(&[]);
@@ -386,7 +386,7 @@ fn budgets_are_checked_without_a_baseline() {
 }
 
 #[test]
-fn an_accepted_regression_passes_until_it_grows_or_the_baseline_is_renewed() {
+fn accepted_regression_passes_until_it_grows() {
     let fixture = Fixture::with_policy(&run(2, one_slower), "");
     assert_eq!(fixture.compare(&[]).0, 100);
     let accept = |bench: &str| {
@@ -415,7 +415,7 @@ fn an_accepted_regression_passes_until_it_grows_or_the_baseline_is_renewed() {
 
 /// The files in `tests/data/malformed` are refused by name on either side, with exit code 102.
 #[test]
-fn no_malformed_file_is_ever_a_pass() {
+fn malformed_file_never_passes() {
     let corpus = Path::new(concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../tests/data/malformed/run"

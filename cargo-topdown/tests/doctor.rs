@@ -16,7 +16,7 @@ fn doctor(arguments: &[&str], source: &str) -> Output {
 }
 
 #[test]
-fn strict_fails_exactly_where_the_counters_cannot_be_used() {
+fn strict_fails_only_without_counters() {
     let output = doctor(&["--json", "--strict"], "auto");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     check("doctor", &json);
@@ -32,7 +32,7 @@ fn strict_fails_exactly_where_the_counters_cannot_be_used() {
 }
 
 #[test]
-fn the_text_says_what_would_be_used() {
+fn text_names_the_chosen_source() {
     let text = String::from_utf8(doctor(&[], "time").stdout).unwrap();
     assert!(
         text.contains("use   time: the clock was requested"),
@@ -41,14 +41,14 @@ fn the_text_says_what_would_be_used() {
 }
 
 #[test]
-fn a_source_that_does_not_exist_is_a_usage_error() {
+fn unknown_source_is_a_usage_error() {
     let output = doctor(&[], "magic");
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("magic"));
 }
 
 #[test]
-fn the_report_is_written_on_any_machine_and_has_no_secrets() {
+fn report_works_everywhere_without_secrets() {
     let directory = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_cargo-topdown"))
         .args(["doctor", "--report"])

@@ -29,7 +29,7 @@ fn text(bytes: &[u8]) -> String {
 
 #[cfg(unix)]
 #[test]
-fn every_launch_is_a_sample_and_the_commands_output_passes() {
+fn launches_are_samples_and_output_passes() {
     let directory = TempDir::new().unwrap();
     let command = ["--", "sh", "-c", "echo out; echo err >&2; cat"];
     let output = exec(
@@ -78,7 +78,7 @@ fn quiet_hides_all_but_the_table() {
 /// With counters, this counts; otherwise it says why not. Both are right.
 #[cfg(unix)]
 #[test]
-fn the_source_is_said() {
+fn source_is_named() {
     let directory = TempDir::new().unwrap();
     let output = exec(&directory, &["-n", "1", "--", "true"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -92,7 +92,7 @@ fn the_source_is_said() {
 
 #[cfg(unix)]
 #[test]
-fn a_command_that_fails_leaves_no_run() {
+fn failing_command_leaves_no_run() {
     let directory = TempDir::new().unwrap();
     for (command, expected) in [
         (
@@ -116,7 +116,7 @@ fn a_command_that_fails_leaves_no_run() {
 }
 
 #[test]
-fn the_model_cannot_follow_a_command() {
+fn model_cannot_follow_a_command() {
     let directory = TempDir::new().unwrap();
     let output = exec(&directory, &["--source", "model", "--", "true"]);
     assert_eq!(output.status.code(), Some(2));
@@ -143,7 +143,7 @@ mod processes {
     }
 
     #[test]
-    fn issue_14_10_what_outlives_a_command_is_told_and_ended() {
+    fn surviving_children_of_command_are_ended() {
         let directory = TempDir::new().unwrap();
         let file = directory.path().join("left");
         let script = format!("setsid sleep 600 & echo $! >> {}", file.display());
@@ -179,7 +179,7 @@ mod processes {
     }
 
     #[test]
-    fn issue_14_10_a_signal_ends_a_command_with_what_it_has_started() {
+    fn signal_ends_command_and_children() {
         let directory = TempDir::new().unwrap();
         let (mut program, running) = start(&directory);
         send("-TERM", &program);
@@ -190,7 +190,7 @@ mod processes {
     }
 
     #[test]
-    fn issue_14_10_a_command_ends_with_the_program() {
+    fn command_ends_with_program() {
         let directory = TempDir::new().unwrap();
         let (mut program, running) = start(&directory);
         program.kill().unwrap();
@@ -224,7 +224,7 @@ mod told {
     }
 
     #[test]
-    fn a_process_becomes_the_command_when_it_is_told_and_not_before() {
+    fn process_execs_command_only_on_request() {
         // The command's standard input is empty, otherwise `cat` would not end.
         let (mut child, mut channel) = start(&["sh", "-c", "cat; exit 7"]);
         assert!(child.try_wait().unwrap().is_none());
@@ -236,7 +236,7 @@ mod told {
     }
 
     #[test]
-    fn a_process_that_cannot_become_the_command_says_why() {
+    fn failed_exec_has_a_reason() {
         let (mut child, mut channel) = start(&["/nowhere/command"]);
         channel.write_all(b"!").unwrap();
         let mut refusal = String::new();
@@ -246,7 +246,7 @@ mod told {
     }
 
     #[test]
-    fn a_process_that_nobody_tells_ends() {
+    fn forgotten_process_ends() {
         let (mut child, channel) = start(&["true"]);
         drop(channel);
         assert!(!child.wait().unwrap().success());
@@ -254,7 +254,7 @@ mod told {
 }
 
 #[test]
-fn without_counters_the_functions_are_unknown_and_the_rest_is_measured() {
+fn missing_counters_lose_only_the_functions() {
     let directory = TempDir::new().unwrap();
     let options = ["-n", "1", "--functions", "--source", "time", "--", "true"];
     let output = exec(&directory, &options);

@@ -100,7 +100,7 @@ fn step(size: f64) -> Vec<f64> {
 }
 
 #[test]
-fn a_step_is_told_with_its_day_and_fails_where_that_is_asked_for() {
+fn step_has_its_day_and_fails_on_request() {
     let workspace = Workspace::new();
     workspace.save(&Machine::of_this_machine(), &step(0.2));
     let (code, text, error) = workspace.answer(&["history"]);
@@ -125,7 +125,7 @@ fn a_step_is_told_with_its_day_and_fails_where_that_is_asked_for() {
 }
 
 #[test]
-fn what_became_faster_fails_nothing() {
+fn improvements_fail_nothing() {
     let workspace = Workspace::new();
     workspace.save(&Machine::of_this_machine(), &step(-0.2));
     let (code, text, _) = workspace.answer(&["history", "main", "--fail-on-change"]);
@@ -134,7 +134,7 @@ fn what_became_faster_fails_nothing() {
 }
 
 #[test]
-fn a_pattern_chooses_what_is_shown_and_changes_no_judgement() {
+fn pattern_selects_output_without_changing_verdicts() {
     let workspace = Workspace::new();
     workspace.save(&Machine::of_this_machine(), &step(0.2));
     let of = |arguments: &[&str]| -> serde_json::Value {
@@ -153,7 +153,7 @@ fn a_pattern_chooses_what_is_shown_and_changes_no_judgement() {
 }
 
 #[test]
-fn a_history_that_is_short_or_not_there_is_no_pass() {
+fn short_or_missing_history_is_not_a_pass() {
     let workspace = Workspace::new();
     let (code, _, error) = workspace.answer(&["history"]);
     assert_eq!(code, 102);
@@ -171,7 +171,7 @@ fn a_history_that_is_short_or_not_there_is_no_pass() {
 }
 
 #[test]
-fn other_machines_have_histories_of_their_own() {
+fn each_machine_has_its_own_history() {
     let workspace = Workspace::new();
     let golden = read_run(Path::new(GOLDEN)).unwrap().machine;
     workspace.save(&golden, &[1.0; 3]);
@@ -182,7 +182,7 @@ fn other_machines_have_histories_of_their_own() {
 }
 
 #[test]
-fn a_baseline_of_which_nothing_can_be_read_is_an_error_that_names_the_file() {
+fn unreadable_baseline_fails_by_file_name() {
     let workspace = Workspace::new();
     workspace.save(&Machine::of_this_machine(), &[1.0]);
     let stored = workspace
@@ -198,7 +198,7 @@ fn a_baseline_of_which_nothing_can_be_read_is_an_error_that_names_the_file() {
 }
 
 #[test]
-fn pages_of_a_baseline_and_of_a_comparison_with_it_draw_its_history() {
+fn baseline_and_comparison_pages_draw_history() {
     let workspace = Workspace::new();
     workspace.save(&Machine::of_this_machine(), &step(0.2));
     let path = workspace.0.path().join("page.html");
@@ -220,7 +220,7 @@ fn pages_of_a_baseline_and_of_a_comparison_with_it_draw_its_history() {
 }
 
 #[test]
-fn half_a_percent_at_each_of_ten_merges_is_told_by_compare() {
+fn creep_over_ten_merges_is_reported_by_compare() {
     let workspace = Workspace::new();
     // The output names the machine, so use a fixed one.
     let machine = read_run(Path::new(GOLDEN)).unwrap().machine;
@@ -246,7 +246,7 @@ fn half_a_percent_at_each_of_ten_merges_is_told_by_compare() {
 }
 
 #[test]
-fn an_unchanged_history_is_not_told() {
+fn unchanged_history_is_not_reported() {
     let workspace = Workspace::new();
     let machine = Machine::of_this_machine();
     workspace.save(&machine, &step(0.0));

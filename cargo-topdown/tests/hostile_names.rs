@@ -46,7 +46,7 @@ fn topdown(root: &TempDir, arguments: &[&str]) -> Command {
 }
 
 #[test]
-fn issue_14_8_no_name_does_anything_to_a_terminal_or_to_github() {
+fn names_cannot_control_terminal_or_github() {
     let (root, run) = workspace();
     let run = run.to_str().unwrap();
     let not_there = format!("{EVIL}/none");
@@ -84,7 +84,7 @@ fn issue_14_8_no_name_does_anything_to_a_terminal_or_to_github() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn issue_14_11_input_without_an_end_is_refused() {
+fn endless_input_is_refused() {
     let (root, _) = workspace();
     let command = topdown(&root, &["import", "/dev/zero"]);
     // Anything without a limit fails under these.
@@ -105,7 +105,7 @@ fn issue_14_11_input_without_an_end_is_refused() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn issue_14_11_where_nobody_can_be_told_the_exit_code_is_the_same() {
+fn exit_code_survives_closed_output() {
     let (root, run) = workspace();
     for arguments in [&["compare", "none"][..], &["merge", run.to_str().unwrap()]] {
         let code = |stderr: fs::File| {

@@ -143,7 +143,7 @@ fn with_a_pushed_run() -> (Machine, PathBuf) {
 }
 
 #[test]
-fn issue_14_1_a_git_store_writes_no_file_but_its_own() {
+fn git_store_writes_only_its_files() {
     let (machine, store) = with_a_pushed_run();
     let run = only_run(&store);
     let run_name = run.file_name().unwrap().to_str().unwrap();
@@ -197,7 +197,7 @@ fn issue_14_1_a_git_store_writes_no_file_but_its_own() {
 }
 
 #[test]
-fn issue_14_1_a_link_to_a_secret_is_not_copied() {
+fn link_to_secret_is_not_copied() {
     let (machine, store) = with_a_pushed_run();
     let address = store.to_str().unwrap();
     let run = only_run(&store);
@@ -212,7 +212,7 @@ fn issue_14_1_a_link_to_a_secret_is_not_copied() {
 }
 
 #[test]
-fn issue_14_1_a_pipe_in_a_store_hangs_nobody() {
+fn pipe_in_store_does_not_hang() {
     let (_machine, store) = with_a_pushed_run();
     let address = store.to_str().unwrap();
     let run = only_run(&store);
@@ -246,7 +246,7 @@ fn issue_14_1_a_pipe_in_a_store_hangs_nobody() {
 }
 
 #[test]
-fn issue_14_1_a_file_of_any_length_is_not_fetched() {
+fn oversized_file_is_not_fetched() {
     let (_machine, store) = with_a_pushed_run();
     let address = store.to_str().unwrap();
     let run_file = only_run(&store).join("run.json");
@@ -298,7 +298,7 @@ fn poison_store(root: &Path, address: &str) {
 }
 
 #[test]
-fn issue_14_2_a_run_from_the_future_is_nobodys_baseline_and_takes_no_place_of_gc() {
+fn future_run_is_ignored() {
     let root = tempfile::tempdir().unwrap();
     git(root.path(), &["init", "--quiet", "--bare", "r.git"], "");
     for address in [
@@ -348,7 +348,7 @@ fn issue_14_2_a_run_from_the_future_is_nobodys_baseline_and_takes_no_place_of_gc
 }
 
 #[test]
-fn issue_14_the_lock_of_a_killed_git_stops_neither_push_nor_pull() {
+fn stale_git_lock_does_not_block() {
     let machine = Machine::new();
     let remote = machine.root.path();
     git(remote, &["init", "--quiet", "--bare", "repository.git"], "");
@@ -370,7 +370,7 @@ fn issue_14_the_lock_of_a_killed_git_stops_neither_push_nor_pull() {
 }
 
 #[test]
-fn issue_14_9_programs_that_save_at_once_keep_every_run() {
+fn concurrent_programs_keep_every_run() {
     const PROGRAMS: usize = 3;
     const RUNS: usize = 6;
     let machine = Machine::new();

@@ -67,7 +67,7 @@ const MIX: [f64; 4] = [40.0, 10.0, 20.0, 30.0];
 const STEP: f64 = 100.0 / 255.0;
 
 #[test]
-fn what_perf_printed_has_the_mix_that_was_set() {
+fn perf_output_has_the_generated_mix() {
     for (machine, file, formula, slots, tolerance) in [
         (
             SAPPHIRE_RAPIDS,
@@ -187,7 +187,7 @@ fn level_2_time_and_resolution_are_kept() {
 }
 
 #[test]
-fn an_appended_file_and_several_files_are_several_launches() {
+fn each_appended_or_given_file_is_a_launch() {
     let (appended, _) = import(SAPPHIRE_RAPIDS, &["perf-spr-events-appended.json"]);
     assert_eq!(appended.benchmarks[0].launches(), 3);
     let files = ["perf-spr-events.json", "perf-spr-events.csv"];
@@ -201,7 +201,7 @@ fn an_appended_file_and_several_files_are_several_launches() {
 }
 
 #[test]
-fn what_the_other_tools_document_is_understood() {
+fn documented_formats_of_other_tools_are_read() {
     let (toplev, table) = import(SAPPHIRE_RAPIDS, &["toplev.csv"]);
     assert_eq!(
         toplev.benchmarks[0].provenance().formula,
@@ -230,7 +230,7 @@ fn what_the_other_tools_document_is_understood() {
 }
 
 #[test]
-fn imported_runs_are_compared_with_their_like_and_with_nothing_else() {
+fn imported_runs_compare_only_with_their_kind() {
     let directory = TempDir::new().unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let import = |name: &str, arguments: &[&str]| {
@@ -277,7 +277,7 @@ fn refusal(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn real_outputs_that_cannot_be_compared_are_refused_with_the_reason() {
+fn unusable_real_outputs_are_refused_with_reason() {
     let mut refusals = String::new();
     for (machine, file) in [
         (SKYLAKE, "perf-skx-topdownl1.json"),
@@ -301,7 +301,7 @@ fn real_outputs_that_cannot_be_compared_are_refused_with_the_reason() {
 }
 
 #[test]
-fn malformed_files_are_refused_with_line_and_field() {
+fn malformed_files_are_refused_by_line_and_field() {
     let directory = TempDir::new().unwrap();
     let events = fs::read_to_string(format!("{DATA}/perf-spr-events.json")).unwrap();
     let csv = fs::read_to_string(format!("{DATA}/perf-spr-events.csv")).unwrap();
@@ -399,7 +399,7 @@ fn malformed_files_are_refused_with_line_and_field() {
 }
 
 #[test]
-fn what_only_the_user_knows_must_fit_the_files() {
+fn user_statements_must_match_the_files() {
     let mut refusals = String::new();
     let directory = TempDir::new().unwrap();
     let written = |name: &str, content: &str| {
@@ -468,7 +468,7 @@ fn functions_of(run: &Run) -> Vec<(String, f64, f64)> {
 /// Of three functions, which have 60.9, 30.4 and 8.7 % of the slots, and retire in 10, 20 and 70 %
 /// of theirs.
 #[test]
-fn hits_of_a_recorded_group_give_the_functions() {
+fn recorded_group_gives_functions() {
     for (machine, file, formula) in [
         (
             SAPPHIRE_RAPIDS,
@@ -561,7 +561,7 @@ fn other_locales_and_encodings_give_the_same_shares() {
 }
 
 #[test]
-fn a_decimal_comma_between_commas_is_refused_with_the_remedy() {
+fn ambiguous_decimal_comma_is_refused_with_remedy() {
     let csv = fs::read_to_string(Path::new(DATA).join("perf-spr-topdownl1.csv")).unwrap();
     let said = imported_text(with_decimals(&csv, ',').as_bytes()).unwrap_err();
     assert!(said.contains("measure with `LC_ALL=C`"), "{said}");
@@ -603,7 +603,7 @@ fn tables_of_perfspect_are_refused_by_name() {
 }
 
 #[test]
-fn too_few_hits_give_no_functions_and_a_note() {
+fn too_few_pmu_samples_give_a_note() {
     let directory = TempDir::new().unwrap();
     let all = fs::read_to_string(Path::new(DATA).join("perf-script-spr.txt")).unwrap();
     let few: Vec<&str> = all.lines().take(6 * 99).collect();
@@ -634,7 +634,7 @@ fn too_few_hits_give_no_functions_and_a_note() {
 }
 
 #[test]
-fn events_of_another_machine_are_refused_and_how_to_name_it_said() {
+fn events_of_other_machine_are_refused_with_remedy() {
     let file = if cfg!(target_arch = "aarch64") {
         "perf-skx-events.json"
     } else {

@@ -130,7 +130,7 @@ impl Workspace {
 }
 
 #[test]
-fn says_what_would_change_and_changes_it_only_when_told_to() {
+fn init_writes_only_on_request() {
     let workspace = Workspace::new();
     let before = workspace.read("two/Cargo.toml");
     insta::assert_snapshot!(workspace.init(&[]));
@@ -152,7 +152,7 @@ fn says_what_would_change_and_changes_it_only_when_told_to() {
 
 /// The relative path of the command line is not relative to the manifest of a member.
 #[test]
-fn issue_17_1_cargo_resolves_what_was_written() {
+fn cargo_resolves_written_manifest() {
     let workspace = Workspace::empty();
     workspace.write("Cargo.toml", "[workspace]\nmembers = [\"one\"]\n");
     workspace.package("one", "criterion = \"0.8\"", "harness = false");
@@ -168,7 +168,7 @@ fn issue_17_1_cargo_resolves_what_was_written() {
 }
 
 #[test]
-fn issue_17_1_what_cargo_cannot_resolve_is_not_written() {
+fn unresolvable_manifest_is_not_written() {
     let workspace = Workspace::new();
     // A registry that has nothing.
     workspace.write(
@@ -203,7 +203,7 @@ const UNRESOLVABLE: [(&str, &str); 2] = [
 ];
 
 #[test]
-fn everything_is_put_back_if_cargo_cannot_resolve_what_was_written() {
+fn unresolvable_manifests_are_restored() {
     for (dependencies, reason) in UNRESOLVABLE {
         for lock_file in [None, Some("version = 4\n")] {
             let workspace = Workspace::empty();
@@ -236,7 +236,7 @@ fn everything_is_put_back_if_cargo_cannot_resolve_what_was_written() {
 }
 
 #[test]
-fn no_manifest_is_changed_if_a_workflow_is_in_the_way() {
+fn conflicting_workflow_prevents_all_changes() {
     let workspace = Workspace::new();
     workspace.write(".gitlab-ci.yml", "stages: [build]\n");
     let before = workspace.files();
@@ -248,14 +248,14 @@ fn no_manifest_is_changed_if_a_workflow_is_in_the_way() {
 
 /// `init` asks cargo, which writes one.
 #[test]
-fn a_workspace_without_a_lock_file_still_has_none_when_it_is_done() {
+fn missing_lock_file_stays_missing() {
     let workspace = Workspace::new();
     workspace.init(&["--apply"]);
     assert!(!workspace.path("Cargo.lock").exists());
 }
 
 #[test]
-fn a_feature_that_a_member_adds_to_what_it_inherits_is_dropped_if_the_library_lacks_it() {
+fn inherited_feature_unknown_to_library_is_dropped() {
     let workspace = Workspace::new();
     let inherited = "criterion = { workspace = true, features = [\"async_std\", \"rayon\"] }";
     workspace.package("one", inherited, "harness = false");
@@ -270,7 +270,7 @@ fn a_feature_that_a_member_adds_to_what_it_inherits_is_dropped_if_the_library_la
 }
 
 #[test]
-fn issue_17_1_the_registry_and_repositories_are_written_as_cargo_wants_them() {
+fn registry_and_git_sources_are_valid() {
     let workspace = Workspace::new();
     workspace.write(
         ".cargo/config.toml",
@@ -318,7 +318,7 @@ fn issue_17_1_the_registry_and_repositories_are_written_as_cargo_wants_them() {
 }
 
 #[test]
-fn issue_17_1_what_stands_in_the_way_of_measuring_is_said() {
+fn obstacles_to_measuring_are_listed() {
     let workspace = Workspace::empty();
     workspace.write("Cargo.toml", "[workspace]\nmembers = [\"p*\"]\n");
     let own = "harness = false";
@@ -336,7 +336,7 @@ fn issue_17_1_what_stands_in_the_way_of_measuring_is_said() {
 
 /// As in petgraph 0.8.3, which has 28 such targets.
 #[test]
-fn what_is_to_be_done_for_another_framework_is_said_once() {
+fn advice_for_other_framework_is_given_once() {
     let workspace = Workspace::empty();
     workspace.write("Cargo.toml", "[package]\nname = \"p\"\n");
     workspace.write("src/lib.rs", "");
@@ -355,7 +355,7 @@ fn what_is_to_be_done_for_another_framework_is_said_once() {
 
 /// As in json-strip-comments 3.1.0, and in many projects that CodSpeed measures.
 #[test]
-fn a_fork_of_criterion_stays_and_is_told() {
+fn fork_of_criterion_stays_and_is_reported() {
     let workspace = Workspace::empty();
     workspace.write("Cargo.toml", "[workspace]\nmembers = [\"p*\"]\n");
     let compat = "criterion = { package = \"codspeed-criterion-compat\", version = \"3\" }";
@@ -369,7 +369,7 @@ fn a_fork_of_criterion_stays_and_is_told() {
 /// As in nom 8.0.0: a member that cargo does not select by default depends on criterion, but its
 /// benches name a fork.
 #[test]
-fn benches_that_name_a_fork_beside_criterion_are_told_and_how_to_select_them() {
+fn benches_using_a_fork_beside_criterion_are_named() {
     let workspace = Workspace::empty();
     let root = "[package]\nname = \"p\"\n[workspace]\nmembers = [\"p-*\"]\n";
     workspace.write("Cargo.toml", root);
@@ -393,7 +393,7 @@ fn benches_that_name_a_fork_beside_criterion_are_told_and_how_to_select_them() {
 
 /// As in chrono and rand, whose benches are packages outside the workspace.
 #[test]
-fn a_package_of_benches_outside_the_workspace_is_told() {
+fn package_outside_the_workspace_is_reported() {
     let workspace = Workspace::empty();
     workspace.write(
         "Cargo.toml",
@@ -407,7 +407,7 @@ fn a_package_of_benches_outside_the_workspace_is_told() {
 
 /// Cargo leaves such targets out, so a workflow that does not pass the features measures nothing.
 #[test]
-fn features_that_bench_targets_require_are_said_and_passed_by_the_workflow() {
+fn required_features_reach_the_workflow() {
     let workspace = Workspace::empty();
     workspace.write("Cargo.toml", "[workspace]\nmembers = [\"p*\"]\n");
     let features = "\n[features]\ndefault = [\"on\"]\non = [\"within\"]\nwithin = []\noff = []\n";
@@ -439,7 +439,7 @@ fn features_that_bench_targets_require_are_said_and_passed_by_the_workflow() {
 
 /// As in metrics (dae3a67). Cargo warns of such a feature, and refuses it in `--features`.
 #[test]
-fn what_requires_a_feature_that_does_not_exist_is_never_built_and_no_flag_is_advised() {
+fn target_with_unknown_feature_is_never_built() {
     let workspace = Workspace::empty();
     workspace.write("Cargo.toml", "[workspace]\nmembers = [\"p*\"]\n");
     for (name, required, features) in [
@@ -468,7 +468,7 @@ fn what_requires_a_feature_that_does_not_exist_is_never_built_and_no_flag_is_adv
 
 /// As in metrics (dae3a67), whose members inherit both.
 #[test]
-fn what_members_have_in_common_is_said_once() {
+fn common_changes_of_members_are_listed_once() {
     let workspace = Workspace::empty();
     workspace.write("Cargo.toml", "[workspace]\nmembers = [\"p*\"]\n");
     for (name, version) in [
@@ -492,7 +492,7 @@ fn what_members_have_in_common_is_said_once() {
 }
 
 #[test]
-fn issue_17_1_a_workspace_without_criterion_is_told_how_to_begin() {
+fn workspace_without_criterion_gets_instructions() {
     let workspace = Workspace::empty();
     workspace.write("Cargo.toml", "[package]\nname = \"p\"\n");
     workspace.write("src/lib.rs", "");
@@ -501,7 +501,7 @@ fn issue_17_1_a_workspace_without_criterion_is_told_how_to_begin() {
 
 /// As after trying it from a clone, whose path CI does not have.
 #[test]
-fn issue_17_1_the_library_can_be_changed_after_adoption() {
+fn library_can_be_changed_after_adoption() {
     let workspace = Workspace::new();
     workspace.init(&["--apply"]);
     let said = workspace.init(&["--ci=github"]);
@@ -520,7 +520,7 @@ fn issue_17_1_the_library_can_be_changed_after_adoption() {
 }
 
 #[test]
-fn issue_17_1_a_workflow_is_written_once() {
+fn workflow_is_written_once() {
     let workspace = Workspace::new();
     let said = workspace.init(&["--ci=github"]);
     assert!(

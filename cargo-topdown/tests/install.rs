@@ -131,7 +131,7 @@ fn sha256_of_built() -> String {
 }
 
 #[test]
-fn the_program_is_built_from_the_actions_own_commit() {
+fn program_is_built_from_commit_of_the_action() {
     let runner = Runner::new();
     assert_eq!(runner.installed(&[]), BUILT);
     let (_, log) = runner.install(&[("INPUT_STORE", "s3://bucket/path")]);
@@ -149,7 +149,7 @@ fn the_program_is_built_from_the_actions_own_commit() {
 
 /// With a digest, each version is built once, and the runner's next job finds it.
 #[test]
-fn the_program_is_built_once_where_its_digest_is_known() {
+fn program_with_known_digest_is_built_once() {
     let runner = Runner::new();
     let sha256 = sha256_of_built();
     let expected = [("INPUT_TOOL_SHA256", &*sha256)];
@@ -162,7 +162,7 @@ fn the_program_is_built_once_where_its_digest_is_known() {
 }
 
 #[test]
-fn issue_14_7_a_program_that_another_job_left_in_the_tool_cache_is_not_trusted() {
+fn foreign_program_in_tool_cache_is_not_trusted() {
     let runner = Runner::new();
     let sha256 = sha256_of_built();
     let expected = [("INPUT_TOOL_SHA256", &*sha256)];
@@ -191,7 +191,7 @@ fn issue_14_7_a_program_that_another_job_left_in_the_tool_cache_is_not_trusted()
 }
 
 #[test]
-fn another_program_than_the_expected_one_is_not_installed() {
+fn unexpected_program_is_not_installed() {
     let runner = Runner::new();
     let wrong = "0".repeat(64);
     let (code, log) = runner.install(&[("INPUT_TOOL_SHA256", &wrong)]);
@@ -202,7 +202,7 @@ fn another_program_than_the_expected_one_is_not_installed() {
 }
 
 #[test]
-fn an_input_that_makes_no_sense_is_a_usage_error() {
+fn invalid_install_input_is_a_usage_error() {
     let digits = "A".repeat(64);
     for (input, text) in [
         ("INPUT_TOOL_SHA256", "abc"),
@@ -219,7 +219,7 @@ fn an_input_that_makes_no_sense_is_a_usage_error() {
 }
 
 #[test]
-fn issue_17_6_a_release_is_taken_if_its_checksum_is_right() {
+fn release_needs_matching_checksum() {
     let runner = Runner::new();
     let version = [("INPUT_VERSION", "1.2.3")];
     runner.release(None);
@@ -232,7 +232,7 @@ fn issue_17_6_a_release_is_taken_if_its_checksum_is_right() {
 
 /// The action's own commit is trusted; what was fetched and is not as it should be is told.
 #[test]
-fn what_of_a_release_is_not_as_it_should_be_is_built_and_told() {
+fn invalid_release_is_reported_and_built_instead() {
     let runner = Runner::new();
     let builds_and_says = |inputs: &[(&str, &str)], reason: &str| {
         let (code, log) = runner.install(&[&[("INPUT_VERSION", "1.2.3")], inputs].concat());
@@ -276,7 +276,7 @@ fn what_of_a_release_is_not_as_it_should_be_is_built_and_told() {
 }
 
 #[test]
-fn what_keeps_the_program_from_being_built_is_an_error_with_what_to_do() {
+fn build_obstacles_are_errors_with_remedy() {
     let runner = Runner::new();
     runner.program("cargo", "echo 'error: no network' >&2\nexit 101\n");
     let (code, log) = runner.install(&[]);
@@ -302,7 +302,7 @@ fn what_keeps_the_program_from_being_built_is_an_error_with_what_to_do() {
 }
 
 #[test]
-fn outside_of_the_action_the_missing_variable_is_named() {
+fn missing_action_variable_is_named() {
     let output = Command::new("bash").arg(SCRIPT).env_clear().output();
     let log = String::from_utf8(output.unwrap().stdout).unwrap();
     assert!(log.contains("::`RUNNER_TEMP` is not set; "), "{log}");
@@ -311,7 +311,7 @@ fn outside_of_the_action_the_missing_variable_is_named() {
 /// What macOS's bash 3.2 or its tools do not have. An array is refused altogether: where it is
 /// empty, 3.2 takes `"${a[@]}"` for an unset variable.
 #[test]
-fn issue_17_6_the_script_needs_nothing_that_macos_lacks() {
+fn script_runs_with_macos_tools() {
     let script = fs::read_to_string(SCRIPT).unwrap();
     let code: Vec<&str> = script
         .lines()

@@ -39,7 +39,7 @@ fn bash_takes_its_completions() {
 }
 
 #[test]
-fn there_is_a_page_for_the_program_and_for_each_subcommand() {
+fn program_and_subcommands_have_manual_pages() {
     let directory = tempfile::tempdir().unwrap();
     let output = program()
         .args(["topdown", "man"])

@@ -115,7 +115,7 @@ fn in_repository(repository: &Repository, commands: &[&[&str]]) -> String {
 }
 
 #[test]
-fn issue_17_4_what_does_not_exist_gets_a_suggestion() {
+fn unknown_names_get_suggestions() {
     insta::assert_snapshot!(at_both_widths(&[
         &["compare", "mian"],
         &["compare", "release-1.1"],
@@ -128,7 +128,7 @@ fn issue_17_4_what_does_not_exist_gets_a_suggestion() {
 }
 
 #[test]
-fn issue_17_4_invalid_patterns_are_found_before_the_build() {
+fn invalid_patterns_fail_before_build() {
     insta::assert_snapshot!(at_both_widths(&[
         &["bench", "-E", "test(chase"],
         &["bench", "-E", "tag(fast)"],
@@ -140,7 +140,7 @@ fn issue_17_4_invalid_patterns_are_found_before_the_build() {
 }
 
 #[test]
-fn issue_17_4_what_a_run_is_about_to_do_is_said_at_once() {
+fn bench_announces_its_plan() {
     insta::assert_snapshot!(at_both_widths(&[
         &["bench", "--save", "main"],
         &["bench", "--against", "HEAD"],
@@ -149,7 +149,7 @@ fn issue_17_4_what_a_run_is_about_to_do_is_said_at_once() {
 }
 
 #[test]
-fn issue_17_4_misspelt_settings_get_a_suggestion() {
+fn misspelt_settings_get_suggestions() {
     let repository = Repository::new();
     let mut all = String::new();
     for setting in [
@@ -168,7 +168,7 @@ fn issue_17_4_misspelt_settings_get_a_suggestion() {
 }
 
 #[test]
-fn issue_17_4_what_contradicts_itself_is_refused_with_what_to_do() {
+fn contradictory_flags_are_refused() {
     insta::assert_snapshot!(at_both_widths(&[
         &["bench", "--", "--save-baseline", "main"],
         &["bench", "--", "--quick"],
@@ -179,7 +179,7 @@ fn issue_17_4_what_contradicts_itself_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn issue_17_1_a_package_without_benches_is_told_how_to_begin() {
+fn package_without_benches_gets_instructions() {
     insta::assert_snapshot!(at_both_widths(&[
         &["bench"],
         &["bench", "--list"],

@@ -107,7 +107,7 @@ fn ids(minutes: std::ops::Range<usize>) -> Vec<String> {
 }
 
 #[test]
-fn processes_that_push_at_once_lose_no_run() {
+fn concurrent_pushes_lose_no_run() {
     let root = tempfile::tempdir().unwrap();
     for store in stores(root.path()) {
         let machines: Vec<Machine> = (0..4)
@@ -133,7 +133,7 @@ fn processes_that_push_at_once_lose_no_run() {
 /// Kills pushes at moments spread over the duration of a push. What the store then has is complete,
 /// and the next push adds the rest.
 #[test]
-fn a_push_that_is_killed_leaves_whole_runs_only() {
+fn killed_push_leaves_only_whole_runs() {
     const KILLS: u32 = 8;
     let root = tempfile::tempdir().unwrap();
     for store in stores(root.path()) {
@@ -201,7 +201,7 @@ fn the_store_is_set_by_flag_environment_or_manifest() {
 }
 
 #[test]
-fn gc_says_what_it_removes_and_a_dry_run_removes_nothing() {
+fn gc_lists_removals_and_dry_run_removes_nothing() {
     let machine = Machine::new();
     for minute in 0..3 {
         machine.save(minute);
@@ -229,7 +229,7 @@ fn gc_says_what_it_removes_and_a_dry_run_removes_nothing() {
 }
 
 #[test]
-fn without_a_baseline_of_this_machine_a_pull_says_so() {
+fn pull_without_local_baseline_reports_it() {
     let (a, b) = (Machine::new(), Machine::new());
     a.save(1);
     a.succeeds(&["push", "--store=shared"]);

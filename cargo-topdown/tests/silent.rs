@@ -97,7 +97,7 @@ fn names(run: &Run) -> Vec<&str> {
 }
 
 #[test]
-fn issue_17_4_report_prints_the_run_as_json() {
+fn report_prints_run_as_json() {
     let workspace = Workspace::new(&[]);
     let outcome = workspace.run(&["report", "--json"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
@@ -106,7 +106,7 @@ fn issue_17_4_report_prints_the_run_as_json() {
 }
 
 #[test]
-fn issue_17_4_report_shows_what_an_expression_selects() {
+fn report_shows_selected_benchmarks() {
     let workspace = Workspace::new(&[]);
     let golden = golden();
     let all = names(&golden);
@@ -132,7 +132,7 @@ fn issue_17_4_report_shows_what_an_expression_selects() {
 }
 
 #[test]
-fn issue_17_4_compare_judges_what_an_expression_selects() {
+fn compare_judges_selected_benchmarks() {
     let workspace = Workspace::new(&["main"]);
     let golden = golden();
     let name = names(&golden)[0];
@@ -150,7 +150,7 @@ fn issue_17_4_compare_judges_what_an_expression_selects() {
 }
 
 #[test]
-fn issue_17_4_compare_takes_the_only_baseline_or_main() {
+fn compare_defaults_to_only_baseline_or_main() {
     for (baselines, expected) in [
         (&["release"][..], "release"),
         (&["release", "main"], "main"),
@@ -174,7 +174,7 @@ fn issue_17_4_compare_takes_the_only_baseline_or_main() {
 
 /// As `exec --save base`, a change, `exec`, `compare base` do.
 #[test]
-fn issue_17_4_commands_have_a_newest_run_of_their_own() {
+fn commands_have_their_own_newest_run() {
     let workspace = Workspace::new(&["main"]);
     let before = read_run(&workspace.path("target/topdown/newest")).unwrap();
     let exec = |more: &[&str]| {
@@ -197,7 +197,7 @@ fn issue_17_4_commands_have_a_newest_run_of_their_own() {
 /// As `doctor | grep -q` does: the exit code is that of the command.
 #[cfg(unix)]
 #[test]
-fn issue_17_4_a_reader_may_close_the_pipe() {
+fn reader_may_close_pipe() {
     let workspace = Workspace::new(&["main"]);
     for arguments in [
         &["doctor"][..],

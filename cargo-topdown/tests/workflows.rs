@@ -43,7 +43,7 @@ fn steps_of(workflow: &Value) -> impl Iterator<Item = &Value> {
 }
 
 #[test]
-fn examples_use_this_repository_under_a_name_that_nobody_can_take() {
+fn examples_use_an_unregistrable_repository_name() {
     let manifest: toml_edit::DocumentMut =
         fs::read_to_string(Path::new(REPOSITORY).join("Cargo.toml"))
             .unwrap()
@@ -91,7 +91,7 @@ fn examples_use_this_repository_under_a_name_that_nobody_can_take() {
 }
 
 #[test]
-fn issue_14_7_actions_of_others_are_pinned_by_commit() {
+fn foreign_actions_are_pinned_by_commit() {
     let root = Path::new(REPOSITORY);
     let actions = ["action.yml", "comment/action.yml"].map(|path| root.join(path));
     let mut pinned = 0;
@@ -176,7 +176,7 @@ fn check(path: &Path, script: &str) {
 }
 
 #[test]
-fn the_guide_names_every_input_and_its_default() {
+fn guide_names_every_input_and_default() {
     let root = Path::new(REPOSITORY);
     let guide = fs::read_to_string(root.join("docs/ci.md")).unwrap();
     for (name, input) in read(&root.join("action.yml"))["inputs"]
@@ -195,7 +195,7 @@ fn the_guide_names_every_input_and_its_default() {
 
 /// GitHub's marketplace takes no longer ones.
 #[test]
-fn issue_17_6_descriptions_are_short() {
+fn descriptions_are_short() {
     for file in ["action.yml", "comment/action.yml"] {
         let action = read(&Path::new(REPOSITORY).join(file));
         let description = action["description"].as_str().unwrap().trim();
@@ -235,7 +235,7 @@ fn program(directory: &Path, name: &str, script: &str) {
 }
 
 #[test]
-fn issue_16_6_the_steps_on_an_arm_runner_find_a_pmu_or_fall_back() {
+fn arm_runner_finds_pmu_or_falls_back() {
     let directory = tempfile::tempdir().unwrap();
     let [devices, programs] = ["devices", "programs"].map(|name| directory.path().join(name));
     fs::create_dir_all(devices.join("software")).unwrap();

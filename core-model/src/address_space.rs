@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn without_mappings_nothing_moves() {
+    fn nothing_moves_without_mappings() {
         let mut space = AddressSpace::new(None);
         for address in [0, 7, CODE, u64::MAX] {
             assert_eq!(space.place(address), address);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_does_not_depend_on_where_the_system_put_the_mapping() {
+    fn placement_ignores_system_address() {
         let places = |shift: u64, stack_bytes: u64| {
             let mut space = shifted(shift);
             let page = shift * PAGE_BYTES;
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_forgotten_is_placed_anew() {
+    fn forgotten_address_is_placed_anew() {
         let mut space = shifted(0);
         let first = space.place(HEAP);
         space.place(CODE);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_contiguous_stays_so_and_mappings_do_not_meet() {
+    fn contiguous_memory_stays_contiguous() {
         let mut space = shifted(1);
         let heap = HEAP + PAGE_BYTES;
         let first = space.place(heap + 9 * PAGE_BYTES);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn mappings_begin_in_different_sets() {
+    fn mappings_start_in_different_sets() {
         let mut space = AddressSpace::new(Some(Box::new(|address| {
             Some(Mapping {
                 start: address,
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapping_that_grows_keeps_its_place() {
+    fn growing_mapping_keeps_its_placement() {
         let range = Rc::new(Cell::new((HEAP, HEAP + PAGE_BYTES)));
         let seen = Rc::clone(&range);
         let mut space = AddressSpace::new(Some(Box::new(move |_| {
@@ -288,7 +288,7 @@ mod tests {
 
     /// As a heap does: it would otherwise take an area each time.
     #[test]
-    fn a_mapping_that_grows_often_keeps_its_place() {
+    fn often_growing_mapping_keeps_its_placement() {
         let grown = Rc::new(Cell::new(0));
         let seen = Rc::clone(&grown);
         let mut space = AddressSpace::new(Some(Box::new(move |_| {
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_beyond_the_last_area_stays_where_it_is() {
+    fn memory_beyond_last_area_does_not_move() {
         let mut space = AddressSpace::new(Some(Box::new(|_| None)));
         for number in 1..=AREAS as u64 {
             assert_ne!(space.place(number << 20), number << 20);

@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_serves_one_request_per_cycle() {
+    fn port_serves_one_request_per_cycle() {
         let mut calendar = PortCalendar::new([0; INTEGER_PORTS + 1]);
         let port = Ports(0b1);
         assert_eq!(calendar.reserve(port, 10, true), 10);
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_general_port_is_taken_first() {
+    fn most_general_port_is_taken_first() {
         let mut calendar = PortCalendar::new([0; INTEGER_PORTS + 1]);
         assert_eq!(calendar.reserve(Ports(0b11), 0, true), 0);
         // Port 1 took the general request, so the specialised port 0 is still free.
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_request_does_not_delay_an_early_one() {
+    fn late_request_does_not_delay_early_one() {
         let mut memory = Bandwidth::new(10);
         assert_eq!(memory.reserve(1000), 1000);
         assert_eq!(memory.reserve(20), 20);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_is_taken_in_vain_stays_busy() {
+    fn port_reserved_in_vain_stays_busy() {
         let integer = Ports((1 << INTEGER_PORTS) - 1);
         let mut calendar = PortCalendar::new([0, 0, 0, TURNS, 0, 0, 0]);
         let woken = [0; 4].map(|from| calendar.reserve(integer, from, true));
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_row_continues_in_the_next() {
+    fn full_row_continues_in_the_next() {
         let mut calendar = PortCalendar::new([0; INTEGER_PORTS + 1]);
         let last = (0..200).map(|_| calendar.reserve(Ports(1), 0, true)).last();
         assert_eq!(last, Some(199));

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_found_by_their_keys_until_it_is_full() {
+    fn rows_are_found_by_key_until_full() {
         let mut index = Index::new(100);
         let keys: Vec<[u64; 2]> = (0..100).map(|n| [n % 7, n << 40]).collect();
         for (row, key) in (0..).zip(&keys) {

@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frontend_wait_is_bandwidth_first_and_latency_then() {
+    fn frontend_wait_is_bandwidth_first_then_latency() {
         let mut ledger = Ledger::new(6, 1);
         ledger.charge(0, |slots| &mut slots.light_operations, 2);
         ledger.charge_frontend(0, 3);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cycle_is_that_of_the_position() {
+    fn cycle_follows_from_position() {
         let mut ledger = Ledger::new(6, 1);
         for slots in [0, 1, 5, 6, 7, 30, 2, 3, 1] {
             ledger.charge_passed(0, |slots| &mut slots.light_operations, slots);

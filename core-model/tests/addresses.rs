@@ -84,7 +84,7 @@ const OTHER: Layout = Layout {
 };
 
 #[test]
-fn counts_do_not_depend_on_where_the_mappings_are() {
+fn counts_do_not_depend_on_mapping_addresses() {
     for core in ALL {
         let counts = ONE.with_mappings(core);
         assert_eq!(counts, OTHER.with_mappings(core), "{}", core.name);
@@ -93,7 +93,7 @@ fn counts_do_not_depend_on_where_the_mappings_are() {
 }
 
 #[test]
-fn without_mappings_they_do() {
+fn counts_without_mappings_depend_on_addresses() {
     let plain = |layout: Layout| layout.run(Model::new(ALL[0], Capacity::default()));
     assert_ne!(plain(ONE), plain(OTHER));
 }
@@ -133,7 +133,7 @@ fn branches_of_functions(core: &CoreParameters, unused_lines: impl Fn(usize) -> 
 }
 
 #[test]
-fn it_does_not_matter_how_far_apart_the_linker_put_functions() {
+fn distance_between_functions_does_not_matter() {
     let cycles = |core: &CoreParameters| {
         [0, 1, 2, 3].map(|period| {
             let counts = branches_of_functions(core, |function| 2 + function * period % 4);

@@ -53,7 +53,7 @@ fn cycles_per_body(core: &CoreParameters, body: impl Fn(&mut CodeAssembler)) -> 
 }
 
 #[test]
-fn chains_run_at_the_latency_of_their_instruction() {
+fn chains_run_at_their_latency() {
     let chains: [(Body, f64); 6] = [
         (|a| a.add(rax, rax).unwrap(), 1.0),
         (|a| a.imul_2(rax, rax).unwrap(), 3.0),
@@ -86,31 +86,31 @@ fn eliminated_instructions_run_at_the_width() {
 }
 
 #[test]
-fn a_chain_of_additions_is_core_bound() {
+fn chain_of_additions_is_core_bound() {
     let program = looped(|a| a.add(rax, rax).unwrap());
     assert_bottleneck(Bottleneck::Core, |core| program.repeat(core, 200));
 }
 
 #[test]
-fn a_chain_of_multiplications_is_core_bound() {
+fn chain_of_multiplications_is_core_bound() {
     let program = looped(|a| a.imul_2(rax, rbx).unwrap());
     assert_bottleneck(Bottleneck::Core, |core| program.repeat(core, 200));
 }
 
 #[test]
-fn a_chain_of_float_additions_is_core_bound() {
+fn chain_of_float_additions_is_core_bound() {
     let program = looped(|a| a.addsd(xmm0, xmm1).unwrap());
     assert_bottleneck(Bottleneck::Core, |core| program.repeat(core, 200));
 }
 
 #[test]
-fn a_chain_of_divisions_is_core_bound() {
+fn chain_of_divisions_is_core_bound() {
     let program = looped(|a| a.div(rbx).unwrap());
     assert_bottleneck(Bottleneck::Core, |core| program.repeat(core, 200));
 }
 
 #[test]
-fn a_chain_of_float_divisions_is_core_bound() {
+fn chain_of_float_divisions_is_core_bound() {
     let program = looped(|a| a.divsd(xmm0, xmm1).unwrap());
     assert_bottleneck(Bottleneck::Core, |core| program.repeat(core, 200));
 }
@@ -148,7 +148,7 @@ fn independent_additions_mostly_retire() {
 /// Measured on a Turin virtual machine: 1.00, 1.06, 1.18 and 1.29 cycles for an addition to each of
 /// three to six chains (`ask-chains-4`, `ask-chains-6`).
 #[test]
-fn chains_side_by_side_do_not_always_find_a_port_on_zen_5() {
+fn parallel_chains_compete_for_ports_on_zen_5() {
     let cycles = [3, 4, 5, 6].map(|chains| {
         let program = Program::new(|a| {
             let mut top = a.create_label();
@@ -252,7 +252,7 @@ fn chase(core: &CoreParameters, bytes: u64, steps: usize) -> Counts {
 }
 
 #[test]
-fn a_pointer_chase_is_memory_bound_at_every_level() {
+fn pointer_chase_is_memory_bound_at_every_level() {
     for (bytes, steps) in [
         (16 << 10, 4000),
         (512 << 10, 40_000),
@@ -264,7 +264,7 @@ fn a_pointer_chase_is_memory_bound_at_every_level() {
 }
 
 #[test]
-fn a_pointer_chase_takes_the_latency_of_its_level() {
+fn pointer_chase_takes_latency_of_its_level() {
     let per_step = |bytes, steps: usize| {
         chase(&GOLDEN_COVE, bytes, steps).cycles as f64 / (steps as f64 / 2.0)
     };
@@ -316,7 +316,7 @@ fn random_branches_are_bad_speculation() {
 }
 
 #[test]
-fn a_change_of_these_cycles_needs_a_new_version_of_the_core() {
+fn changed_cycles_need_a_new_core_version() {
     let stores = store_loop();
     let path = |count: u64, address: fn(u64) -> u64| -> Vec<(usize, u64)> {
         let at = |step| (0, 0x1000_0000 + address(step));
@@ -364,7 +364,7 @@ fn cycles_per_guess(core: &CoreParameters, depends: bool) -> f64 {
 }
 
 #[test]
-fn issue_19_3_loads_behind_a_guess_begin_before_it_is_known() {
+fn speculative_loads_begin_early() {
     let mut without = ZEN_5.clone();
     without.prediction.wrong_path_skip_bytes = 0;
     let [with, without] = [&ZEN_5, &without].map(|core| {
@@ -377,7 +377,7 @@ fn issue_19_3_loads_behind_a_guess_begin_before_it_is_known() {
 }
 
 #[test]
-fn indirect_jumps_to_random_places_are_bad_speculation() {
+fn random_indirect_jumps_are_bad_speculation() {
     let program = Program::new(|a| {
         let mut top = a.create_label();
         a.set_label(&mut top).unwrap();
@@ -395,7 +395,7 @@ fn indirect_jumps_to_random_places_are_bad_speculation() {
 }
 
 #[test]
-fn a_large_code_footprint_is_frontend_bound() {
+fn large_code_footprint_is_frontend_bound() {
     // More jumps than any branch target buffer holds, each a few lines behind the one before.
     const JUMPS: usize = 40_000;
     let program = Program::new(|a| {
@@ -424,7 +424,7 @@ fn cycles_per_turn(core: &CoreParameters, program: &Program, blocks: &[usize]) -
 }
 
 #[test]
-fn a_call_and_its_return_take_four_cycles_on_zen_5() {
+fn call_and_return_take_four_cycles_on_zen_5() {
     // Measured: 33 cycles for eight calls and the loop's own jump, with up to twenty instructions
     // between them.
     for nops in [0, 8, 20] {
@@ -459,7 +459,7 @@ fn store_loop() -> Program {
 }
 
 #[test]
-fn a_stream_of_stores_is_memory_bound() {
+fn stream_of_stores_is_memory_bound() {
     let path: Vec<(usize, u64)> = (0..400_000)
         .map(|step| (0, 0x1000_0000 + step * 64))
         .collect();
@@ -467,7 +467,7 @@ fn a_stream_of_stores_is_memory_bound() {
 }
 
 #[test]
-fn stores_down_the_columns_of_a_matrix_are_memory_bound() {
+fn column_stores_of_matrix_are_memory_bound() {
     let path: Vec<(usize, u64)> = (0..200_000)
         .map(|step| (0, 0x1000_0000 + step % 256 * 1024 + step / 256 % 256 * 4))
         .collect();
@@ -475,7 +475,7 @@ fn stores_down_the_columns_of_a_matrix_are_memory_bound() {
 }
 
 #[test]
-fn a_stream_of_loads_and_a_copy_beyond_the_caches_are_memory_bound() {
+fn load_stream_and_large_copy_are_memory_bound() {
     let load = Program::new(|a| {
         let mut top = a.create_label();
         a.set_label(&mut top).unwrap();
@@ -501,7 +501,7 @@ fn a_stream_of_loads_and_a_copy_beyond_the_caches_are_memory_bound() {
 }
 
 #[test]
-fn a_copy_by_a_repeated_move_waits_for_its_steps_in_the_l1_and_for_memory_beyond() {
+fn repeated_move_waits_for_steps_or_memory() {
     let program = Program::new(|a| {
         let mut top = a.create_label();
         a.set_label(&mut top).unwrap();
@@ -534,7 +534,7 @@ fn a_copy_by_a_repeated_move_waits_for_its_steps_in_the_l1_and_for_memory_beyond
 }
 
 #[test]
-fn stores_that_miss_are_counted_with_what_they_read_and_write() {
+fn missing_stores_count_reads_and_writes() {
     // Twice what the L3 holds, twice: every line comes from memory and goes back to it.
     const LINES: u64 = 1_200_000;
     let path: Vec<(usize, u64)> = (0..LINES)
@@ -549,7 +549,7 @@ fn stores_that_miss_are_counted_with_what_they_read_and_write() {
 }
 
 #[test]
-fn stores_without_order_miss_every_cache() {
+fn non_temporal_stores_miss_every_cache() {
     let mut random = Random(77);
     let path: Vec<(usize, u64)> = (0..200_000)
         .map(|_| (0, 0x1000_0000 + random.next() % (256 << 20)))
@@ -563,7 +563,7 @@ fn stores_without_order_miss_every_cache() {
 }
 
 #[test]
-fn a_store_before_a_load_of_the_same_place_is_forwarded() {
+fn store_is_forwarded_to_load_of_same_address() {
     let program = looped(|a| {
         a.mov(ptr(rdi), rax).unwrap();
         a.mov(rax, ptr(rsi + rbx)).unwrap();
@@ -575,7 +575,7 @@ fn a_store_before_a_load_of_the_same_place_is_forwarded() {
 }
 
 #[test]
-fn a_load_without_an_index_of_what_was_just_stored_is_renamed() {
+fn unindexed_load_of_recent_store_is_renamed() {
     let program = looped(|a| {
         a.mov(ptr(rdi), rax).unwrap();
         a.mov(rax, ptr(rsi + 8)).unwrap();

@@ -17,7 +17,7 @@ use topdown_skipped::{Need, skip};
 use topdown_tracer::{Config, Tracer};
 
 #[test]
-fn paths_are_those_of_the_programs_own_stack_and_have_all_slots() {
+fn paths_match_program_stack_and_have_all_slots() {
     for (function, n) in PROGRAMS {
         let Ok(mut tracer) = Tracer::new(Config::default(), model()) else {
             skip(Need::Model, "code cannot be traced on this machine");
@@ -48,7 +48,7 @@ fn paths_are_those_of_the_programs_own_stack_and_have_all_slots() {
 /// The calls beyond the room for open ones are counted with their callers, and their returns do not
 /// confuse what follows.
 #[test]
-fn recursion_beyond_the_bound_is_counted_with_its_callers() {
+fn too_deep_recursion_counts_for_callers() {
     const DEEPER: u64 = 70_000;
     let work = || {
         let mut tracer = Tracer::new(Config::default(), model()).ok()?;
@@ -107,7 +107,7 @@ fn following_calls_changes_no_count() {
 }
 
 #[test]
-fn what_does_not_fit_is_counted_with_its_caller() {
+fn excess_paths_count_for_callers() {
     let capacity = Capacity {
         blocks: 600,
         ..Capacity::default()

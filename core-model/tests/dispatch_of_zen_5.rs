@@ -68,7 +68,7 @@ fn vector_operations_issue_in_packets() {
 }
 
 #[test]
-fn no_memory_operation_issues_in_the_last_slot_of_a_cycle() {
+fn memory_operations_avoid_last_slot_of_a_cycle() {
     let measured = [
         ("mn", 0.25),
         ("mnn", 0.40),
@@ -92,7 +92,7 @@ fn nothing(a: &mut CodeAssembler, times: usize) {
 }
 
 #[test]
-fn chains_overlap_as_far_as_the_buffers_hold_them() {
+fn chains_overlap_within_buffer_capacity() {
     let additions: Step = |a| {
         a.add(r11, 1).unwrap();
         a.lea(r11, r11 + 1).unwrap();

@@ -47,7 +47,7 @@ fn changed(change: impl FnOnce(&mut CoreParameters)) -> CoreParameters {
 }
 
 #[test]
-fn the_same_stream_gives_the_same_counts() {
+fn same_stream_gives_same_counts() {
     assert_eq!(mixture(&GOLDEN_COVE), mixture(&GOLDEN_COVE));
 }
 
@@ -95,7 +95,7 @@ fn more_of_a_resource_is_never_slower() {
 }
 
 #[test]
-fn less_of_a_resource_is_felt() {
+fn less_of_a_resource_is_noticeable() {
     let base = mixture(&GOLDEN_COVE).cycles;
     let smaller = [
         (
@@ -119,7 +119,7 @@ fn less_of_a_resource_is_felt() {
 }
 
 #[test]
-fn the_blocks_add_up_to_the_whole() {
+fn blocks_add_up_to_the_whole() {
     let program = Program::new(|a| {
         let mut top = a.create_label();
         a.set_label(&mut top).unwrap();
@@ -154,7 +154,7 @@ fn the_blocks_add_up_to_the_whole() {
 }
 
 #[test]
-fn an_unknown_form_is_counted() {
+fn unknown_form_is_counted() {
     let program = Program::new(|a| a.aaa_free());
     let mut model = program.model(&GOLDEN_COVE);
     program.step(&mut model, 0, 0);
@@ -164,7 +164,7 @@ fn an_unknown_form_is_counted() {
 }
 
 #[test]
-fn a_program_larger_than_the_capacity_ends_the_trace() {
+fn program_beyond_capacity_ends_the_trace() {
     use topdown_core_model::{Capacity, Model};
     use topdown_tracer::{BlockId, Consumer, OwnedBlock};
     let mut model = Model::new(

@@ -17,7 +17,7 @@ fn cycles_of(body: Body) -> f64 {
 }
 
 #[test]
-fn what_an_operand_comes_from_decides_when_the_result_is_there() {
+fn operand_origin_decides_latency() {
     let chains: [(&str, Body, f64); 12] = [
         ("base", |a| a.mov(rax, ptr(rax)).unwrap(), 4.0),
         ("index", |a| a.mov(rax, ptr(rbx + rax)).unwrap(), 5.0),
@@ -68,7 +68,7 @@ fn what_an_operand_comes_from_decides_when_the_result_is_there() {
 }
 
 #[test]
-fn vector_loads_and_stores_take_as_long_as_measured() {
+fn vector_memory_latency_matches_measurement() {
     let chains: [(&str, Body, f64); 4] = [
         (
             "load",
@@ -114,7 +114,7 @@ fn vector_loads_and_stores_take_as_long_as_measured() {
 
 /// 12.8 cycles if a vector register is stored, 1 if a general one is.
 #[test]
-fn a_load_takes_no_register_of_a_vector_store() {
+fn load_takes_no_register_of_vector_store() {
     let vector = cycles_of(|a| {
         a.movq(xmm0, rax).unwrap();
         a.movups(ptr(rbx), xmm0).unwrap();
@@ -131,7 +131,7 @@ fn a_load_takes_no_register_of_a_vector_store() {
 /// A load with five operations on its result took 0.9 cycles more if five of six missed the L1:
 /// each of these operations executes twice.
 #[test]
-fn what_waits_for_a_load_expects_it_in_the_l1() {
+fn operations_after_missing_load_execute_twice() {
     let program = Program::looped(1, |a| {
         a.mov(rax, ptr(rbx)).unwrap();
         for register in [rcx, rdx, rsi, rdi, r8] {

@@ -33,7 +33,7 @@ fn stream(loads: usize, others: usize) -> f64 {
 }
 
 #[test]
-fn loads_of_a_line_that_is_on_its_way_take_a_port_twice() {
+fn loads_of_pending_line_take_a_port_twice() {
     // The fifth to eighth load of a line are repeated less often than in the model.
     let measured = [(2, 0, 1.51), (4, 0, 2.70), (4, 8, 2.71), (8, 0, 4.34)];
     for (loads, others, native) in measured {
@@ -43,7 +43,7 @@ fn loads_of_a_line_that_is_on_its_way_take_a_port_twice() {
 }
 
 #[test]
-fn chains_and_ports_are_as_measured() {
+fn chains_and_ports_match_measurement() {
     type Body = fn(&mut CodeAssembler);
     let measured: [(&str, Body, f64); 6] = [
         ("low half", |a| a.mul(rbx).unwrap(), 3.0),

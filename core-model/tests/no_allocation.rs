@@ -35,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 #[test]
-fn translating_executing_and_draining_do_not_allocate() {
+fn execution_does_not_allocate() {
     let program = Program::new(|a| {
         let mut top = a.create_label();
         a.set_label(&mut top).unwrap();

@@ -25,7 +25,7 @@ fn cycles_per_line(kib: u64) -> f64 {
 }
 
 #[test]
-fn lines_that_come_into_the_l2_delay_those_that_leave_it() {
+fn l2_fills_delay_evictions() {
     let measured = [
         (256, 2.00),
         (512, 2.00),

@@ -30,7 +30,7 @@ fn inner_loop(core: &'static CoreParameters, iterations: usize) -> f64 {
 }
 
 #[test]
-fn prediction_goes_back_for_the_end_of_a_loop() {
+fn loop_end_is_corrected_by_late_prediction() {
     let zen_4 = [
         (8, 7.99),
         (14, 13.95),
@@ -99,7 +99,7 @@ fn random_branch(
 }
 
 #[test]
-fn prediction_goes_back_for_outcomes_that_repeat_late() {
+fn late_repeats_are_corrected_by_late_prediction() {
     let zen_4 = [
         (50, 64, 1.45),
         (50, 256, 1.65),
@@ -131,7 +131,7 @@ fn prediction_goes_back_for_outcomes_that_repeat_late() {
 }
 
 #[test]
-fn that_costs_nothing_where_the_rest_takes_longer() {
+fn late_prediction_is_free_behind_slower_work() {
     // Natively 3.82 and 3.76 cycles.
     let [soon, late] = [64, 4096].map(|period| random_branch(&ZEN_4, 50, period, 18));
     assert!((late / soon - 1.0).abs() < 0.05, "{soon}, {late}");

@@ -76,7 +76,7 @@ fn whole(model: &mut Model) -> Counts {
 }
 
 #[test]
-fn the_mean_of_the_units_is_that_of_the_execution() {
+fn mean_of_units_matches_whole_execution() {
     let plan = Plan {
         units_per_stage: 2 * PLAN.units_per_stage,
         ..PLAN
@@ -105,7 +105,7 @@ fn the_mean_of_the_units_is_that_of_the_execution() {
 /// The loads of the program go to 64 KiB, which move on through memory: all that a period needs was
 /// accessed in the 100 000 instructions before.
 #[test]
-fn of_a_long_period_only_the_end_is_followed() {
+fn only_the_end_of_a_long_period_is_followed() {
     const STEPS: u64 = 400_000;
     let program = program();
     for core in ALL {
@@ -145,7 +145,7 @@ fn of_a_long_period_only_the_end_is_followed() {
 }
 
 #[test]
-fn a_known_length_has_periods_of_one_length_and_an_unknown_one_has_stages() {
+fn known_length_has_equal_periods_else_stages() {
     let units = |expected| sampled(&mut program().model(ALL[0]), PLAN, expected).units;
     let instructions: u64 = path().iter().map(|&(block, _)| instructions(block)).sum();
     let period = 3500_u64;
@@ -165,7 +165,7 @@ fn a_known_length_has_periods_of_one_length_and_an_unknown_one_has_stages() {
 }
 
 #[test]
-fn the_same_execution_has_the_same_units() {
+fn same_execution_has_same_units() {
     for core in ALL {
         let sample = || sampled(&mut program().model(core), PLAN, None);
         assert_eq!(sample(), sample());
@@ -173,7 +173,7 @@ fn the_same_execution_has_the_same_units() {
 }
 
 #[test]
-fn what_is_not_modelled_in_detail_counts_nothing_and_leaves_data_warm() {
+fn cheap_modes_count_nothing_and_warm_caches() {
     for core in ALL {
         for effort in [Effort::Warming, Effort::Skimming, Effort::Following] {
             let program = program();
@@ -195,7 +195,7 @@ fn what_is_not_modelled_in_detail_counts_nothing_and_leaves_data_warm() {
 }
 
 #[test]
-fn an_execution_that_is_shorter_than_a_unit_says_nothing() {
+fn execution_shorter_than_a_unit_has_no_result() {
     let program = program();
     let mut model = program.model(ALL[0]);
     let mut sampling = Sampling::new(PLAN);

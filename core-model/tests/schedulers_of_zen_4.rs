@@ -31,7 +31,7 @@ fn cycles(pattern: &str) -> f64 {
 }
 
 #[test]
-fn operations_of_a_cycle_go_to_the_ports_in_turn() {
+fn operations_of_a_cycle_rotate_over_ports() {
     let measured = [
         ("as ba ", 1.0),
         ("as ba cb ", 1.47),
@@ -83,7 +83,7 @@ fn fits(waiting: Waiting, count: usize) -> bool {
 }
 
 #[test]
-fn as_many_operations_wait_as_measured() {
+fn waiting_operations_match_measurement() {
     let multiply: Waiting = |a, _, general| a.imul_3(rcx, general, 3).unwrap();
     let rotate: Waiting = |a, _, general| a.rorx(rcx, general, 3_u32).unwrap();
     let compare: Waiting = |a, _, general| a.cmp(r14, general).unwrap();
@@ -123,7 +123,7 @@ fn only_moves_take_the_register_of_a_store() {
 }
 
 #[test]
-fn a_load_with_the_low_bits_of_a_store_takes_longer() {
+fn load_with_low_bits_of_store_takes_longer() {
     let cycles = |distance: i32| {
         program::cycles_per_body(&ZEN_4, 4, |a| {
             a.mov(ptr(rdi), rcx).unwrap();
@@ -152,7 +152,7 @@ fn a_load_with_the_low_bits_of_a_store_takes_longer() {
 type Multiplies = fn(&mut CodeAssembler);
 
 #[test]
-fn a_wide_multiplication_keeps_conditions_from_two_pipes() {
+fn wide_multiplication_blocks_condition_pipes() {
     let cycles = |multiply: Multiplies, conditions: usize| {
         program::cycles_per_body(&ZEN_4, 5, |a| {
             a.mov(rax, rcx).unwrap();

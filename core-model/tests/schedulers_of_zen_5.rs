@@ -39,7 +39,7 @@ fn fits(waiting: Waiting, count: usize, is_general: bool) -> bool {
 }
 
 #[test]
-fn as_many_operations_wait_as_measured() {
+fn waiting_operations_match_measurement() {
     let add: Waiting = |a, end, _| a.vaddsd(xmm1, xmm14, end).unwrap();
     let multiply: Waiting = |a, end, _| a.vmulsd(xmm1, xmm14, end).unwrap();
     let move_to_general: Waiting = |a, end, _| a.movq(rcx, end).unwrap();

@@ -34,7 +34,7 @@ extern "C" fn end_marker() {
 /// One test for all, since each forks: with other tests' threads beside it a child could wait for
 /// a lock that nobody holds.
 #[test]
-fn paths_are_those_of_single_stepping() {
+fn paths_match_single_stepping() {
     stay_on_this_cpu();
     KEEP_STACKS.store(false, Ordering::Relaxed);
     for (index, (function, n)) in PROGRAMS.into_iter().enumerate() {

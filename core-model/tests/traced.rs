@@ -31,7 +31,7 @@ fn third_run(core: &CoreParameters, mut work: impl FnMut()) -> Option<Counts> {
 }
 
 #[test]
-fn a_sum_of_dependent_floats_is_core_bound_and_adds_up() {
+fn dependent_float_sum_is_core_bound_and_complete() {
     let data: Vec<f64> = (0..20_000).map(f64::from).collect();
     for core in ALL {
         let work = || {
@@ -57,7 +57,7 @@ fn a_sum_of_dependent_floats_is_core_bound_and_adds_up() {
 }
 
 #[test]
-fn sorting_and_hashing_are_covered_by_the_table() {
+fn table_covers_sorting_and_hashing() {
     let data: Vec<u64> = (0..2000_u64)
         .map(|value| value.wrapping_mul(0x9e37_79b9))
         .collect();

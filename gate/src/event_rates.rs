@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_told_per_iteration_and_per_thousand_instructions() {
+    fn events_have_iteration_and_instruction_rates() {
         let mut modelled = benchmark("a", Planted::default());
         for launch in modelled.slots_launches_mut() {
             launch.instructions = Some(500.0);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn without_instructions_there_is_no_rate_by_them() {
+    fn missing_instructions_leave_no_rate() {
         let mut counted = benchmark("a", Planted::default());
         for launch in counted.slots_launches_mut() {
             launch.instructions = None;
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_counts_nothing() {
+    fn clock_counts_nothing() {
         assert_eq!(rates(&timed("a", Planted::default())), None);
     }
 }

@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_4_predicates_and_matchers_are_nextests() {
+    fn predicates_and_matchers_follow_nextest() {
         for (text, names) in [
             ("all()", &["sort/10", "sort/(b)", "parse", "sum"][..]),
             ("none()", &[]),
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_4_not_binds_closer_than_and_and_and_closer_than_or() {
+    fn not_binds_before_and_before_or() {
         for (text, names) in [
             (
                 "not package(q) and test(sort) or test(=sum)",
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_4_what_is_not_an_expression_is_shown() {
+    fn invalid_expression_is_shown() {
         for (text, error) in [
             (
                 "sort",
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_4_flags_become_one_expression() {
+    fn flags_become_one_expression() {
         let of = |expressions: &[&str], skipped: &[&str]| {
             let owned = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
             text_of(&owned(expressions), &owned(skipped))

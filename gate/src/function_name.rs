@@ -102,7 +102,7 @@ mod tests {
     use crate::scenario::id;
 
     #[test]
-    fn a_function_belongs_to_the_crate_of_its_type_or_trait() {
+    fn function_belongs_to_crate_of_its_type_or_trait() {
         let mut id = id("b");
         (id.package, id.target) = ("my-suite".to_owned(), "speed".to_owned());
         for (name, origin) in [

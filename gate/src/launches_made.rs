@@ -42,7 +42,7 @@ mod tests {
     use crate::scenario::{Planted, benchmark, modelled, run, timed};
 
     #[test]
-    fn they_are_those_that_the_run_holds_not_those_of_the_settings() {
+    fn launches_are_counted_in_the_run() {
         let of = |launches| Planted {
             launches,
             ..Planted::default()

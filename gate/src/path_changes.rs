@@ -69,7 +69,7 @@ mod tests {
     use crate::scenario::with_call_paths;
 
     #[test]
-    fn a_path_that_grew_makes_its_callers_grow() {
+    fn grown_path_grows_its_callers() {
         let [before, after] = [0, 200].map(|more| with_call_paths("parse", more).call_paths);
         let changes = path_changes(&before.unwrap(), &after.unwrap());
         let rows: Vec<(f64, f64)> = changes
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_path_has_grown_from_nothing() {
+    fn new_path_has_grown_from_zero() {
         let after = with_call_paths("parse", 0).call_paths.unwrap();
         let mut before = after.clone();
         before.paths[1].function = 3;

@@ -72,7 +72,7 @@ mod tests {
     use crate::scenario::id;
 
     #[test]
-    fn a_pattern_is_of_the_name_or_of_all_of_the_id() {
+    fn pattern_matches_name_or_whole_id() {
         let parse = id("parse/json");
         for pattern in ["parse/*", "*json", "parse/jso?", "suite::*", "*"] {
             assert!(Pattern::new(pattern).matches(&parse), "{pattern}");
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_meant_with_its_package() {
+    fn target_includes_its_package() {
         for pattern in [
             "suite::iai",
             "suite::iai::*",

@@ -201,13 +201,13 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_suite_leaves_nothing_out() {
+    fn whole_suite_excludes_nothing() {
         let whole = Selection::default();
         assert_eq!(Asked::new(&whole).left_out(&id("p", "t", "a")), None);
     }
 
     #[test]
-    fn a_filter_is_of_the_name_as_criterion_has_it() {
+    fn filter_matches_criterion_names() {
         let part = Selection {
             filter: filter("^long|b$", false),
             ..Selection::default()
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_4_an_expression_leaves_out_what_a_filter_does() {
+    fn expression_excludes_like_filter() {
         let expression = |text: &str| Selection {
             expression: Some(Expression {
                 text: text.to_owned(),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_no_run_can_have_had_excuses_nothing() {
+    fn invalid_filter_excuses_nothing() {
         let part = Selection {
             filter: filter("(", false),
             ..Selection::default()
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn named_targets_leave_all_others_out_and_unnamed_ones_only_those_that_exist() {
+    fn named_targets_exclude_all_others() {
         let gone = id("p", "gone", "a");
         let only = Selection {
             only_targets: Some(vec![target("p", "t")]),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_leave_out_benchmarks_and_whole_targets() {
+    fn settings_exclude_benchmarks_and_targets() {
         let out = |package: Option<&str>, pattern: &str| LeftOut {
             package: package.map(str::to_owned),
             pattern: pattern.to_owned(),
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_executes_the_same_is_left_out_and_nothing_else() {
+    fn only_unchanged_benchmarks_are_excluded() {
         let part = Selection {
             unchanged: Some(Unchanged {
                 since: "r1".to_owned(),
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_has_its_own_benchmarks_alone() {
+    fn shard_has_only_its_own_benchmarks() {
         let part = Selection {
             only_benchmarks: Some(vec![id("p", "t", "a")]),
             ..Selection::default()

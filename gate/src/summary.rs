@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_of_the_sum_and_not_means_of_ratios() {
+    fn shares_are_ratios_of_sums() {
         let summary = summary_of(vec![value(100.0, 100.0), value(300.0, 0.0)]);
         assert_eq!(summary.slots.unwrap().mean, 200.0);
         let shares = summary.shares.unwrap();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_launch_does_not_know_is_not_told() {
+    fn partly_unknown_values_are_not_shown() {
         let blind = Launch {
             slots: None,
             level1: None,
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn coverage_is_of_all_instructions_together() {
+    fn coverage_is_over_all_instructions() {
         let with = |slots, unknown| Launch {
             events: Events::NONE.with(Event::UnknownInstructions, unknown),
             ..value(slots, slots)
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_with_few_cycles_waits() {
+    fn thread_with_few_cycles_waits() {
         let of = |cycles| Launch {
             wall_ns: 1000.0,
             cycles,
@@ -276,7 +276,7 @@ mod tests {
     /// Instructions and cycles per iteration, modelled on Zen 5, of benchmarks compiled with Rust
     /// 1.95, optimized.
     #[test]
-    fn removed_work_is_told_from_the_smallest_work() {
+    fn removed_work_differs_from_smallest_work() {
         let without_work = [
             ("iter: ()", 2.0, 1.0),
             ("iter: 5", 3.0, 1.0),
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn without_counts_or_where_others_work_nothing_seems_removed() {
+    fn uncounted_work_is_not_called_removed() {
         let empty = Launch {
             wall_ns: 0.5,
             instructions: Some(2.0),
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn one_launch_has_no_spread_and_no_launch_no_summary() {
+    fn one_launch_has_no_spread_and_none_no_summary() {
         let summary = summary_of(vec![value(100.0, 50.0)]);
         assert_eq!(summary.wall_ns.relative_sd, None);
         assert_eq!(
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_is_not_divided_by() {
+    fn zero_is_not_divided_by() {
         let nothing = Launch {
             slots: Some(0.0),
             cycles: Some(0.0),

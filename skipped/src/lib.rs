@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_required_is_named_by_its_word() {
+    fn required_need_is_recognized_by_name() {
         assert!(is_required(Need::Model, "trap, model"));
         assert!(!is_required(Need::Browser, "trap,model"));
         assert!(!is_required(Need::Trap, ""));
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "names `modle`, an unknown need")]
-    fn a_word_that_is_unknown_is_refused() {
+    fn unknown_need_is_refused() {
         is_required(Need::Model, "modle");
     }
 }

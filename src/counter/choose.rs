@@ -59,7 +59,7 @@ mod tests {
     use crate::provenance::SourceKind;
 
     #[test]
-    fn the_clock_can_always_be_had() {
+    fn clock_is_always_available() {
         let source = choose(SourceChoice::Time).unwrap();
         assert_eq!(source.provenance().source, SourceKind::Time);
         assert!(choose(SourceChoice::Auto).is_ok());
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asked_for_the_clock_is_told() {
+    fn requested_clock_is_stated() {
         let why = |choice| choose(choice).unwrap().provenance().reason.clone();
         assert_eq!(why(SourceChoice::Time), CLOCK_REQUESTED);
         assert_eq!(why(SourceChoice::TimeBesideModel), "timed beside the model");

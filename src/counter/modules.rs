@@ -154,7 +154,7 @@ not a line
 ";
 
     #[test]
-    fn addresses_are_places_in_files() {
+    fn addresses_become_file_offsets() {
         let mut map = ModuleMap::parse(MAPS);
         assert_eq!(map.place_of(0x7010), (0, 0x2010));
         assert_eq!(map.place_of(0xc004), (1, 0x2004));

@@ -154,13 +154,13 @@ mod tests {
     }
 
     #[test]
-    fn work_of_the_measuring_thread_is_its_own() {
+    fn measuring_thread_has_its_own_work() {
         let activity = activity_of(work);
         assert!(u128::from(activity.own_ns) >= WORK.as_nanos());
     }
 
     #[test]
-    fn work_of_a_scoped_thread_is_of_others() {
+    fn scoped_thread_counts_as_other() {
         let activity = activity_of(|| {
             thread::scope(|scope| {
                 scope.spawn(work);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_follow_closely_are_not_watched() {
+    fn closely_spaced_windows_are_not_watched() {
         let watch = Watch::default();
         let watched = |_: &u32| {
             watch.before_window();

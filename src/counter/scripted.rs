@@ -310,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_costs_what_was_spent_in_it() {
+    fn window_costs_the_work_inside_it() {
         let source = Scripted::new();
         let work = Work {
             level1: Level1 {

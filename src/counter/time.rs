@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_has_time_and_no_slots() {
+    fn window_has_time_and_no_slots() {
         let source = Time::new("a test");
         let start = source.start();
         std::thread::sleep(std::time::Duration::from_millis(2));

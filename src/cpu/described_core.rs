@@ -234,13 +234,13 @@ mod tests {
         general\tL1D_CACHE\t4\n";
 
     #[test]
-    fn a_description_is_read_as_it_was_written() {
+    fn description_is_read_as_written() {
         let core = DescribedCore::from_text(TEXT).unwrap();
         assert_eq!(core.to_string(), TEXT);
     }
 
     #[test]
-    fn a_description_becomes_a_table_of_its_core() {
+    fn description_becomes_table_of_its_core() {
         let table = DescribedCore::from_text(TEXT).unwrap().into_table();
         assert_eq!(table.group("L1D").unwrap().events[0].config, 4);
         let form = &table.forms()[0];
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_description_is_refused_by_its_line() {
+    fn invalid_description_is_refused_by_line() {
         for (from, to) in [
             ("core\t", "cores\t"),
             ("\t3585\t", "\t0xe01\t"),

@@ -159,7 +159,7 @@ mod tests {
     use crate::event::Events;
 
     #[test]
-    fn the_counts_of_a_group_are_those_of_the_sample() {
+    fn counts_of_a_group_match_the_sample() {
         let sample = Sample {
             instructions: Some(1000),
             cycles: Some(400),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_called_as_in_files() {
+    fn event_names_match_files() {
         for group in MODELLED.groups {
             for event in group.events {
                 if let Some(shared) = event::Event::ALL.get(event.config as usize) {

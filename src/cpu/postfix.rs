@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_computed_is_refused() {
+    fn invalid_formula_is_rejected_by_parser() {
         let deep = "1 ".repeat(DEEPEST + 1) + "1";
         for text in [
             "", "+", "1 +", "1 2", "A", "#", "#12", "#-1", "1  2 +", &deep,

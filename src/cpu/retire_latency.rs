@@ -118,7 +118,7 @@ mod tests {
 
     /// By hand, from the formulas of perfmon's files for TMA 5.1 and 5.2.
     #[test]
-    fn a_latency_counts_as_in_intels_formulas() {
+    fn latency_follows_intel_formulas() {
         let counting = |model, event, sampled, ghz| {
             let latency = of(model, event).counting(sampled, ghz)?;
             Some((latency.counted_cycles, latency.origin))
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_has_one_table_of_the_events_that_its_groups_count() {
+    fn cpu_has_one_latency_table_for_its_groups() {
         for table in LATENCIES {
             let of_cores = TABLES.iter().filter(|cores| {
                 let names = cores.groups.iter().flat_map(|group| group.metrics);

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cores_of_a_hybrid_have_different_tables() {
+    fn cores_of_a_hybrid_have_different_tables() {
         let core = |model, pmu| x86("GenuineIntel", 6, model, CoreType::of_pmu(pmu));
         assert_eq!(core(0x97, "cpu_core"), Some("Golden Cove"));
         assert_eq!(core(0x97, "cpu_atom"), Some("Gracemont"));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn revisions_of_neoverse_n2_differ_and_strangers_are_generic() {
+    fn neoverse_n2_revisions_and_generic_cores_differ() {
         assert_eq!(arm("0x41", 0xd49, 0x02), Some("Neoverse N2 r0p0 … r0p2"));
         assert_eq!(arm("0x41", 0xd49, 0x03), Some("Neoverse N2"));
         assert_eq!(arm("0x41", 0xd40, 0x11), Some("Neoverse V1"));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn no_cpu_has_two_tables() {
+    fn every_cpu_has_at_most_one_table() {
         let (generic, others) = TABLES.split_last().unwrap();
         assert_eq!(generic.name, "Arm");
         for vendor in ["GenuineIntel", "AuthenticAMD", "0x41", "0x6d", "0xc0"] {

@@ -20,7 +20,7 @@ fn all_forms() -> impl Iterator<Item = (&'static CpuTable, &'static Form)> {
 }
 
 #[test]
-fn every_formula_reproduces_its_example_to_the_digits_given() {
+fn every_formula_reproduces_its_example() {
     for (table, form) in all_forms() {
         let example = &form.example;
         assert_eq!(example.counts.len(), form.events.len(), "{}", table.name);
@@ -69,7 +69,7 @@ fn all_groups() -> impl Iterator<Item = (&'static CpuTable, &'static MetricGroup
 }
 
 #[test]
-fn every_correction_reproduces_its_example_to_the_digits_given() {
+fn every_correction_reproduces_its_example() {
     let corrections = TABLES
         .iter()
         .filter_map(|table| Some((table, table.metrics?, table.slots_per_cycle?)));
@@ -116,7 +116,7 @@ fn every_correction_reproduces_its_example_to_the_digits_given() {
 }
 
 #[test]
-fn every_metric_reproduces_its_example_to_the_digits_given() {
+fn every_metric_reproduces_its_example() {
     const LATENCY_CYCLES: f64 = 10.0;
     for (table, group) in all_groups() {
         let example = &group.example;
@@ -140,7 +140,7 @@ fn every_metric_reproduces_its_example_to_the_digits_given() {
 
 /// The self-check of `counter` looks for an event that its loop must advance.
 #[test]
-fn every_group_has_an_event_that_any_code_moves() {
+fn every_group_has_an_event_of_any_code() {
     const MOVED: [&str; 9] = [
         "CPU_CYCLES",
         "INST_RETIRED",
@@ -163,7 +163,7 @@ fn every_group_has_an_event_that_any_code_moves() {
 }
 
 #[test]
-fn a_metric_of_nothing_counted_has_no_value() {
+fn metric_of_zero_counts_has_no_value() {
     for (_, group) in all_groups() {
         let nothing = Counts::new(group.events, [], 4);
         let values = group
@@ -175,7 +175,7 @@ fn a_metric_of_nothing_counted_has_no_value() {
 }
 
 #[test]
-fn every_category_of_a_core_that_counts_them_has_metric_groups() {
+fn every_countable_category_has_metric_groups() {
     for table in TABLES.iter().filter(|table| !table.forms().is_empty()) {
         for category in Category::ALL {
             let has = table.groups.iter().any(|group| group.is_for(category));
@@ -190,7 +190,7 @@ fn every_category_of_a_core_that_counts_them_has_metric_groups() {
 /// On Ice Lake and Golden Cove, only counters 0 to 3 accept certain codes: Linux,
 /// arch/x86/events/intel/core.c, `intel_icl_event_constraints` and `intel_glc_event_constraints`.
 #[test]
-fn codes_of_four_counters_are_not_asked_for_more_often() {
+fn four_counter_codes_fit_four_counters() {
     let is_confined = |event: &&Event| {
         let code = event.config & 0xff;
         event.counter == Counter::General
@@ -205,7 +205,7 @@ fn codes_of_four_counters_are_not_asked_for_more_often() {
 }
 
 #[test]
-fn every_group_fits_its_machine_without_a_watchdog() {
+fn every_group_fits_its_machine_without_watchdog() {
     for (table, group) in all_groups() {
         let budget = table.general_counters_for(group.events, false);
         assert!(budget.is_enough(), "{}: {}", table.name, group.name);
@@ -222,7 +222,7 @@ fn every_group_fits_its_machine_without_a_watchdog() {
 
 /// perfmon LNL 1.26, PTL 1.07 and CWF 1.04: cores that share level 1 differ in these codes.
 #[test]
-fn codes_that_moved_between_cores_are_as_published() {
+fn moved_event_codes_match_publications() {
     let code = |core: &str, name: &str| {
         let table = TABLES.iter().find(|table| table.name == core).unwrap();
         let mut events = table.groups.iter().flat_map(|group| group.events);
@@ -273,7 +273,7 @@ fn no_group_counts_an_event_twice() {
 }
 
 #[test]
-fn the_watchdog_takes_a_counter_that_some_groups_need() {
+fn watchdog_takes_a_counter_some_groups_need() {
     let fits_beside_watchdog = |name: &str| -> Vec<bool> {
         let table = TABLES.iter().find(|table| table.name == name).unwrap();
         table
@@ -291,7 +291,7 @@ fn the_watchdog_takes_a_counter_that_some_groups_need() {
 }
 
 #[test]
-fn a_formula_is_versioned_and_belongs_to_one_table() {
+fn formula_is_versioned_and_has_one_table() {
     for (table, form) in all_forms() {
         let (name, version) = form.formula.split_once('/').expect("name/version");
         assert!(!name.is_empty() && version.parse::<u32>().is_ok());
@@ -317,7 +317,7 @@ fn every_table_has_a_row_in_the_documentation() {
 }
 
 #[test]
-fn a_table_that_counts_nothing_says_what_can_be_measured() {
+fn table_without_counts_names_measurable_events() {
     for table in TABLES {
         if let Level1Counting::Unsupported(why) = table.level1 {
             assert!(why.contains("measured"), "{}: {why}", table.name);

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn this_cpu_says_who_made_it() {
+    fn cpu_names_its_vendor() {
         let mut machine = Machine::default();
         complete(&mut machine);
         assert!(!machine.vendor.is_empty());

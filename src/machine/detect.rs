@@ -176,7 +176,7 @@ mod tests {
         ";
 
     #[test]
-    fn an_intel_server_is_recognised() {
+    fn intel_server_is_recognized() {
         let root = system(&[
             ("proc/cpuinfo", XEON),
             ("proc/sys/kernel/osrelease", "6.12.1-amd64\n"),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_is_told_from_bare_metal() {
+    fn guest_differs_from_bare_metal() {
         let guest = XEON.replace("arch_perfmon", "arch_perfmon hypervisor lahf_lm");
         let root = system(&[("proc/cpuinfo", &guest)]);
         assert_eq!(below(&root).hypervisor.as_deref(), Some("unknown"));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn arm_is_the_same_from_midr_and_from_cpuinfo() {
+    fn arm_identity_from_midr_equals_cpuinfo() {
         // Neoverse V1 r1p1.
         let midr = system(&[
             (
@@ -262,7 +262,7 @@ mod tests {
     const PMUS: &str = "sys/bus/event_source/devices";
 
     #[test]
-    fn issue_16_1g_the_key_of_a_hybrid_machine_has_its_measuring_cores() {
+    fn hybrid_key_names_measuring_cores() {
         let core = format!("{PMUS}/cpu_core/cpus");
         let atom = format!("{PMUS}/cpu_atom/cpus");
         let hybrid = [
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_16_1g_the_key_of_an_arm_machine_has_its_measuring_cores() {
+    fn arm_key_names_measuring_cores() {
         let identity =
             |cpu| format!("sys/devices/system/cpu/cpu{cpu}/regs/identification/midr_el1");
         let capacity = |cpu| format!("sys/devices/system/cpu/cpu{cpu}/cpu_capacity");
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_known_of_a_system_without_files() {
+    fn system_without_files_is_unknown() {
         let root = system(&[]);
         let unknown = Machine {
             architecture: std::env::consts::ARCH.to_owned(),
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_the_same_machine_twice() {
+    fn detection_is_repeatable() {
         let machine = Machine::of_this_machine();
         assert_eq!(machine, Machine::of_this_machine());
         assert!(machine.cpus > 0);

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_names_what_decides_comparability() {
+    fn key_names_all_comparability_fields() {
         let machine = sapphire_rapids();
         assert_eq!(machine.key(), "x86_64-GenuineIntel-06-8f-08-smt");
         let guest = Machine {
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn modelled_runs_are_those_of_any_machine_of_the_architecture() {
+    fn modelled_runs_fit_any_machine_of_architecture() {
         let machine = sapphire_rapids();
         let key = machine.modelled_key("zen-5");
         assert_eq!(key, "x86_64-model-zen-5");
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_leaves_out_what_changes_between_days() {
+    fn key_ignores_daily_changes() {
         let machine = sapphire_rapids();
         let later = Machine {
             kernel: Some("6.12.1".to_owned()),
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_a_file_name_whatever_the_vendor_calls_itself() {
+    fn key_is_a_file_name_for_any_vendor() {
         let machine = Machine {
             vendor: "../we ird/\u{e9}".to_owned(),
             hypervisor: Some("a:b".to_owned()),
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_names_its_machine_and_nothing_else_does() {
+    fn key_names_exactly_its_machine() {
         for key in [
             "x86_64-GenuineIntel-06-8f-08-smt",
             "x86_64-AuthenticAMD-1a-02-01-kvm-nosmt",
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_the_name_of_the_cpu() {
+    fn cpu_name_is_readable() {
         assert_eq!(
             sapphire_rapids().to_string(),
             "Intel(R) Xeon(R) Platinum 8481C"

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_is_sixteen_digits_and_nothing_else() {
+    fn hash_is_exactly_sixteen_digits() {
         let json = serde_json::to_string(&Hash(0xab)).unwrap();
         assert_eq!(json, "\"00000000000000ab\"");
         assert_eq!(serde_json::from_str::<Hash>(&json).unwrap(), Hash(0xab));

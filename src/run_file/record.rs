@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_by_hand_is_what_the_derived_code_writes() {
+    fn manual_json_equals_derived_json() {
         let full = counted();
         let lists: [&[Sample]; 6] = [
             &[],
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_refused_by_who_reads_it() {
+    fn nan_is_refused_when_read() {
         let record = Record {
             provenance: provenance(),
             samples: vec![Sample {

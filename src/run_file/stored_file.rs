@@ -157,7 +157,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn issue_14_11_a_directory_that_cannot_be_flushed_is_an_error() {
+    fn unflushable_directory_is_an_error() {
         let root = tempfile::tempdir().unwrap();
         assert!(flush_directory_of(&root.path().join("file")).is_ok());
         let gone = flush_directory_of(&root.path().join("gone/file"));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_regular_file_of_limited_size_is_read() {
+    fn only_regular_file_of_limited_size_is_read() {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join("file");
         fs::write(&file, "text").unwrap();
@@ -189,7 +189,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_pipe_that_nobody_writes_to_does_not_hang_the_reader() {
+    fn pipe_without_writer_does_not_hang_reader() {
         let root = tempfile::tempdir().unwrap();
         let pipe = root.path().join("run.json");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_replaced_whole_or_not_at_all() {
+    fn file_is_replaced_whole_or_not_at_all() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("file");
         let put = |bytes: &[u8], longest_bytes| {
@@ -219,7 +219,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_in_the_place_of_a_file_is_replaced_and_not_written_through() {
+    fn link_is_replaced_not_followed() {
         let root = tempfile::tempdir().unwrap();
         let private = root.path().join("private");
         fs::write(&private, "mine").unwrap();

@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     #[cfg(all(feature = "model", target_os = "linux", target_arch = "x86_64"))]
-    fn the_cost_of_a_modelled_window_includes_that_of_wall_time() {
+    fn modelled_window_cost_includes_wall_time() {
         use crate::counter::model::Model;
         let slots = |topdown: &TopDown| topdown.cost_slots().expect("windows have slots");
         let topdown = TopDown::with_source(Box::new(Model::open().unwrap()));

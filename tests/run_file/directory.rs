@@ -26,7 +26,7 @@ fn run_called(id: &str) -> Run {
 }
 
 #[test]
-fn a_run_replaces_the_one_before_and_its_samples() {
+fn run_replaces_previous_run_and_samples() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     write_run(directory, &run_called("first"), &golden_samples()).unwrap();
@@ -44,7 +44,7 @@ fn a_run_replaces_the_one_before_and_its_samples() {
 }
 
 #[test]
-fn a_run_without_its_samples_can_be_kept_and_compared() {
+fn run_without_samples_is_kept_and_compared() {
     let directory = tempfile::tempdir().unwrap();
     let alone = directory.path().join("downloaded.json");
     fs::copy(Path::new(V1).join("run.json"), &alone).unwrap();
@@ -59,7 +59,7 @@ fn a_run_without_its_samples_can_be_kept_and_compared() {
 }
 
 #[test]
-fn a_run_that_cannot_be_written_leaves_no_samples() {
+fn failed_write_leaves_no_samples() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     // A directory in place of a file cannot be replaced, even by root.
@@ -69,7 +69,7 @@ fn a_run_that_cannot_be_written_leaves_no_samples() {
 }
 
 #[test]
-fn what_a_killed_writer_left_is_ignored_and_cleared_away_when_it_is_old() {
+fn old_leftovers_of_killed_writer_are_removed() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     write_run(directory, &run_called("first"), &golden_samples()).unwrap();
@@ -101,7 +101,7 @@ fn what_a_killed_writer_left_is_ignored_and_cleared_away_when_it_is_old() {
 }
 
 #[test]
-fn a_run_that_cannot_be_written_leaves_the_one_before() {
+fn failed_write_leaves_previous_run() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     write_run(directory, &run_called("first"), &golden_samples()).unwrap();

@@ -21,14 +21,14 @@ const V1_PART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v1-pa
 const RECORD_V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v1.jsonl");
 
 #[test]
-fn version_1_is_read_for_ever() {
+fn version_1_is_always_readable() {
     assert_eq!(read_run(Path::new(V1)).unwrap(), golden_run());
     assert_eq!(read_samples(Path::new(V1)).unwrap(), golden_samples());
     assert_eq!(read_run(Path::new(V1_PART)).unwrap(), golden_part());
 }
 
 #[test]
-fn a_record_of_version_1_is_read_for_ever_and_written_again() {
+fn version_1_record_is_readable_and_rewritten() {
     let line = fs::read_to_string(RECORD_V1).unwrap();
     let record = Record::from_line(&line).unwrap();
     let golden = Record {
@@ -41,7 +41,7 @@ fn a_record_of_version_1_is_read_for_ever_and_written_again() {
 }
 
 #[test]
-fn what_is_read_is_written_again_byte_by_byte() {
+fn rewritten_file_is_identical() {
     let directory = tempfile::tempdir().unwrap();
     let golden = Path::new(V1);
     let samples = read_samples(golden).unwrap();
@@ -57,7 +57,7 @@ fn what_is_read_is_written_again_byte_by_byte() {
 }
 
 #[test]
-fn a_record_carries_the_counts_of_a_metric_group() {
+fn record_carries_counts_of_a_metric_group() {
     let mut record = golden_record(golden_samples());
     for (sample, count) in record.samples.iter_mut().zip(1..) {
         sample.group_counts = GroupCounts::new(&[1000, count, 0]);
@@ -82,14 +82,14 @@ fn a_record_carries_the_counts_of_a_metric_group() {
 }
 
 #[test]
-fn the_total_of_the_functions_has_the_others_in_it() {
+fn function_total_includes_the_others() {
     let run = golden_run();
     let functions = run.benchmarks[0].functions.as_ref().unwrap();
     assert_eq!(functions.total(), code_counts(9 + 5 + 2 + 1));
 }
 
 #[test]
-fn a_run_says_which_shard_it_is() {
+fn run_names_its_shard() {
     let directory = tempfile::tempdir().unwrap();
     let shard = |number| Run {
         shard: Some(Shard {
@@ -113,7 +113,7 @@ fn a_run_says_which_shard_it_is() {
 
 /// A reader may list all shards of a suite.
 #[test]
-fn a_suite_of_too_many_shards_is_refused_by_field() {
+fn excessive_shard_count_is_refused_by_field() {
     let directory = tempfile::tempdir().unwrap();
     let shard = |of| Run {
         shard: Some(Shard {

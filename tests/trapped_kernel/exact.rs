@@ -99,7 +99,7 @@ pub fn assert_mix(sample: &Sample, slots: u64) {
 }
 
 #[test]
-fn a_skylake_counts_four_events_and_the_cycles() {
+fn skylake_counts_four_events_and_cycles() {
     let Some(hardware) = open_exact(&skylake(), as_skylake) else {
         return;
     };
@@ -133,7 +133,7 @@ fn plain_counts_hold_across_switches() {
 }
 
 #[test]
-fn the_exact_group_of_sapphire_rapids_has_level_2_and_no_metric() {
+fn sapphire_rapids_exact_group_has_level_2() {
     let Some(hardware) = open_exact(&System::sapphire_rapids(), as_sapphire_rapids) else {
         return;
     };
@@ -156,7 +156,7 @@ fn the_exact_group_of_sapphire_rapids_has_level_2_and_no_metric() {
 }
 
 #[test]
-fn a_guest_without_the_slots_counter_counts_slots_on_a_general_one() {
+fn guest_without_slots_counter_uses_general_one() {
     let system = System::empty(0x8f, true);
     system.add_bare_pmu("cpu");
     let opened = try_open_with(&system, Counters::Auto, |machine| {
@@ -180,7 +180,7 @@ fn a_guest_without_the_slots_counter_counts_slots_on_a_general_one() {
 
 /// Bad speculation is the remainder, so it would swallow the hidden category.
 #[test]
-fn issue_16_1a_events_that_a_hypervisor_hides_fail_the_self_check() {
+fn hidden_events_fail_self_check() {
     let open_in = |is_guest| {
         let system = System::empty(0x8f, is_guest);
         system.add_bare_pmu("cpu");
@@ -206,7 +206,7 @@ fn issue_16_1a_events_that_a_hypervisor_hides_fail_the_self_check() {
 
 /// An Arm guest does not know that it is one.
 #[test]
-fn issue_16_1a_hidden_events_show_where_the_categories_do_not_add_up() {
+fn hidden_events_break_category_sum() {
     let system = System::arm("0x00000000411fd401", "0x8");
     let opened = try_open_with(&system, Counters::Auto, |machine| {
         as_neoverse(machine);
@@ -225,7 +225,7 @@ fn issue_16_1a_hidden_events_show_where_the_categories_do_not_add_up() {
 }
 
 #[test]
-fn without_rdpmc_the_group_is_read_with_system_calls() {
+fn group_without_rdpmc_is_read_by_system_calls() {
     let opened = open_exact(&skylake(), |machine| {
         as_skylake(machine);
         machine.rdpmc_allowed = false;
@@ -241,7 +241,7 @@ fn without_rdpmc_the_group_is_read_with_system_calls() {
 }
 
 #[test]
-fn a_group_that_the_watchdog_keeps_off_says_how_many_counters_are_missing() {
+fn watchdog_refusal_has_missing_counter_count() {
     let system = skylake();
     system.set("nmi_watchdog", "1");
     let taken = |machine: &mut Machine| {
@@ -275,7 +275,7 @@ fn a_group_that_the_watchdog_keeps_off_says_how_many_counters_are_missing() {
 
 /// The buddy detector: the sysctl is 1, and a group of all counters runs.
 #[test]
-fn issue_16_1c_a_watchdog_that_holds_no_counter_is_not_blamed() {
+fn watchdog_without_counter_is_not_blamed() {
     let system = skylake();
     system.set("nmi_watchdog", "1");
     let refused = refusal_with(&system, Counters::Auto, |machine| {
@@ -299,7 +299,7 @@ fn issue_16_1c_a_watchdog_that_holds_no_counter_is_not_blamed() {
 }
 
 #[test]
-fn a_pmu_that_cannot_hold_the_group_is_told_by_the_number_of_counters() {
+fn oversized_group_names_the_counters_needed() {
     let refused = refusal_with(&skylake(), Counters::Auto, |machine| {
         as_skylake(machine);
         machine.refuse_open = Some((RETIRED, libc::EINVAL));
@@ -316,7 +316,7 @@ fn a_pmu_that_cannot_hold_the_group_is_told_by_the_number_of_counters() {
 }
 
 #[test]
-fn a_user_without_permission_is_refused_at_the_first_event() {
+fn missing_permission_is_refused_at_first_event() {
     let refused = refusal_with(&System::sapphire_rapids(), Counters::Exact, |machine| {
         machine.refuse_open = Some((SLOTS, libc::EACCES));
     });
@@ -331,7 +331,7 @@ fn a_user_without_permission_is_refused_at_the_first_event() {
 }
 
 #[test]
-fn events_that_count_nothing_fail_the_self_check() {
+fn events_without_counts_fail_self_check() {
     let refused = refusal_with(&skylake(), Counters::Auto, |machine| {
         as_skylake(machine);
         machine.plain_events.clear();
@@ -345,7 +345,7 @@ fn events_that_count_nothing_fail_the_self_check() {
 
 /// Tremont counts all four categories, so a wrong width shows in their sum.
 #[test]
-fn categories_that_do_not_add_up_fail_the_self_check() {
+fn wrong_category_sum_fails_self_check() {
     let system = System::empty(0x96, false);
     system.add_bare_pmu("cpu");
     let open = |slots_per_cycle| {
@@ -375,7 +375,7 @@ fn categories_that_do_not_add_up_fail_the_self_check() {
 
 /// The other category takes up what is below zero, so the sum is right.
 #[test]
-fn issue_16_1a_a_category_below_zero_is_flagged() {
+fn negative_category_is_flagged() {
     let Some(hardware) = open_exact(&skylake(), as_skylake) else {
         return;
     };
@@ -387,7 +387,7 @@ fn issue_16_1a_a_category_below_zero_is_flagged() {
 }
 
 #[test]
-fn a_displaced_group_is_flagged_and_comes_back() {
+fn displaced_group_is_flagged_and_returns() {
     let Some(hardware) = open_exact(&skylake(), as_skylake) else {
         return;
     };
@@ -407,7 +407,7 @@ fn a_displaced_group_is_flagged_and_comes_back() {
 
 /// The inner window enables the group again; what the outer one missed is nowhere.
 #[test]
-fn issue_16_3_a_group_that_came_back_inside_a_window_is_flagged() {
+fn group_rescheduled_in_window_is_flagged() {
     let Some(hardware) = open_exact(&skylake(), as_skylake) else {
         return;
     };
@@ -424,7 +424,7 @@ fn issue_16_3_a_group_that_came_back_inside_a_window_is_flagged() {
 }
 
 #[test]
-fn cores_that_cannot_count_slots_say_so() {
+fn cores_without_slots_are_reported() {
     let refusal = |model| {
         let system = System::empty(model, false);
         system.add_bare_pmu("cpu");
@@ -458,7 +458,7 @@ fn as_neoverse(machine: &mut Machine) {
 }
 
 #[test]
-fn an_arm_core_is_counted_with_the_formula_of_its_revision_and_the_kernels_width() {
+fn arm_core_uses_its_revision_and_kernel_width() {
     let system = System::arm("0x00000000411fd401", "0x8");
     let Some(hardware) = open_exact(&system, as_neoverse) else {
         return;
@@ -478,7 +478,7 @@ fn an_arm_core_is_counted_with_the_formula_of_its_revision_and_the_kernels_width
 }
 
 #[test]
-fn user_access_is_asked_for_where_arms_kernel_grants_it() {
+fn user_access_is_requested_if_arm_kernel_grants_it() {
     let system = System::arm("0x00000000411fd401", "0x8");
     let config1_of_leader = || {
         open_exact(&system, as_neoverse).map(|_hardware| {
@@ -501,7 +501,7 @@ fn user_access_is_asked_for_where_arms_kernel_grants_it() {
 }
 
 #[test]
-fn an_unknown_arm_core_needs_a_width_from_the_kernel() {
+fn unknown_arm_core_needs_width_from_kernel() {
     let error = Hardware::open_in(&System::arm("0x00000000c00fac30", "0x0").paths()).unwrap_err();
     assert!(error.to_string().contains("slots per cycle"), "{error}");
 }

@@ -36,7 +36,7 @@ fn open(
 }
 
 #[test]
-fn a_window_holds_the_counts_of_the_group_and_no_slots() {
+fn window_holds_group_counts_and_no_slots() {
     let Some(opened) = open("Branch_Effectiveness", &skylake(), as_skylake) else {
         return;
     };
@@ -59,7 +59,7 @@ fn a_window_holds_the_counts_of_the_group_and_no_slots() {
 }
 
 #[test]
-fn counters_that_stand_still_are_no_zero() {
+fn stuck_counters_are_not_zero() {
     let stuck = |machine: &mut Machine| {
         as_skylake(machine);
         machine.slots_per_look = 1000;
@@ -75,7 +75,7 @@ fn counters_that_stand_still_are_no_zero() {
 }
 
 #[test]
-fn a_group_that_the_watchdog_keeps_off_says_so() {
+fn group_excluded_by_watchdog_is_explained() {
     let system = skylake();
     system.set("nmi_watchdog", "1");
     let taken = |machine: &mut Machine| {
@@ -107,7 +107,7 @@ fn a_group_that_the_watchdog_keeps_off_says_so() {
 
 /// Neoverse N1 does not tell its width, and its refusal recommends this group.
 #[test]
-fn issue_16_1b_a_group_without_slots_needs_no_width() {
+fn group_without_slots_needs_no_width() {
     let as_n1 = |machine: &mut Machine| {
         machine.has_metrics = false;
         machine.slots_per_look = SLOTS_PER_LOOK;
@@ -123,9 +123,8 @@ fn issue_16_1b_a_group_without_slots_needs_no_width() {
 
 /// In a process of its own: the core that it gives stays given.
 #[test]
-fn issue_16_1f_a_given_width_is_compared_with_the_kernels_for_groups_too() {
-    const TEST: &str =
-        "groups::issue_16_1f_a_given_width_is_compared_with_the_kernels_for_groups_too";
+fn group_width_is_checked_against_kernel() {
+    const TEST: &str = "groups::group_width_is_checked_against_kernel";
     const IS_CHILD: &str = "TOPDOWN_TEST_GIVES_A_CORE";
     if std::env::var_os(IS_CHILD).is_none() {
         let status = std::process::Command::new(std::env::current_exe().unwrap())
@@ -151,7 +150,7 @@ fn issue_16_1f_a_given_width_is_compared_with_the_kernels_for_groups_too() {
 }
 
 #[test]
-fn an_unknown_group_is_answered_with_those_that_there_are() {
+fn unknown_group_lists_existing_ones() {
     let Some(opened) = open("Branch", &skylake(), as_skylake) else {
         return;
     };

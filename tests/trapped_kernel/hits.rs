@@ -75,7 +75,7 @@ fn at(hits: &CodeHits, address: u64) -> impl Iterator<Item = &HitPlace> {
 }
 
 #[test]
-fn counts_go_to_the_code_that_the_next_interrupt_hits() {
+fn counts_go_to_code_at_next_interrupt() {
     let Some(hardware) = open(|_| {}) else {
         return;
     };
@@ -122,7 +122,7 @@ fn counts_go_to_the_code_that_the_next_interrupt_hits() {
 }
 
 #[test]
-fn plain_counters_say_it_too() {
+fn plain_counters_attribute_counts_too() {
     let Some(opened) = try_open(&skylake(), as_skylake) else {
         return;
     };
@@ -162,7 +162,7 @@ fn own_at(hits: &CodeHits, address: u64) -> Vec<(&str, u64)> {
 }
 
 #[test]
-fn code_that_runs_for_less_than_a_period_has_its_own_share_of_each_event() {
+fn short_code_has_its_share_of_each_event() {
     let Some(hardware) = open_own(|_| {}) else {
         return;
     };
@@ -207,7 +207,7 @@ fn code_that_runs_for_less_than_a_period_has_its_own_share_of_each_event() {
 /// Neoverse N1 has no events for slots. Its specification names the stalled cycles as the events to
 /// sample: those of the frontend are at `PARSE` alone here, and those of the backend at `SORT`.
 #[test]
-fn the_sample_events_of_a_metric_group_find_the_code_that_they_count() {
+fn sampled_events_of_a_group_locate_their_code() {
     let (cycles, frontend, backend) = (0x11, 0x23, 0x24);
     let as_n1 = |machine: &mut Machine| {
         machine.has_metrics = false;
@@ -247,7 +247,7 @@ fn the_sample_events_of_a_metric_group_find_the_code_that_they_count() {
 }
 
 #[test]
-fn an_event_that_never_interrupts_leaves_the_counts_between_hits() {
+fn silent_event_leaves_counts_between_interrupts() {
     let Some(hardware) = open_own(|machine| machine.mute = Some(0x019c)) else {
         return;
     };
@@ -263,7 +263,7 @@ fn an_event_that_never_interrupts_leaves_the_counts_between_hits() {
 }
 
 #[test]
-fn what_runs_between_windows_and_in_warm_up_has_no_hits() {
+fn warm_up_and_gaps_have_no_pmu_samples() {
     let Some(hardware) = open(|_| {}) else {
         return;
     };
@@ -279,7 +279,7 @@ fn what_runs_between_windows_and_in_warm_up_has_no_hits() {
 }
 
 #[test]
-fn records_that_wrap_around_the_end_are_whole() {
+fn records_wrapping_the_buffer_are_whole() {
     let Some(hardware) = open(|machine| machine.largest_buffer_pages = 2) else {
         return;
     };
@@ -301,7 +301,7 @@ fn records_that_wrap_around_the_end_are_whole() {
 }
 
 #[test]
-fn a_full_buffer_costs_the_sample_and_doubles_the_period() {
+fn full_buffer_drops_sample_and_doubles_period() {
     let Some(hardware) = open(|machine| machine.largest_buffer_pages = 2) else {
         return;
     };
@@ -320,7 +320,7 @@ fn a_full_buffer_costs_the_sample_and_doubles_the_period() {
 }
 
 #[test]
-fn a_pause_of_the_kernel_costs_the_sample_and_doubles_the_period() {
+fn throttling_drops_sample_and_doubles_period() {
     let Some(hardware) = open(|_| {}) else {
         return;
     };
@@ -339,7 +339,7 @@ fn a_pause_of_the_kernel_costs_the_sample_and_doubles_the_period() {
 }
 
 #[test]
-fn bytes_that_are_no_records_cost_the_sample_and_nothing_else() {
+fn invalid_records_cost_only_the_sample() {
     let Some(hardware) = open(|_| {}) else {
         return;
     };
@@ -366,7 +366,7 @@ fn bytes_that_are_no_records_cost_the_sample_and_nothing_else() {
 }
 
 #[test]
-fn a_kernel_that_claims_more_than_the_buffer_holds_is_not_believed() {
+fn impossible_kernel_buffer_size_is_refused() {
     let Some(hardware) = open(|_| {}) else {
         return;
     };
@@ -377,7 +377,7 @@ fn a_kernel_that_claims_more_than_the_buffer_holds_is_not_believed() {
 }
 
 #[test]
-fn without_room_for_any_buffer_the_budget_is_named() {
+fn missing_buffer_space_names_the_budget() {
     let none = |machine: &mut Machine| machine.largest_buffer_pages = 0;
     let Some(opened) = try_open(&System::sapphire_rapids(), none) else {
         return;
@@ -387,7 +387,7 @@ fn without_room_for_any_buffer_the_budget_is_named() {
 }
 
 #[test]
-fn a_pmu_that_something_else_takes_has_no_hits() {
+fn displaced_pmu_has_no_pmu_samples() {
     let Some(hardware) = open(|_| {}) else {
         return;
     };

@@ -41,7 +41,7 @@ fn counts(sample: &Sample) -> Vec<u64> {
 }
 
 #[test]
-fn a_window_has_the_hits_of_each_event_and_the_sum_of_their_latencies() {
+fn window_has_latency_sums_of_each_event() {
     let Some(hardware) = open(|_| {}) else {
         return;
     };
@@ -69,7 +69,7 @@ fn a_window_has_the_hits_of_each_event_and_the_sum_of_their_latencies() {
 }
 
 #[test]
-fn too_many_hits_double_the_period_of_their_event_alone() {
+fn excess_pmu_samples_double_one_period() {
     let Some(hardware) = open(|machine| machine.largest_buffer_pages = 2) else {
         return;
     };
@@ -93,7 +93,7 @@ fn too_many_hits_double_the_period_of_their_event_alone() {
 }
 
 #[test]
-fn bytes_that_are_no_records_cost_the_sample() {
+fn invalid_records_discard_the_sample() {
     let Some(hardware) = open(|_| {}) else {
         return;
     };
@@ -123,7 +123,7 @@ fn outer_window_of_latencies_is_flagged() {
 }
 
 #[test]
-fn a_pmu_that_something_else_takes_records_nothing() {
+fn displaced_pmu_records_no_latencies() {
     let Some(hardware) = open(|_| {}) else {
         return;
     };
@@ -136,7 +136,7 @@ fn a_pmu_that_something_else_takes_records_nothing() {
 }
 
 #[test]
-fn a_kernel_that_records_no_weights_is_named() {
+fn kernel_without_weights_is_named() {
     // Before Linux 5.12 the kind of record is unknown.
     let old = |machine: &mut Machine| machine.refuse_open = Some((LOCAL_MEMORY, libc::EINVAL));
     let group = "Load_Latency (memory)";
@@ -149,7 +149,7 @@ fn a_kernel_that_records_no_weights_is_named() {
 }
 
 #[test]
-fn cores_that_record_no_latency_are_refused_without_opening_anything() {
+fn cores_without_latencies_are_refused_early() {
     let system = System::sapphire_rapids();
     let Some(opened) = try_open(&system.paths(), "Load_Latency", |_| {}) else {
         return;

@@ -19,7 +19,7 @@ fn refusal_of_metrics(system: &System) -> OpenError {
 }
 
 #[test]
-fn no_pmu_is_an_error_that_tells_machines_from_virtual_ones() {
+fn missing_pmu_error_depends_on_virtualization() {
     let error = refusal(&System::empty(0x8f, false));
     assert!(
         matches!(
@@ -46,7 +46,7 @@ fn no_pmu_is_an_error_that_tells_machines_from_virtual_ones() {
 }
 
 #[test]
-fn a_pmu_without_slots_in_a_virtual_machine_is_the_hypervisors_doing() {
+fn virtual_pmu_without_slots_blames_hypervisor() {
     let system = System::empty(0x6a, true);
     system.add_bare_pmu("cpu");
     let error = refusal_of_metrics(&system);
@@ -65,7 +65,7 @@ fn a_pmu_without_slots_in_a_virtual_machine_is_the_hypervisors_doing() {
 }
 
 #[test]
-fn events_of_the_same_name_on_general_counters_are_not_perf_metrics() {
+fn plain_slots_event_is_not_perf_metrics() {
     let system = System::empty(0x96, false);
     system.add_plain_pmu("cpu");
     system.write_pmu("cpu/events/slots", "event=0x00,umask=0x4");
@@ -92,7 +92,7 @@ fn damaged_descriptions_are_named() {
 }
 
 #[test]
-fn a_survey_lists_what_is_there_and_what_is_in_the_way() {
+fn survey_lists_resources_and_obstacles() {
     let system = System::sapphire_rapids();
     system.set("nmi_watchdog", "1");
     system.set("perf_event_paranoid", "4");
@@ -132,7 +132,7 @@ fn a_survey_lists_what_is_there_and_what_is_in_the_way() {
 }
 
 #[test]
-fn issue_16_1c_a_survey_knows_whether_the_watchdog_holds_a_counter() {
+fn survey_finds_counter_held_by_watchdog() {
     let system = System::empty(0x55, false);
     system.add_bare_pmu("cpu");
     system.set("nmi_watchdog", "1");
@@ -159,7 +159,7 @@ fn issue_16_1c_a_survey_knows_whether_the_watchdog_holds_a_counter() {
 }
 
 #[test]
-fn issue_16_1_arm_is_named_by_its_core_and_told_what_it_lacks() {
+fn arm_core_and_missing_events_are_named() {
     let system = System::arm("0x00000000413fd0c1", "0x0");
     system.set("nmi_watchdog", "1");
     system.set("perf_user_access", "0");
@@ -176,7 +176,7 @@ fn issue_16_1_arm_is_named_by_its_core_and_told_what_it_lacks() {
 }
 
 #[test]
-fn issue_16_1_the_slot_events_of_arm_are_topdown_events() {
+fn arm_slot_events_are_topdown_events() {
     let system = System::arm("0x00000000410fd4f1", "0x8");
     assert_eq!(
         survey_in(&system.paths()).pmus[0].topdown,
@@ -191,7 +191,7 @@ fn issue_16_1_the_slot_events_of_arm_are_topdown_events() {
 
 /// The kernel's PMU of the second cluster, whose cores are others than CPU 0.
 #[test]
-fn issue_16_1g_cores_are_identified_by_a_cpu_of_their_pmu() {
+fn cores_are_identified_by_cpu_of_pmu() {
     let cpu = allowed_cpus().pop().unwrap();
     if cpu == 0 {
         skip(Need::Cpus, "this thread may run on CPU 0 only");
@@ -210,7 +210,7 @@ fn issue_16_1g_cores_are_identified_by_a_cpu_of_their_pmu() {
 }
 
 #[test]
-fn a_survey_of_a_hybrid_machine_tells_its_cores_apart() {
+fn survey_separates_cores_of_a_hybrid() {
     let system = System::hybrid("4000-4003", "0-3999");
     let survey = survey_in(&system.paths());
     let kinds: Vec<(&str, TopdownEvents)> = survey

@@ -41,7 +41,7 @@ fn assert_level1(sample: &Sample, percent: [f64; 4]) {
 }
 
 #[test]
-fn dropped_uops_and_clears_are_taken_off_and_put_on() {
+fn dropped_uops_and_clears_are_corrected() {
     let golden_cove = |machine: &mut Machine| {
         machine.plain_events = vec![(DROPPING_GOLDEN_COVE, 0.03)];
     };
@@ -77,7 +77,7 @@ fn dropped_uops_and_clears_are_taken_off_and_put_on() {
 }
 
 #[test]
-fn the_corrections_are_the_same_without_rdpmc() {
+fn corrections_are_equal_without_rdpmc() {
     let prepare = |machine: &mut Machine| {
         machine.rdpmc_allowed = false;
         machine.plain_events = vec![(DROPPING_GOLDEN_COVE, 0.03)];
@@ -91,7 +91,7 @@ fn the_corrections_are_the_same_without_rdpmc() {
 }
 
 #[test]
-fn issue_16_2_a_cpu_that_no_table_knows_is_refused_by_name() {
+fn unknown_cpu_is_refused_by_name() {
     let system = System::empty(0xff, false);
     system.add_metrics_pmu("cpu", 8);
     for counters in [Counters::Auto, Counters::Metrics, Counters::Tma] {
@@ -106,7 +106,7 @@ fn issue_16_2_a_cpu_that_no_table_knows_is_refused_by_name() {
 }
 
 #[test]
-fn a_look_that_clears_needs_no_reset() {
+fn clearing_read_needs_no_reset() {
     let Some(hardware) = open(&System::lunar_lake(), Counters::Auto, |machine| {
         machine.slots_per_cycle = 8;
     }) else {
@@ -130,7 +130,7 @@ fn a_look_that_clears_needs_no_reset() {
 }
 
 #[test]
-fn a_switch_in_the_middle_of_a_clearing_look_loses_nothing() {
+fn switch_during_clearing_read_loses_nothing() {
     let Some(hardware) = open(&System::lunar_lake(), Counters::Auto, |_| ()) else {
         return;
     };
@@ -176,7 +176,7 @@ fn switch_inside_a_clearing_window_loses_nothing() {
 }
 
 #[test]
-fn a_group_that_clears_comes_back_after_it_was_displaced() {
+fn displaced_clearing_group_returns() {
     let Some(hardware) = open(&System::lunar_lake(), Counters::Auto, |_| ()) else {
         return;
     };

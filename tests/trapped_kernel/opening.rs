@@ -14,7 +14,7 @@ use crate::trap::with;
 use crate::{SLOTS_PER_LOOK_AT_OPEN, open, refusal, refusal_with};
 
 #[test]
-fn the_group_is_complete_before_it_runs_and_is_reset_before_it_is_used() {
+fn group_is_complete_then_running_then_reset() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
@@ -49,7 +49,7 @@ fn the_group_is_complete_before_it_runs_and_is_reset_before_it_is_used() {
 }
 
 #[test]
-fn four_fractions_make_level_1_only() {
+fn four_fractions_give_level_1_only() {
     let Some(hardware) = open(&System::ice_lake(), |_| ()) else {
         return;
     };
@@ -68,7 +68,7 @@ fn everything_is_closed_on_drop() {
 }
 
 #[test]
-fn a_second_handle_of_a_thread_shares_the_group() {
+fn second_handle_of_a_thread_shares_the_group() {
     let system = System::sapphire_rapids();
     let Some(first) = open(&system, |_| ()) else {
         return;
@@ -83,7 +83,7 @@ fn a_second_handle_of_a_thread_shares_the_group() {
 }
 
 #[test]
-fn with_rdpmc_off_all_metrics_are_in_the_group() {
+fn group_has_all_metrics_without_rdpmc() {
     let Some(hardware) = open(&System::sapphire_rapids(), |m| m.rdpmc_allowed = false) else {
         return;
     };
@@ -98,7 +98,7 @@ fn with_rdpmc_off_all_metrics_are_in_the_group() {
 }
 
 #[test]
-fn a_host_that_lends_its_pmu_is_told_that_guests_are_not_meant() {
+fn host_with_guests_excludes_them() {
     let Some(hardware) = open(&System::sapphire_rapids(), |m| m.wants_exclude_guest = true) else {
         return;
     };
@@ -116,7 +116,7 @@ fn assert_message(error: &OpenError, words: &[&str]) {
 }
 
 #[test]
-fn every_errno_of_open_has_its_error_and_advice() {
+fn every_open_errno_has_error_and_advice() {
     let system = System::sapphire_rapids();
     system.set("perf_event_paranoid", "3");
     type Check = fn(&OpenError) -> bool;
@@ -207,7 +207,7 @@ fn every_errno_of_open_has_its_error_and_advice() {
 }
 
 #[test]
-fn permission_denied_at_an_allowed_level_names_another_cause() {
+fn denied_permission_at_allowed_level_is_explained() {
     let system = System::sapphire_rapids();
     let Some(error) = refusal(&system, |m| m.refuse_open = Some((SLOTS, libc::EACCES))) else {
         return;
@@ -219,7 +219,7 @@ fn permission_denied_at_an_allowed_level_names_another_cause() {
 }
 
 #[test]
-fn a_used_up_page_budget_is_named() {
+fn exhausted_page_budget_is_named() {
     let system = System::sapphire_rapids();
     let Some(error) = refusal(&system, |m| m.refuse_map = Some(libc::EPERM)) else {
         return;
@@ -238,7 +238,7 @@ fn a_used_up_page_budget_is_named() {
 }
 
 #[test]
-fn other_failures_of_mapping_and_controlling_are_reported() {
+fn other_map_and_control_failures_are_reported() {
     let system = System::sapphire_rapids();
     let Some(error) = refusal(&system, |m| m.refuse_map = Some(libc::EINVAL)) else {
         return;
@@ -258,7 +258,7 @@ fn other_failures_of_mapping_and_controlling_are_reported() {
 }
 
 #[test]
-fn a_group_that_opens_but_never_runs_names_the_other_users() {
+fn group_never_scheduled_names_other_users() {
     let system = System::sapphire_rapids();
     for rdpmc_allowed in [true, false] {
         let taken = |m: &mut crate::machine::Machine| {
@@ -287,7 +287,7 @@ fn a_group_that_opens_but_never_runs_names_the_other_users() {
 }
 
 #[test]
-fn a_group_that_runs_by_turns_is_refused() {
+fn multiplexed_group_is_refused() {
     let system = System::sapphire_rapids();
     for rdpmc_allowed in [true, false] {
         let Some(error) = refusal(&system, |m| {
@@ -309,7 +309,7 @@ fn a_group_that_runs_by_turns_is_refused() {
 }
 
 #[test]
-fn an_event_on_another_counter_is_never_read() {
+fn event_on_another_counter_is_never_read() {
     // The kernel takes the codes for general events, as on a Skylake with a newer CPU's files.
     let Some(error) = refusal(&System::sapphire_rapids(), |m| m.has_metrics = false) else {
         return;
@@ -326,7 +326,7 @@ fn an_event_on_another_counter_is_never_read() {
 }
 
 #[test]
-fn slots_that_stand_still_fail_the_self_check() {
+fn stuck_slots_fail_self_check() {
     for rdpmc_allowed in [true, false] {
         let Some(error) = refusal(&System::sapphire_rapids(), |m| {
             m.slots_per_look = 0;
@@ -340,7 +340,7 @@ fn slots_that_stand_still_fail_the_self_check() {
 }
 
 #[test]
-fn ratios_that_do_not_add_up_fail_the_self_check() {
+fn wrong_ratio_sum_fails_self_check() {
     let Some(error) = refusal(&System::sapphire_rapids(), |m| {
         m.stuck_ratios = Some(0x1010_1010);
     }) else {
@@ -351,7 +351,7 @@ fn ratios_that_do_not_add_up_fail_the_self_check() {
 }
 
 #[test]
-fn on_a_hybrid_machine_the_thread_is_kept_on_performance_cores() {
+fn hybrid_thread_stays_on_performance_cores() {
     // CPU 0 must be one that this thread may use; otherwise there is nothing to confine.
     let system = System::hybrid("0", "1-4000");
     let mut two = false;
@@ -379,7 +379,7 @@ fn on_a_hybrid_machine_the_thread_is_kept_on_performance_cores() {
 }
 
 #[test]
-fn a_thread_on_efficiency_cores_has_no_perf_metrics() {
+fn efficiency_cores_have_no_perf_metrics() {
     let system = System::hybrid("4000-4003", "0-3999");
     let Some(error) = refusal_with(&system, Counters::Metrics, |_| ()) else {
         return;
@@ -393,7 +393,7 @@ fn a_thread_on_efficiency_cores_has_no_perf_metrics() {
 }
 
 #[test]
-fn a_thread_that_cannot_be_kept_there_is_refused() {
+fn immovable_thread_is_refused() {
     let system = System::hybrid("0", "1-4000");
     let allowed = crate::allowed_cpus();
     if !allowed.contains(&0) || allowed.len() == 1 {

@@ -46,7 +46,7 @@ fn after_reads(reads: u32, what: Disturbance) -> impl FnOnce(&mut Machine) {
 }
 
 #[test]
-fn window_that_ends_elsewhere_reads_nothing() {
+fn window_ending_elsewhere_reads_nothing() {
     with_each_group(|hardware, _| {
         let sample = first_window(hardware, |machine| {
             machine.work(600_000);

@@ -74,7 +74,7 @@ fn work_of_all(machine: &mut Machine) {
 }
 
 #[test]
-fn the_slots_of_all_threads_are_counted_by_a_group_for_each() {
+fn slots_of_all_threads_use_a_group_each() {
     let system = skylake();
     let Some(hardware) = open(&system, Counters::Auto, Threads::All, as_skylake) else {
         return;
@@ -99,7 +99,7 @@ fn the_slots_of_all_threads_are_counted_by_a_group_for_each() {
 }
 
 #[test]
-fn ratios_of_all_threads_are_sums_of_what_the_kernel_makes_of_them() {
+fn ratios_of_all_threads_sum_kernel_values() {
     let system = System::sapphire_rapids();
     let Some(hardware) = open(&system, Counters::Metrics, Threads::All, |_| {}) else {
         return;
@@ -122,7 +122,7 @@ fn ratios_of_all_threads_are_sums_of_what_the_kernel_makes_of_them() {
 }
 
 #[test]
-fn other_threads_are_counted_in_benchmarks_in_which_they_work_and_in_no_other() {
+fn other_threads_are_counted_only_while_working() {
     let system = skylake();
     let Some(hardware) = open(&system, Counters::Auto, Threads::Auto, as_skylake) else {
         return;
@@ -151,7 +151,7 @@ fn other_threads_are_counted_in_benchmarks_in_which_they_work_and_in_no_other() 
 
 /// All launches of a benchmark count the same threads, whatever each sees in its warm-up.
 #[test]
-fn what_an_earlier_launch_decided_holds() {
+fn decision_of_earlier_launch_holds() {
     let system = skylake();
     let Some(hardware) = open(&system, Counters::Auto, Threads::Auto, as_skylake) else {
         return;
@@ -182,7 +182,7 @@ fn what_an_earlier_launch_decided_holds() {
 
 /// Every decision is made before the first sample that is kept.
 #[test]
-fn nothing_is_decided_behind_the_first_sample() {
+fn nothing_is_decided_after_the_first_sample() {
     let system = skylake();
     let Some(hardware) = open(&system, Counters::Auto, Threads::Auto, as_skylake) else {
         return;
@@ -195,7 +195,7 @@ fn nothing_is_decided_behind_the_first_sample() {
 }
 
 #[test]
-fn a_thread_that_ends_spoils_nothing() {
+fn ending_thread_spoils_nothing() {
     let without_the_last = |machine: &mut Machine| {
         as_skylake(machine);
         // Listed, but gone when its group is to be opened.
@@ -219,7 +219,7 @@ fn a_thread_that_ends_spoils_nothing() {
 }
 
 #[test]
-fn groups_that_were_not_on_the_pmu_all_the_time_are_flagged() {
+fn intermittent_groups_are_flagged() {
     let system = skylake();
     let Some(hardware) = open(&system, Counters::Auto, Threads::All, as_skylake) else {
         return;
@@ -234,7 +234,7 @@ fn groups_that_were_not_on_the_pmu_all_the_time_are_flagged() {
 }
 
 #[test]
-fn where_all_threads_cannot_be_counted_the_own_one_is_and_the_reason_is_told() {
+fn own_thread_is_counted_if_others_cannot_be() {
     let system = skylake();
     let Some(hardware) = open(&system, Counters::Auto, Threads::Auto, as_skylake) else {
         return;

@@ -51,7 +51,7 @@ fn command(counters: &TreeCounters, work: impl FnOnce(&mut Machine)) -> Result<S
 }
 
 #[test]
-fn a_command_is_counted_from_its_exec_on_with_all_that_it_starts() {
+fn command_is_counted_with_children_from_exec() {
     let Some(counters) = prepare(&skylake(), Counters::Auto, as_skylake) else {
         return;
     };
@@ -83,7 +83,7 @@ fn a_command_is_counted_from_its_exec_on_with_all_that_it_starts() {
 }
 
 #[test]
-fn a_command_can_be_counted_with_perf_metrics() {
+fn command_can_be_counted_with_perf_metrics() {
     let system = System::sapphire_rapids();
     let look = |machine: &mut Machine| machine.slots_per_look = 400_000;
     let Some(counters) = prepare(&system, Counters::Metrics, look) else {
@@ -99,7 +99,7 @@ fn a_command_can_be_counted_with_perf_metrics() {
 }
 
 #[test]
-fn plain_counters_come_first_and_perf_metrics_where_they_do_not_fit() {
+fn plain_counters_precede_perf_metrics() {
     let system = System::sapphire_rapids();
     let Some(counters) = prepare(&system, Counters::Auto, as_sapphire_rapids) else {
         return;
@@ -116,7 +116,7 @@ fn plain_counters_come_first_and_perf_metrics_where_they_do_not_fit() {
 }
 
 #[test]
-fn counters_that_were_not_there_all_the_time_are_refused() {
+fn intermittent_counters_are_refused() {
     let Some(counters) = prepare(&skylake(), Counters::Exact, as_skylake) else {
         return;
     };
@@ -146,7 +146,7 @@ fn code_of(process: u32) -> (u64, u64) {
 }
 
 #[test]
-fn hits_of_a_command_go_to_its_code_from_its_exec_to_its_end() {
+fn command_pmu_samples_cover_exec_to_exit() {
     const PERIOD: u64 = 1000;
     const STEP: u64 = 4 * PERIOD;
     let Some(counters) = prepare(&skylake(), Counters::Auto, as_skylake) else {

@@ -45,7 +45,7 @@ fn assert_split(sample: &Sample, mix: Mix, limit: f64) {
 }
 
 #[test]
-fn a_window_holds_the_work_inside_it_and_nothing_else() {
+fn window_holds_exactly_the_work_inside() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
@@ -131,7 +131,7 @@ fn reset_comes_once_its_slots_would_show() {
 }
 
 #[test]
-fn a_switch_inside_a_window_counts_right_and_is_flagged() {
+fn switch_in_window_counts_right_and_is_flagged() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
@@ -163,7 +163,7 @@ fn plain_counters_are_right_across_a_switch() {
 }
 
 #[test]
-fn a_reading_that_is_interrupted_is_taken_again() {
+fn interrupted_reading_is_repeated() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
@@ -186,7 +186,7 @@ fn a_reading_that_is_interrupted_is_taken_again() {
 }
 
 #[test]
-fn a_switch_inside_the_last_reading_belongs_to_the_window() {
+fn switch_in_last_reading_belongs_to_the_window() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
@@ -200,7 +200,7 @@ fn a_switch_inside_the_last_reading_belongs_to_the_window() {
 }
 
 #[test]
-fn readings_that_never_settle_are_given_up() {
+fn unsettled_readings_are_abandoned() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
@@ -215,7 +215,7 @@ fn readings_that_never_settle_are_given_up() {
 }
 
 #[test]
-fn an_overflow_interrupt_shows_as_slots_going_backwards() {
+fn overflow_interrupt_shows_as_decreasing_slots() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
@@ -232,7 +232,7 @@ fn an_overflow_interrupt_shows_as_slots_going_backwards() {
 
 /// By slots alone it looks like a window of 700 000 slots.
 #[test]
-fn issue_16_3_registers_cleared_inside_a_window_are_noticed() {
+fn registers_cleared_in_window_are_noticed() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
@@ -247,7 +247,7 @@ fn issue_16_3_registers_cleared_inside_a_window_are_noticed() {
 
 /// The part in between would be missing, and the times would not show it.
 #[test]
-fn issue_16_3_measured_code_cannot_stop_the_counters() {
+fn measured_code_cannot_stop_counters() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
@@ -264,7 +264,7 @@ fn issue_16_3_measured_code_cannot_stop_the_counters() {
 }
 
 #[test]
-fn a_window_that_loses_the_pmu_is_flagged_and_the_next_one_counts_again() {
+fn window_losing_the_pmu_is_flagged_and_next_counts() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
@@ -288,7 +288,7 @@ fn a_window_that_loses_the_pmu_is_flagged_and_the_next_one_counts_again() {
 }
 
 #[test]
-fn a_group_that_is_displaced_during_a_reading_is_not_read_on() {
+fn group_displaced_during_reading_is_not_read_on() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
@@ -306,7 +306,7 @@ fn a_group_that_is_displaced_during_a_reading_is_not_read_on() {
 }
 
 #[test]
-fn a_window_that_shared_the_pmu_by_turns_is_flagged() {
+fn multiplexed_window_is_flagged() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
@@ -320,7 +320,7 @@ fn a_window_that_shared_the_pmu_by_turns_is_flagged() {
 }
 
 #[test]
-fn ratios_that_do_not_add_up_are_flagged() {
+fn wrong_ratio_sum_is_flagged() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
@@ -333,7 +333,7 @@ fn ratios_that_do_not_add_up_are_flagged() {
 }
 
 #[test]
-fn a_window_of_few_slots_is_flagged() {
+fn window_of_few_slots_is_flagged() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
     };
@@ -343,7 +343,7 @@ fn a_window_of_few_slots_is_flagged() {
 }
 
 #[test]
-fn a_move_to_another_cpu_is_flagged() {
+fn move_to_another_cpu_is_flagged() {
     let cpus = allowed_cpus();
     let [first, second, ..] = cpus[..] else {
         skip(Need::Cpus, "this thread may run on one CPU only");
@@ -365,7 +365,7 @@ fn a_move_to_another_cpu_is_flagged() {
 }
 
 #[test]
-fn with_rdpmc_off_the_same_numbers_come_from_read() {
+fn read_gives_the_same_numbers_without_rdpmc() {
     let Some(hardware) = open(&System::sapphire_rapids(), |m| m.rdpmc_allowed = false) else {
         return;
     };
@@ -394,7 +394,7 @@ fn with_rdpmc_off_the_same_numbers_come_from_read() {
 }
 
 #[test]
-fn with_rdpmc_off_a_lost_pmu_is_noticed_and_regained() {
+fn lost_pmu_is_noticed_and_regained_without_rdpmc() {
     let Some(hardware) = open(&System::ice_lake(), |m| m.rdpmc_allowed = false) else {
         return;
     };

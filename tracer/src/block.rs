@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gather_has_the_addresses_of_the_enabled_elements() {
+    fn gather_has_addresses_of_enabled_elements() {
         let elements = Elements {
             base: 0,
             displacement: 0,
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_of_sign_bits_selects_elements() {
+    fn sign_bit_mask_selects_elements() {
         let elements = Elements {
             base: 0,
             displacement: 0,
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn the_iterations_of_repne_are_the_difference_of_the_counts() {
+    fn repne_iterations_are_difference_of_counts() {
         let repeat = Repeat {
             count: 0,
             remaining: Some(1),

@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_function_is_replaced_only_where_the_jump_has_room() {
+    fn function_shorter_than_the_jump_is_kept() {
         let long = [0x90; SEEN_BYTES];
         assert!(is_longer_than_the_jump(&long, 0x1000));
         for end in [0xc3, 0xcc] {
@@ -287,7 +287,7 @@ mod tests {
     /// Code in shared memory of a file that is open for reading cannot be written, not even through
     /// `/proc/self/mem`.
     #[test]
-    fn if_one_function_cannot_be_replaced_none_is() {
+    fn one_failed_replacement_prevents_all() {
         const CODE: [u8; SEEN_BYTES] = [0x90; SEEN_BYTES];
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().write_all_at(&CODE, 0).unwrap();
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_is_taken_out_of_the_time() {
+    fn hidden_time_is_subtracted() {
         let shown = |seconds, ns, hidden_ns| {
             let time = libc::timespec {
                 tv_sec: seconds,
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn random_numbers_fill_what_is_asked_for_and_no_more() {
+    fn random_numbers_fill_exactly_the_request() {
         for bytes in [0, 1, 7, 8, 9, 33] {
             let mut buffer = [0_u8; 64];
             // SAFETY: the buffer is longer.
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sequence_of_random_numbers_is_written_down() {
+    fn random_sequence_is_fixed() {
         // The reference implementation, from the seed 0.
         assert_eq!(random_number(0), 0xe220_a839_7b1d_cdaf);
         assert_eq!(random_number(1), 0x6e78_9e6a_a1b9_65f4);

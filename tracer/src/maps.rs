@@ -121,7 +121,7 @@ mod tests {
     use crate::mapping::Mapping;
 
     #[test]
-    fn a_line_of_maps_is_understood() {
+    fn line_of_maps_is_understood() {
         let entry = Entry::parse(
             b"7f10-7f20 r-xp 00001000 fe:00 123                    /usr/lib/a name.so",
         );
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mapping_of_a_variable_holds_it() {
+    fn mapping_of_a_variable_contains_it() {
         let variable = 0;
         let address = &raw const variable as u64;
         let mapping = Mapping::at(address).unwrap();

@@ -101,7 +101,7 @@ impl Consumer for Kept {
 }
 
 #[test]
-fn arguments_are_recorded_where_only_their_registers_are_left_to_borrow() {
+fn arguments_are_recorded_with_few_free_registers() {
     const ARGUMENTS: [u64; 4] = [0x1111, 0x2222_0000, 0x3333_0000_0000, 0x4444 << 48];
     for (outer, inner) in FUNCTIONS {
         let kept = Kept {

@@ -50,7 +50,7 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 #[test]
-fn a_static_program_with_musl_is_traced_panics_and_all() {
+fn static_musl_program_is_traced_with_panics() {
     let library = Command::new("rustc")
         .args(["--print", "target-libdir", "--target", MUSL])
         .output()
@@ -77,7 +77,7 @@ fn a_static_program_with_musl_is_traced_panics_and_all() {
 }
 
 #[test]
-fn an_optimised_program_that_aborts_on_panics_is_traced_and_aborts() {
+fn panic_abort_program_is_traced_and_aborts() {
     let program = built(&["--release"], "release");
     let output = run(&program, &[]);
     assert!(output.status.success(), "{}", text(&output.stderr));

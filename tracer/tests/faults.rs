@@ -100,7 +100,7 @@ extern "C" fn note_and_skip(_: i32, _: *mut libc::siginfo_t, context: *mut libc:
 }
 
 #[test]
-fn a_handler_sees_the_programs_address_and_registers_and_may_change_them() {
+fn handler_sees_and_changes_program_registers() {
     let _installed = install(libc::SIGSEGV, note_and_skip);
     let ((result, untouched, ip), end) = traced(|| {
         let (mut value, ip): (u64, u64);
@@ -161,7 +161,7 @@ extern "C" fn divide_by_five(_: i32, _: *mut libc::siginfo_t, context: *mut libc
 }
 
 #[test]
-fn an_instruction_is_repeated_with_the_registers_of_the_handler() {
+fn instruction_repeats_with_registers_of_handler() {
     let _installed = install(libc::SIGFPE, divide_by_five);
     let (result, end) = traced(|| {
         let result: u64;
@@ -196,7 +196,7 @@ extern "C" fn bring_the_table(_: i32, _: *mut libc::siginfo_t, context: *mut lib
 }
 
 #[test]
-fn an_indirect_call_that_cannot_read_its_target_is_repeated() {
+fn indirect_call_with_unreadable_target_is_repeated() {
     let _installed = install(libc::SIGSEGV, bring_the_table);
     let (result, end) = traced(|| {
         let result: u64;
@@ -222,7 +222,7 @@ extern "C" fn bring_the_stack(_: i32, _: *mut libc::siginfo_t, context: *mut lib
 }
 
 #[test]
-fn a_call_without_a_stack_is_repeated() {
+fn call_without_a_stack_is_repeated() {
     let mut stack = vec![0_u8; 64 * 1024];
     let signals = libc::stack_t {
         ss_sp: stack.as_mut_ptr().cast(),
@@ -272,7 +272,7 @@ extern "C" fn make_the_page_readable(
 }
 
 #[test]
-fn a_fault_that_is_repaired_in_memory_does_not_end_the_trace() {
+fn fault_repaired_in_memory_continues_the_trace() {
     let _installed = install(libc::SIGSEGV, make_the_page_readable);
     // SAFETY: a new mapping, which nobody can read yet.
     let page = unsafe {
@@ -352,7 +352,7 @@ extern "C" fn read_null() {
 }
 
 #[test]
-fn a_handler_may_jump_out_of_a_fault() {
+fn handler_may_jump_out_of_a_fault() {
     let _installed = install(libc::SIGSEGV, jump_out);
     let (result, end) = traced(|| until_jump(read_null));
     assert_eq!(result, 5);
@@ -365,7 +365,7 @@ extern "C" fn raise_and_go_on() {
 }
 
 #[test]
-fn a_handler_that_jumps_out_of_traced_code_without_a_fault_is_noticed() {
+fn handler_jumping_out_without_a_fault_is_noticed() {
     let _installed = install(libc::SIGUSR2, jump_out);
     let tracer = tracer();
     let (result, end) = tracer.trace(|| until_jump(raise_and_go_on));
@@ -388,7 +388,7 @@ extern "C" fn count_call(_: i32, _: *mut libc::siginfo_t, _: *mut libc::c_void) 
 }
 
 #[test]
-fn a_fault_signal_that_was_sent_reaches_its_handler() {
+fn sent_fault_signal_reaches_its_handler() {
     let _installed = install(libc::SIGFPE, count_call);
     let before = CALLS.load(Ordering::Relaxed);
     // SAFETY: the handler counts.
@@ -398,7 +398,7 @@ fn a_fault_signal_that_was_sent_reaches_its_handler() {
 }
 
 #[test]
-fn another_threads_fault_does_not_end_the_trace() {
+fn fault_of_another_thread_keeps_the_trace() {
     let _installed = install(libc::SIGSEGV, note_and_skip);
     let (result, end) = traced(|| {
         std::thread::spawn(|| {
@@ -416,7 +416,7 @@ fn another_threads_fault_does_not_end_the_trace() {
 // ---- handlers come and go ----
 
 #[test]
-fn after_the_trace_the_programs_handlers_are_as_they_were() {
+fn program_handlers_are_restored_after_the_trace() {
     let _installed = install(libc::SIGILL, note_and_skip);
     let before = handler_of(libc::SIGILL);
     let tracer = tracer();
@@ -430,7 +430,7 @@ fn after_the_trace_the_programs_handlers_are_as_they_were() {
 }
 
 #[test]
-fn a_handler_that_is_installed_while_traced_is_called_with_the_programs_state() {
+fn handler_installed_while_traced_sees_program_state() {
     let installed = install(libc::SIGSEGV, count_call);
     let ((result, now), end) = traced(|| {
         let inner = install_too(libc::SIGSEGV, note_and_skip, 0);
@@ -448,7 +448,7 @@ fn a_handler_that_is_installed_while_traced_is_called_with_the_programs_state() 
 }
 
 #[test]
-fn a_handler_for_one_time_is_called_once() {
+fn one_shot_handler_is_called_once() {
     let outer = install(libc::SIGSEGV, count_call);
     let inner = install_too(libc::SIGSEGV, note_and_skip, libc::SA_RESETHAND);
     let (result, end) = traced(|| {
@@ -464,7 +464,7 @@ fn a_handler_for_one_time_is_called_once() {
 }
 
 #[test]
-fn without_a_handler_a_fault_kills_as_ever() {
+fn fault_without_handler_kills() {
     let _installed = install(libc::SIGFPE, count_call);
     let status = in_child(|| {
         // SAFETY: the child has no handler of its own.
@@ -483,7 +483,7 @@ fn recurse(depth: u64) -> u64 {
 }
 
 #[test]
-fn an_overflow_of_the_stack_is_reported_by_the_standard_library_as_ever() {
+fn stack_overflow_is_reported_by_standard_library() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let status = in_child(|| {
         let _ = tracer().trace(|| recurse(0));
@@ -494,7 +494,7 @@ fn an_overflow_of_the_stack_is_reported_by_the_standard_library_as_ever() {
 }
 
 #[test]
-fn deep_recursion_up_to_the_end_of_the_stack_is_traced() {
+fn recursion_to_the_end_of_the_stack_is_traced() {
     fn depth(left: u64) -> u64 {
         let frame = black_box([left; 64]);
         if left == 0 {

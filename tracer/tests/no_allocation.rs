@@ -59,7 +59,7 @@ impl Consumer for Nothing {
 }
 
 #[test]
-fn no_program_makes_the_engine_allocate() {
+fn programs_never_make_the_engine_allocate() {
     let tracer = Tracer::new(Config::default(), Nothing).unwrap();
     let local = 0_u8;
     let here = &raw const local as usize;

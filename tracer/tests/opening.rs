@@ -19,7 +19,7 @@ fn open(config: Config) -> Result<(), OpenError> {
 }
 
 #[test]
-fn a_configuration_without_sense_is_refused() {
+fn invalid_configuration_is_refused() {
     let buffer = open(Config {
         buffer_bytes: 100_000,
         ..Config::default()
@@ -44,7 +44,7 @@ fn a_configuration_without_sense_is_refused() {
 }
 
 #[test]
-fn without_address_space_opening_fails_with_the_reason() {
+fn missing_address_space_fails_with_reason() {
     // The limit is below what is mapped already, so every further mapping fails.
     let limit = libc::rlimit {
         rlim_cur: 1 << 20,
@@ -60,7 +60,7 @@ fn without_address_space_opening_fails_with_the_reason() {
 }
 
 #[test]
-fn where_executable_memory_is_forbidden_opening_fails_with_the_reason() {
+fn forbidden_executable_memory_fails_with_reason() {
     const PR_SET_MDWE: i32 = 65;
     const PR_MDWE_REFUSE_EXEC_GAIN: u64 = 1;
     let status = in_child(|| {

@@ -45,7 +45,7 @@ fn wait(process: libc::pid_t) -> i32 {
 }
 
 #[test]
-fn a_forked_child_runs_natively_and_cannot_use_the_tracer() {
+fn forked_child_runs_natively_without_tracer() {
     let tracer = tracer();
     tracer.attach().unwrap();
     // SAFETY: the child calls no more than what a fork of a threaded process may call, and exits.
@@ -64,7 +64,7 @@ fn a_forked_child_runs_natively_and_cannot_use_the_tracer() {
 }
 
 #[test]
-fn a_forked_child_may_not_attach_while_its_copy_is_attached() {
+fn forked_child_cannot_attach_an_attached_copy() {
     let tracer = tracer();
     tracer.attach().unwrap();
     // SAFETY: as above.
@@ -82,7 +82,7 @@ fn a_forked_child_may_not_attach_while_its_copy_is_attached() {
 }
 
 #[test]
-fn a_command_is_spawned_and_its_output_read() {
+fn command_is_spawned_and_its_output_read() {
     let work = || {
         let output = std::process::Command::new("echo")
             .arg("hello")
@@ -94,7 +94,7 @@ fn a_command_is_spawned_and_its_output_read() {
 }
 
 #[test]
-fn a_child_of_vfork_runs_natively_until_it_exits() {
+fn vfork_child_runs_natively_until_exit() {
     let process = traced(|| {
         let process: libc::pid_t;
         // SAFETY: the child, which shares this stack, exits at once without touching it.
@@ -117,7 +117,7 @@ fn a_child_of_vfork_runs_natively_until_it_exits() {
 }
 
 #[test]
-fn a_traced_process_may_be_replaced_by_another_program() {
+fn traced_process_may_exec_another_program() {
     let process = fork(|| {
         let tracer = tracer();
         tracer.attach().unwrap();
@@ -137,7 +137,7 @@ fn a_traced_process_may_be_replaced_by_another_program() {
 }
 
 #[test]
-fn a_process_under_a_debugger_is_traced() {
+fn process_under_a_debugger_is_traced() {
     let process = fork(|| {
         // SAFETY: lets the parent debug this process, and stops.
         unsafe {
@@ -169,7 +169,7 @@ fn a_process_under_a_debugger_is_traced() {
 }
 
 #[test]
-fn a_personality_in_which_readable_memory_is_executable_is_traced() {
+fn read_implies_exec_personality_is_traced() {
     let process = fork(|| {
         let personality = libc::ADDR_NO_RANDOMIZE | libc::READ_IMPLIES_EXEC;
         // SAFETY: changes how this process maps memory from now on.
@@ -192,7 +192,7 @@ struct Sequence {
 }
 
 #[test]
-fn a_thread_that_uses_restartable_sequences_is_not_traced() {
+fn thread_with_restartable_sequences_is_not_traced() {
     let find = |name: &std::ffi::CStr| {
         // SAFETY: looks up a name.
         unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
@@ -299,7 +299,7 @@ fn seen_by_a_child(prepare: fn()) -> String {
 }
 
 #[test]
-fn fixed_values_repeat_from_process_to_process_and_durations_go_on() {
+fn fixed_values_repeat_and_durations_advance() {
     let fixed = || seen_by_a_child(|| topdown_tracer::fix_system_values().unwrap());
     let first = fixed();
     assert!(
@@ -312,7 +312,7 @@ fn fixed_values_repeat_from_process_to_process_and_durations_go_on() {
 }
 
 #[test]
-fn system_calls_by_number_go_on_to_fail_as_ever() {
+fn invalid_system_calls_still_fail() {
     let child = fork(|| {
         topdown_tracer::fix_system_values().unwrap();
         let failed = |number: i64, first: i64| {

@@ -29,7 +29,7 @@ fn refused(end: Result<End, TraceError>) -> &'static str {
 }
 
 #[test]
-fn a_far_return_runs_natively() {
+fn far_return_runs_natively() {
     let (result, end) = traced(|| {
         let result: u64;
         // SAFETY: returns to the label behind it, in the same code segment.
@@ -53,7 +53,7 @@ fn a_far_return_runs_natively() {
 }
 
 #[test]
-fn an_address_with_an_eight_bit_register_runs_natively() {
+fn address_with_8_bit_register_runs_natively() {
     let table: Vec<u8> = (0..=255).rev().collect();
     let (result, end) = traced(|| {
         let mut result = 5_u64;
@@ -101,7 +101,7 @@ fn nested_enter_runs_natively() {
 }
 
 #[test]
-fn a_system_call_of_32_bit_code_runs_natively() {
+fn system_call_of_32_bit_code_runs_natively() {
     const GETPID: u64 = 20;
     let call = || {
         let mut result = GETPID;
@@ -127,7 +127,7 @@ fn a_system_call_of_32_bit_code_runs_natively() {
 
 /// The page is execute-only where the kernel emulates it: its code can be called and not read.
 #[test]
-fn the_vsyscall_page_runs_natively() {
+fn vsyscall_page_runs_natively() {
     const TIME: usize = 0xffff_ffff_ff60_0400;
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     if !maps.contains("[vsyscall]") {
@@ -151,7 +151,7 @@ extern "C" fn skip_trap(_signal: i32, _info: *mut libc::siginfo_t, context: *mut
 }
 
 #[test]
-fn a_trap_reaches_its_handler_with_the_programs_own_state() {
+fn trap_handler_sees_program_state() {
     // SAFETY: the handler skips the instruction; only this test raises this signal.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
@@ -170,7 +170,7 @@ fn a_trap_reaches_its_handler_with_the_programs_own_state() {
 }
 
 #[test]
-fn a_segment_base_that_is_written_runs_natively() {
+fn segment_base_write_runs_natively() {
     let mut features = 0_u64;
     // SAFETY: reads the auxiliary vector. Bit 1 of HWCAP2: the instructions are permitted.
     unsafe { features |= libc::getauxval(libc::AT_HWCAP2) };
@@ -203,7 +203,7 @@ extern "C" fn return_from_nowhere(
 }
 
 #[test]
-fn a_call_to_nowhere_faults_natively() {
+fn call_to_nowhere_faults_natively() {
     const NOWHERE: usize = 0x10;
     // SAFETY: the handler goes back to the caller; only this test faults.
     unsafe {
@@ -226,7 +226,7 @@ fn a_call_to_nowhere_faults_natively() {
 // ---- system calls ----
 
 #[test]
-fn another_thread_pointer_is_not_traced() {
+fn changed_thread_pointer_is_not_traced() {
     const ARCH_GET_FS: i32 = 0x1003;
     const ARCH_SET_FS: i32 = 0x1002;
     let (result, end) = traced(|| {
@@ -247,7 +247,7 @@ fn another_thread_pointer_is_not_traced() {
 // ---- capacity and the process ----
 
 #[test]
-fn more_code_than_there_is_room_for_is_an_error() {
+fn code_beyond_capacity_is_an_error() {
     let config = Config {
         static_instructions: 1024,
         ..Config::default()
@@ -274,7 +274,7 @@ fn more_code_than_there_is_room_for_is_an_error() {
 
 /// A child that can open no file, or has changed its root, does not see its mappings.
 #[test]
-fn issue_14_11_where_the_mappings_cannot_be_read_the_trace_says_so() {
+fn unreadable_mappings_end_the_trace() {
     let no_files = || {
         let limit = libc::rlimit {
             rlim_cur: 0,
@@ -305,7 +305,7 @@ fn issue_14_11_where_the_mappings_cannot_be_read_the_trace_says_so() {
 }
 
 #[test]
-fn issue_14_11_another_user_is_traced_as_ever() {
+fn other_user_is_traced() {
     const NOBODY: libc::uid_t = 65534;
     let status = in_child(|| {
         let tracer = tracer();
@@ -324,7 +324,7 @@ fn issue_14_11_another_user_is_traced_as_ever() {
 // ---- leaving without notice ----
 
 #[test]
-fn a_detach_in_a_signal_handler_is_told_apart() {
+fn detach_in_a_signal_handler_is_distinguished() {
     use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
     static TRACER: AtomicPtr<Tracer<Count>> = AtomicPtr::new(std::ptr::null_mut());
     static LEFT: AtomicBool = AtomicBool::new(false);

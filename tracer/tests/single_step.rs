@@ -26,7 +26,7 @@ struct Second(Child);
 
 impl Second {
     fn start() -> Second {
-        let test = "every_program_is_traced_as_it_is_single_stepped";
+        let test = "every_program_matches_single_stepping";
         let process = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", test])
             .env(IS_SECOND, "1")
@@ -53,7 +53,7 @@ impl Drop for Second {
 /// One test for all, since each forks: with other tests' threads beside it a child could wait for
 /// a lock that nobody holds. `TOPDOWN_PROGRAM` selects by a part of the name.
 #[test]
-fn every_program_is_traced_as_it_is_single_stepped() {
+fn every_program_matches_single_stepping() {
     let wanted = std::env::var("TOPDOWN_PROGRAM").unwrap_or_default();
     let is_second = std::env::var_os(IS_SECOND).is_some();
     let second = (!is_second).then(|| {

@@ -76,7 +76,7 @@ fn threads_are_spawned_and_joined() {
 }
 
 #[test]
-fn a_thread_may_outlive_the_tracer() {
+fn thread_may_outlive_the_tracer() {
     let (handle, _) = traced(|| {
         std::thread::spawn(|| {
             std::thread::sleep(Duration::from_millis(20));
@@ -87,7 +87,7 @@ fn a_thread_may_outlive_the_tracer() {
 }
 
 #[test]
-fn scoped_threads_share_a_mutex_with_the_traced_one() {
+fn scoped_threads_share_a_mutex_with_traced_one() {
     let work = || {
         let sum = Mutex::new(0_u64);
         std::thread::scope(|scope| {
@@ -108,7 +108,7 @@ fn scoped_threads_share_a_mutex_with_the_traced_one() {
 }
 
 #[test]
-fn channels_carry_values_between_traced_and_native_threads() {
+fn channels_connect_traced_and_native_threads() {
     let work = || {
         let (sender, receiver) = mpsc::channel();
         let producer = std::thread::spawn(move || {
@@ -124,7 +124,7 @@ fn channels_carry_values_between_traced_and_native_threads() {
 }
 
 #[test]
-fn other_threads_may_hammer_the_allocator() {
+fn other_threads_may_stress_the_allocator() {
     let work = || {
         std::thread::scope(|scope| {
             for _ in 0..4 {
@@ -143,7 +143,7 @@ fn other_threads_may_hammer_the_allocator() {
 }
 
 #[test]
-fn a_panic_in_a_spawned_thread_is_joined_as_an_error() {
+fn panic_in_a_spawned_thread_is_an_error_on_join() {
     let work = || {
         std::thread::spawn(|| std::panic::resume_unwind(Box::new(7_u64)))
             .join()
@@ -157,7 +157,7 @@ fn a_panic_in_a_spawned_thread_is_joined_as_an_error() {
 }
 
 #[test]
-fn two_threads_are_traced_at_the_same_time_by_two_tracers() {
+fn two_threads_are_traced_by_two_tracers() {
     let expected = traced(|| sort(500));
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..2)
@@ -170,7 +170,7 @@ fn two_threads_are_traced_at_the_same_time_by_two_tracers() {
 }
 
 #[test]
-fn rayon_works_with_its_pool() {
+fn rayon_pool_works() {
     use rayon::prelude::*;
     let work = || {
         let mut values: Vec<u64> = (0..20_000_u64)
@@ -186,7 +186,7 @@ fn rayon_works_with_its_pool() {
 // ---- libraries ----
 
 #[test]
-fn a_compressor_gives_back_its_input() {
+fn compressor_restores_its_input() {
     let text = "a rose is a rose is a rose ".repeat(400);
     let (packed, _) = traced(|| {
         let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
@@ -243,7 +243,7 @@ extern "C" fn count_signal(_signal: i32) {
 }
 
 #[test]
-fn signals_do_not_change_what_is_traced() {
+fn signals_do_not_change_the_trace() {
     let mut tracer = tracer();
     let count = |tracer: &mut Tracer<Count>| {
         tracer.consumer_mut().instructions = 0;
@@ -291,7 +291,7 @@ fn signals_do_not_change_what_is_traced() {
 // ---- panics ----
 
 #[test]
-fn a_panic_that_leaves_the_traced_work_ends_the_trace() {
+fn panic_leaving_the_traced_work_ends_the_trace() {
     let tracer = tracer();
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         tracer.trace(|| -> u64 { std::panic::resume_unwind(Box::new(5_u64)) })
@@ -302,10 +302,10 @@ fn a_panic_that_leaves_the_traced_work_ends_the_trace() {
 }
 
 #[test]
-fn a_backtrace_goes_through_traced_frames() {
+fn backtrace_passes_through_traced_frames() {
     let (text, _) = traced(|| std::backtrace::Backtrace::force_capture().to_string());
     assert!(
-        text.contains("a_backtrace_goes_through_traced_frames"),
+        text.contains("backtrace_passes_through_traced_frames"),
         "{text}"
     );
 }
@@ -313,7 +313,7 @@ fn a_backtrace_goes_through_traced_frames() {
 // ---- the tracer ----
 
 #[test]
-fn attaching_twice_is_refused_and_the_first_trace_goes_on() {
+fn second_attach_is_refused_and_first_continues() {
     let (first, second) = (tracer(), tracer());
     first.attach().unwrap();
     let again = first.attach();
@@ -326,7 +326,7 @@ fn attaching_twice_is_refused_and_the_first_trace_goes_on() {
 }
 
 #[test]
-fn the_consumer_is_not_lent_while_it_is_in_use() {
+fn consumer_is_not_lent_while_in_use() {
     let tracer = tracer();
     tracer.attach().unwrap();
     let lent = tracer.with_consumer(|_| ()).is_some();
@@ -344,7 +344,7 @@ fn the_consumer_is_not_lent_while_it_is_in_use() {
 }
 
 #[test]
-fn a_tracer_that_is_dropped_while_attached_lets_go() {
+fn dropping_an_attached_tracer_detaches_it() {
     let attached = tracer();
     attached.attach().unwrap();
     let before = black_box(sort(30));
@@ -354,7 +354,7 @@ fn a_tracer_that_is_dropped_while_attached_lets_go() {
 }
 
 #[test]
-fn dropped_tracers_give_their_memory_back() {
+fn dropped_tracers_free_their_memory() {
     let mappings = || {
         std::fs::read_to_string("/proc/self/maps")
             .unwrap()
@@ -370,7 +370,7 @@ fn dropped_tracers_give_their_memory_back() {
 }
 
 #[test]
-fn the_same_work_has_the_same_count_every_time() {
+fn same_work_has_the_same_count_every_time() {
     let mut tracer = tracer();
     let counts: Vec<u64> = (0..3000)
         .map(|_| {
@@ -386,7 +386,7 @@ fn the_same_work_has_the_same_count_every_time() {
 }
 
 #[test]
-fn an_empty_window_is_small() {
+fn empty_window_is_small() {
     let mut tracer = tracer();
     tracer.attach().unwrap();
     tracer.detach().unwrap();
@@ -395,7 +395,7 @@ fn an_empty_window_is_small() {
 }
 
 #[test]
-fn the_consumer_can_end_the_trace() {
+fn consumer_can_end_the_trace() {
     let mut tracer = Tracer::new(
         Config::default(),
         Count {
@@ -419,7 +419,7 @@ fn the_consumer_can_end_the_trace() {
 }
 
 #[test]
-fn calls_of_functions_with_the_same_low_address_bits_are_traced() {
+fn functions_with_equal_low_addresses_are_traced() {
     const DISTANCE: usize = 1 << 16;
     const PAGES: usize = 4 * DISTANCE;
     // SAFETY: a mapping of its own, in which a function that returns a constant is written every
@@ -451,7 +451,7 @@ fn calls_of_functions_with_the_same_low_address_bits_are_traced() {
 }
 
 #[test]
-fn a_small_buffer_gives_the_same_stream() {
+fn small_buffer_gives_the_same_stream() {
     let count = |buffer_bytes| {
         let config = Config {
             buffer_bytes,

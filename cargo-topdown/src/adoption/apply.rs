@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_put_back_and_those_that_cannot_be_are_named() {
+    fn files_are_restored_and_failures_named() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs::create_dir(at("gone")).unwrap();

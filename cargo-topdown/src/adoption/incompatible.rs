@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn crates_that_implement_an_older_criterion_are_found() {
+    fn crates_for_an_older_criterion_are_found() {
         let found = |pprof: &str, criterion: &[&str]| {
             let found = implementations(&lock_file(pprof, criterion)).into_iter();
             found
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_removed_is_found_in_sources() {
+    fn removed_api_is_found_in_sources() {
         let text = "c.bench_functions(\"a\", v, 3);\n// c.bench_functions(\n\
                     b.to_async(r).iter_with_large_setup(s, f);\nb.iter_with_large_setup(s, f);\n\
                     BenchmarkId::new(\"a\", 1);\n";

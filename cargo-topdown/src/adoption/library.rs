@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_names_a_registry_a_repository_or_a_directory() {
+    fn library_is_registry_repository_or_directory() {
         let git = |url: &str, rev: Option<&str>| Library::Git {
             url: url.to_owned(),
             rev: rev.map(str::to_owned),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn the_record_of_installations_says_where_the_program_comes_from() {
+    fn install_record_names_source_of_program() {
         let record = |source: &str| {
             let version = env!("CARGO_PKG_VERSION");
             format!(r#"{{"installs": {{"cargo-topdown {version} ({source})": {{}}}}}}"#)
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_is_what_cargo_says_first_with_its_cause() {
+    fn reason_is_first_cargo_error_with_cause() {
         let said =
             "error: no matching package named `x` found\nlocation searched: crates.io index\n";
         assert_eq!(reason(said), "no matching package named `x` found");

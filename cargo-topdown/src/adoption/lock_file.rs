@@ -147,7 +147,7 @@ failed to select a version for `libc` which could resolve this conflict
 ";
 
     #[test]
-    fn what_is_in_the_way_is_what_cargo_says() {
+    fn blocking_package_is_read_from_cargo_error() {
         assert_eq!(in_the_way(CONFLICT), ["libc@0.2.148"]);
         assert!(in_the_way("  previously selected package `a v1.0.0 (/a)`").is_empty());
         assert!(in_the_way("error: no matching package named `b` found").is_empty());
@@ -156,7 +156,7 @@ failed to select a version for `libc` which could resolve this conflict
     /// A program in cargo's place finds one package after the other.
     #[cfg(unix)]
     #[test]
-    fn packages_in_the_way_are_updated_until_cargo_resolves_the_workspace() {
+    fn blocking_packages_are_updated_until_resolved() {
         let cargo = InCargosPlace::new(
             "*metadata*) test -e updated || { cat conflict; exit 101; } ;;\n\
              *serde_json*) touch updated ;;\n\
@@ -181,7 +181,7 @@ failed to select a version for `libc` which could resolve this conflict
     /// ropey 1.6.1 pins lazy_static 1.4.0. Its benches then had no model, although `init` was done.
     #[cfg(unix)]
     #[test]
-    fn what_is_in_the_way_of_the_librarys_feature_alone_is_updated_too() {
+    fn package_blocking_only_the_feature_is_updated() {
         let cargo = InCargosPlace::new(
             "metadata*) ;;\n\
              tree*criterion/launches) test -e updated || { cat conflict; exit 101; } ;;\n\

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_becomes_a_renamed_package_and_all_else_stays() {
+    fn version_becomes_renamed_package() {
         assert_eq!(
             changed(
                 "[dev-dependencies]\n# for benches\ncriterion = \"0.5\" # keep\nrand = \"0.9\"\n"
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn features_that_exist_on_both_sides_are_kept() {
+    fn only_features_of_both_libraries_are_kept() {
         assert_eq!(
             changed(
                 "[dev-dependencies]\ncriterion = { version = \"0.5\", default-features = false, \
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_harness_of_its_own_is_per_target() {
+    fn own_harness_is_found_per_target() {
         let text = "[[bench]]\nname = \"a\"\nharness = false\n[[bench]]\nname = \"b\"\n";
         let has = |name| has_own_harness(text, Path::new("Cargo.toml"), name).unwrap();
         assert!(has("a"));
@@ -326,7 +326,7 @@ mod tests {
 
     /// png 0.18.1 names it without default features, and with them except on WebAssembly.
     #[test]
-    fn all_tables_that_name_criterion_change() {
+    fn every_criterion_table_is_changed() {
         let manifest = |criterion: &str, inherited: &str| {
             format!(
                 "[dev-dependencies]\ncriterion = {criterion}\n\n\
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_its_own_stays_one() {
+    fn dependency_table_stays_a_table() {
         assert_eq!(
             changed(
                 "[dev-dependencies.criterion]\n# for benches\nversion = \"0.5\"\n\
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_1_the_formatting_is_the_users() {
+    fn manifest_formatting_is_kept() {
         for (before, after) in [
             (
                 "criterion= {version=\"0.5\",  features = [ \"html_reports\" ]}   # plots",
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_workspace_decides_is_changed_there() {
+    fn inherited_dependency_changes_in_workspace() {
         let text = "[dev-dependencies]\ncriterion.workspace = true\n";
         assert_eq!(changed(text), "in the workspace");
         let root = "[workspace.dependencies]\ncriterion = \"0.5\"\n";
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn no_toml_is_an_error_that_names_the_file() {
+    fn invalid_toml_is_refused_by_path() {
         let library = Library::Registry("0.1".to_owned());
         let Err(error) = change("[dev", Path::new("x/Cargo.toml"), &library, &[]) else {
             panic!("this is not TOML")

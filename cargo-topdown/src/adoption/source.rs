@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_found_with_their_lines_and_comments_are_not() {
+    fn calls_have_lines_and_comments_are_ignored() {
         let text = "fn a() {\n    // b.iter_custom(|n| x)\n    b.iter_custom(|n| x(n));\n}\n";
         let found = self_timed(text, Path::new("b.rs"));
         assert_eq!(found.len(), 1);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn frameworks_are_recognized_by_what_sources_call() {
+    fn frameworks_are_recognized_by_their_calls() {
         for (text, framework) in [
             ("criterion_main!(benches);", Framework::Criterion),
             ("fn main() { divan::main(); }", Framework::Divan),

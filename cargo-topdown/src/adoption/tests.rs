@@ -25,7 +25,7 @@ fn metadata(directory: &Path, dependency: &str) -> Metadata {
 
 /// In either order of their names, since packages are sorted by them.
 #[test]
-fn a_root_package_and_the_dependency_that_members_inherit_both_change() {
+fn root_package_and_inherited_dependency_change() {
     for root in ["a", "z"] {
         let directory = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
@@ -75,7 +75,7 @@ fn a_root_package_and_the_dependency_that_members_inherit_both_change() {
 
 /// In the workspace's table and its own, by each of its names.
 #[test]
-fn criterion_by_another_name_changes_and_keeps_it() {
+fn renamed_criterion_keeps_its_name() {
     let directory = tempfile::tempdir().unwrap();
     let write = |path: &str, text: &str| {
         let path = directory.path().join(path);
@@ -133,7 +133,7 @@ fn criterion_by_another_name_changes_and_keeps_it() {
 
 /// A member whose features are still to be dropped is not seen if it inherits the library.
 #[test]
-fn what_members_inherit_is_written_last() {
+fn workspace_manifest_is_written_last() {
     let directory = tempfile::tempdir().unwrap();
     let change = |name: &str| ManifestChange {
         path: directory.path().join(name),
@@ -152,7 +152,7 @@ fn what_members_inherit_is_written_last() {
 }
 
 #[test]
-fn issue_17_1_a_base_without_the_library_is_measured_with_the_candidates() {
+fn base_without_library_uses_candidates() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str, dependency: &str| metadata(&directory.path().join(name), dependency);
     let base = at("base", "\"0.5\"");

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_action_is_where_the_library_is() {
+    fn workflow_uses_action_of_the_library() {
         let github = |library: &Library| Workflow::new(Service::Github, Path::new(""), library, "");
         let known = github(&git("https://github.com/me/x.git"));
         assert!(known.text.contains("uses: me/x@1f2e\n"), "{}", known.text);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn gitlab_installs_the_program_from_there() {
+    fn gitlab_installs_program_from_library_source() {
         let gitlab = |library: &Library| Workflow::new(Service::Gitlab, Path::new(""), library, "");
         let known = gitlab(&git("https://host/x"));
         let command = "cargo install --locked cargo-topdown --git https://host/x --rev 1f2e\n";
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_there_is_not_replaced() {
+    fn existing_workflow_is_not_replaced() {
         let root = tempfile::tempdir().unwrap();
         let library = Library::Registry("0.1.0".to_owned());
         let workflow = Workflow::new(Service::Github, root.path(), &library, "");
@@ -184,7 +184,7 @@ mod tests {
     /// A limit on the length of files kills the process in the middle of its first write.
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_write_that_is_killed_leaves_no_part_of_the_file() {
+    fn killed_write_leaves_no_partial_file() {
         use std::os::unix::process::ExitStatusExt;
         const DIRECTORY: &str = "WRITE_THE_WORKFLOW_IN";
         if let Some(root) = std::env::var_os(DIRECTORY) {
@@ -208,7 +208,7 @@ mod tests {
 
     /// The guide shows the same file.
     #[test]
-    fn the_guide_has_the_workflow_that_is_written() {
+    fn guide_contains_generated_workflow() {
         let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/ci/");
         let read = |name: &str| fs::read_to_string(format!("{guide}{name}")).unwrap();
         assert_eq!(read("hosted.yml"), GITHUB);

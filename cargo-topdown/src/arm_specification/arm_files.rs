@@ -89,7 +89,7 @@ fn assert_near(value: f64, expected: f64, of: &str) {
 }
 
 #[test]
-fn level_1_of_every_table_is_what_the_specification_computes() {
+fn level_1_of_tables_matches_specification() {
     let mut compared = 0;
     for core in cores() {
         let Some(ours) = core.table.forms().first() else {
@@ -143,7 +143,7 @@ const OTHERWISE: [(&[&str], &str, &[&str]); 3] = [
 ];
 
 #[test]
-fn every_metric_is_sampled_by_the_events_that_the_specification_names() {
+fn metrics_sample_events_of_the_specification() {
     let cores: Vec<serde_json::Value> = serde_json::from_str(SAMPLE_EVENTS).unwrap();
     let mut compared = 0;
     for core in &cores {

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_decision_tree_names_the_groups_of_a_category() {
+    fn decision_tree_names_groups_of_a_category() {
         assert_eq!(
             names(Category::BackendBound),
             [
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn its_formulas_are_evaluated_as_they_stand() {
+    fn group_formulas_are_evaluated() {
         let table = table_of_specification(FILE).unwrap();
         let group = table.group("L1D_Cache_Effectiveness").unwrap();
         assert_eq!(group.subject, Subject::DataCache);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_needs_too_many_counters_is_cut_into_parts() {
+    fn oversized_group_is_split() {
         let table = table_of_specification(FILE).unwrap();
         for (name, metrics) in [("Operation_Mix", 5), ("Operation_Mix (2)", 1)] {
             let group = table.group(name).unwrap();
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_tree_is_named() {
+    fn decision_tree_errors_are_named() {
         for (from, to, expected) in [
             (
                 "\"L1D_Cache_Effectiveness\": {",

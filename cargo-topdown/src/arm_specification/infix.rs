@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn operators_have_their_usual_rank_and_group_to_the_left() {
+    fn operators_have_usual_precedence() {
         assert_eq!(value("1 + 2 * 3"), Ok(7.0));
         assert_eq!(value("100 / 10 / 2 - 1 - 1"), Ok(3.0));
         assert_eq!(value("100*(A-B)/(A + 2.5*B )"), Ok(30.0));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_formula_is_refused() {
+    fn invalid_formula_is_refused() {
         for text in ["", "1 +", "A B", "(A", "A)", "C", "1..2", "-A", "é", "* 2"] {
             assert!(value(text).is_err(), "{text}");
         }

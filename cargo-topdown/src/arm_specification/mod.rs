@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_specification_becomes_a_table() {
+    fn specification_becomes_a_table() {
         let table = table_of_specification(FILE).unwrap();
         assert_eq!(table.name, "Example E1");
         assert_eq!(table.slots_per_cycle, Some(4));
@@ -296,14 +296,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_counted_is_nothing_and_not_not_a_number() {
+    fn zero_counts_give_zero_not_nan() {
         let form = &table_of_specification(FILE).unwrap().forms()[0];
         let split = (form.split)(&Counts::new(form.events, [0; 6], 4));
         assert_eq!(split.level1, Level1::default());
     }
 
     #[test]
-    fn benches_are_told_what_they_need_to_count() {
+    fn benches_receive_events_to_count() {
         let core = described_core(FILE).unwrap();
         let told = DescribedCore::from_text(&core.to_string()).unwrap();
         assert_eq!(told.to_string(), core.to_string());
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_specification_is_refused_by_its_name() {
+    fn invalid_specification_is_refused_by_path() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(&file, "{}").unwrap();
         let problem = core_of_file(file.path()).unwrap_err().to_string();
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_formula_changes_with_the_formula() {
+    fn formula_name_depends_on_formula() {
         let name = |json: &str| table_of_specification(json).unwrap().forms()[0].formula;
         let first = name(FILE);
         assert!(
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_file_is_named() {
+    fn specification_errors_are_named() {
         let problem = |from: &str, to: &str| {
             let json = FILE.replace(from, to);
             assert_ne!(json, FILE);

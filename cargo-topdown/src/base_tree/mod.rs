@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worktree_follows_the_reference_and_survives_being_damaged() {
+    fn worktree_follows_reference_and_is_repaired() {
         let repository = repository();
         let path = repository.path();
         assert_eq!(which(path, "HEAD~1"), "first");
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_14_10_what_git_leaves_when_it_is_killed_is_cleared() {
+    fn leftovers_of_killed_git_are_removed() {
         let repository = repository();
         let path = repository.path();
         let tree = path.join("target/topdown/against/tree");
@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn the_merge_base_is_where_the_branch_left() {
+    fn merge_base_is_fork_point_of_branch() {
         let repository = repository();
         let path = repository.path();
         git(path, &["checkout", "--quiet", "-b", "topic", "HEAD~1"]).unwrap();
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_taken_as_it_is_by_one_at_a_time_and_other_words_are_refused() {
+    fn base_directory_is_locked_and_used_in_place() {
         let repository = repository();
         let path = repository.path();
         let other = tempfile::tempdir().unwrap();
@@ -517,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_file_that_git_does_not_know_is_the_candidates() {
+    fn untracked_lock_file_is_copied_from_candidate() {
         let repository = repository();
         let path = repository.path();
         fs::write(path.join("Cargo.lock"), "# locked\n").unwrap();
@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_of_git_the_message_is_gits() {
+    fn outside_git_the_message_is_from_git() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
         let error = check_out_worktree("0000", path, &path.join("tree")).unwrap_err();

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_says_when_the_run_started_and_what_it_holds() {
+    fn run_name_has_start_time_and_digest() {
         let one = RunName::new(&run_of("2026-11-21T20:46:59Z")).unwrap();
         assert!(one.to_string().starts_with("20261121T204659Z-"), "{one}");
         assert_eq!(one.to_string().parse(), Ok(one.clone()));
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_no_part_of_a_history() {
+    fn other_files_are_not_history() {
         for name in [
             "run.json".to_owned(),
             format!("20261121T204659Z-{ABC}.json"),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_clock_that_is_ahead_by_more_than_the_skew_is_from_the_future() {
+    fn only_clock_beyond_skew_is_from_the_future() {
         let run = |started_at: &str| RunName::new(&run_of(started_at)).unwrap();
         let now: Timestamp = "2026-11-21T20:00:00Z".parse().unwrap();
         assert!(!run("2026-11-21T21:00:00Z").is_after(now));
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_14_2_a_run_that_was_changed_in_the_history_is_not_read() {
+    fn altered_history_run_is_not_read() {
         let root = tempfile::tempdir().unwrap();
         let json = run_of("2026-11-21T20:46:59Z");
         let name = add(root.path(), &json).unwrap();
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_listed_by_their_time_whatever_the_order_of_writing() {
+    fn runs_are_listed_by_start_time() {
         let root = tempfile::tempdir().unwrap();
         let baseline = root.path();
         assert_eq!(runs(baseline).unwrap(), Vec::<PathBuf>::new());
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_run_or_has_no_time_is_not_added() {
+    fn invalid_or_undated_run_is_not_added() {
         let root = tempfile::tempdir().unwrap();
         let error = add(root.path(), b"{").unwrap_err();
         assert!(error.to_string().contains(HISTORY_DIRECTORY), "{error}");
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_that_cannot_be_written_read_or_removed_is_an_error() {
+    fn inaccessible_history_is_an_error() {
         let root = tempfile::tempdir().unwrap();
         let baseline = root.path().join("main");
         let run = run_of("2026-11-01T10:00:00Z");

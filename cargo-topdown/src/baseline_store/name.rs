@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn branches_and_commits_are_names() {
+    fn branches_and_commits_are_valid_names() {
         for name in [
             "main",
             "feature/x",
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_the_store_or_cannot_be_a_file_is_no_name() {
+    fn path_escapes_and_invalid_file_names_are_refused() {
         use BaselineNameError::*;
         for (name, error) in [
             ("", EmptyPart),

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_workspace_says_where_baselines_are() {
+    fn workspace_chooses_baseline_directory() {
         let root = tempfile::tempdir().unwrap();
         let manifest = root.path().join("Cargo.toml");
         let open = |metadata: &str, baselines: Option<&str>| {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_a_shell_would_take_apart_are_quoted() {
+    fn shell_metacharacters_are_quoted() {
         assert_eq!(word_of_shell("../runs-2/ü"), "../runs-2/ü");
         assert_eq!(word_of_shell("Bob's runs"), r"'Bob'\''s runs'");
         assert_eq!(word_of_shell("$HOME"), "'$HOME'");

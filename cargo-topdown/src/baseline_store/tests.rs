@@ -44,7 +44,7 @@ fn elsewhere(store: BaselineStore) -> BaselineStore {
 }
 
 #[test]
-fn a_baseline_is_kept_by_name_and_machine_byte_for_byte() {
+fn baseline_is_kept_byte_for_byte() {
     let (_root, store) = store();
     let saved = store.save(&name("feature/x"), Path::new(RUN)).unwrap();
     assert_eq!(saved.machine_key, RUN_KEY);
@@ -60,7 +60,7 @@ fn a_baseline_is_kept_by_name_and_machine_byte_for_byte() {
 }
 
 #[test]
-fn names_may_be_parts_of_other_names() {
+fn names_may_be_prefixes_of_each_other() {
     let (_root, store) = store();
     for words in ["a", "a/b", "a/b/c"] {
         store.save(&name(words), Path::new(RUN)).unwrap();
@@ -81,7 +81,7 @@ fn names_may_be_parts_of_other_names() {
 }
 
 #[test]
-fn the_last_baseline_takes_its_directories_with_it_but_not_the_store() {
+fn removing_last_baseline_removes_its_directories() {
     let (_root, store) = store();
     let saved = store.save(&name("a/b"), Path::new(RUN)).unwrap();
     store.remove(&saved).unwrap();
@@ -90,7 +90,7 @@ fn the_last_baseline_takes_its_directories_with_it_but_not_the_store() {
 }
 
 #[test]
-fn a_baseline_of_another_machine_is_named_and_not_used() {
+fn baseline_of_other_machine_is_named_not_used() {
     let (_root, store) = store();
     store.save(&name("main"), Path::new(RUN)).unwrap();
     let store = elsewhere(store);
@@ -109,7 +109,7 @@ fn a_baseline_of_another_machine_is_named_and_not_used() {
 }
 
 #[test]
-fn a_run_of_another_machine_is_judged_by_the_baseline_of_its_own() {
+fn run_is_compared_with_baseline_of_its_machine() {
     let (_root, store) = store();
     let saved = store.save(&name("main"), Path::new(RUN)).unwrap();
     let store = elsewhere(store);
@@ -138,7 +138,7 @@ fn modelled_elsewhere(root: &TempDir, core: &str) -> PathBuf {
 }
 
 #[test]
-fn a_modelled_baseline_is_found_from_any_machine_of_its_architecture() {
+fn modelled_baseline_fits_any_machine_of_architecture() {
     let (root, store) = store();
     let golden_cove = modelled_elsewhere(&root, "golden-cove");
     let saved = store.save(&name("main"), &golden_cove).unwrap();
@@ -149,7 +149,7 @@ fn a_modelled_baseline_is_found_from_any_machine_of_its_architecture() {
 }
 
 #[test]
-fn of_several_baselines_the_one_that_fits_the_run_is_found() {
+fn fitting_baseline_is_chosen_among_several() {
     let (root, store) = store();
     let keys = ["x86_64-model-golden-cove", "x86_64-model-zen-5", RUN_KEY];
     let runs = [
@@ -175,7 +175,7 @@ fn of_several_baselines_the_one_that_fits_the_run_is_found() {
 }
 
 #[test]
-fn a_missing_baseline_is_answered_with_those_that_exist() {
+fn missing_baseline_lists_existing_ones() {
     let (_root, store) = store();
     let error = store.resolve("mian").unwrap_err();
     assert!(error.to_string().contains("holds none"), "{error}");
@@ -187,7 +187,7 @@ fn a_missing_baseline_is_answered_with_those_that_exist() {
 }
 
 #[test]
-fn a_run_file_or_its_directory_is_a_run_too() {
+fn run_file_or_directory_is_a_run() {
     let (_root, store) = store();
     assert_eq!(store.resolve(RUN).unwrap(), Path::new(RUN));
     let file = format!("{RUN}/run.json");
@@ -195,7 +195,7 @@ fn a_run_file_or_its_directory_is_a_run_too() {
 }
 
 #[test]
-fn the_newest_run_is_asked_for_by_no_name() {
+fn newest_run_has_no_name() {
     let (_root, store) = store();
     let error = store.newest().unwrap_err();
     assert!(matches!(error, StoreError::NoNewestRun { .. }));
@@ -204,7 +204,7 @@ fn the_newest_run_is_asked_for_by_no_name() {
 }
 
 #[test]
-fn what_is_no_run_is_not_listed() {
+fn invalid_runs_are_not_listed() {
     let (_root, store) = store();
     let saved = store.save(&name("main"), Path::new(RUN)).unwrap();
     fs::write(store.directory.join("README.md"), "how they were taken").unwrap();
@@ -214,7 +214,7 @@ fn what_is_no_run_is_not_listed() {
 }
 
 #[test]
-fn a_broken_run_is_not_saved_and_harms_no_baseline() {
+fn broken_run_is_not_saved() {
     let (root, store) = store();
     let saved = store.save(&name("main"), Path::new(RUN)).unwrap();
     let before = fs::read(saved.directory.join(RUN_FILE_NAME)).unwrap();
@@ -228,7 +228,7 @@ fn a_broken_run_is_not_saved_and_harms_no_baseline() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_or_read_is_an_error() {
+fn inaccessible_store_is_an_error() {
     let (root, store) = store();
     // Files in place of directories fail even for root, who ignores permissions.
     fs::write(&store.directory, "").unwrap();
@@ -276,7 +276,7 @@ fn every_saved_run_is_kept() {
 }
 
 #[test]
-fn a_baseline_from_before_there_were_histories_is_a_run_of_its_history() {
+fn baseline_older_than_histories_joins_its_history() {
     let (root, store) = store();
     let saved = store.save(&name("main"), &run_of_day(&root, 1)).unwrap();
     history::remove(&saved.directory).unwrap();
@@ -287,7 +287,7 @@ fn a_baseline_from_before_there_were_histories_is_a_run_of_its_history() {
 }
 
 #[test]
-fn an_unreadable_baseline_is_replaced_and_not_kept() {
+fn unreadable_baseline_is_replaced() {
     let (root, store) = store();
     let saved = store.save(&name("main"), &run_of_day(&root, 1)).unwrap();
     fs::write(saved.directory.join(RUN_FILE_NAME), "{").unwrap();
@@ -296,7 +296,7 @@ fn an_unreadable_baseline_is_replaced_and_not_kept() {
 }
 
 #[test]
-fn a_history_that_cannot_be_written_is_told_from_a_baseline_that_cannot() {
+fn history_and_baseline_write_errors_are_distinct() {
     let (root, store) = store();
     let saved = store.save(&name("main"), &run_of_day(&root, 1)).unwrap();
     history::remove(&saved.directory).unwrap();
@@ -312,7 +312,7 @@ fn a_history_that_cannot_be_written_is_told_from_a_baseline_that_cannot() {
 }
 
 #[test]
-fn the_only_baseline_of_this_machine_needs_no_name() {
+fn only_baseline_of_this_machine_needs_no_name() {
     let (root, store) = store();
     let error = store.default_one().unwrap_err();
     assert!(error.to_string().contains("no baseline of this machine"));
@@ -330,7 +330,7 @@ fn the_only_baseline_of_this_machine_needs_no_name() {
 }
 
 #[test]
-fn runs_are_read_in_their_order_and_the_unreadable_are_named() {
+fn runs_are_read_in_order_and_unreadable_named() {
     let (root, store) = store();
     for day in [2, 1] {
         store.save(&name("main"), &run_of_day(&root, day)).unwrap();
@@ -349,7 +349,7 @@ fn runs_are_read_in_their_order_and_the_unreadable_are_named() {
 
 #[cfg(unix)]
 #[test]
-fn issue_14_1_links_and_pipes_in_a_store_are_no_runs() {
+fn links_and_pipes_are_not_runs() {
     use std::os::unix::fs::symlink;
     let (root, store) = store();
     let secret = root.path().join("secret");
@@ -375,7 +375,7 @@ fn issue_14_1_links_and_pipes_in_a_store_are_no_runs() {
 
 #[cfg(unix)]
 #[test]
-fn issue_14_11_a_name_that_is_a_link_is_refused_where_it_would_be_lost() {
+fn linked_name_is_refused() {
     let (root, store) = store();
     let elsewhere = root.path().join("elsewhere");
     fs::create_dir_all(&elsewhere).unwrap();
@@ -387,7 +387,7 @@ fn issue_14_11_a_name_that_is_a_link_is_refused_where_it_would_be_lost() {
 }
 
 #[test]
-fn issue_14_1_a_run_cannot_choose_a_directory_by_its_modelled_core() {
+fn modelled_core_cannot_choose_directory() {
     let (root, store) = store();
     let mut run = run_file::read_run(Path::new(RUN)).unwrap();
     for benchmark in &mut run.benchmarks {
@@ -403,7 +403,7 @@ fn issue_14_1_a_run_cannot_choose_a_directory_by_its_modelled_core() {
 }
 
 #[test]
-fn issue_14_9_many_savers_with_one_process_id_lose_no_run() {
+fn concurrent_savers_lose_no_run() {
     const SAVERS: u32 = 40;
     let (root, store) = store();
     let from = |saver: u32| {
@@ -426,7 +426,7 @@ fn issue_14_9_many_savers_with_one_process_id_lose_no_run() {
 
 #[cfg(unix)]
 #[test]
-fn issue_14_9_a_planted_link_is_not_written_through() {
+fn planted_link_is_not_followed() {
     let (root, store) = store();
     let private = root.path().join("private");
     fs::write(&private, "mine").unwrap();
@@ -443,7 +443,7 @@ fn issue_14_9_a_planted_link_is_not_written_through() {
 }
 
 #[test]
-fn issue_14_9_what_is_saved_is_what_was_measured() {
+fn saved_run_equals_measured_run() {
     let (_root, store) = store();
     let make = |id: &str| {
         let mut run = run_file::read_run(Path::new(RUN)).unwrap();

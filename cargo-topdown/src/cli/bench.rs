@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filter_is_known_on_either_side_of_the_dashes() {
+    fn filter_may_stand_on_either_side_of_dashes() {
         let args = |filter: Option<&str>, criterion: &str| LaunchArgs {
             filter: filter.map(str::to_owned),
             criterion: criterion.split_whitespace().map(str::to_owned).collect(),

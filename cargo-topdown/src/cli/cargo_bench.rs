@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_of_cargo_bench_are_handed_on() {
+    fn cargo_bench_flags_are_passed_on() {
         let flags = CargoBenchArgs {
             package: vec!["a".to_owned(), "b".to_owned()],
             features: vec!["x,y".to_owned()],

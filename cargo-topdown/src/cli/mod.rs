@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn cargo_topdown_x_is_cargo_topdown_topdown_x() {
+    fn subcommand_name_is_optional() {
         for line in [
             "cargo-topdown topdown compare main",
             "cargo-topdown compare main",

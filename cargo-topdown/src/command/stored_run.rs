@@ -27,7 +27,7 @@ mod tests {
     use crate::baseline_store::tests::RUN;
 
     #[test]
-    fn a_run_file_needs_no_workspace_and_a_baseline_does() {
+    fn only_baselines_need_a_workspace() {
         let nowhere = StorePlace {
             baselines: None,
             manifest_path: Some("/nowhere/Cargo.toml".into()),

@@ -125,7 +125,7 @@ mod tests {
         [(Some("f"), None, [400, 100, 150, 344])];
 
     #[test]
-    fn the_command_that_names_the_functions_depends_on_what_is_missing() {
+    fn suggested_command_depends_on_missing_data() {
         let counted = |planted| benchmark("it's", planted);
         let hint = |before, after, commit| hint_of(before, after, commit).unwrap();
         let commit = "0123456789abcdef";
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_without_a_regression_or_counters_or_a_need() {
+    fn no_hint_without_need() {
         let counted = |planted| benchmark("b", planted);
         let same = hint_of(
             counted(Planted::default()),

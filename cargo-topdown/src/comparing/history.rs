@@ -109,7 +109,7 @@ mod tests {
     const NONE: Renames<'_> = Renames(&BTreeMap::new());
 
     #[test]
-    fn the_history_of_a_base_is_that_of_the_baseline_called_as_it_or_of_the_default_one() {
+    fn base_history_is_same_name_or_default_baseline() {
         let root = tempfile::tempdir().unwrap();
         let store = store_in(root.path());
         let mut base = read_run(Path::new(RUN)).unwrap();

@@ -200,7 +200,7 @@ mod tests {
     use topdown_gate::verdict::{LabelledRun, compare};
 
     #[test]
-    fn of_many_regressions_those_are_sampled_unasked_that_grew_most() {
+    fn only_largest_regressions_are_sampled_unasked() {
         let suite = |slower: f64| {
             let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
             let planted = |index: usize| Planted {

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_of_manifests_add_up_and_a_flag_stands_for_all() {
+    fn manifest_patterns_add_up_and_flags_override() {
         let config = config(
             json!({ "leave-out": ["slow/*"] }),
             json!({ "leave-out": ["*::odd"] }),
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_14_7_settings_add_to_what_benches_inherit() {
+    fn settings_extend_inherited_environment() {
         let config = config(
             json!({ "keep-env": ["ALL_*"] }),
             json!({ "keep-env": ["OWN"] }),
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn values_out_of_range_are_refused_by_name() {
+    fn out_of_range_values_are_refused_by_name() {
         for (value, message) in [
             (
                 json!({ "launches": 0 }),

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_named_with_its_table() {
+    fn unknown_key_is_named_with_its_table() {
         for (table, message) in [
             (
                 json!({ "lauches": 3 }),
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_4_a_misspelt_setting_is_told_its_name() {
+    fn misspelt_setting_gets_suggestion() {
         for (table, message) in [
             (
                 json!({ "lauches": 3 }),
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_the_wrong_kind_is_refused() {
+    fn value_of_wrong_type_is_refused() {
         for table in [
             json!({ "source": "magic" }),
             json!({ "source": "model-or-time" }),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_the_whole_workspace_is_refused_in_a_package() {
+    fn workspace_setting_is_refused_in_package() {
         let read = |own: serde_json::Value| {
             let metadata = serde_json::from_value(json!({
                 "packages": [{

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_named() {
+    fn invalid_policy_is_named() {
         for (table, words) in [
             (json!({ "aplha": 0.05 }), "aplha"),
             (json!({ "fail-on": ["slow"] }), "slow"),

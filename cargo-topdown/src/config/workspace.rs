@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn workspaces_that_share_a_target_directory_have_directories_of_their_own() {
+    fn shared_target_directory_is_split_by_workspace() {
         let kept = |root: &str, target: &str| {
             let kept = kept_directory(Path::new(root), Path::new(target));
             kept.to_str().unwrap().to_owned()

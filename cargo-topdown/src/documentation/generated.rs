@@ -46,7 +46,7 @@ fn command() -> Command {
 }
 
 #[test]
-fn the_page_of_commands_is_made_from_clap() {
+fn commands_page_is_generated_from_clap() {
     let mut page = format!("# Commands\n\n{NOTICE}");
     write_commands(command(), &mut page);
     check("commands.md", &page);
@@ -85,7 +85,7 @@ fn flag(name: &str) -> Option<Arg> {
 }
 
 #[test]
-fn the_page_of_settings_is_made_from_their_types() {
+fn settings_page_is_generated_from_types() {
     let mut page = format!(
         "# Settings\n\n\
          {NOTICE}\n\

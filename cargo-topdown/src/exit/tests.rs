@@ -84,7 +84,7 @@ fn git_error() -> GitError {
 }
 
 #[test]
-fn outcomes_have_the_codes_that_files_name() {
+fn exit_codes_match_outcomes() {
     for outcome in [
         Outcome::Passed,
         Outcome::Failed,
@@ -97,7 +97,7 @@ fn outcomes_have_the_codes_that_files_name() {
 }
 
 #[test]
-fn what_makes_no_sense_is_2() {
+fn usage_errors_exit_2() {
     let manifest = PathBuf::from("Cargo.toml");
     let filter = "(".to_owned();
     check(
@@ -226,7 +226,7 @@ fn what_makes_no_sense_is_2() {
 }
 
 #[test]
-fn what_could_not_be_built_or_run_or_written_is_101() {
+fn build_run_and_write_failures_exit_101() {
     let nowhere = Path::new("/nowhere/main/run.json");
     let accepted = accepted_file::write(&Accepted::default(), nowhere, &run(Vec::new()));
     check(101, [accepted.unwrap_err()]);
@@ -352,7 +352,7 @@ fn what_could_not_be_built_or_run_or_written_is_101() {
 }
 
 #[test]
-fn what_leaves_nothing_to_compare_is_102() {
+fn incomparable_runs_exit_102() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("accepted.json"), "{").unwrap();
     let accepted =
@@ -492,7 +492,7 @@ fn what_leaves_nothing_to_compare_is_102() {
 }
 
 #[test]
-fn an_interrupt_is_130() {
+fn interrupt_exits_130() {
     check(130, [MeasureError::Interrupted]);
     check(130, [ExecError::Interrupted]);
     check(
@@ -505,7 +505,7 @@ fn an_interrupt_is_130() {
 }
 
 #[test]
-fn two_judgements_pass_only_if_both_do() {
+fn two_outcomes_pass_only_together() {
     use Exit::{Inconclusive, NoComparison, Regressed, Success};
     for (one, other, both) in [
         (Success, Success, Success),

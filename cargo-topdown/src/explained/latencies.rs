@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latency_is_the_mean_over_all_hits_if_there_are_enough() {
+    fn latency_is_mean_of_enough_pmu_samples() {
         let sampled = sampled(&[&[900, 9_000, 60, 3_000], &[100, 3_000, 39, 1_000]]).unwrap();
         let [l2] = sampled[..] else {
             panic!("{sampled:?}")
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_recorded_is_said() {
+    fn missing_records_are_reported() {
         let none = sampled(&[&[900, 0, 900, 0]]).unwrap_err();
         assert!(none.contains("no retire latency"), "{none}");
         // Some loads retire at once.

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_category_that_loses_most_is_explained() {
+    fn dominant_category_is_explained() {
         let category = |level1| dominant_category(&shares(level1));
         assert_eq!(category([0.4, 0.1, 0.2, 0.3]), Category::BackendBound);
         assert_eq!(category([0.6, 0.25, 0.1, 0.05]), Category::BadSpeculation);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_without_slots_is_explained_by_its_stalled_cycles() {
+    fn core_without_slots_uses_stalled_cycles() {
         let of = |name, are_hidden| {
             let table = TABLES.iter().find(|table| table.name == name).unwrap();
             stalled_cycles(table, are_hidden).map(|group| group.name)
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn level_2_is_not_measured_twice() {
+    fn level_2_is_measured_once() {
         let table = TABLES
             .iter()
             .find(|table| table.name == "Golden Cove")

@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_interrupts_as_often_as_the_cycles_and_a_rare_one_more_often() {
+    fn rare_events_are_sampled_more_often() {
         let stalls = group("Neoverse N1", "Cycle_Accounting");
         let periods = |counts: [u64; 3]| periods_of(stalls, &counts);
         assert_eq!(
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_maker_names_no_events_none_is_sampled() {
+    fn group_without_sampling_events_is_not_sampled() {
         let branches = group("Zen 4", "Branch_Effectiveness");
         assert_eq!(periods_of(branches, branches.example.counts), None);
     }

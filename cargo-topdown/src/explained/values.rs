@@ -196,7 +196,7 @@ mod tests {
 
     /// On Sapphire Rapids, whose L2 is assumed to take 4.4 ns.
     #[test]
-    fn a_latency_in_nanoseconds_counts_at_the_speed_of_the_benchmark() {
+    fn latency_ns_uses_speed_of_benchmark() {
         let is_golden_cove = |table: &&&CpuTable| table.name == "Golden Cove";
         let cores = TABLES.iter().find(is_golden_cove).unwrap();
         let group = cores.group("Load_Latency").unwrap();
@@ -232,7 +232,7 @@ mod tests {
     const COUNTS: [[u64; 2]; 4] = [[1000, 0], [1000, 2_000_000], [1000, 2_000_000], [1000, 0]];
 
     #[test]
-    fn a_metric_is_the_ratio_of_sums() {
+    fn metric_is_ratio_of_sums() {
         let provenance = provenance(group().formula());
         let samples = samples(Flags::NONE, &COUNTS);
         for may_hide in [false, true] {
@@ -244,7 +244,7 @@ mod tests {
 
     /// A hypervisor may not pass on an event, which then opens and counts 0.
     #[test]
-    fn issue_16_1a_an_event_that_may_be_hidden_is_named_and_its_metrics_have_no_value() {
+    fn possibly_hidden_event_is_named() {
         let provenance = provenance(group().formula());
         let samples = samples(Flags::NONE, &[[1000, 0]; 4]);
         let of = measured(group(), &provenance, &samples, false).unwrap();
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_counted_is_said() {
+    fn uncounted_events_are_reported() {
         let ours = provenance(group().formula());
         let refusal = |provenance: &Provenance, samples: &[IterationSample]| {
             let error = measured(group(), provenance, samples, true).unwrap_err();
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_events_of_the_model_come_with_its_samples() {
+    fn model_events_come_with_its_samples() {
         let group = MODELLED.group("Machine_Clears").unwrap();
         let sample = IterationSample {
             iterations: 1,

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_has_the_functions_that_it_hit_and_one_without_a_period_none() {
+    fn event_functions_need_a_period() {
         let one = launch(["CPU_CYCLES", "STALL_BACKEND"], [0, 331]);
         let found = group_functions(&[&one, &one]).unwrap();
         let shares = |of: &HitEvent| -> Vec<(String, f64)> {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn launches_with_other_events_are_not_summed_up() {
+    fn launches_with_different_events_are_not_summed() {
         let one = launch(["CPU_CYCLES", "STALL_BACKEND"], [0, 331]);
         let other = launch(["CPU_CYCLES", "STALL_FRONTEND"], [0, 331]);
         assert_eq!(group_functions(&[&one, &other]), None);

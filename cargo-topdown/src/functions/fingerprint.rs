@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn where_code_lies_does_not_matter_and_how_often_it_ran_does() {
+    fn fingerprint_depends_on_counts_not_on_addresses() {
         let here = of("/nowhere/bench", &[(0, 11, 40), (64, 22, 2)]).unwrap();
         let moved = of("/nowhere/bench", &[(512, 22, 2), (256, 11, 40)]).unwrap();
         assert_eq!(here, moved);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn code_made_at_run_time_and_code_that_nobody_saw_have_none() {
+    fn generated_and_unseen_code_have_no_fingerprint() {
         let blocks = [(0, 11, 40)];
         assert!(of("[vdso]", &blocks).is_some());
         for module in ["", "[heap]", "/memfd:jit (deleted)"] {

@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn hits_of_all_launches_add_up_and_samples_that_were_left_out_do_not_count() {
+    fn pmu_samples_of_kept_samples_add_up() {
         let (a, b) = (launch(100), launch(50));
         let samples = [sample(7, Flags::NONE), sample(5, Flags::NOT_COUNTING)];
         let functions = functions_of_hits(&[(&samples, &a), (&samples, &b)]).unwrap();
@@ -437,7 +437,7 @@ mod tests {
 
     /// Of two functions, `a` is hit after itself and after `b`.
     #[test]
-    fn categories_are_of_hits_inside_of_the_function_and_slots_of_all() {
+    fn categories_use_only_samples_inside_the_function() {
         let offsets = (0x10, 0x20);
         let hit = |offset, after, hits, level1: [f64; 4]| HitPlace {
             offset,
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn categories_below_zero_are_none_and_the_others_have_all_slots() {
+    fn negative_categories_become_zero() {
         let counts = HitCounts {
             slots: 1001,
             level1_slots: [600.0, -50.0, 300.0, 150.0].into(),
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn without_hits_or_usable_samples_there_are_no_functions() {
+    fn no_functions_without_usable_samples() {
         let usable = [sample(7, Flags::NONE)];
         assert_eq!(functions_of_hits(&[]), None);
         assert_eq!(

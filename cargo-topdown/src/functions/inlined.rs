@@ -170,7 +170,7 @@ mod tests {
     /// The functions of the bytes of `outer`, by majority over small blocks.
     #[test]
     #[cfg(target_os = "linux")]
-    fn an_inlined_function_is_known_with_debug_information_alone() {
+    fn inlined_function_needs_debug_information() {
         use object::read::{Object, ObjectSymbol};
         use std::fs;
         use std::process::Command;
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_file_has_no_functions() {
+    fn invalid_object_file_has_no_functions() {
         assert!(InlinedFunctions::read(Path::new("/nowhere")).is_none());
         assert!(InlinedFunctions::read(Path::new(env!("CARGO_MANIFEST_DIR"))).is_none());
     }

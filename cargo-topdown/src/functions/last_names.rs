@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_are_called_by_the_names_that_identify_them() {
+    fn functions_get_short_identifying_names() {
         for (label, name) in [
             (
                 "core::str::count::char_count_general_case",

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_functions_have_the_slots_of_the_launch_values() {
+    fn functions_have_slots_of_launch_values() {
         let (samples, functions) = launch();
         let launches = [(&*samples, Some(&functions)), (&*samples, Some(&functions))];
         let functions = functions_of(&launches, Taken::OnTheMachine).unwrap();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_of_other_slots_are_none() {
+    fn functions_with_other_slot_total_are_dropped() {
         let (mut samples, functions) = launch();
         assert_eq!(functions_of(&[(&samples, None)], Taken::OnTheMachine), None);
         samples[3].sample.slots = Some(103);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn small_functions_are_others_and_nothing_is_lost() {
+    fn small_functions_are_grouped_without_loss() {
         let names: Vec<Place> = (0..100).map(|n| place(&format!("f{n:02}"))).collect();
         let ranked_of = |slots: &dyn Fn(u64) -> u64| {
             let sums = names.iter().zip(0..).map(|(p, n)| (p, counts(slots(n))));
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_one_function_are_one_and_modules_without_symbols_have_their_name() {
+    fn blocks_are_grouped_by_function_or_module() {
         let block = |module, offset| CodeBlock {
             module,
             offset,

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_formula_is_that_of_the_group() {
+    fn counts_use_formula_of_their_group() {
         let own = counts(1);
         let slots = skylake().split(&own).level1.slots;
         assert_eq!(slots.into_array(), [40e6, 8e6, 16e6, 16e6]);
@@ -160,7 +160,7 @@ mod tests {
     /// from the slots (1000 hits of 80 000, of which four fifths are of others), and from those not
     /// delivered (200), issued (550) and lost to recovery (50).
     #[test]
-    fn the_margin_is_that_of_the_widest_category_and_shrinks_with_hits() {
+    fn margin_covers_widest_category_and_shrinks() {
         let margin = |thousands| skylake().margin(&counts(thousands), 1000 * thousands);
         let hits: f64 = 0.8 * 0.8 * 1000.0 + 200.0 + 550.0 + 50.0;
         let expected = Z_95 * hits.sqrt() * 80e3 / 80e6;

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_have_all_slots_and_the_line_with_the_most() {
+    fn paths_have_all_slots_and_hottest_line() {
         let (tree, samples) = (tree(400), samples(1000));
         let launches = [(&*samples, Some(&tree)), (&*samples, Some(&tree))];
         let paths = call_paths_of(&launches, Taken::OnTheMachine).unwrap();
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn small_paths_are_counted_with_their_callers() {
+    fn small_paths_merge_into_callers() {
         let (tree, samples) = (tree(0), samples(600));
         let paths = call_paths_of(&[(&samples, Some(&tree))], Taken::OnTheMachine).unwrap();
         assert_eq!(paths.paths.len(), 2);
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_of_other_slots_are_none() {
+    fn paths_with_other_slot_total_are_dropped() {
         let (tree, samples) = (tree(400), samples(999));
         let taken = Taken::OnTheMachine;
         assert_eq!(call_paths_of(&[(&samples, Some(&tree))], taken), None);

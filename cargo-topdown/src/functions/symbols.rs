@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_counts_inside_of_its_size_alone() {
+    fn symbol_ends_at_its_size() {
         let table = table(&[(0x40_1010, 0x10, "first"), (0x40_1040, 0x10, "second")]);
         let found = [0x100f, 0x1010, 0x101f, 0x1020, 0x104f, 0x1050, 0x2040, 0x10]
             .map(|offset| table.symbol_at(table.address_of(offset)?));

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn retire_latencies_are_known_by_their_modifier() {
+    fn retire_latency_modifier_is_recognized() {
         for latency in [
             "MEM_LOAD_RETIRED.L2_HIT:R",
             "mem_load_retired.l2_hit:uR",

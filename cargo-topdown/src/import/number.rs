@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_metric_that_is_not_a_number_has_no_value() {
+    fn metric_without_number_has_no_value() {
         for text in ["nan", "-nan", "NaN", "inf", "-inf"] {
             let missing = Lost::Missing(text.to_owned());
             assert_eq!(metric("m", text), Ok(Err(missing)));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_outside_of_strings_is_repaired() {
+    fn only_text_outside_strings_is_repaired() {
         let repaired = [
             (r#"{"a" : 100,00, "b" : 2}"#, r#"{"a" : 100.00, "b" : 2}"#),
             (r#"{"a" : 100,00, }"#, r#"{"a" : 100.00 }"#),

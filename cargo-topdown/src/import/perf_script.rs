@@ -225,7 +225,7 @@ my tool  4242  10.000501:        700 slots:u:      ffff [unknown] ([unknown])
 ";
 
     #[test]
-    fn lines_of_a_hit_are_one_hit_and_events_without_a_line_counted_nothing() {
+    fn lines_of_one_pmu_sample_are_grouped() {
         let execution = read(TEXT).unwrap();
         let counts: Vec<(&str, Option<u64>)> = execution
             .counts
@@ -256,7 +256,7 @@ my tool  4242  10.000501:        700 slots:u:      ffff [unknown] ([unknown])
     }
 
     #[test]
-    fn lost_hits_break_the_order() {
+    fn lost_pmu_samples_break_the_order() {
         let lost = TEXT.replace(
             "my tool  4242  10.000002",
             "my tool     0     0.000000: PERF_RECORD_LOST lost 7\nmy tool  4242  10.000002",
@@ -267,7 +267,7 @@ my tool  4242  10.000501:        700 slots:u:      ffff [unknown] ([unknown])
     }
 
     #[test]
-    fn other_lines_are_refused_with_what_to_do() {
+    fn foreign_lines_are_refused_with_remedy() {
         let problem = |text: &str| {
             let (line, problem) = read(text).unwrap_err();
             (line, problem.to_string())
@@ -283,7 +283,7 @@ my tool  4242  10.000501:        700 slots:u:      ffff [unknown] ([unknown])
     }
 
     #[test]
-    fn only_hits_look_like_hits() {
+    fn only_pmu_samples_are_recognized() {
         assert!(is_line(TEXT.lines().nth(1).unwrap()));
         for line in [
             "S0-D0-C0,1,,slots",

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_both_sides_know_is_certain() {
+    fn only_benchmarks_of_both_sides_are_certain() {
         let known = with_fingerprint(benchmark("b", Planted::default()), 1, &[("f", 7)]);
         let unknown = benchmark("c", Planted::default());
         let base = scenario::run(vec![known, unknown]);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn another_toolchain_leaves_nothing_out() {
+    fn another_toolchain_excludes_nothing() {
         let base = scenario::run(vec![with_fingerprint(
             benchmark("b", Planted::default()),
             1,
@@ -189,7 +189,7 @@ mod tests {
     /// Fourteen are the same, one differs, one is new and one has no fingerprint; a target was not
     /// traced at all.
     #[test]
-    fn what_is_left_out_and_what_is_launched_is_said() {
+    fn excluded_and_launched_benchmarks_are_reported() {
         let name = |index: u64| format!("b{index:02}");
         let known = |index| {
             let plain = benchmark(&name(index), Planted::default());

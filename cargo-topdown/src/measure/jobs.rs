@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jobs_are_what_cargo_takes_them_for() {
+    fn jobs_are_parsed_like_cargo() {
         let cases = [
             (None, 8),
             (Some("default"), 8),

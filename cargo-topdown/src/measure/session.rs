@@ -339,7 +339,7 @@ mod tests {
     use topdown_gate::scenario;
 
     #[test]
-    fn load_is_told_where_it_matters() {
+    fn relevant_load_is_reported() {
         // On 8 CPUs.
         let told = |threads| {
             let mut run = scenario::run(Vec::new());

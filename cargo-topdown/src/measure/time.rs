@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_modelled_exactly_gets_all_launches_on_the_clock() {
+    fn inexact_benchmarks_get_all_timed_launches() {
         let time_alone = Benchmark {
             slots: None,
             ..modelled("time alone", 2, 10.0, [100.0; 2])
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_slots_do_not_explain_gets_all_launches_on_the_clock() {
+    fn unexplained_time_gets_all_timed_launches() {
         let suite = |waits_ns| {
             let waits = modelled("waits", 2, waits_ns, [100.0; 2]);
             let others = ["a", "b", "c"].map(|name| modelled(name, 2, 10.0, [100.0; 2]));
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(lacking(&slower, &suite(30.0)), Vec::<String>::new());
     }
     #[test]
-    fn what_hints_gets_all_launches_only_if_further_ones_hint_too() {
+    fn suspected_benchmarks_need_a_second_suspicion() {
         let target = BenchTarget::named("suite", "bench");
         let suite = |made| {
             let waits = modelled("waits", made, 21.0, [100.0; 2]);

@@ -28,7 +28,7 @@ fn refusal(parts: Vec<Part>) -> String {
 }
 
 #[test]
-fn shards_make_the_run_of_the_whole_suite() {
+fn merged_shards_equal_the_whole_suite() {
     let (mut one, mut two) = (part(1, 2, &["a", "b"]), part(2, 2, &["c"]));
     one.run.machine.host = Some("runner-1".to_owned());
     two.run.machine.host = Some("runner-2".to_owned());
@@ -56,7 +56,7 @@ fn runs_without_shards_are_merged_too() {
 }
 
 #[test]
-fn missing_shards_and_benchmarks_are_named_and_refused_unless_told() {
+fn missing_shards_are_refused_unless_allowed() {
     let parts = || {
         let mut two = part(2, 4, &["c", "d"]);
         two.run.benchmarks.pop();
@@ -75,7 +75,7 @@ fn missing_shards_and_benchmarks_are_named_and_refused_unless_told() {
 }
 
 #[test]
-fn what_is_there_twice_is_refused() {
+fn duplicates_are_refused() {
     assert_eq!(
         refusal(vec![part(1, 2, &["a"]), part(1, 2, &["b"])]),
         "part 1 and part 1 are both shard 1/2"
@@ -87,7 +87,7 @@ fn what_is_there_twice_is_refused() {
 }
 
 #[test]
-fn shards_of_differently_cut_suites_are_refused() {
+fn shards_of_different_cuts_are_refused() {
     let mut other = part(2, 2, &["b"]);
     other.run.shard.as_mut().unwrap().suite = "other".to_owned();
     for other in [other, part(2, 3, &["b"])] {
@@ -101,7 +101,7 @@ fn shards_of_differently_cut_suites_are_refused() {
 }
 
 #[test]
-fn what_one_machine_would_not_have_measured_is_refused_by_field() {
+fn parts_of_different_machines_are_refused_by_field() {
     type Change = fn(&mut Run);
     let cases: [(Change, &str); 6] = [
         (
@@ -145,7 +145,7 @@ fn what_one_machine_would_not_have_measured_is_refused_by_field() {
 }
 
 #[test]
-fn a_part_that_could_only_measure_time_is_told() {
+fn time_only_part_is_reported() {
     let mut other = part(2, 2, &["b"]);
     other.run.benchmarks = vec![scenario::timed("b", Planted::default())];
     let (_, notes) = merged(vec![part(1, 2, &["a"]), other]).unwrap();
@@ -157,7 +157,7 @@ fn a_part_that_could_only_measure_time_is_told() {
 }
 
 #[test]
-fn changed_work_trees_are_told() {
+fn modified_work_trees_are_reported() {
     let mut parts = vec![part(1, 2, &["a"]), part(2, 2, &["b"])];
     for part in &mut parts {
         part.run.build.git_dirty = Some(true);

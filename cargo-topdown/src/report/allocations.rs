@@ -31,7 +31,7 @@ mod tests {
     use topdown_gate::allocated::Allocated;
 
     #[test]
-    fn growth_is_told_in_one_phrase() {
+    fn growth_is_one_phrase() {
         let told = |before: [f64; 2], after: [f64; 2]| {
             let of = |[times, bytes]: [f64; 2]| Allocated { times, bytes };
             grown(&AllocationChange {

@@ -98,20 +98,20 @@ mod tests {
     }
 
     #[test]
-    fn what_regressed_is_an_error() {
+    fn regressions_are_errors() {
         let (baseline, candidate) = one_of_each();
         let text = text(&compared(&scenario::run(baseline), &candidate));
         insta::assert_snapshot!(text);
     }
 
     #[test]
-    fn a_regression_stands_at_the_line_that_calls_what_grew() {
+    fn regression_is_annotated_at_calling_line() {
         let run = |more| scenario::run(vec![scenario::with_call_paths("parse", more)]);
         insta::assert_snapshot!(text(&compared(&run(0), &run(100))));
     }
 
     #[test]
-    fn the_worst_ten_and_how_many_more() {
+    fn worst_ten_are_shown_and_others_counted() {
         let suite = |seed, slower: bool| {
             let benchmarks = (0..40).map(|n| {
                 let change = if slower && n < 13 {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_says_nothing() {
+    fn pass_is_silent() {
         let one = |seed| {
             scenario::run(vec![benchmark(
                 "a",
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn another_machine_is_one_error_with_its_reasons() {
+    fn other_machine_is_one_error_with_reasons() {
         let one = || scenario::run(vec![benchmark("a", Planted::default())]);
         let mut candidate = one();
         candidate.machine.model = 207;
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_run_becomes_the_baseline_it_is_a_notice() {
+    fn future_baseline_gets_a_notice() {
         let one = |name| scenario::run(vec![benchmark(name, Planted::default())]);
         let mut newer = one("a");
         newer.build.rustc = "rustc 9.9.9".to_owned();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_cannot_begin_a_command_of_its_own() {
+    fn name_cannot_inject_a_command() {
         let (baseline, candidate) = hostile();
         let text = text(&compared(&baseline, &candidate));
         assert_eq!(text.lines().count(), 1, "{text}");

@@ -54,7 +54,7 @@ fn unchanged(_: usize) -> f64 {
 }
 
 #[test]
-fn what_has_a_new_name_is_told_by_its_code() {
+fn renamed_benchmark_is_found_by_its_code() {
     let of_code = |name: &str, code| {
         with_fingerprint(modelled(name, Planted::default()), code, &[("f", code)])
     };
@@ -78,7 +78,7 @@ fn what_has_a_new_name_is_told_by_its_code() {
 }
 
 #[test]
-fn more_than_half_of_the_suite_is_slower() {
+fn most_of_the_suite_is_slower() {
     let slower = |index| match index {
         0..7 => 0.05 + 0.04 * index as f64,
         _ => 0.0,
@@ -88,7 +88,7 @@ fn more_than_half_of_the_suite_is_slower() {
 }
 
 #[test]
-fn one_is_slower_beside_many_that_are_faster() {
+fn one_slower_benchmark_among_faster_ones() {
     let change = |index| match index {
         0 => 0.2,
         1..8 => -0.04 * index as f64,
@@ -99,13 +99,13 @@ fn one_is_slower_beside_many_that_are_faster() {
 }
 
 #[test]
-fn all_nine_of_nothing_but_time_are_slower() {
+fn all_nine_time_only_benchmarks_are_slower() {
     let candidate = timed_suite(2, 9, |_| 1.12);
     insta::assert_snapshot!(text(timed_suite(1, 9, |_| 1.0), candidate));
 }
 
 #[test]
-fn two_benchmarks_of_time_alone_are_advice() {
+fn two_time_only_benchmarks_get_advice() {
     let side = |seed, factor| {
         ["parse", "sort"]
             .map(|name| of_time(name, seed, factor))
@@ -115,7 +115,7 @@ fn two_benchmarks_of_time_alone_are_advice() {
 }
 
 #[test]
-fn time_alone_with_a_slower_machine() {
+fn time_only_suite_on_a_slower_machine() {
     let slower = |index| if index == 3 { 1.2 * 1.2 } else { 1.2 };
     let candidate = timed_suite(2, 12, slower);
     insta::assert_snapshot!(text_in(60, timed_suite(1, 12, |_| 1.0), candidate));
@@ -123,7 +123,7 @@ fn time_alone_with_a_slower_machine() {
 
 /// What has only time is compared with its like: the machine was faster for all but one of these.
 #[test]
-fn one_of_nothing_but_time_took_no_longer_while_the_others_took_less() {
+fn one_time_only_benchmark_lags_behind_faster_ones() {
     let side = |seed, is_candidate: bool| -> Vec<Benchmark> {
         let of = |index: usize| {
             let time_per_slot = match (is_candidate, index) {
@@ -155,27 +155,27 @@ fn with_a_wild_launch(index: usize, mut benchmarks: Vec<Benchmark>) -> Vec<Bench
 }
 
 #[test]
-fn a_launch_of_the_baseline_went_wrong_and_hides_no_change() {
+fn wild_baseline_launch_hides_no_change() {
     let baseline = with_a_wild_launch(0, suite(1, 4, unchanged));
     let doubled = |index| if index == 0 { 1.0 } else { 0.0 };
     insta::assert_snapshot!(text(baseline, suite(2, 4, doubled)));
 }
 
 #[test]
-fn a_launch_of_the_candidate_went_wrong_and_fails_nothing() {
+fn wild_candidate_launch_fails_nothing() {
     let candidate = with_a_wild_launch(0, suite(2, 4, unchanged));
     insta::assert_snapshot!(text(suite(1, 4, unchanged), candidate));
 }
 
 #[test]
-fn all_are_slower_and_a_launch_of_the_baseline_went_wrong() {
+fn all_slower_with_a_wild_baseline_launch() {
     let baseline = with_a_wild_launch(11, suite(1, 12, unchanged));
     let slower = |index| 0.1 * index as f64 / 11.0;
     insta::assert_snapshot!(text_in(60, baseline, suite(2, 12, slower)));
 }
 
 #[test]
-fn time_grew_at_flat_slots_in_a_suite_that_gates_it() {
+fn time_regression_at_equal_slots_fails_if_gated() {
     let side = |seed, is_candidate: bool| -> Vec<Benchmark> {
         let of = |index| {
             let time_per_slot = match (is_candidate, index) {
@@ -197,7 +197,7 @@ fn time_grew_at_flat_slots_in_a_suite_that_gates_it() {
 
 /// Each benchmark has its own noise and change: launches help some and not others.
 #[test]
-fn launches_are_advised_only_where_they_would_tell() {
+fn launches_are_advised_only_if_useful() {
     const CASES: [(&str, f64, f64); 4] = [
         ("a change behind noise", 0.03, 0.05),
         ("at the margin", 0.001, 0.0285),
@@ -223,13 +223,13 @@ fn launches_are_advised_only_where_they_would_tell() {
 }
 
 #[test]
-fn runs_that_drift_far_apart() {
+fn runs_with_large_drift() {
     let drift = |index: usize| 0.025 * ((index * 7 % 12) as f64 - 5.5) / 3.5;
     insta::assert_snapshot!(text(suite(1, 12, unchanged), suite(2, 12, drift)));
 }
 
 #[test]
-fn benchmarks_that_should_have_run_are_missing() {
+fn missing_benchmarks_are_listed() {
     let mut candidate = suite(2, 12, unchanged);
     candidate.drain(3..5);
     insta::assert_snapshot!(text(suite(1, 12, unchanged), candidate));
@@ -269,7 +269,7 @@ fn a_change_at_the_margin() {
 }
 
 #[test]
-fn a_small_suite_of_which_one_took_longer_at_flat_slots() {
+fn small_suite_with_one_slower_at_equal_slots() {
     let suite = |seed, last: f64| -> Vec<Benchmark> {
         (0..6)
             .map(|n| {
@@ -287,7 +287,7 @@ fn a_small_suite_of_which_one_took_longer_at_flat_slots() {
 }
 
 #[test]
-fn a_suite_of_which_some_are_the_same_has_not_moved_as_a_whole() {
+fn partly_identical_suite_has_not_shifted() {
     let suite = |seed, backend| -> Vec<Benchmark> {
         (0..17)
             .map(|n| {
@@ -307,7 +307,7 @@ fn a_suite_of_which_some_are_the_same_has_not_moved_as_a_whole() {
 }
 
 #[test]
-fn a_suite_of_which_little_is_decided_has_not_simply_passed() {
+fn mostly_undecided_suite_has_not_simply_passed() {
     let suite = |seed, noisy: usize| -> Vec<Benchmark> {
         (0..16)
             .map(|n| {

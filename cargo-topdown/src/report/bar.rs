@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bar_reads_without_colour_and_without_unicode() {
+    fn bar_is_readable_without_colour_and_unicode() {
         let shares = [0.4, 0.1, 0.2, 0.3];
         assert_eq!(plain(&shares, 10, true), "████▚▒▒░░░");
         assert_eq!(plain(&shares, 10, false), "####x==...");
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bar_is_always_full() {
+    fn bar_has_full_width() {
         for width in 0..50 {
             for shares in [
                 [1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0, 0.0],
@@ -138,13 +138,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_is_no_bar() {
+    fn empty_measurement_has_no_bar() {
         assert_eq!(plain(&[0.0; 4], 10, true), "");
         assert_eq!(plain(&[f64::NAN, 0.0, 0.0, 0.0], 10, true), "");
     }
 
     #[test]
-    fn every_category_has_a_colour_of_its_own() {
+    fn every_category_has_its_own_colour() {
         let text = bar(&[0.25; 4], 4, true);
         assert_eq!(text.matches('\u{1b}').count(), 8);
         let styles: std::collections::HashSet<String> = CATEGORIES

@@ -76,7 +76,7 @@ mod tests {
     use crate::report::shown::written;
 
     #[test]
-    fn json_holds_all_of_it() {
+    fn json_is_complete() {
         let (baseline, candidate) = one_of_each();
         let baseline = scenario::run(baseline);
         let comparison = compared(&baseline, &candidate);
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(first["effects"][0]["metric"], "slots");
     }
     #[test]
-    fn file_that_would_be_too_long_is_refused_by_name() {
+    fn overlong_file_is_refused_by_name() {
         let (baseline, candidate) = one_of_each();
         let comparison = compared(&scenario::run(baseline), &candidate);
         let mut whole = Vec::new();

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_large_suite_what_is_unchanged_is_counted() {
+    fn unchanged_benchmarks_of_large_suites_are_counted() {
         let (mut baseline, mut candidate) = one_of_each();
         baseline.extend(unchanged(200, 1));
         candidate.benchmarks.extend(unchanged(200, 2));
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_up_to_twenty_benchmarks_has_all_of_them() {
+    fn table_lists_up_to_twenty_benchmarks() {
         let of = |count| text(unchanged(count, 1), scenario::run(unchanged(count, 2)), 80);
         let few = of(20);
         assert_eq!(rows_of_unchanged(&few), 20, "{few}");
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn in_full_every_benchmark_is_named() {
+    fn full_report_lists_every_benchmark() {
         let baseline = scenario::run(unchanged(30, 1));
         let mut candidate = scenario::run(unchanged(60, 2));
         candidate.benchmarks.drain(..15);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_compiler_on_the_default_branch_fails_nothing() {
+    fn newer_compiler_on_default_branch_passes() {
         let one = || scenario::run(vec![benchmark("a", Planted::default())]);
         let mut candidate = one();
         candidate.build.rustc = "rustc 9.9.9".to_owned();

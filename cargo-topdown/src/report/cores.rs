@@ -151,14 +151,14 @@ mod tests {
     const ON_ZEN_5: [(&str, f64); 3] = [("parse", 0.044), ("hash", 0.027), ("sort", 0.0)];
 
     #[test]
-    fn one_is_slower_on_both_cores_and_one_on_zen_5_only() {
+    fn one_slower_on_both_cores_one_on_zen_5() {
         let text = |width| text(width, [&ON_GOLDEN_COVE, &ON_ZEN_5]);
         insta::assert_snapshot!("two_cores_60", text(60));
         insta::assert_snapshot!("two_cores_120", text(120));
     }
 
     #[test]
-    fn what_is_slower_on_one_core_only_is_so_whichever_core_comes_first() {
+    fn core_order_does_not_change_the_report() {
         let summary = |on| {
             let text = text(100, on);
             let (_, last) = text.trim_end().rsplit_once("\n\n").unwrap();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_without_a_comparison_has_not_passed() {
+    fn uncompared_core_has_not_passed() {
         let run = |core| suite(core, 1, &[("parse", 0.0)]);
         let (first, second) = (run("golden-cove"), run("zen-5"));
         let cores = [

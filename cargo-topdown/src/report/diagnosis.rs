@@ -319,18 +319,18 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_can_count() {
+    fn machine_with_counters() {
         insta::assert_snapshot!(text(&able()));
     }
 
     #[test]
-    fn a_machine_that_cannot_count() {
+    fn machine_without_counters() {
         insta::assert_snapshot!(text(&unable()));
     }
 
     /// Only commands, which are copied, may be longer than a line.
     #[test]
-    fn issue_17_2_nothing_but_commands_is_longer_than_a_line() {
+    fn only_commands_exceed_the_width() {
         for (width, diagnosis) in [(60, unable()), (60, able()), (120, unable()), (120, able())] {
             for line in text_at(&diagnosis, width).lines() {
                 let is_command = line.trim_start().starts_with("try: ") && !line.contains('`');
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_decides() {
+    fn requested_source_decides() {
         let clock = Diagnosis {
             choice: SourceChoice::Time,
             ..able()
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn the_model_comes_second() {
+    fn model_is_second_choice() {
         assert_eq!(able().used().unwrap().0, "hardware");
         let no_counters = Diagnosis {
             place: None,

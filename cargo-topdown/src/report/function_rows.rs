@@ -212,7 +212,7 @@ mod tests {
     use topdown_gate::scenario::with_some_functions;
 
     #[test]
-    fn what_begins_and_ends_windows_is_one_row() {
+    fn window_functions_are_one_row() {
         let window = |name: &str, retiring| Function {
             name: Some(name.to_owned()),
             module: None,
@@ -239,7 +239,7 @@ mod tests {
 
     /// A window has 1000 slots, and the one before it three times as many.
     #[test]
-    fn the_cost_of_the_window_is_known_as_well_as_its_functions() {
+    fn window_cost_and_functions_add_up() {
         let known = |first: (u64, f64), second: (u64, f64)| {
             let mut functions = with_some_functions("parse").functions.unwrap();
             functions.sampled = Some(Default::default());
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_of_the_benchmark_and_categories_of_the_function() {
+    fn shares_are_of_benchmark_categories_of_function() {
         let benchmark = with_some_functions("parse");
         let rows = rows_of(&benchmark.functions.unwrap());
         assert_eq!(rows[0].label, "suite::parse::number");
@@ -272,14 +272,14 @@ mod tests {
     }
 
     #[test]
-    fn the_loop_of_criterion_is_the_closure_and_windows_are_told_apart() {
+    fn criterion_loop_is_closure_and_windows_are_cost() {
         let label = |name: &str| label_of(&Some(name.to_owned()), &None);
         assert_eq!(label("criterion::bencher::Bencher<M>::iter"), CLOSURE);
         assert_eq!(label("topdown_tracer::end"), "cost of the window");
     }
 
     #[test]
-    fn better_names_are_asked_for_where_a_build_has_them() {
+    fn better_names_are_suggested_if_available() {
         let advice_with = |debug_information, functions: &[(Option<&str>, Option<&str>)]| {
             let owned: Vec<(Option<String>, Option<String>)> = functions
                 .iter()
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_name_is_called_by_its_module() {
+    fn unnamed_function_has_name_of_module() {
         let benchmark = with_some_functions("parse");
         let rows = rows_of(&benchmark.functions.unwrap());
         let labels: Vec<&str> = rows[2..].iter().map(|row| &*row.label).collect();

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn sampled_functions_have_intervals_and_losses_are_told() {
+    fn sampled_functions_show_intervals_and_losses() {
         let mut run = run();
         run.benchmarks.truncate(1);
         let functions = run.benchmarks[0].functions.as_mut().unwrap();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_functions_says_so() {
+    fn run_without_functions_is_stated() {
         let run = scenario::run(vec![timed("read", Planted::default())]);
         let text = table(&run, 80, true);
         assert!(

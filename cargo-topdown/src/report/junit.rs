@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn another_machine_is_an_error() {
+    fn other_machine_is_an_error() {
         let one = || scenario::run(vec![benchmark("a", Planted::default())]);
         let mut candidate = one();
         candidate.machine.model = 207;
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_the_baseline_is_skipped() {
+    fn run_becoming_baseline_is_skipped() {
         let one = || scenario::run(vec![benchmark("a", Planted::default())]);
         let mut candidate = one();
         candidate.build.rustc = "rustc 9.9.9".to_owned();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_common_is_an_error() {
+    fn disjoint_runs_are_an_error() {
         let one = |name| scenario::run(vec![benchmark(name, Planted::default())]);
         let text = text(&compared(&one("a"), &one("b")));
         assert!(

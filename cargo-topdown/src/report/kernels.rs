@@ -41,11 +41,11 @@ fn explanations(core: &str) -> String {
 }
 
 #[test]
-fn issue_17_3_the_kernels_on_zen_5() {
+fn kernels_on_zen_5() {
     insta::assert_snapshot!(explanations("zen-5"));
 }
 
 #[test]
-fn issue_17_3_the_kernels_on_golden_cove() {
+fn kernels_on_golden_cove() {
     insta::assert_snapshot!(explanations("golden-cove"));
 }

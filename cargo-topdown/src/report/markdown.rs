@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_where_nothing_changed_is_quiet() {
+    fn comment_without_changes_is_short() {
         let one = |seed| {
             let planted = Planted {
                 seed,
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_told_only_if_asked_for() {
+    fn events_are_shown_only_on_request() {
         let of = |misses| {
             let mut benchmark = benchmark("a", Planted::default());
             for launch in benchmark.slots_launches_mut() {
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_suite_fits_and_says_what_is_left_out() {
+    fn huge_suite_fits_and_states_omissions() {
         let suite = |seed| {
             let benchmarks = (0..3000).map(|n| {
                 let planted = Planted {

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_follow_the_groups_also_where_there_are_none() {
+    fn functions_follow_groups_or_absence_of_groups() {
         let functions = with_some_functions("parse").functions;
         for groups in [true, false] {
             let mut explained = explained(Category::BackendBound);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn launches_that_differ_are_told() {
+    fn differing_launches_are_reported() {
         let mut explained = explained(Category::BackendBound);
         assert!(!text(&explained, 100, true).contains("differ"));
         let how = "they execute the same instructions, on data at different addresses";
@@ -292,19 +292,19 @@ mod tests {
     }
 
     #[test]
-    fn an_explanation_at_80_columns() {
+    fn explanation_at_80_columns() {
         let text = text(&explained(Category::BackendBound), 80, true);
         assert!(text.lines().all(|line| width_of(line) <= 80), "{text}");
         insta::assert_snapshot!(text);
     }
 
     #[test]
-    fn an_explanation_at_200_columns() {
+    fn explanation_at_200_columns() {
         insta::assert_snapshot!(text(&explained(Category::FrontendBound), 200, true));
     }
 
     #[test]
-    fn a_latency_says_where_it_comes_from() {
+    fn latency_names_its_origin() {
         let mut explained = explained_on("Golden Cove", Category::BackendBound);
         let groups = explained.groups.iter_mut();
         let wanted = ["Load_Latency", "Load_Latency (memory)", "Lock_Latency"];
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn an_explanation_in_ascii_with_level_2() {
+    fn explanation_in_ascii_with_level_2() {
         let mut explained = explained(Category::BackendBound);
         if let Some(shares) = &mut explained.shares {
             shares.level2 = Some(PerCategory::in_order([0.01, 0.006, 0.02, 0.6]));
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_without_slots() {
+    fn core_without_slots() {
         let mut explained = explained_on("Neoverse N1", Category::BackendBound);
         explained.machine = Machine {
             architecture: "aarch64".to_owned(),
@@ -375,7 +375,7 @@ mod tests {
 
     /// On such a core the cycles of the first group tell functions, too.
     #[test]
-    fn a_group_says_in_which_functions_its_events_happen() {
+    fn group_lists_functions_with_its_events() {
         let mut explained = explained_on("Neoverse N1", Category::BackendBound);
         explained.shares = None;
         let hit = |hits, functions: &[(&str, f64)]| HitEvent {

@@ -18,7 +18,7 @@ fn text(baseline: Vec<Benchmark>, candidate: Vec<Benchmark>, width: usize) -> St
 }
 
 #[test]
-fn a_modelled_suite_is_decided_exactly() {
+fn modelled_suite_is_decided_exactly() {
     let suite = |seed, change: [f64; 4]| -> Vec<Benchmark> {
         ["slower", "shifted", "faster", "same"]
             .iter()
@@ -40,7 +40,7 @@ fn a_modelled_suite_is_decided_exactly() {
 }
 
 #[test]
-fn intervals_of_what_the_model_sampled_are_explained() {
+fn intervals_of_sampled_model_are_explained() {
     let suite = |seed, slower: f64| -> Vec<Benchmark> {
         let planted = |backend| Planted {
             seed,
@@ -97,7 +97,7 @@ fn eleven_regressions_with_one_cause_are_one_sentence() {
 }
 
 #[test]
-fn eleven_regressions_have_a_table_and_three_sentences() {
+fn eleven_regressions_have_table_and_three_sentences() {
     let suite = |version: u64| -> Vec<Benchmark> {
         let of = |n: u64| {
             let more = version * (100 + 20 * n);
@@ -122,13 +122,13 @@ fn eleven_regressions_have_a_table_and_three_sentences() {
 }
 
 #[test]
-fn a_regression_names_the_functions_that_it_is_in() {
+fn regression_names_its_functions() {
     let [before, after] = with_a_grown_function("parse");
     insta::assert_snapshot!(text(vec![before], vec![after], 60));
 }
 
 #[test]
-fn what_was_inlined_and_what_has_no_name_is_said_as_people_do() {
+fn inlined_and_unnamed_functions_are_readable() {
     let side = |backend_bound: u64, seed| {
         let planted = Planted {
             seed,
@@ -150,7 +150,7 @@ fn what_was_inlined_and_what_has_no_name_is_said_as_people_do() {
 }
 
 #[test]
-fn the_same_code_is_unchanged_by_proof_and_functions_that_differ_are_named() {
+fn identical_code_is_unchanged_by_proof() {
     let side = |seed, is_candidate: bool| -> Vec<Benchmark> {
         let of = |index: u64| {
             let (time, backend_bound, data, code) = match (is_candidate, index) {
@@ -179,7 +179,7 @@ fn the_same_code_is_unchanged_by_proof_and_functions_that_differ_are_named() {
 
 /// As on a published crate: slots −1.8 % exactly, time +758 %.
 #[test]
-fn modelled_slots_and_time_that_disagree() {
+fn modelled_slots_and_time_disagree() {
     let suite = |seed, name, change: &dyn Fn(usize) -> (f64, f64)| -> Vec<Benchmark> {
         (0..12)
             .map(|n| {
@@ -210,7 +210,7 @@ fn modelled_slots_and_time_that_disagree() {
 }
 
 #[test]
-fn allocations_that_grew_are_told_beside_slots_and_may_fail() {
+fn grown_allocations_are_reported_and_may_fail() {
     let suite = |seed, slower: f64, times: [f64; 3]| -> Vec<Benchmark> {
         let planted = |backend| Planted {
             seed,
@@ -253,7 +253,7 @@ fn allocations_that_grew_are_told_beside_slots_and_may_fail() {
 
 /// Nothing counts their allocations, so another gate is all that helps.
 #[test]
-fn where_allocations_gate_what_has_only_time_the_remedy_is_told_once() {
+fn remedy_for_uncounted_allocations_is_given_once() {
     let suite = || {
         scenario::run(
             ["load", "store"]

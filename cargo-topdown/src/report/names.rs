@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_as_long_as_it_takes_to_tell_them_apart() {
+    fn names_are_shortened_while_unique() {
         assert_eq!(
             names(&[["p", "words", "words/a"], ["p", "chars", "chars/a"]]),
             ["chars/a", "words/a"]

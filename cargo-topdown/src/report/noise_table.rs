@@ -169,23 +169,23 @@ mod tests {
     }
 
     #[test]
-    fn a_mixed_suite_at_80_columns() {
+    fn mixed_suite_at_80_columns() {
         insta::assert_snapshot!(text(mixed(), 80));
     }
 
     #[test]
-    fn a_mixed_suite_at_200_columns() {
+    fn mixed_suite_at_200_columns() {
         insta::assert_snapshot!(text(mixed(), 200));
     }
 
     #[test]
-    fn what_is_exact_is_not_said_to_be_tested() {
+    fn exact_benchmarks_are_not_called_tested() {
         let modelled = scenario::modelled("exact", Planted::default());
         insta::assert_snapshot!(text(vec![modelled], 80));
     }
 
     #[test]
-    fn an_alarm_is_named() {
+    fn false_alarm_is_named() {
         let mut benchmarks = mixed();
         for (index, launch) in benchmarks[0].slots_launches_mut().iter_mut().enumerate() {
             if [1, 2].contains(&(index % 4)) {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn two_launches_have_noise_and_no_control() {
+    fn two_launches_have_noise_without_control() {
         let two = Planted {
             launches: 2,
             ..Planted::default()

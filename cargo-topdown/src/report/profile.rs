@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_name_is_the_format() {
+    fn file_extension_is_the_format() {
         let of = |path: &str| ProfileFormat::of(Path::new(path));
         assert_eq!(of("a/b.folded"), Some(ProfileFormat::Folded));
         assert_eq!(of("b.json"), Some(ProfileFormat::Speedscope));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn speedscope_reads_a_profile_of_all_slots_and_one_per_category() {
+    fn speedscope_reads_totals_and_categories() {
         let file: serde_json::Value =
             serde_json::from_str(&written(ProfileFormat::Speedscope)).unwrap();
         let validator = jsonschema::validator_for(&schema()).unwrap();

@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_core_has_files_of_its_own() {
+    fn second_core_has_its_own_files() {
         use criterion_topdown::provenance::SourceKind;
         use topdown_gate::scenario::{run, with_launches};
 
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_a_format_and_a_path() {
+    fn report_is_format_and_path() {
         assert_eq!("github".parse(), Ok(ReportRequest::GithubAnnotations));
         assert_eq!(
             "junit=a=b.xml".parse(),

@@ -305,45 +305,45 @@ mod tests {
     }
 
     #[test]
-    fn a_counted_run_at_80_columns() {
+    fn counted_run_at_80_columns() {
         insta::assert_snapshot!(table(&counted_run(), 80, true));
     }
 
     #[test]
-    fn a_counted_run_at_200_columns() {
+    fn counted_run_at_200_columns() {
         insta::assert_snapshot!(table(&counted_run(), 200, true));
     }
 
     /// What it has no room for is not explained either.
     #[test]
-    fn a_counted_run_at_60_columns() {
+    fn counted_run_at_60_columns() {
         insta::assert_snapshot!(table(&counted_run(), 60, true));
     }
 
     #[test]
-    fn a_counted_run_in_ascii() {
+    fn counted_run_in_ascii() {
         let text = table(&counted_run(), 80, false);
         assert!(text.is_ascii());
         insta::assert_snapshot!(text);
     }
 
     #[test]
-    fn a_mixed_run_at_80_columns() {
+    fn mixed_run_at_80_columns() {
         insta::assert_snapshot!(table(&mixed_run(), 80, true));
     }
 
     #[test]
-    fn a_mixed_run_at_200_columns() {
+    fn mixed_run_at_200_columns() {
         insta::assert_snapshot!(table(&mixed_run(), 200, true));
     }
 
     #[test]
-    fn a_timed_run_at_80_columns() {
+    fn timed_run_at_80_columns() {
         insta::assert_snapshot!(table(&timed_run(), 80, true));
     }
 
     #[test]
-    fn what_the_model_left_out_is_said() {
+    fn unmodelled_instructions_are_reported() {
         let mut run = counted_run();
         let benchmark = &mut run.benchmarks[0];
         benchmark.provenance_mut().source = SourceKind::Model;
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_whose_work_the_compiler_removed_says_what_to_do() {
+    fn benchmark_with_removed_work_gets_advice() {
         let mut run = counted_run();
         assert!(!table(&run, 60, true).contains("removed"));
         for time in &mut run.benchmarks[0].times.launches {
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_model_sampled_says_what_it_is_estimated_from() {
+    fn sampled_model_states_its_basis() {
         let mut run = counted_run();
         let provenance = run.benchmarks[0].provenance_mut();
         provenance.source = SourceKind::Model;
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_without_launches_is_not_left_out() {
+    fn benchmark_without_launches_has_a_row() {
         let mut run = counted_run();
         run.benchmarks[1].slots = None;
         run.benchmarks[1].times.launches.clear();
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_too_narrow_for_the_table_is_no_disaster() {
+    fn table_survives_narrow_terminal() {
         let mut out = Vec::new();
         for width in [1, 20, 60] {
             let look = Look {

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_locale_names_its_encoding() {
+    fn locale_names_its_encoding() {
         for (locale, expected) in [
             ("C.UTF-8", true),
             ("de_DE.utf8@euro", true),

@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn optional_columns_go_first_then_names_are_shortened_then_essential_columns_go() {
+    fn optional_columns_are_dropped_first() {
         let heading = |width| shown(COLUMNS, width).lines().next().unwrap().to_owned();
         assert_eq!(
             heading(80),
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_broken_where_a_column_says_so() {
+    fn rows_are_broken_at_marked_columns() {
         let mut columns = COLUMNS;
         columns[2] = columns[2].starts_line();
         assert_eq!(shown(columns, 80), shown(COLUMNS, 80));
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_are_wrapped_beside_the_other_columns() {
+    fn sentences_wrap_beside_other_columns() {
         let columns = [Column::text(""), Column::wrapped("")];
         let mut table = Table::new(columns).indented(2);
         table.row(["a", "no hardware counters here"]);
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn styles_take_no_room() {
+    fn styles_take_no_width() {
         let mut table = Table::new([Column::number("a"), Column::text("b")]).indented(1);
         table.row([
             Cell::styled("12", DIM),

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn later_lines_stand_under_the_first() {
+    fn continuation_lines_are_aligned() {
         let mut out = Vec::new();
         Hanging { width: 12 }
             .write(&mut out, "note  ", 6, "one two three 5 %")

@@ -299,13 +299,13 @@ mod tests {
     }
 
     #[test]
-    fn a_step_ten_small_ones_a_shift_and_nothing() {
+    fn step_creep_shift_and_flat_series() {
         insta::assert_snapshot!("history_80", text(&history(30), 80, true));
         insta::assert_snapshot!("history_200", text(&history(30), 200, true));
     }
 
     #[test]
-    fn a_short_history_in_ascii() {
+    fn short_history_in_ascii() {
         insta::assert_snapshot!(text(&history(4), 80, false));
     }
 

@@ -185,7 +185,7 @@ mod tests {
     use criterion_topdown::hits::Sampled;
 
     #[test]
-    fn changes_of_sampled_functions_have_half_of_their_interval() {
+    fn sampled_function_changes_have_half_their_interval() {
         let side = |backend_bound: f64, slots: u64| {
             let categories = PerCategory {
                 backend_bound,
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_the_counts_cannot_tell_from_none_are_not_named() {
+    fn parts_below_resolution_are_not_named() {
         let detail = |name, difference, resolution| CauseDetail {
             name,
             difference,

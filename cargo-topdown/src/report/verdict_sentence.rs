@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn moved_code_is_told_as_moved_and_not_as_slower() {
+    fn moved_code_is_not_called_slower() {
         assert_eq!(
             sentence_of([800, 378], [200, 649]),
             "`m` is 2.7 % slower: 2.7 points in `get_debt` with code moved from `suite::load` \
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_beside_the_function_that_it_calls() {
+    fn line_follows_the_function_it_calls() {
         let run = |more| scenario::run(vec![scenario::with_call_paths("parse", more)]);
         let mut benchmark = compared(&run(0), &run(100)).benchmarks.remove(0);
         let text =

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neither_title_nor_message_can_begin_another_command() {
+    fn title_and_message_cannot_inject_a_command() {
         let mut out = Vec::new();
         let at = SourceLine {
             file: "a,line=1::b\n.rs".to_owned(),

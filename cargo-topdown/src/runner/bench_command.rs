@@ -234,7 +234,7 @@ mod tests {
     use criterion_topdown::visible::visible;
 
     #[test]
-    fn a_name_is_matched_as_it_is_shown_and_as_it_is() {
+    fn filter_matches_raw_and_displayed_names() {
         let names = ["a.b/\u{1b}[1m\n\u{9b}", r"literal \u{1b}", "x|y"];
         let shown = names.map(|name| visible(name).into_owned());
         let pattern = Regex::new(&pattern_of(&shown)).unwrap();

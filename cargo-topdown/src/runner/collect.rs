@@ -362,7 +362,7 @@ mod tests {
 
     /// chrono's benches name some by the time of day.
     #[test]
-    fn benchmarks_that_each_launch_names_otherwise_are_told_once() {
+    fn changing_benchmark_names_are_reported_once() {
         let errors = |names_of_launches: &[&[&str]]| -> Vec<String> {
             let named = |name: &str| (id(name), name.to_owned());
             let launches = names_of_launches.iter().zip(0..);
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_that_saw_other_threads_at_work_speaks_for_the_run() {
+    fn one_launch_with_other_threads_decides_for_all() {
         let alone = collected(vec![watched(0), watched(0)]);
         let benchmark = &alone.benchmarks[0];
         assert_eq!(benchmark.provenance().elsewhere, None);
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn launches_that_counted_other_threads_than_most_are_lost() {
+    fn launches_with_minority_thread_choice_are_lost() {
         let launches = vec![counting_all(200), watched(99), counting_all(200)];
         let mostly_all = collected(launches);
         let benchmark = &mostly_all.benchmarks[0];
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_can_say_that_other_threads_are_in_the_background() {
+    fn other_threads_can_be_declared_background() {
         let mut background = watched(30_000);
         background.own_thread_alone = true;
         let benchmark = &collected(vec![background]).benchmarks[0];
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn other_threads_that_are_counted_are_not_elsewhere() {
+    fn counted_threads_are_not_elsewhere() {
         let mut all = watched(30_000);
         all.provenance.threads = CountedThreads::All;
         let benchmark = &collected(vec![all]).benchmarks[0];
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn categories_that_miss_the_slots_are_counted() {
+    fn categories_missing_slots_are_counted() {
         let residuals = |attributed: [f64; 3]| {
             let mut collected = Collected::default();
             let launches = (0..).zip(attributed.map(measured)).collect();
@@ -477,7 +477,7 @@ mod tests {
         );
     }
     #[test]
-    fn what_no_counter_can_have_counted_is_no_split() {
+    fn impossible_counts_have_no_split() {
         let level1 = |retiring: f64| Level1 {
             slots: PerCategory {
                 retiring,

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_of_the_group_is_not_the_one_that_is_wanted() {
+    fn only_plans_of_wanted_length_are_accepted() {
         let wanted = |sample_count, iter_count, seconds: f64| {
             let plan = Plan {
                 sample_count,

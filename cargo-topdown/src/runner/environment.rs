@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_14_7_what_steers_the_job_and_what_is_secret_is_not_inherited() {
+    fn job_variables_and_secrets_are_not_inherited() {
         let of_a_job = [
             "GITHUB_ENV",
             "GITHUB_PATH",
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_found_in_an_executable() {
+    fn variable_name_is_found_in_executable() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("bench");
         std::fs::write(&path, b"\x7fELF..could not readMY_SIZE\0and MY_SIZE_TWO").unwrap();

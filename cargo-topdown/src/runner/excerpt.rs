@@ -62,20 +62,20 @@ mod tests {
     }
 
     #[test]
-    fn a_short_output_is_shown_whole() {
+    fn short_output_is_shown_whole() {
         assert_eq!(excerpt("one\ntwo\n\n"), "one\ntwo\n");
         assert_eq!(excerpt(""), "");
     }
 
     #[test]
-    fn of_a_long_output_the_end_is_shown() {
+    fn end_of_long_output_is_shown() {
         let shown = excerpt(&numbered(30));
         assert!(shown.starts_with("line 11\n"), "{shown}");
         assert!(shown.ends_with("line 30\n"), "{shown}");
     }
 
     #[test]
-    fn a_backtrace_does_not_hide_its_panic() {
+    fn backtrace_does_not_hide_its_panic() {
         let panic = "thread 'main' panicked at b.rs:1:1:\nthe data is missing\n";
         let shown = excerpt(&(numbered(30) + panic + &numbered(50)));
         assert!(shown.starts_with(panic), "{shown}");
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_shortly_before_a_panic_is_shown_too() {
+    fn lines_before_a_panic_are_shown() {
         let shown = excerpt("a word\nthread 'main' panicked at b.rs:1:1:\nno data\n");
         assert!(shown.starts_with("a word\n"), "{shown}");
     }

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_and_what_is_modelled_has_the_same_fingerprint() {
+    fn counted_and_modelled_fingerprints_agree() {
         let counted = benchmark("b", Planted::default());
         let own = with_fingerprint(modelled("b", Planted::default()), 2, &[("f", 1)]);
         let unsteady = modelled("b", Planted::default());

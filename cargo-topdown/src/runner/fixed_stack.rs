@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stack_begins_at_the_same_address_whatever_the_environment_holds() {
+    fn stack_address_ignores_environment() {
         let Some(through) = fixed_addresses() else {
             topdown_skipped::skip(
                 topdown_skipped::Need::FixedAddresses,

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn counted_benchmarks_are_launched_again_with_the_counters_that_counted_them() {
+    fn functions_use_counters_of_the_measurement() {
         let all = [
             counted("b", FORMULA_LEVEL2),
             timed("t", Planted::default()),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_go_to_their_benchmark_and_time_has_none() {
+    fn functions_join_their_benchmark_and_time_has_none() {
         let mut both = [counted("b", FORMULA_LEVEL2), timed("t", Planted::default())];
         let notes = join(&mut both, &mut Outcome::of(vec![hit(LEAST_HITS)]));
         assert_eq!(notes, []);
@@ -185,7 +185,7 @@ mod tests {
 
     /// Where PERF_METRICS counts, plain counters can have periods of their own.
     #[test]
-    fn plain_counters_give_functions_to_the_register_by_their_own_periods_alone() {
+    fn register_takes_functions_only_from_own_periods() {
         let joined = |engine| {
             let mut by_counters = hit(LEAST_HITS);
             by_counters.provenance_mut().formula = "golden-cove-exact/1".to_owned();
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_without_functions_has_a_reason() {
+    fn missing_functions_have_a_reason() {
         let note = |benchmark: Benchmark, mut hit: Outcome| {
             let mut benchmarks = [benchmark];
             let notes = join(&mut benchmarks, &mut hit);

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_sample_is_refused_with_both_counts() {
+    fn missing_sample_is_refused_with_both_counts() {
         assert_eq!(
             refusal(&REPORTED, &line(&[100])),
             "criterion reports 2 samples of `sum/10`, but 1 were recorded"
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn another_sample_is_refused_with_both_values() {
+    fn differing_sample_is_refused_with_both_values() {
         assert_eq!(
             refusal(&REPORTED, &line(&[100, 201])),
             "criterion reports 200 for sample 2 of `sum/10`, but 201 was recorded"
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn more_records_than_cores_are_refused() {
+    fn excess_records_are_refused() {
         let lines = line(&[100, 200]) + &line(&[300, 700]);
         assert_eq!(
             refusal(&REPORTED, &lines),
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_line_is_refused() {
+    fn broken_line_is_refused() {
         let lines = line(&[100, 200]);
         let message = refusal(&REPORTED, &lines[..lines.len() / 2]);
         assert!(
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn no_record_means_the_wall_clock() {
+    fn missing_record_means_wall_clock() {
         let joined = join_one(&REPORTED, "").unwrap();
         assert_eq!(joined.provenance.source, SourceKind::Time);
         assert_eq!(joined.samples[0].sample.wall_ns, 100);
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_measurement_is_not_taken_for_time() {
+    fn foreign_measurement_is_not_taken_for_time() {
         let cycles = Reported {
             one: "1.0000 cycles",
             ..REPORTED
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn iteration_counts_must_fit() {
+    fn iteration_counts_must_match() {
         for iterations in [&[1.0][..], &[1.0, 0.0], &[1.0, 1.5], &[1.0, f64::NAN]] {
             let reported = Reported {
                 iterations,
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_that_double_are_known_by_the_last_two() {
+    fn doubling_samples_are_matched_by_last_two() {
         let reported = Reported {
             iterations: &[4.0, 8.0],
             scalars: &[4.0, 8.0],
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_sample_that_takes_all_of_the_time_fails_no_launch() {
+    fn slow_first_sample_does_not_fail_the_launch() {
         for sampling in [Sampling::FirstTwo, Sampling::Doubling] {
             let reported = Reported {
                 iterations: &[1.0, 1.0],

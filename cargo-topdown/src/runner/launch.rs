@@ -183,7 +183,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn a_program_that_cannot_be_started_is_named() {
+    fn unstartable_program_is_named() {
         let scratch = Scratch::new().unwrap();
         let launched = launcher(&scratch).launch(&bench("/nowhere/bench"), None, |_| {});
         let error = launched.unwrap_err().to_string();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn an_executable_that_changed_after_its_build_gives_nothing() {
+    fn executable_changed_after_its_build_gives_nothing() {
         let scratch = Scratch::new().unwrap();
         let path = scratch.path().join("bench");
         fs::write(&path, "").unwrap();
@@ -239,7 +239,7 @@ sleep 0.1
 "#;
 
     #[test]
-    fn issue_14_3_whoever_else_connects_neither_hangs_nor_fails_a_run() {
+    fn strangers_connecting_do_not_hang_a_run() {
         use std::io::Write;
 
         const HELLO: &[u8] = b"Criterion\x00\x08\x02\x00\x01\x00\x01";
@@ -298,7 +298,7 @@ sleep 0.1
     }
 
     #[test]
-    fn bench_that_never_connects_is_ended_by_name() {
+    fn unconnected_bench_is_ended_by_name() {
         let error = LateBench::launch_with("#!/bin/sh\nsleep 60\n", Some(Duration::from_secs(1)))
             .result
             .recv_timeout(Duration::from_secs(20))

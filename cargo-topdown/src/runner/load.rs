@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_threads_are_those_ready_to_run_but_the_reader() {
+    fn other_threads_are_runnable_except_the_reader() {
         assert_eq!(other_threads("17.02 5.67 3.77 18/186 7709\n"), Some(17));
         assert_eq!(other_threads("0.00 0.00 0.00 1/186 7709\n"), Some(0));
         for odd in ["", "0.00 0.00 0.00", "0.00 0.00 0.00 x/186 7709"] {
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn clones_share_what_they_have_seen() {
+    fn clones_share_their_observations() {
         let meter = LoadMeter::default();
         assert_eq!(meter.mean(), None);
         meter.clone().look();

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_times_itself_is_not_launched_on_the_model() {
+    fn self_timed_benchmarks_are_not_modelled() {
         let mut custom = timed();
         custom.id.name = "custom".to_owned();
         custom.provenance_mut().reason = TIMES_ITSELF.to_owned();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn on_the_model_is_what_asks_for_it_and_what_found_no_counters() {
+    fn requested_or_uncounted_benchmarks_are_modelled() {
         let wanted_of = |source, benchmarks| {
             let wanted = wanted(&[asking_for(source)], &collected(benchmarks));
             wanted.first().map(|target| target.settings.source)

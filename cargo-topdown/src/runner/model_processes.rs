@@ -50,7 +50,7 @@ mod tests {
     use criterion_topdown::setting::ModelCore;
 
     #[test]
-    fn each_benchmark_has_a_process_unless_the_set_up_takes_too_long() {
+    fn benchmarks_share_a_process_if_setup_is_slow() {
         let target = BenchTarget {
             benchmarks: Some(vec!["a".to_owned(), "b".to_owned()]),
             settings: Settings {

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_the_models_and_time_is_the_clocks() {
+    fn slots_come_from_model_and_time_from_clock() {
         let mut outcome_of_both = timed();
         let launches = (0..2).map(|r| launch(r, 9999.0, Some(100.0)));
         let mut modelled = with_launches("b", SourceKind::Model, launches.collect());
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_of_a_thread_that_hands_its_work_on_are_not_put_beside_its_time() {
+    fn slots_of_delegating_thread_are_dropped() {
         let mut outcome_of_both = timed();
         let elsewhere = Elsewhere::OtherThreads { fraction: 0.9 };
         let provenance = outcome_of_both.collected.benchmarks[0].provenance_mut();
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_modelled_value_counts_as_often_as_a_launch_gave_it() {
+    fn modelled_value_counts_once_per_launch() {
         for modelled in [&[7.0][..], &[7.0, 8.0], &[7.0, 7.0]] {
             let launches = (0..).zip(modelled);
             let launches = launches.map(|(r, slots)| launch(r, 10.0, Some(*slots)));
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_modelled_keeps_its_time_and_learns_why() {
+    fn unmodelled_benchmark_keeps_time_and_reason() {
         let mut outcome_of_both = timed();
         let mut long = with_launches("b", SourceKind::Time, vec![launch(0, 9999.0, None)]);
         long.provenance_mut().reason = "too long".to_owned();
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_on_the_model_is_one_only_where_the_model_was_asked_for() {
+    fn model_failure_fails_only_requested_model() {
         for (source, failed) in [(SourceChoice::Model, 1), (SourceChoice::ModelOrTime, 0)] {
             let mut outcome = timed();
             join(&mut outcome, failure(), &[target(source)]);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_in_some_launches_keeps_its_time_and_one_that_vanishes_is_an_error() {
+    fn partly_too_long_benchmark_keeps_its_time() {
         let id = || with_launches("b", SourceKind::Time, Vec::new()).id;
         let mixed = || BenchmarkError::Mixed {
             id: id(),
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_a_benchmark_is_that_of_all_its_launches() {
+    fn time_covers_all_launches() {
         let id = |name: &str| with_launches(name, SourceKind::Model, Vec::new()).id;
         let sample = |wall_ns| IterationSample {
             iterations: 1,

@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn all_threads_are_counted_on_both_sides_if_they_were_on_one() {
+    fn both_sides_count_all_threads_if_one_did() {
         let base = seen(&[("alone", Own), ("pool", Own), ("scope", All)]);
         let candidate = seen(&[("new", Own), ("pool", All), ("scope", All), ("alone", Own)]);
         let sides = [&base, &candidate];
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_alike_is_launched_once() {
+    fn equal_choices_need_one_launch() {
         let side = seen(&[("alone", Own), ("pool", All)]);
         assert_eq!(decided(&side, &[&side, &side]), ("oa".to_owned(), false));
         assert_eq!(decided(&side, &[&side]), ("oa".to_owned(), false));

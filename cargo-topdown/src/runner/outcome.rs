@@ -139,7 +139,7 @@ mod tests {
     use topdown_gate::scenario::{Planted, benchmark, id};
 
     #[test]
-    fn further_launches_are_numbered_behind_and_drop_what_failed_in_them() {
+    fn further_launches_are_appended_without_failures() {
         let of = |names: &[&str]| {
             let benchmark = |name: &&str| benchmark(name, Planted::default());
             Outcome::of(names.iter().map(benchmark).collect())

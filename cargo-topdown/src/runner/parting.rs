@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_stretch_that_differs_is_found_whatever_the_distances_are() {
+    fn first_differing_interval_ignores_hash_distance() {
         let blocks: Vec<u64> = (1..=40).collect();
         let mut other = blocks.clone();
         other[17] = 99;
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn two_stretches_part_behind_the_last_block_that_both_have() {
+    fn divergence_follows_last_common_block() {
         let launch = |offsets: &[u64]| LaunchTrail {
             trail: Trail {
                 stretch_from: 4096,
@@ -293,7 +293,7 @@ mod tests {
 
     /// As in arc-swap 1.9.5, where the paths took up to nine lines for each benchmark.
     #[test]
-    fn each_benchmark_takes_two_lines_of_a_narrow_terminal() {
+    fn each_benchmark_takes_two_narrow_lines() {
         let id = |name: &str| BenchmarkId {
             package: "arc-swap".to_owned(),
             target: "background".to_owned(),

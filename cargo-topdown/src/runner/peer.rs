@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_holder_of_a_connection_is_told_from_others() {
+    fn connection_owner_is_identified() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let own = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();

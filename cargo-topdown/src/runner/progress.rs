@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_left_is_what_the_same_targets_took() {
+    fn time_left_uses_earlier_launches_of_targets() {
         let mut estimate = Estimate::new(&[3, 2], 1);
         estimate.end(0, Duration::from_secs(10), false);
         assert_eq!(estimate.left(), None);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_written_for_people() {
+    fn durations_are_readable() {
         for (seconds, text) in [
             (0, "0 s"),
             (59, "59 s"),

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_bench_is_understood() {
+    fn recorded_bench_is_understood() {
         let mut connection = open(RECORDED).unwrap();
         let mut names = Vec::new();
         let mut skipped = Vec::new();
@@ -418,13 +418,13 @@ mod tests {
     }
 
     #[test]
-    fn another_program_is_not_taken_for_criterion() {
+    fn other_program_is_not_taken_for_criterion() {
         let message = message(b"HTTP/1.1 200 OK\r\n");
         assert!(message.contains("did not answer as criterion"), "{message}");
     }
 
     #[test]
-    fn another_protocol_version_is_refused_by_number() {
+    fn other_protocol_version_is_refused_by_number() {
         assert_eq!(
             message(b"Criterion\x01\x02\x03\x00\x02\x00\x01"),
             "the bench's criterion 1.2.3 speaks runner protocol 2 in format 1; this release knows \
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_breaks_is_an_error_and_a_hang_up_is_not() {
+    fn broken_connection_is_an_error_hang_up_is_not() {
         let hello = &RECORDED[..16];
         assert_eq!(open(hello).unwrap().receive().unwrap(), None);
         let mut within_a_frame = open(&RECORDED[..30]).unwrap();
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_that_are_no_messages_are_refused() {
+    fn invalid_frames_are_refused() {
         let with = |frame: &[u8]| [&RECORDED[..16], frame].concat();
         let too_long = message(&with(&[0xff; 4]));
         assert!(too_long.contains("4294967295 bytes"), "{too_long}");
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn throughput_has_a_unit_or_is_left_out() {
+    fn throughput_without_unit_is_omitted() {
         let of = |throughputs: Vec<(&str, Value)>| {
             let list = throughputs.into_iter();
             let list = list.map(|(kind, amount)| Value::Map(vec![(Value::from(kind), amount)]));
@@ -491,7 +491,7 @@ mod tests {
 
     /// A byte of a message can announce a map or a list.
     #[test]
-    fn messages_of_many_throughputs_take_no_memory_for_them() {
+    fn many_throughputs_allocate_no_memory() {
         let mut frame = vec![0; 4];
         let many = vec![Value::Map(Vec::new()); 1000];
         let event = Value::Map(vec![(

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_window_that_counts_and_not_the_sample() {
+    fn window_length_decides_not_sample_length() {
         let too_short =
             |measured| are_too_short_for_the_register(std::slice::from_ref::<Measured>(&measured));
         assert!(!too_short(measured(FORMULA_LEVEL2, 1, 100_000)));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_16_3_windows_with_many_sleeps_take_plain_counters() {
+    fn windows_with_many_sleeps_use_plain_counters() {
         let too_coarse = |steps: f64| {
             let mut measured = measured(FORMULA_LEVEL2, 1, 1_000_000);
             for sample in &mut measured.samples {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn only_cpus_with_a_table_have_plain_counters() {
+    fn only_cpus_with_tables_have_plain_counters() {
         let sapphire_rapids = Machine {
             vendor: "GenuineIntel".to_owned(),
             family: 6,

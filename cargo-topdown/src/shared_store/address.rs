@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_with_the_reason() {
+    fn invalid_address_is_refused_with_reason() {
         for (text, reason) in [
             ("", "it is empty"),
             ("git+branch:", "it names no branch"),
@@ -179,14 +179,14 @@ mod tests {
 
     #[cfg(not(feature = "object-store"))]
     #[test]
-    fn a_build_without_object_stores_says_how_to_have_them() {
+    fn build_without_object_stores_names_the_feature() {
         let address = parse("s3://bucket/a").unwrap();
         let error = address.open(Path::new("/")).err().unwrap();
         assert!(error.to_string().contains("--features object-store"));
     }
 
     #[test]
-    fn no_password_is_printed() {
+    fn passwords_are_never_printed() {
         for (text, shown) in [
             (
                 "git+https://x-access-token:secret@github.com/o/r#b",

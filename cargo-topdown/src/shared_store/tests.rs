@@ -116,7 +116,7 @@ fn git(directory: &Path, arguments: &[&str]) {
 }
 
 #[test]
-fn what_one_machine_pushes_another_has_after_a_pull() {
+fn pushed_runs_are_pulled_elsewhere() {
     let (_root, addresses) = addresses();
     for address in &addresses {
         let (a, b) = (Machine::new(), Machine::new());
@@ -150,7 +150,7 @@ fn what_one_machine_pushes_another_has_after_a_pull() {
 }
 
 #[test]
-fn a_newer_baseline_stays_and_an_older_one_is_kept() {
+fn newer_baseline_stays_and_older_is_kept() {
     let (_root, addresses) = addresses();
     for address in &addresses {
         let (a, b, c) = (Machine::new(), Machine::new(), Machine::new());
@@ -175,7 +175,7 @@ fn a_newer_baseline_stays_and_an_older_one_is_kept() {
 }
 
 #[test]
-fn many_writers_at_once_lose_no_run() {
+fn concurrent_writers_lose_no_run() {
     const WRITERS: u32 = 6;
     const RUNS: u32 = 3;
     let (_root, addresses) = addresses();
@@ -199,7 +199,7 @@ fn many_writers_at_once_lose_no_run() {
 }
 
 #[test]
-fn gc_keeps_the_newest_of_each_baseline_and_says_what_it_removes() {
+fn gc_keeps_newest_baselines_and_lists_removals() {
     let (_root, addresses) = addresses();
     for address in &addresses {
         let a = Machine::new();
@@ -243,7 +243,7 @@ fn gc_keeps_the_newest_of_each_baseline_and_says_what_it_removes() {
 }
 
 #[test]
-fn gc_beside_writers_removes_nothing_that_is_new() {
+fn gc_beside_writers_removes_nothing_new() {
     let (_root, addresses) = addresses();
     for address in &addresses {
         let old = Machine::new();
@@ -276,7 +276,7 @@ fn gc_beside_writers_removes_nothing_that_is_new() {
 }
 
 #[test]
-fn what_is_not_there_is_named() {
+fn missing_names_are_reported() {
     let (_root, addresses) = addresses();
     for address in &addresses {
         let machine = Machine::new();
@@ -311,7 +311,7 @@ fn what_is_not_there_is_named() {
 }
 
 #[test]
-fn a_store_that_cannot_be_reached_is_an_error_with_the_reason() {
+fn unreachable_store_has_a_reason() {
     let machine = Machine::new();
     machine.save("main", 1);
     let file = machine.root.path().join("file");
@@ -348,7 +348,7 @@ fn a_store_that_cannot_be_reached_is_an_error_with_the_reason() {
 }
 
 #[test]
-fn a_remote_that_refuses_is_quoted_and_not_asked_for_ever() {
+fn refusing_remote_is_quoted_and_retries_end() {
     let (root, _) = addresses();
     let hook = root.path().join("repository.git/hooks/pre-receive");
     fs::write(
@@ -384,7 +384,7 @@ fn make_executable(path: &Path) {
 }
 
 #[test]
-fn a_run_that_was_changed_in_the_store_is_refused_by_place() {
+fn altered_run_in_store_is_refused_by_path() {
     let (root, addresses) = addresses();
     let (a, b) = (Machine::new(), Machine::new());
     a.save("main", 1);
@@ -469,7 +469,7 @@ fn bad_runs_of_a_store_are_skipped_by_name() {
 
 /// As with a program that saves meanwhile.
 #[test]
-fn push_goes_on_without_samples_that_have_gone() {
+fn push_continues_without_missing_samples() {
     let (_root, addresses) = addresses();
     for address in &addresses {
         let machine = Machine::new();
@@ -540,7 +540,7 @@ fn leave(path: &Path, is_old: bool) {
 }
 
 #[test]
-fn what_killed_writers_left_is_no_run_and_goes_when_it_is_old() {
+fn leftovers_of_killed_writers_expire() {
     let (root, addresses) = addresses();
     let machine = Machine::new();
     machine.save("main", 1);

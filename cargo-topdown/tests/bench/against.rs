@@ -107,7 +107,7 @@ impl Project {
 }
 
 #[test]
-fn a_base_before_adoption_is_measured_and_a_change_is_found() {
+fn base_before_adoption_is_measured() {
     let project = Project::new();
     let unchanged = project.bench(&["--against", "HEAD"]).succeeds();
     let adopted = "does not use criterion-topdown yet; it is measured with the candidate's";

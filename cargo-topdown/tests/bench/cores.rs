@@ -34,7 +34,7 @@ fn slots(run: &Run) -> Vec<f64> {
 }
 
 #[test]
-fn a_change_that_is_slower_on_one_core_only_fails_and_the_core_is_named() {
+fn regression_on_one_core_fails_and_names_it() {
     let fixture = Fixture::new();
     bench(&fixture, "popcnt", BOTH, &["--save", "main"]).succeeds();
     for core in ["golden-cove", "zen-5"] {
@@ -122,7 +122,7 @@ fn a_change_that_is_slower_on_one_core_only_fails_and_the_core_is_named() {
 
 /// Slots with their categories and events, functions, call paths, and what was executed.
 #[test]
-fn issue_19_6_what_one_launch_models_on_two_cores_is_what_launches_of_one_core_model() {
+fn two_modelled_cores_match_single_core_launches() {
     let fixture = Fixture::new();
     // Another launch would model the same again, and a larger budget more iterations of the same.
     let more = ["--paths", "--launches", "1", "--model-budget", "0.5"];
@@ -165,7 +165,7 @@ fn issue_19_6_what_one_launch_models_on_two_cores_is_what_launches_of_one_core_m
 }
 
 #[test]
-fn the_same_core_twice_is_refused() {
+fn duplicate_core_is_refused() {
     let outcome = bench(&Fixture::new(), "imul", "zen-5,zen-5", &[]);
     outcome.fails_with(2, "`model-core` is zen-5,zen-5; it must be one core");
 }

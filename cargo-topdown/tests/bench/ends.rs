@@ -24,7 +24,7 @@ pub fn number_in(file: &Path) -> String {
 }
 
 #[test]
-fn issue_14_10_a_copy_of_the_bench_that_keeps_the_connection_keeps_nobody() {
+fn inherited_connection_does_not_block_runner() {
     let fixture = Fixture::new();
     bench(&fixture, "", &[]).succeeds();
     let begun_at = Instant::now();
@@ -36,7 +36,7 @@ fn issue_14_10_a_copy_of_the_bench_that_keeps_the_connection_keeps_nobody() {
 }
 
 #[test]
-fn issue_14_10_what_outlives_the_bench_is_told_and_ended() {
+fn surviving_children_of_bench_are_ended() {
     let fixture = Fixture::new();
     let outcome = bench(&fixture, "leaves a process behind", &["--launches", "1"]).succeeds();
     let left = number_in(&fixture.state());
@@ -46,7 +46,7 @@ fn issue_14_10_what_outlives_the_bench_is_told_and_ended() {
 }
 
 #[test]
-fn issue_14_10_a_bench_that_hangs_is_ended_and_its_benchmark_named() {
+fn hanging_bench_is_ended_and_named() {
     let fixture = Fixture::new();
     let flags = ["--launch-timeout", "2", "--save", "main"];
     bench(&fixture, "hangs in a benchmark", &flags).fails_with(
@@ -59,7 +59,7 @@ fn issue_14_10_a_bench_that_hangs_is_ended_and_its_benchmark_named() {
 
 /// A build script stands in for a compiler: cargo starts both.
 #[test]
-fn issue_14_10_a_signal_while_building_ends_the_compilers_too() {
+fn signal_while_building_ends_compilers() {
     for signal in ["-TERM", "-INT"] {
         let package = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(package.path().join(name), text).unwrap();
@@ -96,7 +96,7 @@ fn issue_14_10_a_signal_while_building_ends_the_compilers_too() {
 }
 
 #[test]
-fn issue_14_10_what_a_killed_program_leaves_is_cleared_by_the_next() {
+fn leftovers_of_killed_program_are_removed() {
     let fixture = Fixture::new();
     let scratch = tempfile::tempdir().unwrap();
     let environment = [
@@ -134,7 +134,7 @@ fn parent_named(process: &str, name: &str) -> Option<String> {
 }
 
 #[test]
-fn issue_14_11_output_without_an_end_is_cut() {
+fn endless_output_is_cut() {
     let fixture = Fixture::new();
     let outcome = bench(
         &fixture,
@@ -152,7 +152,7 @@ fn issue_14_11_output_without_an_end_is_cut() {
 }
 
 #[test]
-fn issue_14_7_benches_inherit_what_is_on_the_list_and_are_told_what_is_not() {
+fn benches_inherit_listed_variables() {
     let fixture = Fixture::new();
     let environment = [
         ("FIXTURE_TROUBLE", "is secretive"),

@@ -14,7 +14,7 @@ fn json_of(outcome: Outcome) -> Value {
 }
 
 #[test]
-fn the_groups_of_the_dominant_category_are_measured_one_by_one() {
+fn groups_of_dominant_category_are_measured_in_turn() {
     let outcome = explain(&["chase", "--bench", "kernels", "--json"], &[]).succeeds();
     let explained = json_of(outcome);
     assert_eq!(explained["benchmark"]["name"], "chase");
@@ -41,7 +41,7 @@ fn the_groups_of_the_dominant_category_are_measured_one_by_one() {
 
 /// The machine records seven cycles for an instruction, of which 10 cost 15 000 cycles.
 #[test]
-fn a_launch_of_its_own_samples_the_latencies_that_a_group_needs() {
+fn latencies_are_sampled_in_their_own_launch() {
     let words = ["chase", "--bench", "kernels"];
     let explained = json_of(explain(&[&words[..], &["--json"]].concat(), &[]).succeeds());
     let group = &explained["groups"][2];
@@ -62,7 +62,7 @@ fn a_launch_of_its_own_samples_the_latencies_that_a_group_needs() {
 /// The machine names what waits for memory as the event to sample, which is 1500 times as frequent
 /// as instructions are.
 #[test]
-fn a_launch_of_its_own_samples_the_events_that_a_group_names() {
+fn group_events_are_sampled_in_their_own_launch() {
     let words = ["chase", "--bench", "kernels", "--json"];
     let explained = json_of(explain(&words, &[("FIXTURE_HITS", "1")]).succeeds());
     let group = &explained["groups"][0];
@@ -88,7 +88,7 @@ fn a_launch_of_its_own_samples_the_events_that_a_group_names() {
 }
 
 #[test]
-fn another_category_can_be_asked_for() {
+fn other_category_can_be_requested() {
     let words = ["chase", "--bench", "kernels", "--category", "retiring"];
     let outcome = explain(&words, &[]).succeeds();
     let text = &outcome.stdout;
@@ -101,7 +101,7 @@ fn another_category_can_be_asked_for() {
 }
 
 #[test]
-fn a_name_that_several_have_is_no_name() {
+fn ambiguous_name_is_refused() {
     explain(&["sums", "--bench", "kernels"], &[])
         .fails_with(2, "`sums` matches 2 benchmarks")
         .fails_with(2, "suite::kernels::sums/forward/20");
@@ -110,7 +110,7 @@ fn a_name_that_several_have_is_no_name() {
 }
 
 #[test]
-fn a_category_without_a_group_says_so() {
+fn category_without_group_is_reported() {
     let words = [
         "chase",
         "--bench",
@@ -127,14 +127,14 @@ fn a_category_without_a_group_says_so() {
 }
 
 #[test]
-fn time_alone_cannot_be_explained() {
+fn time_only_benchmark_cannot_be_explained() {
     explain(&["wall clock", "--bench", "mixed"], &[])
         .fails_with(102, "has only time and no slots")
         .fails_with(102, "--source model");
 }
 
 #[test]
-fn a_bench_that_chooses_its_source_itself_counts_no_group() {
+fn bench_with_its_own_source_counts_no_group() {
     let words = ["first", "--bench", "mixed", "--category", "backend-bound"];
     let outcome = explain(&words, &[]);
     assert_eq!(outcome.code, Some(102));
@@ -150,7 +150,7 @@ fn a_bench_that_chooses_its_source_itself_counts_no_group() {
 }
 
 #[test]
-fn what_settings_leave_out_is_not_launched() {
+fn excluded_benchmarks_are_not_explained() {
     // One of the two matches is left out.
     let outcome = explain(&["sums", "--bench=kernels", "--leave-out=*forward/10"], &[]);
     let outcome = outcome.succeeds();
@@ -169,7 +169,7 @@ fn what_settings_leave_out_is_not_launched() {
 }
 
 #[test]
-fn issue_17_3_a_difference_of_two_runs_is_explained_from_what_is_stored() {
+fn difference_is_explained_from_stored_runs() {
     let fixture = Fixture::new();
     let kernels = ["--bench", "kernels", "--launches", "5"];
     let only_chase = ["chase", "--save", "main", "--partial"];

@@ -77,7 +77,7 @@ fn timed_and_modelled_runs_have_the_same_fingerprints() {
 }
 
 #[test]
-fn without_fingerprints_nothing_is_traced() {
+fn nothing_is_traced_without_fingerprints() {
     let fixture = Fixture::new();
     let words = [
         &WORDS[..],
@@ -91,7 +91,7 @@ fn without_fingerprints_nothing_is_traced() {
 
 /// The whole workflow: a baseline, a change, a launch of only what changed, a comparison.
 #[test]
-fn only_what_changed_and_what_is_not_certain_is_launched() {
+fn only_changed_and_uncertain_benchmarks_run() {
     let fixture = Fixture::new();
     let filter = "same|allocates|worked|ordered|thread";
     let time = |change, more: &[&str]| {
@@ -139,7 +139,7 @@ fn only_what_changed_and_what_is_not_certain_is_launched() {
 /// The same functions, called as often but in another order: the data differs, in the order of
 /// execution.
 #[test]
-fn another_order_of_the_same_code_is_launched_and_told_as_other_data() {
+fn reordered_code_counts_as_other_data() {
     let fixture = Fixture::new();
     let time = |change, more: &[&str]| {
         bench(
@@ -161,7 +161,7 @@ fn another_order_of_the_same_code_is_launched_and_told_as_other_data() {
 }
 
 #[test]
-fn where_nothing_changed_nothing_is_launched_and_the_comparison_passes() {
+fn unchanged_code_launches_nothing_and_passes() {
     let fixture = Fixture::new();
     let words = ["--source", "time", "same|worked"];
     bench(&fixture, "", &[&words[..], &["--save", "main"]].concat());
@@ -180,7 +180,7 @@ fn where_nothing_changed_nothing_is_launched_and_the_comparison_passes() {
 /// Every other launch takes another path. The output has the function and line where they part, the
 /// run file also the instruction.
 #[test]
-fn modelled_launches_that_differ_are_told_where_they_part() {
+fn divergence_of_modelled_launches_is_reported() {
     let fixture = Fixture::new();
     let words = ["--source", "model", "--model-budget", "0.2", "alternating"];
     let words = [&words[..], &["--launches", "4"]].concat();

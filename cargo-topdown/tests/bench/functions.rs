@@ -16,7 +16,7 @@ fn named<'a>(run: &'a Run, name: &str) -> &'a Benchmark {
 }
 
 #[test]
-fn the_slots_of_a_benchmark_are_those_of_its_functions() {
+fn slots_of_functions_add_up_to_benchmark() {
     let fixture = Fixture::new();
     let (run, printed) = modelled(&fixture, &["--functions"]);
     let benchmark = named(&run, "two functions");

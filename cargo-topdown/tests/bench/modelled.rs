@@ -17,7 +17,7 @@ const ORDERED: [&str; 6] = [
 
 /// From vectors to linked lists whose nodes are wherever the allocator had room.
 #[test]
-fn a_slower_collection_fails_with_the_memory_as_the_cause() {
+fn slower_collection_fails_as_memory_bound() {
     let fixture = Fixture::new();
     let bench = |collection, more: &[&str]| {
         let environment = [("FIXTURE_COLLECTION", collection)];
@@ -45,7 +45,7 @@ fn a_slower_collection_fails_with_the_memory_as_the_cause() {
 
 /// The benchmark before them leaves other holes in the heap.
 #[test]
-fn a_benchmark_does_not_depend_on_those_before_it() {
+fn benchmark_does_not_depend_on_earlier_ones() {
     let fixture = Fixture::new();
     let slots = ["24", "40"].map(|litter| {
         let run = fixture
@@ -102,7 +102,7 @@ fn samples_of(filter: &str, benchmarks: usize) -> Vec<[Vec<Vec<IterationSample>>
 
 /// Only the first launch shows whether there are counters: without, two launches are enough.
 #[test]
-fn the_first_launch_does_not_promise_more_than_may_be_needed() {
+fn first_launch_announces_no_total() {
     let stderr = |more: &[&str]| {
         let words = [&NANOSECONDS[..], &["own/"], more].concat();
         Fixture::new().bench(&words).succeeds().stderr
@@ -126,7 +126,7 @@ fn double(samples: &[IterationSample]) -> bool {
 /// The settings of `cargo topdown`, not those of groups, decide the number of iterations: ten
 /// samples on the clock; on the model, samples that double, identical bit for bit in both launches.
 #[test]
-fn settings_of_groups_decide_nothing() {
+fn group_settings_decide_nothing() {
     for [modelled, timed] in samples_of("own/", 3) {
         for samples in modelled {
             assert!(
@@ -145,7 +145,7 @@ fn settings_of_groups_decide_nothing() {
 
 /// criterion's own groups do not yield to our settings, so samples double on the clock too.
 #[test]
-fn settings_of_criterions_own_groups_decide_nothing() {
+fn settings_of_criterion_groups_decide_nothing() {
     for [modelled, timed] in samples_of("criterion's", 1) {
         for samples in modelled {
             assert!(
@@ -160,7 +160,7 @@ fn settings_of_criterions_own_groups_decide_nothing() {
 }
 
 #[test]
-fn an_iteration_longer_than_the_measurement_time_is_measured_in_criterions_own_group() {
+fn long_iteration_is_measured_in_criterion_group() {
     let fixture = Fixture::new();
     let more = ["--source", "time", "long/iteration"];
     fixture
@@ -173,7 +173,7 @@ fn an_iteration_longer_than_the_measurement_time_is_measured_in_criterions_own_g
 }
 
 #[test]
-fn settings_of_authors_hold_where_that_is_wanted() {
+fn author_settings_apply_on_request() {
     let fixture = Fixture::new();
     let more = ["--source", "time", "--author-settings", "same bytes"];
     fixture
@@ -193,7 +193,7 @@ fn settings_of_authors_hold_where_that_is_wanted() {
 /// From a real change of constant_time_eq: comparing byte by byte takes longer, although its first
 /// iteration does not.
 #[test]
-fn a_slower_benchmark_of_nanoseconds_is_slower() {
+fn slower_nanosecond_benchmark_is_slower() {
     let fixture = Fixture::new();
     let bench = |barrier, more: &[&str]| {
         let words = [&NANOSECONDS[..], &["--source", "model", "own/"], more].concat();

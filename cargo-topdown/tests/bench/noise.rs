@@ -3,7 +3,7 @@
 use crate::fixture::Fixture;
 
 #[test]
-fn a_suite_is_run_against_itself_and_nothing_is_stored() {
+fn self_comparison_stores_nothing() {
     let fixture = Fixture::new();
     let noise = ["doctor", "--noise", "--bench", "kernels", "chase"];
     let text = fixture.run(&noise, &[]).succeeds().stdout;
@@ -26,7 +26,7 @@ fn a_suite_is_run_against_itself_and_nothing_is_stored() {
 }
 
 #[test]
-fn a_baseline_keeps_its_noise() {
+fn baseline_keeps_its_noise() {
     let fixture = Fixture::new();
     let save = ["--bench", "kernels", "--launches", "4", "--save", "main"];
     fixture.bench(&[&save[..], &["chase"]].concat()).succeeds();
@@ -44,7 +44,7 @@ fn a_baseline_keeps_its_noise() {
 }
 
 #[test]
-fn what_cannot_be_run_against_itself_is_an_error() {
+fn unsupported_self_comparison_is_an_error() {
     let fixture = Fixture::new();
     let doctor = |words: &[&str]| fixture.run(&[&["doctor", "--noise"], words].concat(), &[]);
     doctor(&["--bench", "kernels", "no such thing"]).fails_with(101, "no benchmark matches");

@@ -29,7 +29,7 @@ fn launches(fixture: &Fixture) -> usize {
 }
 
 #[test]
-fn a_suspicion_that_holds_fails_however_often_it_is_asked() {
+fn confirmed_suspicion_always_fails() {
     let fixture = suspicion();
     let once = compare(&fixture, &["main"], &[]).succeeds();
     assert!(once.stdout.contains("1 inconclusive") || once.stdout.contains("NOTHING DECIDED"));
@@ -67,7 +67,7 @@ fn a_suspicion_that_holds_fails_however_often_it_is_asked() {
 }
 
 #[test]
-fn a_suspicion_that_does_not_hold_passes() {
+fn unconfirmed_suspicion_passes() {
     let fixture = suspicion();
     let outcome = compare(&fixture, &["main", "--relaunch"], &[]).succeeds();
     assert!(
@@ -78,7 +78,7 @@ fn a_suspicion_that_does_not_hold_passes() {
 }
 
 #[test]
-fn a_baseline_whose_executables_are_there_is_launched_again_too() {
+fn baseline_with_executables_is_relaunched() {
     let fixture = suspicion();
     let other = tempfile::tempdir().unwrap();
     let other = other.path();
@@ -100,7 +100,7 @@ fn a_baseline_whose_executables_are_there_is_launched_again_too() {
 }
 
 #[test]
-fn what_cannot_be_launched_again_is_judged_once_and_says_why() {
+fn impossible_relaunch_is_judged_once_with_reason() {
     let fixture = suspicion();
     let once = compare(&fixture, &["main"], &[]).succeeds();
     let says = |words: &[&str], why: &str| {
@@ -122,7 +122,7 @@ fn what_cannot_be_launched_again_is_judged_once_and_says_why() {
 }
 
 #[test]
-fn time_alone_is_not_launched_again_without_its_baseline() {
+fn time_only_relaunch_needs_its_baseline() {
     let fixture = Fixture::new();
     let clock = ["--bench", "mixed", "--launches", "2", "wall clock"];
     fixture

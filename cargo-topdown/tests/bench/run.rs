@@ -15,7 +15,7 @@ fn names(run: &Run) -> Vec<&str> {
 }
 
 #[test]
-fn a_run_holds_what_the_benches_spent() {
+fn run_holds_slots_of_the_benches() {
     let fixture = Fixture::new();
     fixture.bench(&["--bench", "kernels"]).succeeds();
     let run = fixture.newest_run();
@@ -65,7 +65,7 @@ fn a_run_holds_what_the_benches_spent() {
 }
 
 #[test]
-fn every_sample_is_kept_with_its_iterations() {
+fn every_sample_keeps_its_iterations() {
     let fixture = Fixture::new();
     fixture
         .bench(&["--bench", "kernels", "^batched/"])
@@ -83,7 +83,7 @@ fn every_sample_is_kept_with_its_iterations() {
 }
 
 #[test]
-fn several_instances_and_the_wall_clock_share_a_process() {
+fn instances_and_wall_clock_share_a_process() {
     let fixture = Fixture::new();
     fixture.bench(&["--bench", "mixed"]).succeeds();
     let run = fixture.newest_run();
@@ -107,7 +107,7 @@ fn several_instances_and_the_wall_clock_share_a_process() {
 }
 
 #[test]
-fn other_harnesses_are_left_out_by_name_and_never_started() {
+fn other_harnesses_are_named_and_never_started() {
     let fixture = Fixture::new();
     let outcome = fixture
         .bench(&["--package", "suite", "--exact", "first"])
@@ -128,7 +128,7 @@ fn other_harnesses_are_left_out_by_name_and_never_started() {
 }
 
 #[test]
-fn a_filter_that_matches_nothing_is_an_error() {
+fn filter_without_match_is_an_error() {
     let fixture = Fixture::new();
     let outcome = fixture.bench(&["--bench", "kernels", "--bench", "mixed", "no such thing"]);
     outcome.fails_with(101, "no benchmark matches `no such thing`");
@@ -146,7 +146,7 @@ fn a_filter_that_matches_nothing_is_an_error() {
 }
 
 #[test]
-fn a_baseline_is_saved_and_a_planted_slowdown_measured() {
+fn baseline_is_saved_and_slowdown_found() {
     let fixture = Fixture::new();
     let save = ["--bench", "kernels", "--save-baseline", "main", "chase"];
     let outcome = fixture.bench(&save).succeeds();
@@ -167,7 +167,7 @@ fn a_baseline_is_saved_and_a_planted_slowdown_measured() {
 }
 
 #[test]
-fn settings_of_flag_and_environment_reach_the_benches() {
+fn flag_and_environment_settings_reach_benches() {
     let fixture = Fixture::new();
     let flags = ["--bench", "mixed", "--exact", "first", "--launches", "1"];
     let environment = [
@@ -189,7 +189,7 @@ fn settings_of_flag_and_environment_reach_the_benches() {
 }
 
 #[test]
-fn a_packages_settings_are_its_own() {
+fn package_settings_stay_in_the_package() {
     let fixture = Fixture::new();
     fixture
         .bench(&["--workspace", "--bench", "trouble", "--bench", "mixed", "f"])
@@ -202,14 +202,14 @@ fn a_packages_settings_are_its_own() {
 }
 
 #[test]
-fn nothing_runs_with_no_run() {
+fn no_run_starts_nothing() {
     let fixture = Fixture::new();
     fixture.bench(&["--bench", "mixed", "--no-run"]).succeeds();
     assert!(!fixture.newest().exists());
 }
 
 #[test]
-fn usage_errors_come_before_any_work() {
+fn usage_errors_precede_any_work() {
     let fixture = Fixture::new();
     let refused = |words: &[&str], text: &str| fixture.bench(words).fails_with(2, text);
     refused(
@@ -229,7 +229,7 @@ fn usage_errors_come_before_any_work() {
 }
 
 #[test]
-fn criterions_own_arguments_are_let_through() {
+fn criterion_arguments_are_passed_on() {
     let fixture = Fixture::new();
     let words = ["--bench", "mixed", "--", "--nresamples", "2000", "^first$"];
     fixture.bench(&words).succeeds();
@@ -239,7 +239,7 @@ fn criterions_own_arguments_are_let_through() {
 }
 
 #[test]
-fn a_build_that_fails_shows_cargos_words() {
+fn build_failure_shows_cargo_output() {
     let fixture = Fixture::new();
     let outcome = fixture.bench(&["--bench", "no_such_target"]);
     let outcome = outcome.fails_with(101, "the benches could not be built");
@@ -253,7 +253,7 @@ fn a_build_that_fails_shows_cargos_words() {
 }
 
 #[test]
-fn an_unknown_setting_is_named_before_the_build() {
+fn unknown_setting_is_named_before_the_build() {
     let package = package("[package]\nname = \"x\"\n[package.metadata.topdown]\nlauches = 3\n");
     let manifest = package.path().join("Cargo.toml");
     let outcome = Fixture::new().bench(&["--manifest-path", manifest.to_str().unwrap()]);
@@ -284,7 +284,7 @@ fn beside_a_member_with_benches(name: &str, library: &str) -> tempfile::TempDir 
 }
 
 #[test]
-fn a_package_without_benches_is_an_error() {
+fn package_without_benches_is_an_error() {
     let package = package("[package]\nname = \"x\"\n");
     let manifest = package.path().join("Cargo.toml");
     let outcome = Fixture::new().bench(&["--manifest-path", manifest.to_str().unwrap()]);
@@ -293,7 +293,7 @@ fn a_package_without_benches_is_an_error() {
 
 /// As in nom 8.0.0, whose benches are a member that cargo does not select by default.
 #[test]
-fn packages_with_benches_that_are_not_selected_are_named() {
+fn unselected_packages_with_benches_are_named() {
     let root = beside_a_member_with_benches("unselected", "");
     let manifest = root.path().join("Cargo.toml");
     let outcome = Fixture::new().bench(&["--manifest-path", manifest.to_str().unwrap()]);
@@ -306,7 +306,7 @@ fn packages_with_benches_that_are_not_selected_are_named() {
 
 /// As in metrics (dae3a67), where a member without benches needs `protoc`.
 #[test]
-fn a_build_that_fails_in_a_workspace_says_which_packages_have_benches() {
+fn build_failure_names_packages_with_benches() {
     let broken = beside_a_member_with_benches("broken", "compile_error!(\"no protoc\");");
     let bench = |of: &tempfile::TempDir, more: &[&str]| {
         let manifest = of.path().join("Cargo.toml");
@@ -346,7 +346,7 @@ fn said_of_features_f_and_g(features: &str, said: &str) {
 
 /// As in metrics (dae3a67).
 #[test]
-fn benches_that_require_a_feature_that_does_not_exist_are_named_with_it() {
+fn benches_requiring_unknown_feature_are_named() {
     said_of_features_f_and_g(
         "f = []",
         "no bench target was built: `x::b` requires the feature `g`, which `x` does not have",
@@ -354,7 +354,7 @@ fn benches_that_require_a_feature_that_does_not_exist_are_named_with_it() {
 }
 
 #[test]
-fn benches_that_need_features_are_named_with_them() {
+fn benches_needing_features_are_named() {
     said_of_features_f_and_g(
         "f = []\ng = []",
         "no bench target was built: `x::b` needs `--features f,g`",
@@ -362,7 +362,7 @@ fn benches_that_need_features_are_named_with_them() {
 }
 
 #[test]
-fn files_that_cannot_be_written_are_named() {
+fn unwritable_files_are_named() {
     let fixture = Fixture::new();
     let words = ["--bench", "mixed", "--exact", "first"];
     // The compiler needs temporary files too, so build first.
@@ -382,7 +382,7 @@ fn files_that_cannot_be_written_are_named() {
 }
 
 #[test]
-fn what_benches_print_is_shown_when_asked_for() {
+fn bench_output_is_shown_on_request() {
     let fixture = Fixture::new();
     let words = [
         "--package",
@@ -422,7 +422,7 @@ fn both_spellings_of_the_program_work() {
 }
 
 #[test]
-fn issue_17_4_programs_get_events_and_people_the_name_of_each_target() {
+fn events_and_target_names_are_printed() {
     let fixture = Fixture::new();
     let words = ["--bench=kernels", "--launches=2", "chase"];
     let outcome = fixture.bench(&words).succeeds();
@@ -453,7 +453,7 @@ fn issue_17_4_programs_get_events_and_people_the_name_of_each_target() {
 }
 
 #[test]
-fn issue_17_4_a_baseline_of_changed_code_is_warned_of_before_the_build() {
+fn saving_uncommitted_code_warns_before_build() {
     let directory = package("[package]\nname = \"p\"\nedition = \"2021\"\n[workspace]\n");
     let git = |words: &[&str]| {
         let mut git = std::process::Command::new("git");

@@ -33,7 +33,7 @@ fn compare(fixture: &Fixture, words: &[&str], environment: &[(&str, &str)]) -> O
 const LAUNCHING: &str = "launching 1 benchmark of the newest run to sample functions";
 
 #[test]
-fn a_counted_regression_is_sampled_once_and_names_its_function() {
+fn counted_regression_is_sampled_once() {
     let fixture = regression(&["--functions"]);
     let forbidden = compare(&fixture, &["--functions=false"], &[HITS]);
     let forbidden = forbidden.fails_with(100, "the candidate does not know the functions");
@@ -65,7 +65,7 @@ fn a_counted_regression_is_sampled_once_and_names_its_function() {
 }
 
 #[test]
-fn without_functions_of_the_baseline_those_of_the_candidate_are_shown() {
+fn candidate_functions_are_shown_alone() {
     let fixture = regression(&[]);
     let sampled = compare(&fixture, &[], &[HITS]).fails_with(100, LAUNCHING);
     let table = "functions of chase in the candidate";
@@ -76,7 +76,7 @@ fn without_functions_of_the_baseline_those_of_the_candidate_are_shown() {
 }
 
 #[test]
-fn what_cannot_be_sampled_is_judged_all_the_same_and_says_why() {
+fn failed_sampling_is_reported_and_judged() {
     let fixture = regression(&["--functions"]);
     let unknown = "functions of chase are unknown in the candidate: the bench recorded no hits";
     let outcome = compare(&fixture, &[], &[]).fails_with(100, LAUNCHING);
@@ -99,7 +99,7 @@ fn what_cannot_be_sampled_is_judged_all_the_same_and_says_why() {
 }
 
 #[test]
-fn functions_of_what_did_not_regress_are_sampled_on_request() {
+fn unchanged_functions_are_sampled_on_request() {
     let fixture = regression(&["--functions"]);
     let same = ["--bench", "kernels", "--launches", "20", "chase"];
     fixture.bench(&same).succeeds();

@@ -19,7 +19,7 @@ fn compared(fixture: &Fixture, code: i32) -> String {
 }
 
 #[test]
-fn what_the_filter_leaves_out_is_not_run() {
+fn filtered_out_benchmarks_do_not_run() {
     let fixture = Fixture::new();
     bench(&fixture, &["--save=main"]).succeeds();
     for words in [&["^chase$"][..], &["--exact", "chase"], &["--", "^chase$"]] {
@@ -31,7 +31,7 @@ fn what_the_filter_leaves_out_is_not_run() {
 }
 
 #[test]
-fn targets_that_were_not_selected_are_not_run() {
+fn unselected_targets_do_not_run() {
     let fixture = Fixture::new();
     bench(&fixture, &["--save=main"]).succeeds();
     fixture.bench(&["--bench=mixed", "--launches=1"]).succeeds();
@@ -62,7 +62,7 @@ fn targets_that_were_not_selected_are_not_run() {
 }
 
 #[test]
-fn what_settings_leave_out_is_told_and_not_launched() {
+fn excluded_benchmarks_are_reported_not_launched() {
     let fixture = Fixture::new();
     bench(&fixture, &["--save=main"]).succeeds();
     let outcome = bench(&fixture, &["--leave-out=cha*,*::mixed"]).succeeds();
@@ -90,7 +90,7 @@ fn what_settings_leave_out_is_told_and_not_launched() {
 
 /// A failing target has no effect once it is left out.
 #[test]
-fn a_target_that_fails_can_be_left_out() {
+fn failing_target_can_be_excluded() {
     let fixture = Fixture::new();
     let words = [
         "--workspace",
@@ -109,7 +109,7 @@ fn a_target_that_fails_can_be_left_out() {
 }
 
 #[test]
-fn what_should_have_run_and_did_not_is_missing() {
+fn missing_benchmark_is_reported() {
     let fixture = Fixture::new();
     bench(&fixture, &["--save=main"]).succeeds();
     bench(&fixture, &[]).succeeds();
@@ -125,7 +125,7 @@ fn what_should_have_run_and_did_not_is_missing() {
 }
 
 #[test]
-fn a_part_does_not_take_the_place_of_a_baseline_that_has_more() {
+fn partial_run_does_not_replace_fuller_baseline() {
     let fixture = Fixture::new();
     bench(&fixture, &["--save=main"]).succeeds();
     let before = fixture.baseline("main");
@@ -149,7 +149,7 @@ fn a_part_does_not_take_the_place_of_a_baseline_that_has_more() {
 }
 
 #[test]
-fn issue_17_4_a_filter_expression_selects_and_is_recorded() {
+fn filter_expression_selects_and_is_recorded() {
     let fixture = Fixture::new();
     bench(&fixture, &["--save=main"]).succeeds();
     let words = ["-E", "test(=chase) or binary(mixed)", "--skip", "second"];
@@ -172,7 +172,7 @@ fn issue_17_4_a_filter_expression_selects_and_is_recorded() {
 }
 
 #[test]
-fn issue_17_4_what_would_be_launched_is_listed() {
+fn list_shows_planned_launches() {
     let fixture = Fixture::new();
     let listed = |words: &[&str]| {
         bench(&fixture, &[&["--list"], words].concat())
@@ -195,7 +195,7 @@ fn issue_17_4_what_would_be_launched_is_listed() {
 }
 
 #[test]
-fn issue_17_4_bench_prints_and_writes_the_run_as_requested() {
+fn bench_writes_requested_reports() {
     let fixture = Fixture::new();
     let page = fixture.baselines().with_extension("html");
     let report = format!("--report=html={}", page.display());

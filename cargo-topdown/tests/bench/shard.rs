@@ -31,7 +31,7 @@ fn merge(fixture: &Fixture, runs: &[&PathBuf], more: &[&str]) -> crate::fixture:
 }
 
 #[test]
-fn the_shards_of_a_suite_are_its_benchmarks_once_each() {
+fn shards_cover_the_suite_exactly_once() {
     let fixture = Fixture::new();
     fixture.bench(&SUITE).succeeds();
     let whole = fixture.newest_run();
@@ -65,7 +65,7 @@ fn the_shards_of_a_suite_are_its_benchmarks_once_each() {
 }
 
 #[test]
-fn a_shard_is_cut_out_of_what_the_filter_lets_through() {
+fn shard_divides_the_filtered_suite() {
     let fixture = Fixture::new();
     let one = read_run(&shard(&fixture, "1/2", &["forward|chase"])).unwrap();
     let two = read_run(&shard(&fixture, "2/2", &["forward|chase"])).unwrap();
@@ -89,7 +89,7 @@ fn a_shard_is_cut_out_of_what_the_filter_lets_through() {
 }
 
 #[test]
-fn a_shard_is_compared_for_itself_and_becomes_no_baseline() {
+fn shard_is_compared_alone_and_never_saved() {
     let fixture = Fixture::new();
     let part = shard(&fixture, "1/2", &["chase|first"]);
     let whole = fixture.bench(&[&SUITE[..], &["--save=main", "chase|first"]].concat());
@@ -108,7 +108,7 @@ fn a_shard_is_compared_for_itself_and_becomes_no_baseline() {
 }
 
 #[test]
-fn what_came_without_samples_is_merged_without() {
+fn part_without_samples_is_merged_without() {
     let fixture = Fixture::new();
     let part = shard(&fixture, "1/1", &["chase"]);
     let alone = part.with_extension("json");
@@ -125,7 +125,7 @@ fn what_came_without_samples_is_merged_without() {
 }
 
 #[test]
-fn a_target_that_cannot_be_listed_fails_in_one_shard_by_name() {
+fn unlistable_target_fails_one_shard_by_name() {
     let fixture = Fixture::new();
     let outcomes = ["--shard=1/2", "--shard=2/2"].map(|number| {
         let words = [

@@ -44,7 +44,7 @@ fn notes(outcome: &Outcome) -> usize {
 }
 
 #[test]
-fn a_target_with_short_windows_is_launched_anew_with_plain_counters() {
+fn short_windows_are_measured_again_by_counters() {
     if !has_plain_counters() {
         return;
     }
@@ -55,7 +55,7 @@ fn a_target_with_short_windows_is_launched_anew_with_plain_counters() {
 }
 
 #[test]
-fn who_names_the_register_keeps_it() {
+fn requested_register_is_kept() {
     let fixture = Fixture::new();
     let words = [&["--counters", "metrics"], &BENCH[..]].concat();
     let outcome = fixture.bench_with(&words, &[REGISTER]).succeeds();

@@ -33,7 +33,7 @@ fn modelled_launches_run_side_by_side() {
 }
 
 #[test]
-fn what_fails_beside_others_is_launched_alone() {
+fn concurrent_failures_are_launched_alone() {
     let fixture = Fixture::new();
     let trouble = "fails beside others on the model";
     let outcome = bench(&fixture, trouble, &["--jobs", "2"]).succeeds();
@@ -49,7 +49,7 @@ fn what_fails_beside_others_is_launched_alone() {
 
 /// `b` is still being measured while what `a` left behind is ended.
 #[test]
-fn what_a_launch_leaves_behind_is_ended_with_it_and_nothing_else() {
+fn only_leftovers_of_the_launch_are_ended() {
     let fixture = Fixture::new();
     let trouble = "leaves a process behind, in company";
     let outcome = bench(&fixture, trouble, &["--jobs", "2", "--launches", "1"]).succeeds();
@@ -91,7 +91,7 @@ fn ctrl_c_ends_all_launches() {
 }
 
 #[test]
-fn company_changes_nothing_in_a_run() {
+fn concurrency_changes_nothing_in_a_run() {
     let modelled = ["1", "2"].map(|jobs| {
         let fixture = Fixture::new();
         bench(&fixture, "two on the model", &["--jobs", jobs]).succeeds();
@@ -109,7 +109,7 @@ fn company_changes_nothing_in_a_run() {
 
 /// It would not be in the second either. Two jobs may both be on it before that is known.
 #[test]
-fn what_is_too_long_for_the_model_is_launched_on_it_once() {
+fn too_long_benchmark_is_modelled_once() {
     let fixture = Fixture::new();
     let flags = ["--jobs", "1", "--launches", "2", "--model-budget", "0.001"];
     let events = ["--message-format", "json"];

@@ -25,7 +25,7 @@ const THREADS: [&str; 14] = [
 /// The model only sees the measured thread, whose few slots say nothing about work that it hands
 /// on.
 #[test]
-fn on_the_model_time_alone_judges_work_on_other_threads() {
+fn modelled_work_on_threads_is_judged_by_time() {
     let fixture = Fixture::new();
     let bench = |factor, more: &[&str]| {
         // With fingerprints, so that a noisy time of `own` on a busy machine has no effect.
@@ -98,7 +98,7 @@ fn on_the_model_time_alone_judges_work_on_other_threads() {
 /// Based on rayon's `par_sum`, which took +837 % time at -39.9 % slots: the caller does less, the
 /// other threads far more.
 #[test]
-fn a_parallel_sum_that_takes_far_longer_has_regressed() {
+fn much_slower_parallel_sum_has_regressed() {
     let fixture = Fixture::new();
     let bench = |factor, more: &[&str]| {
         let words = [&THREADS[..], &["--launches", "5", "par_sum"], more].concat();
@@ -127,7 +127,7 @@ fn a_parallel_sum_that_takes_far_longer_has_regressed() {
 /// The system then shows a process that has exited, without files.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
-fn bench_whose_first_thread_has_exited_is_measured() {
+fn bench_without_first_thread_is_measured() {
     let fixture = Fixture::new();
     let words = [
         &["--bench", "first_thread", "--features", "first-thread"][..],

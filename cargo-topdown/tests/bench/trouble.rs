@@ -25,7 +25,7 @@ fn names(run: &Run) -> Vec<&str> {
 const SOUND: [&str; 3] = ["first", "wall clock", "second"];
 
 #[test]
-fn a_panic_is_shown_and_the_other_targets_are_kept() {
+fn panic_is_shown_and_other_targets_kept() {
     let fixture = Fixture::new();
     let outcome = bench_in(&fixture, "panics").fails_with(
         101,
@@ -47,7 +47,7 @@ fn a_panic_is_shown_and_the_other_targets_are_kept() {
 /// Without the arguments of its launch it would measure everything, each for eight seconds of time
 /// and hours of modelling.
 #[test]
-fn arguments_reach_a_stand_in_that_is_not_configured() {
+fn arguments_reach_an_unconfigured_stand_in() {
     let fixture = Fixture::new();
     let trouble = [(
         "FIXTURE_TROUBLE",
@@ -66,7 +66,7 @@ fn arguments_reach_a_stand_in_that_is_not_configured() {
 }
 
 #[test]
-fn a_bench_that_ignores_its_arguments_has_time_alone() {
+fn bench_ignoring_its_arguments_has_time_only() {
     let fixture = Fixture::new();
     let trouble = [("FIXTURE_TROUBLE", "ignores its arguments")];
     let bench =
@@ -84,7 +84,7 @@ fn a_bench_that_ignores_its_arguments_has_time_alone() {
 }
 
 #[test]
-fn issue_14_11_samples_are_kept_although_no_file_can_be_opened() {
+fn samples_survive_exhausted_descriptors() {
     let fixture = Fixture::new();
     let outcome = bench_in(&fixture, "uses up the descriptors").succeeds();
     let newest = fixture.newest_run();
@@ -93,7 +93,7 @@ fn issue_14_11_samples_are_kept_although_no_file_can_be_opened() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn issue_14_11_samples_are_kept_of_a_bench_that_changes_its_root_or_its_user() {
+fn samples_survive_chroot_and_setuid() {
     if !rustix::process::geteuid().is_root() {
         let reason = "only root may change its root and its user";
         return topdown_skipped::skip(topdown_skipped::Need::System, reason);
@@ -110,7 +110,7 @@ fn issue_14_11_samples_are_kept_of_a_bench_that_changes_its_root_or_its_user() {
 }
 
 #[test]
-fn a_later_failure_takes_back_the_targets_earlier_launches() {
+fn later_failure_discards_earlier_launches() {
     let fixture = Fixture::new();
     bench_in(&fixture, "panics in launch 2").fails_with(101, "failed in launch 2");
     assert_eq!(names(&fixture.newest_run()), SOUND);
@@ -119,7 +119,7 @@ fn a_later_failure_takes_back_the_targets_earlier_launches() {
 }
 
 #[test]
-fn a_failed_run_becomes_no_baseline() {
+fn failed_run_becomes_no_baseline() {
     let fixture = Fixture::new();
     let outcome = bench_with(&fixture, "panics", &["--save", "main"]);
     outcome.fails_with(101, "baseline `main` was not saved");
@@ -134,13 +134,13 @@ fn fail_fast_keeps_nothing() {
 }
 
 #[test]
-fn a_bench_that_fails_before_it_connects_is_a_failure() {
+fn failure_before_connecting_fails_the_run() {
     let fixture = Fixture::new();
     bench_in(&fixture, "exits").fails_with(101, "it ended with exit status: 3");
 }
 
 #[test]
-fn a_bench_that_never_connects_is_named_and_left_out() {
+fn unconnected_bench_is_named_and_excluded() {
     let fixture = Fixture::new();
     let outcome = bench_in(&fixture, "never connects").succeeds();
     assert!(
@@ -157,7 +157,7 @@ fn a_bench_that_never_connects_is_named_and_left_out() {
 }
 
 #[test]
-fn benchmarks_that_share_a_name_are_told_at_once_and_the_rest_of_their_target_kept() {
+fn duplicate_names_are_reported_and_others_kept() {
     let fixture = Fixture::new();
     let outcome = bench_in(&fixture, "twice").fails_with(
         101,
@@ -187,7 +187,7 @@ fn benchmarks_that_share_a_name_are_told_at_once_and_the_rest_of_their_target_ke
 }
 
 #[test]
-fn a_benchmark_that_drops_out_is_named_and_the_rest_of_its_target_kept() {
+fn dropped_benchmark_is_named_and_others_kept() {
     let fixture = Fixture::new();
     bench_in(&fixture, "drops out").fails_with(
         101,
@@ -200,7 +200,7 @@ fn a_benchmark_that_drops_out_is_named_and_the_rest_of_its_target_kept() {
 }
 
 #[test]
-fn a_benchmark_without_usable_samples_is_an_error() {
+fn benchmark_without_usable_samples_is_an_error() {
     let fixture = Fixture::new();
     bench_in(&fixture, "unusable").fails_with(
         101,
@@ -210,7 +210,7 @@ fn a_benchmark_without_usable_samples_is_an_error() {
 }
 
 #[test]
-fn a_launch_without_usable_samples_does_not_count() {
+fn launch_without_usable_samples_is_ignored() {
     let fixture = Fixture::new();
     let outcome = bench_in(&fixture, "unusable in launch 2").succeeds();
     assert!(
@@ -245,13 +245,13 @@ fn launches_of_different_formulas_are_not_mixed() {
 }
 
 #[test]
-fn scalars_that_were_not_recorded_refuse_the_launch() {
+fn unrecorded_scalars_are_refused() {
     let fixture = Fixture::new();
     bench_in(&fixture, "lies").fails_with(101, "of `lies`, but ");
 }
 
 #[test]
-fn a_measurement_of_something_else_is_not_taken_for_time() {
+fn other_measurement_is_not_taken_for_time() {
     let fixture = Fixture::new();
     let outcome = bench_with(&fixture, "foreign", &["--save", "main"]).succeeds();
     let warning = "benchmark `trouble::trouble::foreign` is left out: it has its own measurement, \
@@ -274,7 +274,7 @@ fn a_measurement_of_something_else_is_not_taken_for_time() {
 
 /// Each of these exits successfully.
 #[test]
-fn issue_14_4_a_bench_that_ends_early_fails_by_name_and_becomes_no_baseline() {
+fn early_exit_fails_by_name() {
     let fixture = Fixture::new();
     for (trouble, message) in [
         (
@@ -314,7 +314,7 @@ fn issue_14_4_a_bench_that_ends_early_fails_by_name_and_becomes_no_baseline() {
 }
 
 #[test]
-fn issue_14_4_a_bench_of_which_nothing_is_wanted_has_not_ended_early() {
+fn unselected_bench_has_not_exited_early() {
     let fixture = Fixture::new();
     let flags = ["--source", "time", "second"];
     bench_with(&fixture, "", &flags).succeeds();
@@ -323,7 +323,7 @@ fn issue_14_4_a_bench_of_which_nothing_is_wanted_has_not_ended_early() {
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
-fn an_abort_while_tracing_is_the_benchs_own_and_leaves_the_baseline_alone() {
+fn abort_while_tracing_leaves_baseline_alone() {
     use std::collections::BTreeMap;
     use std::path::{Path, PathBuf};
 
@@ -357,7 +357,7 @@ fn an_abort_while_tracing_is_the_benchs_own_and_leaves_the_baseline_alone() {
 }
 
 #[test]
-fn benches_find_the_environment_of_cargo_bench() {
+fn benches_get_environment_of_cargo_bench() {
     let fixture = Fixture::new();
     bench_with(&fixture, "environment", &["--source", "time"]).succeeds();
 }
@@ -366,7 +366,7 @@ fn benches_find_the_environment_of_cargo_bench() {
 /// bench, which is the easier case.
 #[cfg(unix)]
 #[test]
-fn an_interrupted_run_leaves_nothing_behind() {
+fn interrupted_run_leaves_nothing_behind() {
     let fixture = Fixture::new();
     let scratch = tempfile::tempdir().unwrap();
     let words = ["bench", "--package", "trouble", "--bench", "trouble"];

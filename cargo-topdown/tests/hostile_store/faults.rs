@@ -456,7 +456,7 @@ fn one_of() -> u32 {
 
 /// The last flush of a push to a directory is that of the directory.
 #[test]
-fn issue_14_11_an_error_of_fsync_on_a_directory_fails_the_push_and_loses_nothing() {
+fn failing_directory_fsync_fails_push() {
     if Command::new("strace").arg("-V").output().is_err() {
         return topdown_skipped::skip(topdown_skipped::Need::System, "there is no strace");
     }
@@ -480,7 +480,7 @@ fn issue_14_11_an_error_of_fsync_on_a_directory_fails_the_push_and_loses_nothing
 
 #[test]
 #[ignore = "takes minutes and needs strace"]
-fn campaign_of_faults_at_each_writing_call_loses_nothing() {
+fn write_fault_campaign_loses_nothing() {
     let place = Place::new();
     let (mut total, mut met) = (0, 0);
     for scenario in wanted_scenarios() {
@@ -518,7 +518,7 @@ fn campaign_of_faults_at_each_writing_call_loses_nothing() {
 
 #[test]
 #[ignore = "takes minutes"]
-fn campaign_of_kills_at_any_time_loses_nothing() {
+fn kill_campaign_loses_nothing() {
     let place = Place::new();
     let seed = std::process::id();
     eprintln!("seed {seed}");

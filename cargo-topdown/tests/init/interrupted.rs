@@ -50,7 +50,7 @@ fn signal(init: &Child, signal: &str, with_children: bool) {
 }
 
 #[test]
-fn ctrl_c_puts_every_file_back() {
+fn ctrl_c_restores_every_file() {
     for (name, with_children) in [("-INT", true), ("-INT", false), ("-TERM", false)] {
         let workspace = Workspace::new();
         let before = workspace.files();
@@ -66,7 +66,7 @@ fn ctrl_c_puts_every_file_back() {
 }
 
 #[test]
-fn what_a_kill_left_undone_is_done_by_the_next_run() {
+fn next_run_finishes_after_a_kill() {
     let undisturbed = Workspace::new();
     undisturbed.init(&APPLY[1..]);
     let workspace = Workspace::new();

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disturbed_kernel_is_shown_and_not_averaged() {
+    fn disturbed_kernel_is_shown_not_averaged() {
         let split = |name, counted: Option<[f64; 4]>| Split {
             name,
             counted: counted.map(PerCategory::from),

@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_19_1_loops_are_as_far_off_on_zen_5_as_the_documents_say() {
+    fn loop_error_on_zen_5_is_as_documented() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let native = root.join("native/zen-5.txt");
         let measurements = native::Measurements::open(Some(native)).unwrap();
@@ -186,8 +186,8 @@ mod tests {
     }
 
     #[test]
-    fn push_strings_executes_as_much_alone_as_after_another_kernel() {
-        const NAME: &str = "tests::push_strings_executes_as_much_alone_as_after_another_kernel";
+    fn push_strings_ignores_earlier_kernels() {
+        const NAME: &str = "tests::push_strings_ignores_earlier_kernels";
         const KERNELS: &str = "VALIDATE_KERNELS";
         const RESULT: &str = "instructions of the last kernel: ";
         // A heap is that of a process, so this test starts itself once for each.

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_near_if_the_group_is_the_same_and_mean_and_worst_hardly_differ() {
+    fn similar_accuracy_lines_are_near() {
         let line = |of: &str, mean: f64, worst: f64| {
             format!(
                 "| zen-5 9 | {of} | 16 | {mean:.1} % | 8.1 % | {worst:.1} % (`trie`) | 9 | 0.9 |"

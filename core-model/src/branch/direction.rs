@@ -342,18 +342,18 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_that_never_changes_is_learnt() {
+    fn constant_branch_is_learnt() {
         assert_eq!(wrong([true; 1000]), 0);
         assert_eq!(wrong([false; 1000]), 0);
     }
 
     #[test]
-    fn a_period_of_seventeen_is_learnt() {
+    fn period_of_seventeen_is_learnt() {
         assert_eq!(wrong((0..20_000).map(|step| step % 17 == 0)), 0);
     }
 
     #[test]
-    fn a_random_branch_is_wrong_about_half_the_time() {
+    fn random_branch_is_wrong_about_half_the_time() {
         let wrong = wrong(random().take(20_000));
         assert!((4000..6000).contains(&wrong), "{wrong} of 10000");
     }
@@ -402,7 +402,7 @@ mod tests {
     /// Whatever is executed before them gives them other numbers. With halves by an upper bit alone
     /// these shares are up to 0.08 apart.
     #[test]
-    fn numbers_of_branches_hardly_matter() {
+    fn branch_numbering_hardly_matters() {
         let share = |first| wrong_of_random_from(first, &GOLDEN_COVE, 3, 1, 12_288);
         let shares: Vec<f64> = (0..64).map(|program| share(program * 5)).collect();
         let (least, most) = shares
@@ -416,7 +416,7 @@ mod tests {
     /// Measured on Emerald Rapids: the cycles beyond those of few outcomes, of which a mispredict
     /// takes 18.5.
     #[test]
-    fn how_many_random_outcomes_are_learnt_is_as_measured() {
+    fn learnt_random_outcomes_match_measurement() {
         let measured = [
             ((1, 0), [(4096, 0.00), (12_288, 0.38), (24_576, 0.50)]),
             ((1, 1), [(4096, 0.00), (12_288, 0.40), (24_576, 0.50)]),
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_that_are_not_taken_push_nothing_out_of_the_history() {
+    fn untaken_branches_keep_the_history() {
         let wrong_behind = |filler_taken: bool| {
             let mut path = Path::new();
             let outcomes: Vec<bool> = random().take(2000).collect();

@@ -126,7 +126,7 @@ mod tests {
     /// As measured: an outcome that is seldom costs nothing up to 12 iterations apart, and is
     /// corrected from 16 on.
     #[test]
-    fn an_outcome_that_was_not_long_ago_is_foreseen() {
+    fn recent_outcome_is_predicted_early() {
         for seldom in [true, false] {
             let every = |period: usize| -> Vec<bool> {
                 let outcomes = 0..period * 8;
@@ -145,7 +145,7 @@ mod tests {
     /// As measured: of outcomes that repeat after 64, 256, 512 and 1024, the share of those that a
     /// guess gets wrong is 0, 10, 53 and 87 %.
     #[test]
-    fn random_outcomes_are_foreseen_if_they_soon_repeat() {
+    fn soon_repeated_random_outcomes_are_predicted_early() {
         assert!(corrected(&random(64)) < 0.02);
         assert!(corrected(&random(256)) < 0.12);
         assert!((0.2..0.4).contains(&corrected(&random(512))));

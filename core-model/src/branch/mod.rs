@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_2_where_an_interpreter_lies_does_not_decide_how_well_its_jumps_are_predicted() {
+    fn jump_prediction_ignores_code_address() {
         for place in 0..256 {
             let first = 0x55_0000 + place * 16;
             assert_eq!(mispredicted_operations(first), 0, "at {first:#x}");

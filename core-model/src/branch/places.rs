@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_numbered_as_they_come_while_there_is_room() {
+    fn keys_are_numbered_in_order_until_full() {
         let mut keys = Keys::new(2);
         let mut key = |ip| keys.place(ip).key;
         assert_eq!([key(7000), key(50), key(7000)], [0, 1, 0]);
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn without_room_the_key_is_the_address() {
+    fn full_table_uses_address_as_key() {
         assert_eq!(
             Keys::new(0).place(7000),
             CodePlace {

@@ -173,7 +173,7 @@ mod tests {
     use crate::cores::GOLDEN_COVE;
 
     #[test]
-    fn nested_calls_return_as_predicted_up_to_the_capacity() {
+    fn nested_calls_return_as_predicted_to_capacity() {
         let mut stack = ReturnStack::new(&GOLDEN_COVE.prediction);
         let depth = u64::from(GOLDEN_COVE.prediction.return_stack_entries) + 1;
         for call in 1..=depth {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_return_from_deeper_than_the_capacity_is_mispredicted_also_to_the_same_place() {
+    fn too_deep_return_is_always_mispredicted() {
         let mut stack = ReturnStack::new(&GOLDEN_COVE.prediction);
         let entries = GOLDEN_COVE.prediction.return_stack_entries;
         for _ in 0..entries + 5 {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_of_targets_is_learnt_by_its_path() {
+    fn cycle_of_targets_is_learnt_by_its_path() {
         let mut predictor = IndirectPredictor::new(&GOLDEN_COVE.prediction);
         let mut history = PathHistory::new();
         let path = Stretch::new(16);
@@ -211,14 +211,14 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_is_known_after_it_was_taken_once() {
+    fn branch_is_known_once_taken() {
         let mut buffers = TargetBuffers::new(&GOLDEN_COVE.prediction);
         assert_eq!(buffers.taken(Flow::Return, 0x1000, 0x2000), (10, false));
         assert_eq!(buffers.taken(Flow::Return, 0x1000, 0x2000), (0, true));
     }
 
     #[test]
-    fn a_known_branch_that_goes_elsewhere_has_a_bubble() {
+    fn known_branch_to_new_target_has_a_bubble() {
         let mut buffers = TargetBuffers::new(&GOLDEN_COVE.prediction);
         buffers.taken(Flow::Return, 0x1000, 0x2000);
         assert_eq!(buffers.taken(Flow::Return, 0x1000, 0x3000), (3, true));

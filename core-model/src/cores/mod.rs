@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_is_found_by_its_name() {
+    fn core_is_found_by_its_name() {
         assert_eq!(by_name("golden-cove").map(|core| core.width), Some(6));
         assert!(by_name("coffee").is_none());
     }

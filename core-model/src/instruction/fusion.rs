@@ -139,13 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn a_compare_and_its_jump_share_a_slot() {
+    fn compare_and_jump_share_a_slot() {
         assert_eq!(slots(&GOLDEN_COVE, &[CMP_RAX_RBX, JE]), [1, 0]);
         assert_eq!(slots(&ZEN_5, &[CMP_RAX_RBX, JE]), [1, 0]);
     }
 
     #[test]
-    fn arithmetic_and_its_jump_take_other_pipes_than_a_compare_on_zen_4() {
+    fn fused_arithmetic_has_its_own_pipes_on_zen_4() {
         let ports = |code: &[&[u8]]| fused(&ZEN_4, code)[0].ports[0];
         let arithmetic = ports(&[AND_RAX_7, JE]);
         assert_eq!(arithmetic, ZEN_4.rename.arithmetic_and_branch);
@@ -153,19 +153,19 @@ mod tests {
     }
 
     #[test]
-    fn a_move_and_a_jump_do_not_fuse() {
+    fn move_and_jump_do_not_fuse() {
         assert_eq!(slots(&GOLDEN_COVE, &[MOV_RAX_RBX, JE]), [1, 1]);
     }
 
     #[test]
-    fn a_move_and_an_operation_on_its_result_share_a_slot_on_zen_5() {
+    fn move_and_dependent_operation_fuse_on_zen_5() {
         let code = [MOV_RAX_RBX, AND_RAX_7];
         assert_eq!(slots(&ZEN_5, &code), [0, 1]);
         assert_eq!(slots(&GOLDEN_COVE, &code), [1, 1]);
     }
 
     #[test]
-    fn an_operation_that_is_fused_with_a_move_reads_its_source() {
+    fn operation_fused_with_move_reads_its_source() {
         let code = [MOV_RAX_RBX, AND_RAX_7];
         let block = fused(&ZEN_5, &code);
         assert!(block[0].is_absorbed);
@@ -175,14 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn a_move_does_not_fuse_with_other_widths_sources_or_operations() {
+    fn move_fuses_only_with_matching_operation() {
         for second in [AND_EAX_7, ADD_RAX_RAX, ROL_RAX_7, CMP_RAX_RBX] {
             assert_eq!(slots(&ZEN_5, &[MOV_RAX_RBX, second]), [1, 1]);
         }
     }
 
     #[test]
-    fn an_operation_fuses_with_the_jump_after_it_rather_than_the_move_before_it() {
+    fn fusion_with_jump_precedes_fusion_with_move() {
         assert_eq!(slots(&ZEN_5, &[MOV_RAX_RBX, AND_RAX_7, JE]), [1, 1, 0]);
     }
 }

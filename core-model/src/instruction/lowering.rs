@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zeroing_idiom_depends_on_nothing() {
+    fn zeroing_idiom_depends_on_nothing() {
         let operation = lower(&[0x31, 0xc0]); // xor eax, eax
         assert_eq!(operation.rename, Rename::Constant);
         assert_eq!(operation.sources, [NONE; SOURCES]);
@@ -483,35 +483,35 @@ mod tests {
     }
 
     #[test]
-    fn a_write_of_eight_bits_needs_the_old_content() {
+    fn eight_bit_write_needs_the_old_content() {
         let rax = number(Iced::RAX);
         assert!(lower(&[0x0f, 0x94, 0xc0]).sources.contains(&rax)); // sete al
         assert!(!lower(&[0xb8, 1, 0, 0, 0]).sources.contains(&rax)); // mov eax, 1
     }
 
     #[test]
-    fn an_increment_leaves_the_carry_flag_alone() {
+    fn increment_keeps_carry_flag() {
         let operation = lower(&[0x48, 0xff, 0xc0]); // inc rax
         assert!(!operation.destinations.contains(&CARRY_FLAG));
         assert!(operation.destinations.contains(&OTHER_FLAGS));
     }
 
     #[test]
-    fn the_base_of_an_address_is_not_a_source_of_the_data() {
+    fn address_base_is_not_a_source_of_data() {
         let operation = lower(&[0x48, 0x03, 0x03]); // add rax, [rbx]
         assert!(operation.sources.contains(&number(Iced::RAX)));
         assert!(!operation.sources.contains(&number(Iced::RBX)));
     }
 
     #[test]
-    fn the_stack_pointer_of_a_push_costs_nothing() {
+    fn stack_pointer_of_push_is_free() {
         let operation = lower(&[0x50]); // push rax
         assert!(!operation.destinations.contains(&STACK_POINTER));
         assert!(operation.sources.contains(&number(Iced::RAX)));
     }
 
     #[test]
-    fn a_vector_of_64_bytes_loses_a_port_on_golden_cove_only() {
+    fn vector_of_64_bytes_loses_a_port_on_golden_cove() {
         let instruction = decode(&[0x62, 0xf1, 0x7d, 0x48, 0xfe, 0xc1]); // vpaddd zmm0, zmm0, zmm1
         let ports = |core| {
             Lowering::new(core).lower(&instruction, &[]).ports[0]

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_that_gave_more_than_it_has_does_not_touch_its_neighbours() {
+    fn overdrawn_buffer_keeps_its_neighbours() {
         let needs = Needs::new([255, 255, 255, 255]);
         let room = Room::new([10, 10, 10, 10]).less(needs);
         assert!(!room.fits(Needs::new([0; 4])));

@@ -75,7 +75,7 @@ mod tests {
     const SHIFT: &[u8] = &[0x48, 0xd1, 0xe8]; // shr rax
 
     #[test]
-    fn issue_19_2_a_conditional_move_soon_after_logic_takes_two_cycles() {
+    fn conditional_move_after_logic_takes_two_cycles() {
         let golden_cove = |code: &[&[u8]]| latency(&GOLDEN_COVE, code);
         assert_eq!(golden_cove(&[TEST, CONDITIONAL_MOVE]), 2);
         assert_eq!(golden_cove(&[TEST, MOVE, MOVE, CONDITIONAL_MOVE]), 2);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_2_a_shift_of_a_register_that_was_just_incremented_takes_three_cycles() {
+    fn shift_after_increment_takes_three_cycles() {
         assert_eq!(latency(&GOLDEN_COVE, &[INCREMENT, SHIFT]), 3);
         assert_eq!(latency(&GOLDEN_COVE, &[INCREMENT, MOVE, SHIFT]), 1);
         assert_eq!(latency(&ZEN_5, &[INCREMENT, SHIFT]), 1);

@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hashed_table_holds_most_of_half_its_size_and_not_all_of_its_size() {
+    fn hashed_table_overflows_between_half_and_full() {
         let kept = |numbers: u64| {
             let mut table = Lookup::new(32_768, 16).hashed();
             for number in 0..numbers {
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_used_way_comes_first_and_the_others_keep_their_order() {
+    fn used_way_moves_first_and_others_keep_order() {
         let mut recency = Recency::INITIAL;
         let mut expected: Vec<usize> = (0..16).collect();
         for use_number in 0..500 {
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_way_moves_up_and_the_others_keep_their_order() {
+    fn last_way_moves_up_and_others_keep_order() {
         for ways in [4, 8, 12, 16] {
             for place in 0..ways {
                 let mut expected: Vec<usize> = (0..16).collect();
@@ -299,7 +299,7 @@ mod tests {
     /// load, of which a hit takes 14, and 7 more without an entry in the first of 72 translations,
     /// and a miss 60.
     #[test]
-    fn a_part_of_what_does_not_fit_stays_as_measured() {
+    fn oversized_working_set_survives_as_measured() {
         let kept = |kib: u64| {
             let mut table = Lookup::new(16 * 1024, 8)
                 .hashed()
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_recently_used_is_replaced() {
+    fn least_recently_used_is_replaced() {
         let mut table = Lookup::new(2, 2);
         assert_eq!(table.insert(1, false), None);
         assert_eq!(table.insert(2, true), None);
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn number_zero_is_a_number() {
+    fn zero_is_a_valid_number() {
         let mut table = Lookup::new(4, 1);
         assert!(!table.touch(0, false));
         assert!(!table.access(0));
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dirty_mark_stays_until_eviction() {
+    fn dirty_mark_stays_until_eviction() {
         let mut table = Lookup::new(1, 1);
         table.insert(7, false);
         table.touch(7, true);

@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_load_of_a_line_hits_the_l1() {
+    fn second_load_of_a_line_hits_l1() {
         let (mut memory, mut ledger) = hierarchy();
         let first = memory.load(1, 0x1000, 8, 1000, &mut ledger);
         assert!(first >= 1000 + 280);
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_behind_a_miss_of_the_same_line_waits_for_it() {
+    fn load_waits_for_earlier_miss_of_its_line() {
         let (mut memory, mut ledger) = hierarchy();
         let first = memory.load(1, 0x1000, 8, 1000, &mut ledger);
         assert_eq!(memory.load(1, 0x1010, 8, 1001, &mut ledger), first);
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_requested_late_leaves_buffers_to_earlier_requests() {
+    fn late_request_leaves_buffers_to_earlier_ones() {
         let mut buffers = FillBuffers::new(2);
         buffers.hold(0, 5);
         let (late, _) = buffers.find(1000);
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn misses_in_flight_are_limited_by_the_fill_buffers() {
+    fn fill_buffers_limit_misses_in_flight() {
         let (mut memory, mut ledger) = hierarchy();
         // Distinct pages, so that no prefetcher helps; the pages are in the TLB by the second
         // round.
@@ -510,14 +510,14 @@ mod tests {
     }
 
     #[test]
-    fn a_load_across_a_line_touches_both() {
+    fn load_across_a_line_touches_both() {
         let (mut memory, mut ledger) = hierarchy();
         memory.load(1, 0x103c, 8, 0, &mut ledger);
         assert_eq!(ledger.counts().events.l1d_misses, 2);
     }
 
     #[test]
-    fn a_page_walk_is_counted_once_per_cold_page() {
+    fn page_walk_counts_once_per_cold_page() {
         let (mut memory, mut ledger) = hierarchy();
         memory.load(1, 0x1000, 8, 0, &mut ledger);
         memory.load(1, 0x1800, 8, 0, &mut ledger);

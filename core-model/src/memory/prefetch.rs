@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_third_line_in_a_row_starts_a_stream() {
+    fn third_line_in_a_row_starts_a_stream() {
         let mut streamer = Streamer::new(8);
         assert_eq!(streamer.request(640), None);
         assert_eq!(streamer.request(641), None);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_goes_on_in_the_next_page() {
+    fn stream_continues_in_the_next_page() {
         let mut streamer = Streamer::new(4);
         for line in 50..64 {
             streamer.request(line);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_runs_downwards_too() {
+    fn stream_may_run_downwards() {
         let mut streamer = Streamer::new(4);
         streamer.request(30);
         streamer.request(29);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn an_access_behind_the_front_does_not_break_a_stream() {
+    fn access_behind_the_front_keeps_the_stream() {
         let mut streamer = Streamer::new(4);
         for line in 0..20 {
             streamer.request(line);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_stride_is_prefetched() {
+    fn steady_stride_is_prefetched() {
         let mut strider = Strider::new(16);
         let asked: Vec<_> = (0..5)
             .map(|step| strider.access(0x400, step * 256))

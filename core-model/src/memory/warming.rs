@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_hold_the_same_with_time_and_without() {
+    fn caches_are_equal_with_and_without_time() {
         const LINES: u64 = 200_000;
         for core in ALL {
             let mut ledger = Ledger::new(6, 1);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_was_warmed_is_prefetched_when_time_begins() {
+    fn warmed_stream_is_prefetched() {
         for core in ALL {
             let mut ledger = Ledger::new(6, 1);
             let mut memory = Hierarchy::new(&core.memory);

@@ -133,7 +133,7 @@ mod tests {
     const ANY: Ports = Ports(SETS as u32 - 1);
 
     #[test]
-    fn an_operation_waits_for_its_port_though_others_are_free() {
+    fn operation_waits_for_its_port_beside_free_ones() {
         let mut ports = BoundPorts::new(Binding::LeastWaiting);
         assert_eq!(ports.reserve(Ports(0b10000), 10, 14), 14);
         assert_eq!(ports.reserve(ANY, 10, 14), 15);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn no_port_and_those_of_memory_are_not_bound() {
+    fn memory_ports_and_no_port_are_not_bound() {
         for (binding, last) in [(Binding::None, 0), (Binding::LeastWaiting, ANY.0)] {
             let ports = BoundPorts::new(binding);
             let bound: Vec<u32> = (0..100).filter(|&set| ports.has(Ports(set))).collect();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_is_busy_for_operations_that_are_not_pipelined() {
+    fn unpipelined_operation_keeps_its_port_busy() {
         let mut ports = BoundPorts::new(Binding::LeastWaiting);
         assert_eq!(ports.reserve(Ports(0b100), 10, 14), 14);
         ports.block(Ports(0b100), 15);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_issues_when_its_scheduler_has_room() {
+    fn operation_issues_once_its_scheduler_has_room() {
         let mut ports = BoundPorts::new(Binding::InTurn {
             entries: 2,
             lead: 8,

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_ran_ahead_waits_for_a_while() {
+    fn discarded_load_waits_for_a_while() {
         let (mut learner, rules) = learner();
         assert!(!waits(&mut learner));
         assert_eq!(
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_waits_is_not_discarded_and_waits_longer() {
+    fn waiting_load_is_not_discarded() {
         let (mut learner, rules) = learner();
         for _ in 0..10 {
             learner.learn(LOAD, TOO_EARLY, false, true);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_of_the_same_store_takes_its_register_after_a_few_times() {
+    fn load_is_renamed_after_repeated_same_store() {
         let (mut learner, rules) = learner();
         learner.learn(LOAD, IN_TIME, false, true);
         for _ in 0..rules.doubt_at_first {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_waits_only_where_it_would_run_ahead() {
+    fn load_waits_only_if_it_would_be_too_early() {
         let (mut learner, _) = learner();
         learner.learn(LOAD, TOO_EARLY, false, true);
         for _ in 0..1000 {
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_of_another_store_takes_no_register_for_long() {
+    fn load_of_changing_store_loses_its_register() {
         let (mut learner, rules) = learner();
         until_renamed(&mut learner, IN_TIME);
         let other = at_distance(4, false);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn the_distance_of_a_store_named_alike_may_change() {
+    fn distance_of_equally_named_store_may_change() {
         let (mut learner, _) = learner();
         until_renamed(&mut learner, at_distance(3, true));
         for distance in [4, 3, 7] {
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn three_hundred_loads_of_a_program_learn_as_if_each_were_alone() {
+    fn three_hundred_loads_learn_independently() {
         let (mut learner, rules) = learner();
         let mut state = 1_u64;
         let places = (0..300).map(|_| {
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_elsewhere_every_thirteenth_time_keeps_a_load_from_being_learnt() {
+    fn one_other_store_in_thirteen_prevents_learning() {
         let renamed = |period: u32| {
             let (mut learner, _) = learner();
             for _ in 0..200 {

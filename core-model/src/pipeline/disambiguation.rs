@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_2_a_load_that_conflicted_waits_until_it_was_safe_often_enough() {
+    fn conflicting_load_waits_until_safe() {
         let (mut counters, rules) = counters();
         assert!(!counters.waits(LOAD));
         assert!(counters.learn(LOAD, true, true), "it is discarded");
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_19_2_all_loads_wait_after_four_discards_until_others_were_right() {
+    fn all_loads_wait_after_four_discards() {
         let (mut counters, rules) = counters();
         let other = LOAD + 0x100;
         for load in 1..=u64::from(rules.discards) {

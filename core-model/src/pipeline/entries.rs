@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn denser_code_waits_for_the_third_entry_of_a_line() {
+    fn denser_code_waits_for_the_third_entry() {
         // Entries of 24 bytes: a third one begins in a line in two of three cases.
         let cycles_per_line = cycles(&[(6000, 4)], 0, 0) / (6000.0 * 4.0 / 64.0);
         assert!(
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_takes_a_cycle_unless_it_shares_one() {
+    fn block_takes_a_cycle_unless_shared() {
         assert_eq!(cycles(&[(4, 4), (4, 4)], 0, 0), 2.0);
         assert_eq!(cycles(&[(4, 4), (4, 4)], 0, 64), 1.0);
         // One entry and two make three, two of which are read in a cycle.
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_may_be_read_while_another_waits_for_its_third_entry() {
+    fn block_is_read_while_another_waits() {
         // All entries of the first block begin in one line.
         let blocks = [(13, 0), (4, 4)];
         assert_eq!(cycles(&blocks, 0, 0), 4.0);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn where_code_lies_has_no_effect() {
+    fn code_address_has_no_effect() {
         let parameters = parameters();
         let at = |start: u64| {
             let mut entries = Entries::new(&parameters);

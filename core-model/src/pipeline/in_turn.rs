@@ -124,7 +124,7 @@ mod tests {
     const ANY: usize = 0b1_1111;
 
     #[test]
-    fn each_cycle_begins_with_the_first_port() {
+    fn each_cycle_starts_with_the_first_port() {
         let mut rule = InTurn::new(24, 8);
         let six = |rule: &mut InTurn, cycle| [0; 6].map(|_| rule.choose(0b1_1110, cycle));
         assert_eq!(six(&mut rule, 10), [1, 2, 3, 4, 1, 2]);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_for_which_many_wait_is_passed_over() {
+    fn crowded_port_is_skipped() {
         let mut rule = InTurn::new(24, 3);
         for wait in 0..3 {
             let port = rule.choose(ANY, 10 + wait);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_waits_any_more_after_everything_has_left() {
+    fn nothing_waits_after_all_have_left() {
         let mut rule = InTurn::new(24, 8);
         for issued in (1..50_000).step_by(7) {
             let port = rule.choose(ANY, issued);

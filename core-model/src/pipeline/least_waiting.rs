@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn comparisons_give_the_order_of_any_numbers() {
+    fn comparisons_order_any_numbers() {
         let mut state = 1_u64;
         for _ in 0..10_000 {
             state = state.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operations_of_a_cycle_take_turns_from_the_highest_port_down() {
+    fn operations_of_a_cycle_use_ports_downwards() {
         let mut rule = LeastWaiting::new();
         let taken = [0; 6].map(|_| port(&mut rule, ANY, 10, 14));
         assert_eq!(taken, [4, 3, 2, 1, 0, 4]);
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_for_which_operations_wait_comes_last_two_cycles_later() {
+    fn busy_port_comes_last_two_cycles_later() {
         let mut rule = LeastWaiting::new();
         assert_eq!(port(&mut rule, 0b10000, 10, 100), 4);
         assert_eq!(port(&mut rule, ANY, 11, 15), 4);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_waits_any_more_after_everything_has_left() {
+    fn nothing_waits_after_all_have_left() {
         let mut rule = LeastWaiting::new();
         for issued in 1..100_000 {
             let at = issued + 4 + issued * 7919 % 8_000;

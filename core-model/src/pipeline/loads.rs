@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_load_is_known_by_its_number_until_many_others_came() {
+    fn load_is_known_until_overwritten() {
         let mut loads = Loads::new();
         let first = loads.push(10, 30);
         assert_eq!(loads.times(first as u32), (10, 30));

@@ -113,23 +113,23 @@ mod tests {
     }
 
     #[test]
-    fn a_long_row_continues_across_two_other_slots() {
+    fn long_row_continues_across_two_other_slots() {
         assert_cycles(&[("vvvvvvvnn", 1.17), ("vvvvvvvvnn", 1.33)]);
     }
 
     #[test]
-    fn what_is_left_of_a_row_is_a_packet_if_three_other_slots_follow() {
+    fn rest_of_row_is_a_packet_after_three_other_slots() {
         assert_cycles(&[("vvvvvvvnnn", 2.0), ("vvvvvvvvvvnnnn", 2.0)]);
     }
 
     #[test]
-    fn other_slots_before_a_continuation_count_too() {
+    fn other_slots_before_a_continuation_count() {
         assert_cycles(&[("vvvvnn", 1.0), ("vvvvvnn", 1.0), ("vvvvnvn", 1.0)]);
         assert_cycles(&[("vvvnvvn", 1.33)]);
     }
 
     #[test]
-    fn a_packet_is_not_taken_before_its_operations_are_there() {
+    fn packet_waits_for_its_operations() {
         let mut packets = Packets::new();
         assert_eq!(packets.add(10, 50), 50);
         assert_eq!(packets.add(11, 52), 52);

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_pool_has_room_when_the_first_operation_leaves() {
+    fn full_pool_has_room_after_first_departure() {
         let mut schedulers = Schedulers::new([2, 1, 1], 0);
         assert_eq!(schedulers.room(only(0), 10), 10);
         schedulers.enter(0, 50);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_departure_beyond_the_horizon_still_happens() {
+    fn departure_beyond_the_horizon_happens() {
         let mut schedulers = Schedulers::new([1, 1, 1], 0);
         schedulers.enter(0, 10_000_000);
         assert!(schedulers.room(only(0), 0) <= 1 << 16);

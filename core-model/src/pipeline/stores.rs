@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_finds_the_youngest_store_that_overlaps() {
+    fn load_finds_youngest_overlapping_store() {
         let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
         queue.write(store(0x100, 8), 10, 0);
         queue.write(store(0x100, 4), 20, 0);
@@ -279,14 +279,14 @@ mod tests {
     }
 
     #[test]
-    fn a_load_across_granules_sees_a_store_to_the_second() {
+    fn load_across_granules_sees_second_store() {
         let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
         queue.write(store(0x108, 8), 10, 0);
         assert!(matches!(queue.find(0x104, 8, 0), Forward::Part(_)));
     }
 
     #[test]
-    fn a_load_has_the_low_bits_of_a_store_until_that_is_written() {
+    fn load_matches_low_store_bits_until_written() {
         for knows_aliases in [true, false] {
             let mut queue = StoreQueue::new(&GOLDEN_COVE.window, knows_aliases);
             queue.write(store(0x1100, 8), 20, 0);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_of_a_few_runs_are_fetched_at_the_same_time() {
+    fn few_lines_are_fetched_at_once() {
         let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
         let ahead = u64::from(GOLDEN_COVE.window.store_fetch_ahead);
         for line in 0..ahead {
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_waits_for_the_oldest_write() {
+    fn full_queue_waits_for_oldest_write() {
         let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
         let entries = u64::from(GOLDEN_COVE.window.store_entries);
         for number in 0..entries {

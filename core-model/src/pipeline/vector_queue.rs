@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_enters_at_once_where_its_scheduler_has_room() {
+    fn operation_enters_scheduler_with_room_at_once() {
         let mut queue = queue();
         assert_eq!(enter(&mut queue, 100, ADD, 10, 100), 10);
         assert_eq!(enter(&mut queue, 101, ADD, 11, 12), 11);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_waits_holds_up_those_behind_it() {
+    fn waiting_operation_blocks_later_ones() {
         let mut queue = queue();
         enter(&mut queue, 100, STORE, 10, 100);
         assert_eq!(enter(&mut queue, 101, STORE, 11, 102), 101);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_has_room_when_its_oldest_operation_leaves() {
+    fn full_queue_has_room_after_oldest_leaves() {
         let mut queue = queue();
         assert_eq!(queue.room(), 0);
         enter(&mut queue, 100, STORE, 10, 100);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instruction_without_operations_takes_an_entry_until_it_is_transferred() {
+    fn empty_instruction_takes_an_entry_until_moved() {
         let mut queue = queue();
         for slot in 100..103 {
             queue.push(slot, 1, 10);

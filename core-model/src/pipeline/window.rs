@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_complete_in_order_and_at_most_the_width_per_cycle() {
+    fn instructions_complete_in_order_within_width() {
         let mut window = Window::new(&GOLDEN_COVE);
         assert_eq!(push(&mut window, 100), 100);
         let last = (0..8).map(|_| push(&mut window, 5)).last();
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_reorder_buffer_waits_for_its_oldest_instruction() {
+    fn full_reorder_buffer_waits_for_oldest() {
         let mut window = Window::new(&GOLDEN_COVE);
         push(&mut window, 1000);
         for _ in 1..512 {
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instruction_keeps_what_it_holds_until_it_retires() {
+    fn resources_are_held_until_retirement() {
         let mut core = GOLDEN_COVE.clone();
         core.window.load_entries = 1;
         core.retire_cycles = 12;
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instruction_larger_than_a_buffer_waits_until_it_is_empty() {
+    fn oversized_instruction_waits_for_empty_buffer() {
         let mut core = GOLDEN_COVE.clone();
         core.window.load_entries = 4;
         let mut window = Window::new(&core);
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn the_queue_is_free_again_at_issue() {
+    fn queue_is_free_again_at_issue() {
         let mut window = Window::new(&GOLDEN_COVE);
         window.push::<false>(&Issued {
             issued: 20,
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_blamed_on_the_load_of_the_head_and_adds_up() {
+    fn waits_of_the_head_load_add_up() {
         let mut window = Window::new(&GOLDEN_COVE);
         let load = window.note_load(10, 30);
         window.push::<false>(&Issued {
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outstanding_load_makes_the_wait_of_others_memory_bound_once() {
+    fn outstanding_load_is_memory_bound_once() {
         let mut window = Window::new(&GOLDEN_COVE);
         let load = window.note_load(10, 20);
         window.push::<false>(&Issued {

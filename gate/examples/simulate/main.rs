@@ -334,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_14_11_sizes_beyond_the_limits_are_refused_with_a_message() {
+    fn sizes_beyond_limits_are_refused() {
         let parse = |option: &str, value: &str| {
             Args::try_parse_from(["simulate", &format!("{option}={value}")])
         };

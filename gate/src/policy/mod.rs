@@ -261,7 +261,7 @@ mod tests {
     use crate::scenario::id;
 
     #[test]
-    fn flags_prevail_over_exceptions_of_the_manifest() {
+    fn flags_override_manifest_exceptions() {
         let mut policy = Policy::default();
         policy.except(
             Pattern::new("*"),

@@ -293,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_single_margin_is_the_measured_one() {
+    fn single_margin_is_the_measured_one() {
         let setting: MarginSetting = "backend-bound=2.5 %".parse().unwrap();
         assert!((setting.margins.point - 0.025).abs() < 1e-12);
         assert!((setting.margins.sure - 0.025 / 3.0).abs() < 1e-12);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn margins_that_make_no_sense_are_refused_with_an_example() {
+    fn invalid_margins_are_refused_with_example() {
         for (text, words) in [
             ("backend-bound", "METRIC=PERCENT"),
             ("backend=2%", "`backend` is not a metric"),

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_tells_how_alike_neighbours_are() {
+    fn suite_estimates_autocorrelation() {
         let mut rng = Rng::with_seed(20261122);
         for planted in [0.0, 0.2, 0.4, 0.6] {
             let spreads = (0..400).map(|_| Spread::new(&series(planted, 10, &mut rng)));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn means_of_alike_launches_vary_as_much_as_they_are_said_to() {
+    fn means_of_correlated_launches_vary_as_stated() {
         let mut rng = Rng::with_seed(20261122);
         for launches in [5, 10] {
             for planted in [0.0, 0.4] {

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_found_where_it_is_and_a_flat_series_has_none() {
+    fn step_is_located_and_flat_series_has_none() {
         assert_eq!(found(&series(&[(1.0, 30)])), NONE);
         assert_eq!(found(&series(&[(1.0, 11), (1.05, 19)])), [11]);
         assert_eq!(found(&series(&[(1.05, 11), (1.0, 19)])), [11]);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_energy_statistic_is_that_of_the_definition() {
+    fn energy_statistic_matches_definition() {
         assert_eq!(best_division(&[0.0, 0.0, 0.0, 10.0, 10.0, 10.0]), Some(3));
         let values: [f64; 7] = [0.3, 0.1, 0.2, 0.9, 0.8, 0.4, 1.0];
         let pairs = |v: &[f64]| -> f64 {
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_small_short_or_rare_is_no_change() {
+    fn small_short_and_rare_shifts_are_no_change() {
         assert_eq!(found(&series(&[(1.0, 15), (1.009, 15)])), NONE);
         // Two runs at another level could just as well be disturbed.
         assert_eq!(found(&series(&[(1.0, 28), (1.05, 2)])), NONE);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn values_without_noise_have_the_least_variance() {
+    fn noiseless_values_have_minimum_variance() {
         let values: Vec<f64> = (0..12).map(|i| if i < 6 { 1.0 } else { 1.05 }).collect();
         assert_eq!(found(&values), [6]);
         let noisy = Criterion {

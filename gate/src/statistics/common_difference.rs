@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_common_part_is_a_median_with_an_interval() {
+    fn common_part_is_a_median_with_interval() {
         let slower: Vec<f64> = (0..12).map(|n| 0.02 + 0.01 * f64::from(n)).collect();
         let common = CommonDifference::new(slower).unwrap();
         // P(two or fewer of twelve below the median) = 79/4096 < 2.5 %.
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unchanged_part_keeps_the_suite_from_having_moved() {
+    fn unchanged_half_prevents_a_common_move() {
         let mut half: Vec<f64> = vec![0.0; 13];
         half.extend((0..17).map(|n| 0.05 + 0.01 * f64::from(n)));
         let common = CommonDifference::new(half).unwrap();

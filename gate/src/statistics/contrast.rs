@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_unit_is_the_baselines_total() {
+    fn unit_is_the_baseline_total() {
         let contrast = Contrast::new(Launches {
             baseline: &[10.0, 20.0],
             baseline_total: &[100.0, 100.0],
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variance_includes_that_of_the_total() {
+    fn variance_includes_the_total() {
         // u = (x + D·x)/T with D = 1 and T = 100: twice the baseline's relative spread.
         let contrast = Contrast::new(Launches {
             baseline: &[90.0, 110.0],
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_divide_by_is_no_contrast() {
+    fn zero_total_has_no_contrast() {
         let zero = Launches {
             baseline: &[0.0],
             baseline_total: &[0.0],

@@ -92,7 +92,7 @@ mod tests {
     use fastrand::Rng;
 
     #[test]
-    fn the_normal_distance_is_what_chance_makes_it() {
+    fn normal_distance_matches_chance() {
         let mut rng = Rng::with_seed(20261122);
         for size in [10, 12, 16, 20, 30, 50, 100, 200, 1000] {
             let within = densest_size(size);

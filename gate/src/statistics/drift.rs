@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn the_drift_is_found_however_much_the_launches_differ() {
+    fn drift_is_found_despite_launch_noise() {
         let mut rng = Rng::with_seed(20261122);
         for size in [12, 30, 200] {
             for standard_error in [0.001, 0.005, 0.01] {
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cautious_suite_takes_one_time_in_ten_its_drift_for_less_than_it_is() {
+    fn cautious_suite_underestimates_drift_in_10_percent() {
         let cautious = Expected {
             cautious: true,
             ..BOUNDED
@@ -374,7 +374,7 @@ mod tests {
     /// The densest part alone would give 4 degrees of freedom, and a benchmark would have to differ
     /// by 7.3 deviations instead of 6.4.
     #[test]
-    fn a_suite_of_twelve_tells_its_drift_by_all_that_is_near() {
+    fn suite_of_twelve_uses_all_near_values() {
         let mut rng = Rng::with_seed(20261122);
         let cautious = Expected {
             cautious: true,
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_no_drift_and_drift_has_a_limit() {
+    fn changes_are_not_drift_and_drift_is_capped() {
         let mut rng = Rng::with_seed(20261122);
         for changed in [0.05, -0.05] {
             let mut suite = drawn(12, 0.002, 0.0, &mut rng);
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_median_that_was_taken_out_makes_every_benchmark_uncertain() {
+    fn removed_median_adds_uncertainty() {
         let suite: Vec<Deviating> = [0.0; 4]
             .map(|difference| Deviating {
                 difference,
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn earlier_runs_tell_the_drift_of_any_suite_and_a_change_among_them_hides_nothing() {
+    fn earlier_runs_estimate_drift_despite_a_change() {
         let mut rng = Rng::with_seed(20261122);
         for size in [1, 8] {
             let known = typical(200, || {
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_that_drifts_more_than_is_known_is_believed() {
+    fn larger_observed_drift_prevails() {
         let drift = |deviation: f64, degrees_of_freedom: f64| Drift {
             deviation,
             degrees_of_freedom,
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn drift_that_multiplies_is_even_on_both_sides() {
+    fn multiplicative_drift_is_symmetric() {
         let mut rng = Rng::with_seed(20261122);
         let factors: Vec<f64> = (0..200).map(|_| (0.2 * normal(&mut rng)).exp()).collect();
         let expected = Expected {

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_spikes_at_each_end_changes_nothing() {
+    fn quarter_of_spikes_at_each_end_changes_nothing() {
         let mut samples: Vec<_> = (0..8).map(|_| sample(10, 400)).collect();
         let clean = launch_value(0, &samples, Taken::OnTheMachine, None).unwrap();
         samples[0] = sample(10, 4_000_000);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn on_the_model_the_last_usable_sample_counts() {
+    fn last_usable_sample_counts_on_the_model() {
         let mut samples: Vec<_> = (0..6).map(|n| sample(1 << n, 1000 - 10 * n)).collect();
         samples[5].sample.flags = Flags::NOT_COUNTING;
         let value = |count| launch_value(0, &samples[..count], Taken::OnTheModel, None);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_weigh_by_their_iterations() {
+    fn samples_are_weighted_by_iterations() {
         // Sorted by slots per iteration: 100, 100, 200, 300; the middle two are kept.
         let samples = [
             sample(1, 100),
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn categories_add_up_to_the_slots_and_level_2_keeps_its_part() {
+    fn categories_add_up_and_level_2_keeps_its_part() {
         let samples: Vec<_> = (1..=9).map(|n| sample(n, 390 + 3 * n)).collect();
         let value = launch_value(0, &samples, Taken::OnTheMachine, None);
         let value = value.unwrap().slots.unwrap();
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_categories_miss_of_the_slots_is_the_residual() {
+    fn residual_is_slots_without_category() {
         let samples: Vec<_> = (1..=9).map(|n| sample(n, 390 + 3 * n)).collect();
         // 0.98 of the slots have a category.
         let residual = residual_fraction(&samples).unwrap();
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_launch_is_its_one_sample() {
+    fn whole_launch_is_its_one_sample() {
         let value = value_of_whole_launch(3, &sample(1, 1000)).unwrap();
         let (time, slots) = (value.time, value.slots.unwrap());
         assert_eq!((time.launch, time.samples_used), (3, 1));
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn five_categories_are_scaled_as_four_are() {
+    fn five_categories_are_scaled_as_four() {
         let samples: Vec<_> = (0..5)
             .map(|_| {
                 let mut sample = sample(2, 1000);
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_of_the_clock_alone_has_time_alone() {
+    fn timed_launch_has_time_alone() {
         let timed = |wall_ns| IterationSample {
             iterations: 2,
             sample: Sample {
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn what_windows_cost_is_taken_out_and_never_more_than_half() {
+    fn window_cost_is_subtracted_up_to_half() {
         let value = |windows: u64, window_slots: u64| {
             let mut samples: Vec<IterationSample> = (0..8)
                 .map(|_| {

@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_reaches_nothing() {
+    fn nan_reaches_nothing() {
         assert!(!reaches(f64::NAN, 0.02));
         assert!(!reaches(f64::NEG_INFINITY, 0.02));
     }

@@ -62,14 +62,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_of_an_even_number_is_between_the_middle_two() {
+    fn even_median_is_between_the_middle_two() {
         assert_eq!(median(vec![4.0, 1.0, 3.0, 2.0]), Some(2.5));
         assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(vec![]), None);
     }
 
     #[test]
-    fn the_variance_of_large_numbers_keeps_its_digits() {
+    fn variance_of_large_numbers_is_precise() {
         let values = [1e12 + 1.0, 1e12 + 2.0, 1e12 + 3.0];
         assert_eq!(variance(&values), 1.0);
         assert_eq!(variance(&[5.0]), 0.0);

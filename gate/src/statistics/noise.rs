@@ -328,7 +328,7 @@ mod tests {
     /// numpy 2.4.6 and scipy 1.17.1: `special.digamma`, `special.polygamma`, `optimize.brentq` for
     /// the degrees of freedom, `stats.t.sf` for p.
     #[test]
-    fn the_moderated_test_agrees_with_scipy() {
+    fn moderated_test_agrees_with_scipy() {
         let contrasts = suite();
         let noise = Noise::new(&contrasts, 0.01, None, None);
         assert!(noise.prior.fitted);
@@ -343,7 +343,7 @@ mod tests {
 
     /// As above, with the assumed prior of 3 degrees of freedom and 1 %.
     #[test]
-    fn a_small_suite_is_judged_by_an_assumed_prior() {
+    fn small_suite_uses_an_assumed_prior() {
         let contrasts = &suite()[4..5];
         let noise = Noise::new(contrasts, 0.01, Some(DRIFT), None);
         assert!(!noise.prior.fitted);
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_noisy_benchmark_is_not_judged_by_the_quiet_ones() {
+    fn noisy_benchmark_ignores_quiet_ones() {
         let contrasts = suite();
         let noise = Noise::new(&contrasts, 0.01, Some(DRIFT), None);
         for contrast in &contrasts {
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_beyond_the_launches_does_not_shrink_with_their_number() {
+    fn drift_does_not_shrink_with_launches() {
         let contrasts = suite();
         let noise = Noise::new(&contrasts, 0.01, Some(DRIFT), None);
         assert!(noise.drift.deviation > 0.0);
@@ -381,7 +381,7 @@ mod tests {
 
     /// Above what drift allows, no margin is added; below it, only the margin counts.
     #[test]
-    fn a_change_is_more_than_the_margin_by_its_launches_and_more_than_the_drift() {
+    fn change_exceeds_margin_and_drift() {
         let drifting = |deviation: f64| Estimate {
             whole: Uncertainty {
                 standard_error: deviation,
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn drift_is_no_excuse_where_the_whole_suite_moved() {
+    fn drift_does_not_excuse_a_common_move() {
         let mut contrasts = suite();
         for (index, contrast) in contrasts.iter_mut().enumerate() {
             contrast.difference += 0.03 + 0.01 * index as f64;
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exact_difference_is_beyond_a_limit_or_not() {
+    fn exact_difference_is_beyond_a_limit_or_not() {
         let estimate = Estimate::exact(0.02);
         assert_eq!(
             [0.0, 0.02, 0.03].map(|limit| estimate.p_above(limit)),
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_than_five_launches_are_never_believed_to_be_quiet() {
+    fn fewer_than_five_launches_are_never_quiet() {
         let contrast = Contrast::new(Launches {
             baseline: &[1000.0, 1000.0, 1000.0, 1000.0, 1000.0],
             baseline_total: &[1000.0; 5],

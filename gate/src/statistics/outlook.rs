@@ -203,7 +203,7 @@ mod tests {
 
     /// Makes as many fresh launches as advised; half of the benchmarks did not change.
     #[test]
-    fn the_advice_is_kept() {
+    fn advice_is_kept() {
         let mut rng = Rng::with_seed(20261122);
         for (probability, least, most) in [(0.5, 0.44, 0.70), (0.8, 0.68, 0.92)] {
             let rate = decided(0.05, &mut rng, |outlook| outlook.launches(probability, 10));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn no_number_of_launches_is_said_where_next_to_none_decide() {
+    fn hopeless_cases_get_no_launch_count() {
         let of = |is: fn(Advice) -> bool| {
             let mut rng = Rng::with_seed(20261122);
             decided(0.3, &mut rng, |outlook| {
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_at_the_margin_is_told_from_noise_and_drift() {
+    fn marginal_noisy_and_drifting_are_distinguished() {
         let per_test = Quantiles::of_tail(ALPHA_PER_TEST);
         let one_sided = Quantiles::of_tail(0.05);
         let outlook = |deviation: f64, drift_deviation: f64| Outlook {

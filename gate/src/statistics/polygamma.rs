@@ -55,7 +55,7 @@ mod tests {
 
     /// From scipy 1.17.1: `scipy.special.polygamma([1, 2], x)`.
     #[test]
-    fn the_derivatives_agree_with_scipy() {
+    fn derivatives_agree_with_scipy() {
         for (x, first, second) in [
             (0.5, 4.93480220054468, -16.828796644234316),
             (1.0, 1.6449340668482266, -2.404113806319188),
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_inverse_inverts() {
+    fn inverse_inverts() {
         for x in [0.5, 0.9, 2.0, 3.0, 17.0, 200.0] {
             let back = inverse_trigamma(trigamma(x));
             assert!((back - x).abs() < 1e-9 * x, "{x}: {back}");

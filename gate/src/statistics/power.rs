@@ -197,7 +197,7 @@ mod tests {
 
     /// 4000 trials are off by 0.6 percentage points, or a few times that at worst.
     #[test]
-    fn the_smallest_change_is_found_four_times_in_five() {
+    fn smallest_change_is_found_four_times_in_five() {
         for launches in [3, 5, 10, 20] {
             for (deviation, noise) in [
                 (0.002, noise(3.0, 0.01)),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn more_launches_see_more_and_none_less_than_the_margin() {
+    fn more_launches_see_more_down_to_the_margin() {
         let noise = noise(3.0, 0.01);
         let mut before = f64::INFINITY;
         for launches in [2, 5, 10, 20, 50] {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn one_launch_sees_nothing_and_a_hopeless_benchmark_neither() {
+    fn one_launch_or_hopeless_noise_sees_nothing() {
         let noise = noise(3.0, 0.01);
         let hopeless = Planned {
             deviation: 0.8,

@@ -96,20 +96,20 @@ mod tests {
     }
 
     #[test]
-    fn variances_that_vary_less_than_chance_give_the_strongest_prior() {
+    fn equal_variances_give_the_strongest_prior() {
         let equal = spreads(std::iter::repeat_n(1e-4, 40));
         let prior = Prior::fit(equal.into_iter(), 0.01);
         assert_eq!(prior.degrees_of_freedom, 6.0);
     }
 
     #[test]
-    fn variances_that_vary_wildly_give_the_weakest_prior() {
+    fn wild_variances_give_the_weakest_prior() {
         let wild = spreads((0..40).map(|n| 1e-8 * 1.5_f64.powi(n)));
         assert_eq!(Prior::fit(wild.into_iter(), 0.01).degrees_of_freedom, 1.0);
     }
 
     #[test]
-    fn identical_launches_teach_nothing() {
+    fn identical_launches_give_no_prior() {
         let identical = spreads(std::iter::repeat_n(0.0, 100));
         let prior = Prior::fit(identical.into_iter(), 0.01);
         assert!(!prior.fitted);

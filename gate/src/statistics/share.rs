@@ -24,7 +24,7 @@ mod tests {
 
     /// For 50 of 100: 0.4038 to 0.5962.
     #[test]
-    fn the_margin_is_wilsons() {
+    fn margin_matches_wilson() {
         assert!((share_margin(0.5, 100) - 0.0962).abs() < 1e-4);
         assert!((share_margin(0.3636, 20_000) - 0.00667).abs() < 1e-5);
         assert!(share_margin(0.0, 100) > 0.015 && share_margin(1.0, 100) > 0.015);
@@ -33,7 +33,7 @@ mod tests {
 
     /// Of intervals for a share of 20 %, 95 % contain it; those of counts are coarse.
     #[test]
-    fn intervals_hold_what_they_promise() {
+    fn intervals_have_stated_coverage() {
         let mut state = 20_011_u64;
         let mut random = || {
             state ^= state << 13;

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn rounded_degrees_of_freedom_never_narrow_an_interval() {
+    fn rounded_degrees_of_freedom_never_narrow() {
         let quantiles = Quantiles::of_tail(0.025);
         for df in [2.0, 3.37, 9.99, 24.05] {
             let (rounded, exact) = (quantiles.at(df), upper_quantile(0.025, df));

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn one_or_two_of_ten_are_left_out_and_three_are_a_mode() {
+    fn up_to_two_wild_launches_of_ten_are_excluded() {
         assert_eq!(with(&[]), [0; 0]);
         assert_eq!(with(&[(3, 1.3)]), [3]);
         assert_eq!(with(&[(3, 10.0), (7, 0.5)]), [3, 7]);
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn of_five_launches_one_may_be_wild_and_of_four_none() {
+    fn one_of_five_launches_may_be_wild_none_of_four() {
         assert_eq!(wild(&[1.0, 1.0, 1.0, 1.0, 2.0]), [4]);
         assert_eq!(wild(&[1.0, 1.0, 1.0, 2.0]), [0; 0]);
         assert_eq!(wild(&[0.0, 0.0, 0.0, 0.0, 1.0]), [0; 0]);
@@ -72,7 +72,7 @@ mod tests {
 
     /// Wild launches are rare among launches that only vary, however much.
     #[test]
-    fn what_only_varies_is_not_wild() {
+    fn noisy_launches_are_not_wild() {
         let mut rng = Rng::with_seed(20261122);
         for deviation in [0.03, 0.1, 0.25] {
             for (launches, most) in [(5, 60), (10, 15)] {

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_categories_of_a_change_add_up_to_it() {
+    fn categories_of_a_change_add_up() {
         let trend = judged(&runs(20, |n| {
             let size = late(n, 0.03);
             vec![benchmark("a", planted(n, [0.0, 0.0, size, size]))]
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_judged_where_there_are_no_slots() {
+    fn time_is_judged_without_slots() {
         let trend = judged(&runs(20, |n| {
             let planted = Planted {
                 time_per_slot: 1.0 + late(n, 0.1),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_comparable_is_left_out_and_named() {
+    fn incomparable_runs_are_excluded_and_named() {
         let mut all = runs(20, |n| vec![benchmark("a", planted(n, [0.0; 4]))]);
         all[0].machine.model = 207;
         all[1].benchmarks[0].provenance_mut().formula = "another/1".to_owned();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn another_compiler_is_told_at_the_change_that_came_with_it() {
+    fn new_compiler_is_named_at_its_change() {
         let mut all = runs(20, |n| {
             vec![benchmark("a", planted(n, [late(n, 0.05), 0.0, 0.0, 0.0]))]
         });
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_most_benchmarks_at_once_is_named() {
+    fn change_of_most_benchmarks_is_named() {
         let suite = |changed: usize| {
             judged(&runs(20, |n| {
                 (0..6)
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_benchmarks_changes_nothing() {
+    fn benchmark_order_changes_nothing() {
         let mut all = runs(20, |n| {
             let changing = benchmark("b", planted(n, [0.0, 0.0, 0.0, late(n, 0.05)]));
             vec![benchmark("a", planted(n, [0.0; 4])), changing]

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn many_small_steps_are_told_together_with_where_they_began() {
+    fn creep_is_reported_with_its_start() {
         let told = told(11, |run| 0.005 * run as f64);
         let [slower] = &told[..] else {
             panic!("{told:?}");
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unchanged_undone_or_long_known_is_not_told() {
+    fn unchanged_undone_and_old_steps_are_not_reported() {
         assert_eq!(told(11, |_| 0.0), []);
         assert_eq!(
             told(12, |run| if (4..8).contains(&run) { 0.05 } else { 0.0 }),

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_its_budget_passes() {
+    fn value_within_budget_passes() {
         let policy = policy(&[
             ("*", Metric::Retiring, ">= 38 %"),
             ("*", Metric::BackendBound, "<= 380 slots"),
@@ -280,7 +280,7 @@ mod tests {
 
     /// 0.1 + 0.2 is more than 0.3 as a number.
     #[test]
-    fn exactly_the_limit_is_within_the_budget() {
+    fn exact_limit_is_within_budget() {
         let mut run = scenario::run(vec![modelled("a", Planted::default())]);
         for launch in run.benchmarks[0].slots_launches_mut() {
             launch.slots = (0.1 + 0.2) * 1000.0;
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_surely_beyond_its_budget_fails() {
+    fn value_certainly_beyond_budget_fails() {
         for (metric, text) in [
             (Metric::Retiring, ">= 43 %"),
             (Metric::BackendBound, "<= 320 slots"),
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_launches_or_the_resolution_cannot_tell_is_uncertain() {
+    fn unresolved_budget_is_uncertain() {
         // Half of 1/255 of the slots is 0.2 %.
         let tight = policy(&[("a", Metric::Retiring, ">= 40.1 %")]);
         let check = checked(&run(), &tight);
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn allocations_are_beyond_a_budget_or_not_by_one_launch_too() {
+    fn one_launch_decides_a_budget_of_allocations() {
         for launches in [1, 3] {
             let planted = Planted {
                 launches,
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_for_nothing_is_not_a_pass() {
+    fn budget_without_benchmark_is_not_a_pass() {
         let check = checked(&run(), &policy(&[("c", Metric::Slots, "<= 1 slots")]));
         assert_eq!((check.exit_code, check.unmatched.len()), (102, 1));
         let time = scenario::run(vec![timed("a", Planted::default())]);

@@ -213,7 +213,7 @@ mod tests {
     };
 
     #[test]
-    fn fingerprints_say_whether_code_or_data_differ_and_name_the_functions() {
+    fn fingerprints_separate_code_and_data_changes() {
         let side = |data, functions: &[(&str, u64)]| {
             with_fingerprint(modelled("m", Planted::default()), data, functions)
         };
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_fingerprint_proves_nothing_where_slots_or_functions_differ() {
+    fn equal_fingerprint_with_other_slots_is_no_proof() {
         let side = |backend_bound, cost| {
             let planted = Planted {
                 categories: [0.0, 0.0, 0.0, backend_bound].into(),
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn counted_instructions_that_differ_are_no_proof_and_time_has_none_to_differ() {
+    fn differing_instruction_counts_are_no_proof() {
         let side = |factor: f64, benchmark: Benchmark| {
             let mut side = with_fingerprint(benchmark, 1, &[("f", 1)]);
             for launch in side.slots_launches_mut() {
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_counts_in_the_same_functions_are_the_same_code() {
+    fn equal_counts_in_equal_functions_are_same_code() {
         let [before, after] = with_a_grown_function("m");
         assert_eq!(classify(&before, &before), CodeChange::Same);
         assert_eq!(classify(&before, &after), CodeChange::Differs);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn sampled_functions_do_not_say_whether_code_differs() {
+    fn sampled_functions_leave_code_change_unknown() {
         let side = || {
             let functions = [(Some("f"), None, [400, 100, 150, 350])];
             with_functions(modelled("m", Planted::default()), &functions)
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn another_name_is_another_code_and_without_functions_nobody_knows() {
+    fn renamed_function_is_changed_code() {
         let with = |name| {
             let functions = [(Some(name), None, [400, 100, 150, 350])];
             with_functions(modelled("m", Planted::default()), &functions)

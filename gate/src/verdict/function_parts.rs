@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn code_that_moved_beside_a_cause_is_told_as_moved() {
+    fn code_moved_beside_a_cause_is_reported_as_moved() {
         let changes = [
             ("inlined", 40.0, 30.0),
             ("caller", -40.2, -31.0),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_never_exceed_the_change_by_more_than_a_little() {
+    fn parts_hardly_exceed_the_change() {
         let changes = [("a", 9.0, 1.0), ("b", 8.0, 1.0), ("c", -7.0, 2.0)];
         assert_eq!(told(&changes, 10.0), [part("a", "", false, 9.0)]);
         // Nothing that is listed offsets it.

@@ -217,7 +217,7 @@ mod tests {
     use criterion_topdown::hits::Sampled;
 
     #[test]
-    fn functions_of_the_window_are_not_blamed() {
+    fn window_functions_are_not_blamed() {
         let window =
             "<criterion_topdown::topdown::TopDown as criterion::measurement::Measurement>::end";
         let of = |slots| side(&[("parse", 100), (window, slots)]);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_function_has_the_line_that_calls_it() {
+    fn changed_function_has_its_calling_line() {
         let side = |more| with_call_paths("parse", more);
         let line_of = |changes: &[FunctionChange], name: &str| {
             let named = |change: &&FunctionChange| change.name.as_deref() == Some(name);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_most_comes_first_and_differences_are_of_the_whole() {
+    fn largest_change_comes_first() {
         let before = side(&[("large", 500), ("small", 300), ("same", 194)]);
         let after = side(&[("large", 510), ("same", 194), ("small", 400)]);
         let expected = [("small", 100.0), ("large", 10.0), ("same", 0.0)];
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_that_may_be_among_the_others_is_not_called_new() {
+    fn possibly_hidden_function_is_not_called_new() {
         let before = side(&[("a", 894), ("gone", 100)]);
         let after = side(&[("a", 894), ("new", 50), ("unknown", 6)]);
         let changes = changes(&before, &after);
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn sampled_functions_differ_by_more_than_chance_or_not_for_certain() {
+    fn sampled_changes_are_certain_only_beyond_chance() {
         let [before, after] = [500, 560].map(|slots| side(&[("a", slots), ("b", 494)]));
         let of = |hits| {
             let changes = changes(
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn without_functions_on_both_sides_there_is_nothing_to_say() {
+    fn functions_of_one_side_have_no_changes() {
         let with = side(&[("a", 10)]);
         let without = modelled("b", Planted::default());
         assert_eq!(changes(&with, &without), []);

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_planted_noise_is_found_and_hides_the_more_the_larger_it_is() {
+    fn planted_noise_is_measured_and_limits_detection() {
         let deviation = |level: &MetricNoiseLevel| level.deviation.unwrap();
         let change = |level: &MetricNoiseLevel| level.smallest_change.unwrap();
         let (quiet, loud) = (report(suite(0.004), 10), report(suite(0.04), 10));
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_agrees_with_itself_has_no_noise_and_finds_its_margin() {
+    fn exact_model_has_no_noise_and_finds_its_margin() {
         let benchmarks = vec![modelled("m", Planted::default())];
         let report = report(benchmarks, 2);
         let levels = &report.benchmarks[0].metrics;
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_compared_with_itself_raises_no_alarm() {
+    fn self_comparison_raises_no_alarm() {
         let report = report(suite(0.01), 10);
         let control = report.control.as_ref().unwrap();
         assert_eq!(control.benchmarks[0].baseline_launches.used(), 10);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_that_differ_are_an_alarm() {
+    fn differing_halves_are_an_alarm() {
         let mut benchmarks = suite(0.004);
         for (index, launch) in benchmarks[3].slots_launches_mut().iter_mut().enumerate() {
             if [1, 2].contains(&(index % 4)) {
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_fail_has_no_smallest_change() {
+    fn ungated_metric_has_no_smallest_change() {
         // Time next to slots is gated only in large suites, and nothing is with a single launch.
         let few = report(suite(0.004).split_off(12), 10);
         for level in &few.benchmarks[0].metrics {

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_of_each_side_with_the_same_code_is_a_pair() {
+    fn only_unique_code_matches_make_a_rename() {
         let unknown = modelled("unknown", Planted::default());
         let missing = [of_code("b", 2), of_code("a", 1), unknown.clone()];
         let new = [of_code("x", 1), of_code("y", 3), of_code("z", 2), unknown];

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undisturbed_window_raises_none() {
+    fn undisturbed_window_has_no_flags() {
         assert_eq!(after(|_| ()), Flags::NONE);
     }
 
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_16_3_a_switch_counts_once_also_across_the_wrap() {
+    fn switch_counts_once_across_wrap() {
         assert_eq!(switches(10, 10), 0);
         assert_eq!(switches(10, 12), 1);
         assert_eq!(switches(10, 16), 1);

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_16_1f_a_width_that_the_kernel_contradicts_is_refused() {
+    fn width_contradicting_kernel_is_refused() {
         let error = check_width(Some(4), Some(5)).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_described_core_is_used_for_the_core_that_it_names() {
+    fn described_core_is_used_for_its_own_core() {
         let text = "core\tExample E1\t65\t3585\t4\texample/1\nfixed\tCPU_CYCLES\t17\n".to_owned()
             + &"percent\t25\n".repeat(4);
         let table = DescribedCore::from_text(&text).unwrap().into_table();

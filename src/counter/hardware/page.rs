@@ -335,7 +335,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_layout_is_the_kernels() {
+    fn layout_matches_the_kernel() {
         assert_eq!(std::mem::offset_of!(perf_event_mmap_page, lock), 8);
         assert_eq!(std::mem::offset_of!(perf_event_mmap_page, index), 12);
         assert_eq!(std::mem::offset_of!(perf_event_mmap_page, offset), 16);
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_count_is_offset_plus_signed_counter() {
+    fn full_count_is_offset_plus_signed_counter() {
         assert_eq!(extended(0x0000_ffff_ffff_fff0, 100, 48), 84);
         assert_eq!(extended(84, 0, 48), 84);
         assert_eq!(extended(0xdead_beef_ffff_fff0, 1 << 40, 32), (1 << 40) - 16);
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_mapping_is_an_error_and_no_page() {
+    fn failed_mapping_is_an_error() {
         let file = std::fs::File::open("/dev/null").unwrap();
         let error = Page::map(std::os::fd::AsFd::as_fd(&file)).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ENODEV));

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_the_difference_of_scaled_ratios() {
+    fn window_is_difference_of_scaled_ratios() {
         let start = Registers {
             slots: 1_000_000,
             ratios: 0x3333_3366,
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_window_long_after_the_reset_can_come_out_negative() {
+    fn short_window_long_after_reset_can_be_negative() {
         // 80/2/8/10 % of 24 042 slots after 72 million with another mix: one byte step is 282 000.
         let start = Registers {
             slots: 72_000_000,
@@ -169,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn the_resolution_is_the_design_bound() {
+    fn resolution_matches_the_design_bound() {
         near(resolution_slots(0, 255_000, 0), 1000.0);
         near(resolution_slots(255_000, 510_000, 0), 3000.0);
         near(resolution_slots(0, 255_000, 2), 3000.0);
     }
 
     #[test]
-    fn fractions_that_do_not_add_up_are_noticed_once_they_are_settled() {
+    fn wrong_fraction_sum_is_found_once_settled() {
         let of = |slots, ratios| Registers { slots, ratios }.adds_up();
         assert!(of(5000, 0x3333_3366));
         assert!(of(5000, 0x3333_3364));

@@ -360,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_runs_on_a_cpu_of_its_affinity() {
+    fn thread_runs_on_a_cpu_of_its_affinity() {
         let cpus = affinity().unwrap();
         assert!(cpus.contains(&current_cpu()), "{cpus:?}");
         set_affinity(&cpus).unwrap();

@@ -366,7 +366,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_umask_tells_fractions_from_plain_events() {
+    fn umask_separates_fractions_from_plain_events() {
         assert_eq!(umask_of("event=0x00,umask=0x80"), Some(0x80));
         assert_eq!(umask_of("event=0xc2"), None);
         assert_eq!(umask_of("event=0x73,umask=0x06"), Some(6));

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_core_is_one_of_the_same_vendor_and_age() {
+    fn nearest_core_has_same_vendor_and_age() {
         assert_eq!(nearest_core("AuthenticAMD", 0x1a).name, "zen-5");
         assert_eq!(nearest_core("AuthenticAMD", 0x19).name, "zen-4");
         assert_eq!(nearest_core("GenuineIntel", 6).name, "golden-cove");

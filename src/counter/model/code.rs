@@ -353,7 +353,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scaled_blocks_keep_their_shares_and_add_up() {
+    fn scaled_blocks_keep_shares_and_add_up() {
         let mut costs: Vec<(u32, CodeCounts)> = (0..100)
             .map(|row| (row, CodeCounts::from([u64::from(row); 9])))
             .collect();

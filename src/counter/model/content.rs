@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_the_same_wherever_it_lies_and_whatever_it_refers_to() {
+    fn content_ignores_addresses() {
         // add rax, [rip+…]; mov ecx, 5; call …
         let code = [
             0x48, 0x03, 0x05, 1, 2, 3, 4, 0xb9, 5, 0, 0, 0, 0xe8, 9, 9, 9, 9,
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_is_the_same_near_and_far_and_its_condition_counts() {
+    fn branch_content_ignores_distance_not_condition() {
         let (near, far) = ([0x74, 5], [0x0f, 0x84, 5, 0, 1, 0]);
         assert_eq!(content(&near, 0), content(&far, 0));
         assert_ne!(content(&near, 0), content(&[0x75, 5], 0));

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_has_its_address_and_its_code() {
+    fn function_has_address_and_code() {
         assert_eq!(found_by_name(1), 2);
         let program = ProgramSymbols::of_this_process().unwrap();
         let here = found_by_name as *const () as u64;

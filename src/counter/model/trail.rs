@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_stand_at_multiples_and_say_where_trails_part() {
+    fn hashes_locate_divergence_of_trails() {
         let mut keeper = TrailKeeper::new("");
         let one = trail(&mut keeper, 0..100_000);
         assert_eq!(one.every_blocks, 128);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stretch_that_is_asked_for_is_kept() {
+    fn requested_interval_is_kept() {
         let mut keeper = TrailKeeper::new("1:4:7,nonsense,3:0:2");
         let of = |keeper: &mut TrailKeeper| trail(keeper, 10..20).stretch;
         assert_eq!(of(&mut keeper), [0; 0]);

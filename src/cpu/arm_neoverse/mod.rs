@@ -437,7 +437,7 @@ mod tests {
     use crate::cpu::TABLES;
 
     #[test]
-    fn categories_of_every_arm_core_add_up_to_all_slots() {
+    fn categories_of_arm_cores_add_up_to_all_slots() {
         let forms = TABLES
             .iter()
             .filter(|table| table.models[0].family == 8)
@@ -456,7 +456,7 @@ mod tests {
 
     /// As on `n2-filtered`: 40/10/20/30 read 95.2/12.8/-2.0/-6.0.
     #[test]
-    fn issue_16_1a_stalled_slots_that_a_hypervisor_hides_do_not_add_up() {
+    fn hidden_stalled_slots_do_not_add_up() {
         let split_of = |frontend, backend| {
             let counts = [
                 1_000_000, 2_000_000, 2_000_000, 2_100_000, frontend, backend, 20_000,
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_that_issued_nothing_threw_nothing_away() {
+    fn idle_core_has_no_bad_speculation() {
         let counts = Counts::new(V2.forms()[0].events, [100, 0, 0, 0, 700, 100, 0], 8);
         let split = one_and_three_cycles_per_mispredict(&counts);
         assert_eq!(split.level1.slots.bad_speculation, 0.0);

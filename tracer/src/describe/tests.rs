@@ -33,7 +33,7 @@ fn effective(bytes: &[u8]) -> Recording {
 }
 
 #[test]
-fn a_rip_relative_load_has_a_fixed_address() {
+fn rip_relative_load_has_a_fixed_address() {
     assert_eq!(
         accesses(&[0x48, 0x8b, 0x05, 0x10, 0, 0, 0]), // mov rax, [rip+0x10]
         [(AccessKind::Read, 8, Address::Fixed(0x1017))]
@@ -41,7 +41,7 @@ fn a_rip_relative_load_has_a_fixed_address() {
 }
 
 #[test]
-fn a_call_through_memory_reads_it_and_writes_the_stack() {
+fn indirect_call_reads_memory_and_writes_stack() {
     assert_eq!(
         accesses(&[0xff, 0x50, 0x08]), // call [rax+8]
         [
@@ -52,13 +52,13 @@ fn a_call_through_memory_reads_it_and_writes_the_stack() {
 }
 
 #[test]
-fn a_push_writes_below_the_stack_pointer() {
+fn push_writes_below_the_stack_pointer() {
     // push rax
     assert_eq!(accesses(&[0x50]), [(AccessKind::Write, 8, recorded(0, -8))]);
 }
 
 #[test]
-fn the_stack_pointer_is_recorded_once_for_a_run_of_pushes() {
+fn run_of_pushes_records_stack_pointer_once() {
     // push rbx; push rbp; mov rax, [rsp+8]; sub rsp, 16; mov rcx, [rsp]
     let bytes = [
         0x53, 0x55, 0x48, 0x8b, 0x44, 0x24, 0x08, 0x48, 0x83, 0xec, 0x10, 0x48, 0x8b, 0x0c, 0x24,
@@ -74,14 +74,14 @@ fn the_stack_pointer_is_recorded_once_for_a_run_of_pushes() {
 }
 
 #[test]
-fn a_base_that_is_loaded_through_itself_is_recorded_again() {
+fn base_loaded_through_itself_is_recorded_again() {
     // mov rax, [rax]; mov rax, [rax]
     let block = OwnedBlock::describe(&[0x48, 0x8b, 0x00, 0x48, 0x8b, 0x00], 0).unwrap();
     assert_eq!(block.recorded_values, 2);
 }
 
 #[test]
-fn a_scaled_index_is_recorded_as_the_sum() {
+fn scaled_index_is_recorded_as_the_sum() {
     assert_eq!(
         effective(&[0x48, 0x8b, 0x44, 0x91, 0x08]), // mov rax, [rcx+rdx*4+8]
         Recording::Effective {
@@ -95,7 +95,7 @@ fn a_scaled_index_is_recorded_as_the_sum() {
 }
 
 #[test]
-fn the_base_of_fs_is_part_of_the_address() {
+fn fs_base_is_part_of_the_address() {
     let mut decoder = Decoder::with_ip(64, &[0x64, 0x48, 0x8b, 0x00], 0, DecoderOptions::NONE);
     let facts = ThreadFacts {
         fs_base: 0x7000_0000_0000,
@@ -115,7 +115,7 @@ fn lea_and_long_nops_access_nothing() {
 }
 
 #[test]
-fn a_prefetch_is_a_hint() {
+fn prefetch_is_a_hint() {
     assert_eq!(
         accesses(&[0x0f, 0x18, 0x08]), // prefetcht0 [rax]
         [(AccessKind::Hint, 0, recorded(0, 0))]
@@ -123,7 +123,7 @@ fn a_prefetch_is_a_hint() {
 }
 
 #[test]
-fn a_repeated_move_has_both_sides_and_a_count() {
+fn repeated_move_has_both_sides_and_a_count() {
     let block = OwnedBlock::describe(&[0xf3, 0x48, 0xa5], 0).unwrap(); // rep movsq
     let block = block.as_block(BlockId(0));
     let instruction = &block.instructions[0];
@@ -140,7 +140,7 @@ fn a_repeated_move_has_both_sides_and_a_count() {
 }
 
 #[test]
-fn a_repeated_compare_records_the_count_twice() {
+fn repeated_compare_records_the_count_twice() {
     let block = OwnedBlock::describe(&[0xf2, 0xae], 0).unwrap(); // repne scasb
     assert_eq!(block.recorded_values, 3);
     let repeat = block.instructions[0].repeat.unwrap();
@@ -148,7 +148,7 @@ fn a_repeated_compare_records_the_count_twice() {
 }
 
 #[test]
-fn a_gather_with_a_mask_register_has_its_elements() {
+fn gather_with_mask_register_has_its_elements() {
     // vpgatherdd zmm1{k1}, [rax+zmm2*4]
     let block = OwnedBlock::describe(&[0x62, 0xf2, 0x7d, 0x49, 0x90, 0x0c, 0x90], 0).unwrap();
     assert_eq!(block.accesses.len(), 1);
@@ -162,7 +162,7 @@ fn a_gather_with_a_mask_register_has_its_elements() {
 }
 
 #[test]
-fn a_gather_with_a_mask_vector_has_its_elements() {
+fn gather_with_mask_vector_has_its_elements() {
     // vpgatherdq ymm1, [rax+xmm2*8], ymm3
     let block = OwnedBlock::describe(&[0xc4, 0xe2, 0xe5, 0x90, 0x0c, 0xd0], 0).unwrap();
     let Address::Elements(elements) = block.accesses[0].address else {
@@ -178,7 +178,7 @@ fn pop_to_a_stack_slot_reads_and_writes() {
 }
 
 #[test]
-fn a_bit_string_in_memory_is_refused() {
+fn bit_string_in_memory_is_refused() {
     assert!(OwnedBlock::describe(&[0x0f, 0xab, 0x08], 0).is_none()); // bts [rax], ecx
     assert!(OwnedBlock::describe(&[0x0f, 0xba, 0x28, 5], 0).is_some()); // bts [rax], 5
 }
@@ -189,7 +189,7 @@ fn nested_enter_is_refused() {
 }
 
 #[test]
-fn a_block_ends_with_the_first_branch() {
+fn block_ends_with_the_first_branch() {
     let block = OwnedBlock::describe(&[0x90, 0xeb, 0xfd, 0x90], 0x1000).unwrap();
     let block = block.as_block(BlockId(7));
     assert_eq!((block.start_ip(), block.end_ip()), (0x1000, 0x1003));

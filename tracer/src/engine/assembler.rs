@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn near_operands_reach_their_target_over_an_immediate() {
+    fn near_operands_reach_targets_past_an_immediate() {
         let store = decoded(|code| code.store_near_immediate32(0x8000, 77));
         assert_eq!(store.memory_displacement64(), 0x8000);
         assert_eq!(store.immediate32(), 77);
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn vector_stores_have_the_width_and_the_register() {
+    fn vector_stores_have_width_and_register() {
         for base in [0, 4, 5, 12, 13] {
             for (number, bytes, code) in [
                 (3, 16, Code::VEX_Vmovdqu_xmmm128_xmm),
@@ -530,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn word_moves_and_scaled_jumps_are_what_they_say() {
+    fn word_moves_and_scaled_jumps_are_encoded() {
         let load = decoded(|code| code.load_near_low_word(RDX, 0x8001));
         assert_eq!(load.code(), Code::Mov_r16_rm16);
         assert_eq!(load.memory_displacement64(), 0x8001);

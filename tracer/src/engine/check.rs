@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_cover_every_byte_and_no_other() {
+    fn pieces_cover_exactly_all_bytes() {
         for len in 0..100 {
             let mut covered = vec![false; len];
             for (at, bytes) in pieces(len) {

@@ -152,9 +152,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_function_lies_in_the_program_and_the_stack_is_no_code() {
+    fn function_is_program_code_and_stack_is_not() {
         let mut map = CodeMap::new();
-        let here = this_function_lies_in_the_program_and_the_stack_is_no_code as *const () as u64;
+        let here = function_is_program_code_and_stack_is_not as *const () as u64;
         let range = map.range_at(here).unwrap();
         assert!(range.lasts && range.contains(here));
         assert!(map.overlaps(here, here + 1));
@@ -169,10 +169,9 @@ mod tests {
     }
 
     #[test]
-    fn a_doubtful_range_is_looked_up_again_and_still_known_to_have_held_code() {
+    fn doubtful_range_is_looked_up_again() {
         let mut map = CodeMap::new();
-        let here = a_doubtful_range_is_looked_up_again_and_still_known_to_have_held_code
-            as *const () as u64;
+        let here = doubtful_range_is_looked_up_again as *const () as u64;
         let range = map.range_at(here).unwrap();
         map.doubt(here, here + 1);
         assert!(map.overlaps(here, here + 1));

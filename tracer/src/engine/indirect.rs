@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_null_pointer_is_never_found() {
+    fn null_pointer_is_never_found() {
         let mut table = IndirectTable::new().unwrap();
         assert_eq!(look_up(&mut table, 0), None);
     }

@@ -81,10 +81,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_function_lasts_and_the_heap_does_not() {
+    fn function_is_lasting_and_heap_is_not() {
         let objects = LastingObjects::of_this_process();
         let around = |address: u64| address..address + 1;
-        let here = this_function_lasts_and_the_heap_does_not as *const () as u64;
+        let here = function_is_lasting_and_heap_is_not as *const () as u64;
         assert!(objects.contain(&around(here)));
         assert!(objects.contain(&around(libc::malloc as *const () as u64)));
         let heap = Box::new(0_u64);

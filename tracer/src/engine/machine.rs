@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_base_of_fs_is_the_thread_control_block() {
+    fn fs_base_is_the_thread_control_block() {
         let facts = thread_facts(vector_state().unwrap());
         let first_word: u64;
         // SAFETY: the ABI keeps a pointer to itself at the start of the thread control block.

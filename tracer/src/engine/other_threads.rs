@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_without_a_limit_at_private_futexes_are_known() {
+    fn unlimited_private_futex_waits_are_known() {
         let waits = |text: &str| is_private_wait(text.as_bytes());
         assert!(waits(
             "202 0x562e2 0x189 0x0 0x0 0x0 0xffffffff 0x7fba 0x7fbb\n"
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_has_been_woken_is_not_asleep() {
+    fn woken_thread_is_not_asleep() {
         assert!(is_asleep(b"73 (worker) S 1 73 73 0 -1 4194368"));
         assert!(is_asleep(b"73 (a) R (b) S 1 73 73 0 -1 4194368"));
         assert!(!is_asleep(b"73 (worker) R 1 73 73 0 -1 4194368"));
@@ -233,7 +233,7 @@ mod tests {
 
     /// Other tests are threads of this process, so a forked child runs this one.
     #[test]
-    fn threads_that_wait_are_told_from_threads_that_may_run() {
+    fn waiting_threads_differ_from_runnable_ones() {
         // SAFETY: the child has one thread, makes some that end with it, and ends.
         let child = unsafe { libc::fork() };
         if child == 0 {
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_with_two_threads_says_so() {
+    fn process_with_two_threads_is_recognized() {
         // The harness waits in the first thread.
         thread::spawn(|| assert_ne!(only_thread(), Some(true)))
             .join()

@@ -462,7 +462,7 @@ mod tests {
     /// None is executed, because not every machine has them all. `xabort` and `xend` are not
     /// branches outside a transaction, and a trace cannot begin one.
     #[test]
-    fn what_has_no_translation_is_refused_with_the_reason() {
+    fn untranslatable_code_is_refused_with_reason() {
         let refused: [(&[u8], &str); 22] = [
             (&[0xc7, 0xf8, 0, 0, 0, 0], "transactional memory"), // xbegin
             (&[0xcc], "a trap"),                                 // int3
@@ -515,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_ends_before_what_is_refused() {
+    fn block_ends_before_refused_instruction() {
         let mut describer = Describer::new();
         let facts = ThreadFacts::default();
         let code = [0x90, 0x90, 0xcc]; // nop; nop; int3

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_read_and_what_is_not_is_an_end() {
+    fn read_stops_at_unmapped_memory() {
         // SAFETY: two new pages, of which the second is unmapped again.
         let page = unsafe {
             let protection = libc::PROT_READ | libc::PROT_WRITE;

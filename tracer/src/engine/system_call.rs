@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_shares_memory_and_a_spawned_process_does_not_outlive_the_wait() {
+    fn thread_shares_memory_and_spawned_process_ends() {
         let thread = (libc::CLONE_VM | libc::CLONE_THREAD) as u64;
         let spawn = (libc::CLONE_VM | libc::CLONE_VFORK) as u64;
         assert_eq!(
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_wakes_threads_is_known_by_its_result_or_at_once() {
+    fn waking_calls_are_known_by_result_or_at_once() {
         let futex = |operation: i32| policy_of(libc::SYS_futex, [0, operation as u64]);
         let private = libc::FUTEX_PRIVATE_FLAG;
         let woken = futex(libc::FUTEX_WAKE | private);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_mappings_are_seen() {
+    fn mapping_changes_are_seen() {
         assert_eq!(
             policy_of(libc::SYS_munmap, [0x1000, 0x2000]),
             Policy::Changes {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn another_thread_pointer_is_refused() {
+    fn changed_thread_pointer_is_refused() {
         const ARCH_SET_FS: u64 = 0x1002;
         assert_eq!(
             policy_of(libc::SYS_arch_prctl, [ARCH_SET_FS, 0]),

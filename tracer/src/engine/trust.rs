@@ -53,7 +53,7 @@ mod tests {
 
     /// Other tests are threads of this process, so a forked child runs this one.
     #[test]
-    fn a_handler_changes_memory_unnoticed_only_if_another_thread_may_run_it() {
+    fn only_handlers_on_other_threads_go_unnoticed() {
         extern "C" fn nothing(_signal: i32) {}
         // SAFETY: the child has one thread, makes one that ends with it, and ends.
         let child = unsafe { libc::fork() };

@@ -10,7 +10,7 @@ use crate::page::Page;
 use crate::traced;
 
 #[test]
-pub fn issue_14_5_a_signal_handler_rewrites() {
+pub fn signal_handler_rewrites_code() {
     static PAGE_OF_HANDLER: AtomicU64 = AtomicU64::new(0);
     extern "C" fn rewrite(_signal: i32) {
         Page(PAGE_OF_HANDLER.load(Ordering::Relaxed) as usize).rewrite(2);
@@ -31,7 +31,7 @@ pub fn issue_14_5_a_signal_handler_rewrites() {
 
 /// The timer's signal comes without a system call of the traced thread.
 #[test]
-fn issue_14_5_a_timers_handler_rewrites() {
+fn timer_handler_rewrites_code() {
     static PAGE_OF_HANDLER: AtomicU64 = AtomicU64::new(0);
     static IS_DONE: AtomicU32 = AtomicU32::new(0);
     extern "C" fn rewrite(_signal: i32) {
@@ -62,7 +62,7 @@ fn issue_14_5_a_timers_handler_rewrites() {
 /// The check of a block faults where the program's code cannot be read: the handler sees the
 /// program's own address, repairs it, and the trace goes on.
 #[test]
-fn the_handler_of_a_fault_gives_code_back() {
+fn fault_handler_restores_code() {
     static PAGE_THAT_FAULTS: AtomicU64 = AtomicU64::new(0);
     static FAULTED_AT: AtomicU64 = AtomicU64::new(0);
     extern "C" fn repair(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {

@@ -73,31 +73,28 @@ pub fn changed_by_another_thread(make: impl Fn() -> Page, change: impl Fn(Page) 
 }
 
 #[test]
-fn issue_14_5_another_thread_rewrites_between_mprotects() {
+fn other_thread_rewrites_between_mprotects() {
     changed_by_another_thread(|| Page::returning(1), |page| page.rewrite(2));
 }
 
 /// Another test could get the place in between.
 #[test]
-fn issue_14_5_another_thread_unmaps_and_maps() {
-    in_a_process_of_its_own(
-        "other_thread::issue_14_5_another_thread_unmaps_and_maps",
-        || {
-            changed_by_another_thread(
-                || Page::returning(1),
-                |page| {
-                    page.unmap();
-                    let place = Page::map(Some(page), READ_WRITE, libc::MAP_PRIVATE, None);
-                    place.write(2);
-                    place.protect(READ_EXECUTE);
-                },
-            );
-        },
-    );
+fn other_thread_unmaps_and_maps() {
+    in_a_process_of_its_own("other_thread::other_thread_unmaps_and_maps", || {
+        changed_by_another_thread(
+            || Page::returning(1),
+            |page| {
+                page.unmap();
+                let place = Page::map(Some(page), READ_WRITE, libc::MAP_PRIVATE, None);
+                place.write(2);
+                place.protect(READ_EXECUTE);
+            },
+        );
+    });
 }
 
 #[test]
-fn issue_14_5_another_thread_writes_through_an_alias() {
+fn other_thread_writes_through_alias() {
     let file = memory_file(1);
     let alias = Page::map(None, READ_WRITE, libc::MAP_SHARED, Some(&file));
     changed_by_another_thread(

@@ -44,7 +44,7 @@ fn code_in_shared_memory_is_not_traced() {
 }
 
 #[test]
-fn code_that_is_rewritten_between_mprotects_is_traced_anew() {
+fn code_rewritten_between_mprotects_is_traced_anew() {
     let page = Page::returning(0);
     let (results, end) = traced(|| {
         [1, 2, 3].map(|value| {
@@ -57,7 +57,7 @@ fn code_that_is_rewritten_between_mprotects_is_traced_anew() {
 }
 
 #[test]
-fn generated_code_that_changes_between_traces_is_traced_anew() {
+fn generated_code_changed_between_traces_is_renewed() {
     let tracer = tracer();
     let page = Page::returning(0);
     for value in [4, 5, 6] {
@@ -69,30 +69,27 @@ fn generated_code_that_changes_between_traces_is_traced_anew() {
 
 /// Another test could get the place in between.
 #[test]
-fn a_new_mapping_in_the_place_of_an_old_one_is_traced_anew() {
-    in_a_process_of_its_own(
-        "own_thread::a_new_mapping_in_the_place_of_an_old_one_is_traced_anew",
-        || {
-            let (pages, end) = traced(|| {
-                [7, 8].map(|value| {
-                    let page = Page::returning(value);
-                    let result = page.call();
-                    page.unmap();
-                    (page.0, result)
-                })
-            });
-            assert_eq!(pages.map(|(_, result)| result), [7, 8]);
-            assert_eq!(
-                pages[0].0, pages[1].0,
-                "the kernel took another place: no test"
-            );
-            assert_eq!(end, Ok(End::Detach));
-        },
-    );
+fn mapping_at_old_address_is_traced_anew() {
+    in_a_process_of_its_own("own_thread::mapping_at_old_address_is_traced_anew", || {
+        let (pages, end) = traced(|| {
+            [7, 8].map(|value| {
+                let page = Page::returning(value);
+                let result = page.call();
+                page.unmap();
+                (page.0, result)
+            })
+        });
+        assert_eq!(pages.map(|(_, result)| result), [7, 8]);
+        assert_eq!(
+            pages[0].0, pages[1].0,
+            "the kernel took another place: no test"
+        );
+        assert_eq!(end, Ok(End::Detach));
+    });
 }
 
 #[test]
-fn a_mapping_that_is_moved_over_another_is_traced_anew() {
+fn mapping_moved_over_another_is_traced_anew() {
     let (first, second) = (Page::returning(1), Page::returning(2));
     let (results, end) = traced(|| {
         let before = first.call();

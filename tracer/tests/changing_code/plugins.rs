@@ -55,64 +55,61 @@ fn close(handle: usize) {
 }
 
 #[test]
-fn issue_14_5_another_thread_loads_a_plugin_in_the_place_of_another() {
-    in_a_process_of_its_own(
-        "plugins::issue_14_5_another_thread_loads_a_plugin_in_the_place_of_another",
-        || {
-            let directory = tempfile::tempdir().unwrap();
-            let libraries = [1, 2].map(|value| plugin(directory.path(), value));
-            let [Some(one), Some(two)] = libraries else {
-                skip(Need::System, "there is no C compiler");
-                return;
+fn other_thread_replaces_plugin() {
+    in_a_process_of_its_own("plugins::other_thread_replaces_plugin", || {
+        let directory = tempfile::tempdir().unwrap();
+        let libraries = [1, 2].map(|value| plugin(directory.path(), value));
+        let [Some(one), Some(two)] = libraries else {
+            skip(Need::System, "there is no C compiler");
+            return;
+        };
+        for spins in [false, true] {
+            let (handle, answer) = open(&one);
+            let place = answer as usize;
+            let turns = Turns::default();
+            let second = AtomicPtr::new(ptr::null_mut());
+            let handle_of_second = AtomicU64::new(0);
+            let load_the_other = || {
+                close(handle);
+                let (handle, answer) = open(&two);
+                handle_of_second.store(handle as u64, Ordering::Relaxed);
+                second.store(answer as *mut (), Ordering::Release);
             };
-            for spins in [false, true] {
-                let (handle, answer) = open(&one);
-                let place = answer as usize;
-                let turns = Turns::default();
-                let second = AtomicPtr::new(ptr::null_mut());
-                let handle_of_second = AtomicU64::new(0);
-                let load_the_other = || {
-                    close(handle);
-                    let (handle, answer) = open(&two);
-                    handle_of_second.store(handle as u64, Ordering::Relaxed);
-                    second.store(answer as *mut (), Ordering::Release);
-                };
-                thread::scope(|scope| {
-                    let other = spins.then(|| {
-                        scope.spawn(|| {
-                            turns.wait_for(1);
-                            load_the_other();
-                            turns.give(2);
-                        })
-                    });
-                    let (results, end) = traced(|| {
-                        let first = answer();
-                        if spins {
-                            turns.give(1);
-                            turns.wait_for(2);
-                        } else {
-                            scope.spawn(load_the_other).join().unwrap();
-                        }
-                        // SAFETY: the other thread has stored the function.
-                        let answer: Answer =
-                            unsafe { std::mem::transmute(second.load(Ordering::Acquire)) };
-                        (first, answer())
-                    });
-                    drop(other);
-                    assert_eq!(results, (1, 2));
-                    assert_eq!(end, Ok(End::Detach));
+            thread::scope(|scope| {
+                let other = spins.then(|| {
+                    scope.spawn(|| {
+                        turns.wait_for(1);
+                        load_the_other();
+                        turns.give(2);
+                    })
                 });
-                let second = second.load(Ordering::Relaxed) as usize;
-                assert_eq!(second, place, "the loader took another place: no test");
-                close(handle_of_second.load(Ordering::Relaxed) as usize);
-            }
-        },
-    );
+                let (results, end) = traced(|| {
+                    let first = answer();
+                    if spins {
+                        turns.give(1);
+                        turns.wait_for(2);
+                    } else {
+                        scope.spawn(load_the_other).join().unwrap();
+                    }
+                    // SAFETY: the other thread has stored the function.
+                    let answer: Answer =
+                        unsafe { std::mem::transmute(second.load(Ordering::Acquire)) };
+                    (first, answer())
+                });
+                drop(other);
+                assert_eq!(results, (1, 2));
+                assert_eq!(end, Ok(End::Detach));
+            });
+            let second = second.load(Ordering::Relaxed) as usize;
+            assert_eq!(second, place, "the loader took another place: no test");
+            close(handle_of_second.load(Ordering::Relaxed) as usize);
+        }
+    });
 }
 
 /// A library that is opened and closed over and over takes no further room.
 #[test]
-fn issue_14_11_a_loop_of_dlopen_does_not_use_up_the_room_for_translations() {
+fn repeated_dlopen_reuses_translation_space() {
     let directory = tempfile::tempdir().unwrap();
     let Some(library) = plugin(directory.path(), 7) else {
         skip(Need::System, "there is no C compiler");

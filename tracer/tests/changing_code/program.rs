@@ -54,13 +54,13 @@ fn the_program_changes_its_own_function() {
 }
 
 #[test]
-fn issue_14_5_the_program_changes_its_own_function() {
+fn program_changes_its_own_function() {
     let _alone = alone_with_the_program();
     the_program_changes_its_own_function();
 }
 
 #[test]
-fn issue_14_5_another_thread_changes_the_programs_own_function() {
+fn other_thread_changes_function() {
     let _alone = alone_with_the_program();
     let memory = own_memory();
     let function = of_the_program as *const () as u64;
@@ -82,7 +82,7 @@ fn issue_14_5_another_thread_changes_the_programs_own_function() {
 
 /// The thread waits when each of the traces begins, so that the program's own code is trusted.
 #[test]
-fn issue_14_5_a_thread_that_is_woken_changes_the_programs_own_function() {
+fn woken_thread_changes_function() {
     let _alone = alone_with_the_program();
     let status = in_child(|| {
         let memory = own_memory();
@@ -126,12 +126,12 @@ fn issue_14_5_a_thread_that_is_woken_changes_the_programs_own_function() {
 
 /// The own changes of a process of one thread.
 #[test]
-fn issue_14_5_a_process_of_one_thread_changes_its_code() {
+fn single_thread_process_changes_its_code() {
     let _alone = alone_with_the_program();
     let status = in_child(|| {
         the_program_changes_its_own_function();
-        unseen_ways::issue_14_5_code_is_rewritten_through_an_alias();
-        handlers::issue_14_5_a_signal_handler_rewrites();
+        unseen_ways::rewrite_through_alias();
+        handlers::signal_handler_rewrites_code();
     });
     assert_eq!(status, 0);
 }
@@ -139,7 +139,7 @@ fn issue_14_5_a_process_of_one_thread_changes_its_code() {
 /// A handler that changes the program's own code interrupts a loop that is translated already, and
 /// whose blocks lead to one another.
 #[test]
-fn issue_14_5_a_timers_handler_changes_the_programs_own_function() {
+fn timer_handler_changes_function() {
     static VALUE: AtomicU32 = AtomicU32::new(1);
     extern "C" fn change(_signal: i32) {
         let value = VALUE.load(Ordering::Relaxed) + 1;
@@ -179,7 +179,7 @@ fn issue_14_5_a_timers_handler_changes_the_programs_own_function() {
 
 /// A handler that starts a thread, which changes the program's own code later.
 #[test]
-fn issue_14_5_a_thread_of_a_handler_changes_the_programs_own_function() {
+fn thread_of_handler_changes_function() {
     static GO: AtomicU32 = AtomicU32::new(0);
     extern "C" fn start_a_thread(_signal: i32) {
         thread::spawn(|| {
@@ -215,7 +215,7 @@ fn issue_14_5_a_thread_of_a_handler_changes_the_programs_own_function() {
 
 /// A handler that a handler has installed.
 #[test]
-fn issue_14_5_a_handler_of_a_handler_changes_the_programs_own_function() {
+fn nested_handler_changes_function() {
     extern "C" fn change(_signal: i32) {
         rewrite_own_function(2);
     }
@@ -254,33 +254,29 @@ fn issue_14_5_a_handler_of_a_handler_changes_the_programs_own_function() {
 /// A handler of a fault that changes the program's own code, in a process of one thread: the trace
 /// ends at the fault.
 #[test]
-fn the_handler_of_a_fault_changes_the_programs_own_function() {
-    in_a_process_of_its_own(
-        "program::the_handler_of_a_fault_changes_the_programs_own_function",
-        || {
-            let _alone = alone_with_the_program();
-            static PAGE_THAT_FAULTS: AtomicU64 = AtomicU64::new(0);
-            extern "C" fn repair(_signal: i32) {
-                rewrite_own_function(2);
-                Page(PAGE_THAT_FAULTS.load(Ordering::Relaxed) as usize).protect(READ_WRITE);
-            }
-            let status = in_child(|| {
-                let page = Page::map(None, libc::PROT_NONE, libc::MAP_PRIVATE, None);
-                PAGE_THAT_FAULTS.store(page.0 as u64, Ordering::Relaxed);
-                let function = own_function();
-                // SAFETY: the handler makes the page readable and returns.
-                unsafe { libc::signal(libc::SIGSEGV, repair as *const () as usize) };
-                let (results, end) = traced(|| {
-                    let first = function.call();
-                    // SAFETY: once the handler has been there.
-                    let zero =
-                        unsafe { ptr::with_exposed_provenance::<u64>(page.0).read_volatile() };
-                    (first, zero, function.call())
-                });
-                assert_eq!(results, (1, 0, 2));
-                assert_eq!(end, Err(TraceError::CodeChanged));
+fn fault_handler_changes_its_own_function() {
+    in_a_process_of_its_own("program::fault_handler_changes_its_own_function", || {
+        let _alone = alone_with_the_program();
+        static PAGE_THAT_FAULTS: AtomicU64 = AtomicU64::new(0);
+        extern "C" fn repair(_signal: i32) {
+            rewrite_own_function(2);
+            Page(PAGE_THAT_FAULTS.load(Ordering::Relaxed) as usize).protect(READ_WRITE);
+        }
+        let status = in_child(|| {
+            let page = Page::map(None, libc::PROT_NONE, libc::MAP_PRIVATE, None);
+            PAGE_THAT_FAULTS.store(page.0 as u64, Ordering::Relaxed);
+            let function = own_function();
+            // SAFETY: the handler makes the page readable and returns.
+            unsafe { libc::signal(libc::SIGSEGV, repair as *const () as usize) };
+            let (results, end) = traced(|| {
+                let first = function.call();
+                // SAFETY: once the handler has been there.
+                let zero = unsafe { ptr::with_exposed_provenance::<u64>(page.0).read_volatile() };
+                (first, zero, function.call())
             });
-            assert_eq!(status, 0);
-        },
-    );
+            assert_eq!(results, (1, 0, 2));
+            assert_eq!(end, Err(TraceError::CodeChanged));
+        });
+        assert_eq!(status, 0);
+    });
 }

@@ -15,9 +15,9 @@ fn is_the_same_traced(program: &Program, seed: u64) {
 
 /// Some programs unmap a page and map another in its place, which another test could get.
 #[test]
-fn issue_14_5_random_programs_that_change_their_code_are_the_same_traced() {
+fn self_modifying_programs_match_native() {
     in_a_process_of_its_own(
-        "same_as_native::issue_14_5_random_programs_that_change_their_code_are_the_same_traced",
+        "same_as_native::self_modifying_programs_match_native",
         || {
             for seed in 0..100 {
                 is_the_same_traced(&Program::random(seed, Others::RunningThreads), seed);
@@ -28,7 +28,7 @@ fn issue_14_5_random_programs_that_change_their_code_are_the_same_traced() {
 
 /// In processes of one thread, where code of the program itself is trusted between system calls.
 #[test]
-fn issue_14_5_random_programs_of_one_thread_are_the_same_traced() {
+fn single_thread_programs_match_native() {
     let status = in_child(|| {
         for seed in 0..100 {
             is_the_same_traced(&Program::random(seed, Others::Nobody), seed);
@@ -39,7 +39,7 @@ fn issue_14_5_random_programs_of_one_thread_are_the_same_traced() {
 
 /// The same beside handlers, after which it is compared.
 #[test]
-fn issue_14_5_random_programs_with_handlers_are_the_same_traced() {
+fn programs_with_handlers_match_native() {
     let status = in_child(|| {
         for seed in 0..200 {
             is_the_same_traced(&Program::random(seed, Others::Handlers), seed);
@@ -51,7 +51,7 @@ fn issue_14_5_random_programs_with_handlers_are_the_same_traced() {
 /// In processes whose other threads wait, where code of the program itself is trusted until the
 /// traced thread wakes one.
 #[test]
-fn issue_14_5_random_programs_that_wake_threads_are_the_same_traced() {
+fn programs_waking_threads_match_native() {
     let status = in_child(|| {
         for seed in 0..100 {
             is_the_same_traced(&Program::random(seed, Others::WaitingThreads), seed);

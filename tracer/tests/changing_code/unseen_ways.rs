@@ -10,7 +10,7 @@ use crate::page::{PAGE, Page, READ_EXECUTE, READ_WRITE, code, memory_file, own_m
 use crate::traced;
 
 #[test]
-fn issue_14_5_code_is_rewritten_through_proc_self_mem() {
+fn rewrite_through_proc_self_mem() {
     let page = Page::returning(1);
     let memory = own_memory();
     let (results, end) = traced(|| {
@@ -27,7 +27,7 @@ fn issue_14_5_code_is_rewritten_through_proc_self_mem() {
 }
 
 #[test]
-fn issue_14_5_code_is_rewritten_by_pwrite_to_its_file() {
+fn rewrite_by_pwrite_to_mapped_file() {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(&[0xcc; PAGE]).unwrap();
     file.write_all_at(&code(1), 0).unwrap();
@@ -50,7 +50,7 @@ fn issue_14_5_code_is_rewritten_by_pwrite_to_its_file() {
 }
 
 #[test]
-pub fn issue_14_5_code_is_rewritten_through_an_alias() {
+pub fn rewrite_through_alias() {
     let file = memory_file(1);
     let page = Page::map(None, READ_EXECUTE, libc::MAP_PRIVATE, Some(&file));
     let alias = Page::map(None, READ_WRITE, libc::MAP_SHARED, Some(&file));
@@ -64,7 +64,7 @@ pub fn issue_14_5_code_is_rewritten_through_an_alias() {
 }
 
 #[test]
-fn issue_14_5_madvise_brings_the_files_code_back() {
+fn madvise_restores_code_of_file() {
     let file = memory_file(2);
     let make = || {
         let page = Page::map(None, READ_WRITE, libc::MAP_PRIVATE, Some(&file));

@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_dependency_outside_the_workspace_that_lies_elsewhere_for_the_base_is_named() {
+    fn moved_path_dependency_is_named() {
         let directory = tempfile::tempdir().unwrap();
         let [base, candidate] = ["base", "candidate"].map(|name| directory.path().join(name));
         let with_it = |root: &Path| metadata(root, &root.join("outside"));

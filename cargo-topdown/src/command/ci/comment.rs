@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_14_6_the_pull_request_is_the_events() {
+    fn pull_request_comes_from_event() {
         let of = |changed: &[_]| inputs(changed).map(|inputs| inputs.pull_request);
         assert_eq!(of(&[]), Ok(PullRequest::Number(7)));
         let head = [
@@ -312,14 +312,14 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_is_missing_is_named() {
+    fn missing_variable_is_named() {
         for name in ["GITHUB_REPOSITORY", "REPORT", "ARTIFACT", "RUN_URL"] {
             assert_eq!(inputs(&[(name, "")]).unwrap_err(), NoComment::Unset(name));
         }
     }
 
     #[test]
-    fn only_a_comment_of_a_bot_with_our_marker_is_ours() {
+    fn only_marked_bot_comment_is_ours() {
         let marker = inputs(&[]).unwrap().marker();
         let json = br#"[
             {"id": 1, "user": {"type": "User"}, "body": "<!-- cargo-topdown: topdown-report -->"},
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_comparison_there_is_a_comment_only_if_one_was_asked_for() {
+    fn missing_comparison_is_posted_only_on_request() {
         let text = |ended| news(Path::new("missing"), ended).map(|news| news.map(|news| news.text));
         let failed = text("not-comparable").unwrap().unwrap();
         assert!(
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_14_6_what_is_no_comparison_is_not_posted() {
+    fn invalid_comparison_is_not_posted() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("comparison.json");
         for text in ["", "@everyone", "{}", "[]", "{\"schema_version\": 1}"] {
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn the_comment_begins_with_the_marker_and_ends_with_the_run() {
+    fn comment_starts_with_marker_and_ends_with_run() {
         assert_eq!(
             inputs(&[]).unwrap().body("## TopDown: passed\n\nText.\n"),
             "<!-- cargo-topdown: topdown-report -->\n## TopDown: passed\n\nText.\n\n\

@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn the_step_ends_as_the_run_did() {
+    fn step_exits_like_the_run() {
         for code in ["0", "2", "100", "101", "102", "103", "104", "130", "139"] {
             assert_eq!(ends(code, "true"), Ok(code.parse().unwrap()));
         }
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_17_6_only_a_verdict_can_be_a_warning() {
+    fn only_verdicts_become_warnings() {
         for (code, ended) in [
             ("100", 0),
             ("103", 0),
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_exit_code_nothing_passes() {
+    fn missing_exit_code_never_passes() {
         for text in ["", "zero"] {
             for fail in ["true", "false"] {
                 assert_eq!(

@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_a_status_headers_and_a_body() {
+    fn answer_has_status_headers_and_body() {
         // As `gh` prints it: only headers end in CRLF.
         let printed = b"HTTP/2.0 200 OK\nEtag: W/\"a\"\r\nLink: <x>\r\n\r\n[1,\r\n\r\n2]";
         let answer = Answer::of(printed);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_to_do_follows_from_the_status_and_not_from_words() {
+    fn action_depends_on_status_not_on_text() {
         let cause = |code, printed: &str| Cause::of(Some(code), &Answer::of(printed.as_bytes()));
         for (printed, expected) in [
             ("HTTP/2.0 401 Unauthorized\n\r\n{}", Cause::Token),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_failed_why_and_what_to_do() {
+    fn refusal_has_operation_cause_and_remedy() {
         let causes = [
             Cause::Token,
             Cause::Permission,

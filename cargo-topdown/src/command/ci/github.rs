@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_output_cannot_begin_another_one() {
+    fn output_cannot_inject_another_output() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("output");
         let variables = Variables::of([("GITHUB_OUTPUT", path.to_str().unwrap())]);
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_of_a_step_the_missing_variable_is_named() {
+    fn missing_step_variable_is_named() {
         let error = set_outputs(&Variables::of([]), &[("a", "1")]).unwrap_err();
         assert!(error.to_string().starts_with("`GITHUB_OUTPUT` is not set"));
     }

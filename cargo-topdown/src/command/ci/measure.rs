@@ -256,7 +256,7 @@ mod tests {
     ];
 
     #[test]
-    fn issue_17_6_inputs_become_flags() {
+    fn inputs_become_flags() {
         let inputs = inputs(&[
             ("INPUT_SOURCE", "model"),
             ("INPUT_MODEL_CORE", "zen-5"),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_is_about_one_core() {
+    fn comment_covers_one_core() {
         let refused = inputs_or_error(&[("INPUT_MODEL_CORE", "golden-cove,zen-5")]);
         assert_eq!(
             refused.unwrap_err().to_string(),
@@ -296,7 +296,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_run_is_compared_with_every_report() {
+    fn run_is_compared_with_every_report() {
         let arguments = ("INPUT_COMPARE_ARGS", "--fail-on\nshifted\n");
         let stored = inputs(&[arguments, ("INPUT_BASELINE", "-x $(touch x)")]);
         let after = ["--fail-on", "shifted", "--", "-x $(touch x)"];
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_the_summary_and_without_one_the_reason_is() {
+    fn summary_is_report_or_reason_for_none() {
         let root = tempfile::tempdir().unwrap();
         let inputs = Inputs {
             report: root.path().to_owned(),

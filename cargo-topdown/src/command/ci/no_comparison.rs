@@ -142,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_says_what_is_missing_and_what_follows() {
+    fn summary_has_missing_data_and_consequence() {
         let missing = missing(None).to_string();
         let all = [true, false].map(|becomes| summary(&missing, becomes));
         insta::assert_snapshot!(all.join("\n"));
     }
 
     #[test]
-    fn the_comment_says_why_nothing_was_compared_and_what_happens_next() {
+    fn comment_has_reason_for_no_comparison() {
         let root = tempfile::tempdir().unwrap();
         let comment = |ending, missing| {
             fs::write(root.path().join(FILE), written(ending, missing)).unwrap();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_file_githubs_word_is_the_reason() {
+    fn missing_file_uses_reason_from_github() {
         let none = Path::new("none");
         let words = ["failure", "cancelled", "timed_out", "startup_failure"];
         let all = words.map(|word| comment(none, word).unwrap());
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strangers_file_is_not_quoted() {
+    fn foreign_file_is_not_quoted() {
         let root = tempfile::tempdir().unwrap();
         let comment = |json: &str| {
             fs::write(root.path().join(FILE), json).unwrap();

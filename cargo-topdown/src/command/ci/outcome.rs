@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_becomes_the_baseline_passes_without_one() {
+    fn only_future_baseline_passes_without_comparison() {
         let outcome = |bench, compare, saves| {
             let outcome = Outcome::of(bench, compare, false, saves);
             assert_eq!(outcome.ending, Ending::NotComparable);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_summary_says_why_there_is_no_report() {
+    fn summary_has_reason_for_missing_report() {
         assert_eq!(
             Outcome::of(0, None, false, true).summary("ignored"),
             "TopDown: measured, not compared\n"
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_printed_stays_text() {
+    fn program_output_stays_text() {
         let text = "could not compile `suite` <b>@user</b> https://example.com [x](y)\n\n\
                     &amp; \u{1b}[1mbold\r\u{7}\tend\n </pre>";
         assert_eq!(
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_text_the_end_is_kept() {
+    fn end_of_long_text_is_kept() {
         let text = "ä".repeat(LONGEST_QUOTATION_BYTES) + "x\nthe error\n";
         let quoted = quoted(&text);
         assert!(quoted.starts_with("<pre>\nä"), "{}", &quoted[..20]);

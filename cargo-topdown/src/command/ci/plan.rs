@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn only_runs_of_the_default_branch_become_the_baseline() {
+    fn only_default_branch_runs_become_baselines() {
         for (event, reference, saves) in [
             ("push", "refs/heads/main", true),
             ("schedule", "refs/heads/main", true),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ran_beside_the_other_side_is_no_baseline() {
+    fn run_against_base_is_never_saved() {
         for word in ["auto", "always"] {
             let against = [("INPUT_AGAINST", "HEAD^1"), ("INPUT_SAVE", word)];
             assert!(!plan(&against).unwrap().save);
@@ -168,7 +168,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn baselines_are_cached_or_in_the_workspace_or_where_the_input_says() {
+    fn baseline_directory_follows_inputs() {
         let there = |changed: &[_]| plan(changed).unwrap().baselines.display().to_string();
         assert_eq!(there(&[]), "/temp/topdown-baselines");
         let not_cached = ("INPUT_CACHE", "false");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_makes_no_sense_is_refused() {
+    fn invalid_input_is_refused() {
         for (name, message) in [
             (
                 "INPUT_SAVE",

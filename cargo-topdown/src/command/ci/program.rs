@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issue_14_7_benches_do_not_get_what_steers_the_job() {
+    fn benches_do_not_inherit_job_variables() {
         for name in [
             "GITHUB_ENV",
             "GITHUB_PATH",
@@ -144,7 +144,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_a_command_prints_is_kept_and_its_end_known() {
+    fn command_output_and_exit_code_are_kept() {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join("bench.stderr");
         let ends = |script: &str| {

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_stay_as_they_are() {
+    fn lines_are_unchanged() {
         let text = "--workspace\r\n\n  \n--\n$(touch x) `touch x`; touch x\n\"two words\"\n";
         assert_eq!(
             Variables::of([("X", text)]).lines("X"),
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_true_nor_false_is_refused() {
+    fn invalid_boolean_is_refused() {
         for (text, value) in [("true", Some(true)), ("false", Some(false))] {
             assert_eq!(Variables::of([("X", text)]).truth("X", "x").ok(), value);
         }

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_hits_as_wanted_but_not_more_than_the_kernel_takes() {
+    fn sampling_plan_respects_kernel_rate_limit() {
         // A minute at 4 GHz.
         let long = Plan::new(&launches(240_000_000_000, 60_000_000_000), 10);
         assert_eq!(long.launches, 3);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_than_a_hundred_hits_are_too_few() {
+    fn fewer_than_100_pmu_samples_are_too_few() {
         let of = |hits| {
             enough(Sampled {
                 hits,
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_part_that_the_functions_have_is_of_a_launch() {
+    fn sampled_part_is_relative_to_a_launch() {
         let functions = Functions {
             iterations: 3,
             largest: Vec::new(),

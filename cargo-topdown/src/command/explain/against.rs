@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_one_side_measured_is_said() {
+    fn one_sided_measurements_are_named() {
         let planted = Planted::default();
         let mut counted = benchmark("a", planted);
         let mut plain = counted.clone();

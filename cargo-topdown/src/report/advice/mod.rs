@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn every_subject_has_a_sentence_and_every_sentence_reads_as_one() {
+    fn every_subject_has_a_readable_sentence() {
         for group in TABLES.iter().flat_map(|table| table.groups) {
             let subject = group.subject;
             assert!(ROWS.iter().any(|row| row.subject == subject), "{subject:?}");
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn every_named_metric_is_one_of_a_cpu() {
+    fn every_named_metric_belongs_to_a_cpu() {
         let groups = TABLES.iter().flat_map(|table| table.groups);
         let metrics = groups.chain(MODELLED.groups).flat_map(|g| g.metrics);
         let known: Vec<&str> = metrics.map(|metric| metric.name).collect();
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nearly_never_happens_is_ruled_out() {
+    fn rare_events_are_ruled_out() {
         let none: &[(&str, &[f64])] = &[
             ("DTLB_Effectiveness", &[0.0]),
             ("L1D_Cache_Effectiveness", &[0.0]),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_caches_the_furthest_that_matters_is_advised_on() {
+    fn advice_names_furthest_relevant_cache() {
         let far: &[(&str, &[f64])] = &[
             ("L1D_Cache_Effectiveness", &[166.0]),
             ("L2_Cache_Effectiveness", &[160.0]),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_streams_through_memory_neither_chases_it_nor_visits_too_many_pages() {
+    fn streaming_is_not_pointer_chasing_or_page_misses() {
         let stream: &[(&str, &[f64])] = &[
             ("DTLB_Effectiveness", &[1.2]),
             ("L1D_Cache_Effectiveness", &[11.0]),

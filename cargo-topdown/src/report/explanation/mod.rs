@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_and_the_explanation_have_the_same_verdict_whatever_the_rules() {
+    fn table_and_explanation_share_one_verdict() {
         let (baseline, candidate) = one_of_each();
         let baseline = scenario::run(baseline);
         let runs = [&baseline, &candidate];
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_accepted_is_explained_by_that() {
+    fn accepted_change_is_explained_by_acceptance() {
         let (baseline, candidate) = one_of_each();
         let baseline = scenario::run(baseline);
         let strict = compared(&baseline, &candidate);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_regression_is_explained_step_by_step() {
+    fn regression_is_explained_step_by_step() {
         let suite = |seed, first: f64| {
             (0..24)
                 .map(|n| {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_agrees_with_itself_needs_no_tests() {
+    fn exact_model_needs_no_tests() {
         let two = |seed, categories: [f64; 4]| {
             let planted = Planted {
                 seed,
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn one_launch_of_time_is_explained_too() {
+    fn one_timed_launch_is_explained() {
         let one = |seed, time_per_slot| {
             let planted = Planted {
                 seed,

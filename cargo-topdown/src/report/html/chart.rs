@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn dots_span_the_rail() {
+    fn dots_span_the_axis() {
         let chart = LaunchChart::new(Metric::Slots, vec![series(&[10.0, 20.0, 15.0])]).unwrap();
         let x: Vec<&str> = chart.rows[0].dots.iter().map(|dot| &*dot.x).collect();
         assert_eq!(x, ["0.00", "100.00", "50.00"]);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_launches_stand_in_the_middle() {
+    fn equal_launches_are_centred() {
         let chart = LaunchChart::new(Metric::Wall, vec![series(&[10.0, 10.0])]).unwrap();
         assert_eq!(chart.rows[0].dots[0].x, "50.00");
         let chart = LaunchChart::new(Metric::Wall, vec![series(&[0.0])]).unwrap();
@@ -189,13 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn no_launches_are_no_chart() {
+    fn missing_launches_have_no_chart() {
         assert!(LaunchChart::new(Metric::Slots, vec![series(&[])]).is_none());
         assert!(LaunchChart::new(Metric::Slots, vec![series(&[f64::NAN])]).is_none());
     }
 
     #[test]
-    fn an_interval_stays_on_its_scale() {
+    fn interval_stays_on_its_axis() {
         let interval = Interval {
             low: -0.1,
             high: 0.05,
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_begins_in_the_middle() {
+    fn difference_starts_at_the_centre() {
         let ends = |difference| {
             let bar = DifferenceBar::new(difference, 0.5);
             (bar.left, bar.width)

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn remotes_on_hosts_have_pages_and_others_do_not() {
+    fn only_known_hosts_have_commit_links() {
         let page = "https://github.com/o/r/commit/";
         for (remote, expected) in [
             ("https://github.com/o/r.git", Some(page)),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_is_no_hash_has_no_link() {
+    fn invalid_commit_hash_has_no_link() {
         let pages = CommitPages::of_remote("https://github.com/o/r");
         let fact = |commit| CommitFact::new(Some(commit), Some(true), pages.as_ref()).unwrap();
         let known = fact("0123456789abcdef");

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_regression_and_a_benchmark_of_time() {
+    fn regression_and_time_only_benchmark() {
         let suite = |seed, backend_bound| {
             let planted = Planted {
                 seed,
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_modelled_benchmark_has_its_functions_before_and_after() {
+    fn modelled_benchmark_shows_functions_of_both_sides() {
         let [before, after] = with_a_grown_function("parse");
         let runs = [before, after].map(|benchmark| scenario::run(vec![benchmark]));
         let page = page(&runs[0], &runs[1]);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_exact_in_every_row_is_a_note() {
+    fn exactness_of_all_rows_is_one_note() {
         let [before, after] = with_a_grown_function("parse");
         let runs = [before, after].map(|benchmark| scenario::run(vec![benchmark]));
         let exact = page(&runs[0], &runs[1]);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_sampled_functions_have_intervals() {
+    fn sampled_function_changes_have_intervals() {
         let [before, after] = with_a_grown_function("parse").map(|mut benchmark| {
             benchmark.functions.as_mut().unwrap().sampled = Some(Sampled {
                 effective_hits: 12_000,
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_common_is_no_table() {
+    fn disjoint_runs_have_no_table() {
         let one = |name| scenario::run(vec![benchmark(name, Planted::default())]);
         let page = page(&one("a"), &one("b"));
         assert!(!page.contains("<table"));
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_with_stored_runs_shows_its_history() {
+    fn benchmark_with_stored_runs_shows_its_history() {
         let suite = || {
             scenario::run(vec![
                 benchmark("sort/random", Planted::default()),
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_browser_a_history_fits_the_window_and_has_words() {
+    fn browser_history_fits_window_and_has_text() {
         let one = || scenario::run(vec![benchmark("parse/json", Planted::default())]);
         let page = page_with(&one(), &one(), Some(&history(30)));
         for width in [400, 1600] {
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_suite_has_a_row_for_each_and_sections_for_the_worst() {
+    fn huge_suite_has_all_rows_and_worst_sections() {
         let suite = |seed| {
             let benchmarks = (0..MOST_SECTIONS + 2).map(|n| {
                 let planted = Planted {
@@ -439,7 +439,7 @@ mod tests {
 
     /// At the width of a phone and of a desktop.
     #[test]
-    fn in_a_browser_it_filters_and_sorts_and_fits_the_window() {
+    fn browser_filters_sorts_and_fits_window() {
         let (baseline, candidate) = one_of_each();
         let page = page(&scenario::run(baseline), &candidate);
         for width in [400, 1600] {
@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_browser_a_name_runs_no_script() {
+    fn browser_name_runs_no_script() {
         let (baseline, candidate) = hostile();
         let script = "return { name: document.querySelector('#rows th a').textContent };";
         let Some(found) = browser::drive(&page(&baseline, &candidate), 800, script) else {

@@ -256,7 +256,7 @@ mod tests {
     use topdown_gate::scenario::with_call_paths;
 
     #[test]
-    fn boxes_lie_below_their_callers_side_by_side() {
+    fn boxes_lie_side_by_side_below_callers() {
         let graph = FlameGraph::of_run(&with_call_paths("parse", 0)).unwrap();
         let places: Vec<(&str, &str, usize, &str, &str)> = graph
             .boxes
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grew_and_its_callers_are_coloured() {
+    fn grown_functions_and_callers_are_coloured() {
         let benchmarks = [0, 200].map(|more| with_call_paths("parse", more));
         let [before, after] = benchmarks.each_ref().map(Some);
         let styles = |runs| -> Vec<String> {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_and_ends_windows_is_one_box() {
+    fn window_functions_are_one_box() {
         let mut benchmark = with_call_paths("parse", 0);
         let paths = benchmark.call_paths.as_mut().unwrap();
         let names = [
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_only_the_baseline_has_are_in_the_difference() {
+    fn windows_of_baseline_alone_are_in_the_difference() {
         let with_windows = |names: &[&str]| {
             let mut benchmark = with_call_paths("parse", 0);
             let paths = benchmark.call_paths.as_mut().unwrap();
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_narrow_has_no_box_nor_have_its_callees() {
+    fn narrow_functions_and_callees_have_no_box() {
         let mut benchmark = with_call_paths("parse", 0);
         for path in 1..=2 {
             benchmark.call_paths.as_mut().unwrap().paths[path].counts = CodeCounts::default();
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn mouse_keys_and_controls_lay_the_boxes_out_again() {
+    fn mouse_keys_and_controls_change_the_layout() {
         let run = topdown_gate::scenario::run(vec![with_call_paths("parse", 200)]);
         let mut page = Vec::new();
         super::super::write_run(&run, "a run", None, None, &mut page).unwrap();

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_function_fills_the_room_and_bars_are_told_in_words() {
+    fn largest_function_fills_width_and_bars_have_text() {
         let items = items_of(&with_some_functions("parse").functions.unwrap());
         assert_eq!(items[0].bar.width, "100.000");
         assert_eq!(

@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_meet_at_the_change_points_and_span_the_history() {
+    fn levels_meet_at_change_points() {
         let chart = chart(&history(30), "sort/random");
         let ends: Vec<(&str, &str)> = chart.levels.iter().map(|l| (&*l.from, &*l.to)).collect();
         assert_eq!(ends, [("0.0", "500.0"), ("500.0", "1000.0")]);
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn time_has_no_areas_and_no_change_has_no_levels() {
+    fn time_has_no_areas_and_steady_series_no_levels() {
         let chart = chart(&history(30), "read");
         assert!(chart.areas.is_empty() && chart.levels.is_empty() && chart.marks.is_empty());
         assert!(chart.times.is_none());
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_history_the_newest_runs_are_drawn() {
+    fn newest_runs_of_long_history_are_drawn() {
         let trend = history(130);
         let chart = chart(&trend, "sort/random");
         assert_eq!(chart.dots.len(), MOST_RUNS);
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn the_candidate_stands_behind_the_runs_and_has_its_room() {
+    fn candidate_is_drawn_after_the_runs() {
         let trend = history(4);
         let benchmark = &trend.benchmarks[0];
         let highest = 2.0 * benchmark.points[0].value;
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_is_no_history() {
+    fn single_run_has_no_history() {
         let trend = history(1);
         assert!(HistoryChart::new(of(&trend), &trend.benchmarks[0], Some(1.0)).is_none());
     }

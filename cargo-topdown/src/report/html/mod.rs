@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_are_in_proportion_and_have_no_negative_parts() {
+    fn bars_are_proportional_and_never_negative() {
         let bar = Bar::new(
             "a",
             &[
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_a_bar_of_no_length() {
+    fn zero_has_no_bar() {
         let bar = Bar::new("a", &[(Metric::Slots, 0.0)], 0.0);
         assert_eq!(bar.width, "0.000");
         assert!(bar.parts.is_empty());

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_with_slots_and_one_of_time() {
+    fn benchmark_with_slots_and_time_only_benchmark() {
         let run = scenario::run(vec![
             benchmark("sort", Planted::default()),
             timed("read", Planted::default()),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_launches_are_those_that_were_made() {
+    fn launches_of_the_run_are_shown() {
         let made = |launches| Planted {
             launches,
             ..Planted::default()
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_benchmark_without_launches_is_there_and_says_so() {
+    fn benchmark_without_launches_is_listed() {
         let mut run = scenario::run(vec![benchmark("sort", Planted::default())]);
         run.benchmarks[0].slots = None;
         run.benchmarks[0].times.launches.clear();
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_browser_it_sorts_and_fits_the_window() {
+    fn browser_sorts_and_fits_window() {
         let (_, mut run) = one_of_each();
         run.benchmarks.push(timed(HOSTILE_NAME, Planted::default()));
         run.benchmarks.push(with_some_functions("parse"));

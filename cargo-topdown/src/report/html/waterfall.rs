@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn each_step_begins_where_the_last_one_ended() {
+    fn each_step_starts_at_end_of_previous() {
         let waterfall = waterfall([0.0; 4], [0.0, 0.0, -0.1, 0.6]).unwrap();
         assert_eq!(
             steps(&waterfall),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_axis_of_small_steps_does_not_begin_at_zero_and_says_so() {
+    fn axis_of_small_steps_is_truncated_with_a_note() {
         let waterfall = waterfall([0.0; 4], [0.0, 0.0, 0.0, 0.1]).unwrap();
         let found = steps(&waterfall);
         assert_eq!(found[0], ("baseline", 0.0, 33.0, false));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unchanged_or_has_no_slots_has_no_steps() {
+    fn unchanged_or_time_only_has_no_steps() {
         assert!(waterfall([0.0; 4], [0.0; 4]).is_none());
         let run = || scenario::run(vec![timed("read", Planted::default())]);
         let comparison = compared(&run(), &run());

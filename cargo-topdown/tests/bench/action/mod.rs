@@ -134,7 +134,7 @@ const CACHE: &str = "actions/cache/save";
 /// The default branch makes the baseline and shares it; a pull request is compared with it on
 /// another machine. As in `docs/ci/fleet.yml`, with a directory instead of the branch.
 #[test]
-fn issue_17_6_every_step_of_the_action_runs() {
+fn every_action_step_runs() {
     let fleet = tempfile::tempdir().unwrap();
     let store = fleet.path().join("store").display().to_string();
     let inputs = [("store", &*store)];
@@ -312,7 +312,7 @@ fn comments_on_a_fork(comparison: &str) {
 
 /// A push with a newer compiler than that of the stored baseline, which is retaken.
 #[test]
-fn a_newer_compiler_is_no_failure_where_the_run_becomes_the_baseline() {
+fn newer_compiler_passes_if_run_becomes_baseline() {
     let mut run = Run::push_to_main();
     let baselines = run.fixture.baselines().display().to_string();
     let inputs = [("cache", "false"), ("baselines", &*baselines)];
@@ -344,7 +344,7 @@ fn a_newer_compiler_is_no_failure_where_the_run_becomes_the_baseline() {
 }
 
 #[test]
-fn the_comment_says_that_there_is_no_baseline_yet_and_what_makes_one() {
+fn comment_has_missing_baseline_and_next_step() {
     let mut run = Run::pull_request();
     let inputs = [("comment", "true")];
     assert_eq!(run.execute(&inputs), 102, "{}", run.job.log);
@@ -360,7 +360,7 @@ fn the_comment_says_that_there_is_no_baseline_yet_and_what_makes_one() {
 
 /// As in `docs/ci/hosted.yml`.
 #[test]
-fn without_a_base_nothing_passes_and_the_summary_says_why() {
+fn missing_base_fails_with_reason_in_summary() {
     let mut run = Run::push_to_main();
     let against = [("against", "no-such-commit")];
     assert_eq!(run.execute(&against), 102, "{}", run.job.log);
@@ -378,7 +378,7 @@ fn without_a_base_nothing_passes_and_the_summary_says_why() {
 }
 
 #[test]
-fn benches_that_do_not_build_end_with_101_and_are_never_saved() {
+fn build_failure_exits_101_and_saves_nothing() {
     let mut run = Run::push_to_main();
     let target = "$(touch pwned) `touch pwned`; touch pwned";
     assert_eq!(run.execute_target(target, &[]), 101, "{}", run.job.log);
@@ -428,7 +428,7 @@ fn one_job_can_measure_both_sides() {
 }
 
 #[test]
-fn an_input_that_makes_no_sense_ends_the_job_before_anything_is_measured() {
+fn invalid_input_ends_the_job_before_measuring() {
     let mut run = Run::pull_request();
     assert_eq!(run.execute(&[("save", "maybe")]), 2, "{}", run.job.log);
     let says = "::error title=cargo topdown::the input `save` must be auto, always or never\n";

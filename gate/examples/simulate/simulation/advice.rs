@@ -199,7 +199,7 @@ mod tests {
 
     /// The example itself prints the figures for more suites.
     #[test]
-    fn advice_is_mostly_true() {
+    fn advice_is_mostly_right() {
         let mut advice = Advice::default();
         for percent in ADVISED_PERCENT {
             let change = f64::from(percent) / 100.0;

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn unchanged_histories_have_no_change_points_on_any_machine() {
+    fn unchanged_histories_have_no_change_points() {
         for machine in MACHINES {
             let tally = HistoryExperiment {
                 machine,
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_five_percent_and_ten_of_one_are_found() {
+    fn one_step_of_5_percent_and_ten_of_1_are_found() {
         for course in [Course::Step(0.05), Course::Steps(10, 0.01)] {
             let tally = HistoryExperiment {
                 course,
@@ -234,7 +234,7 @@ mod tests {
 
     /// Judges by the earlier run, like the gate: 5 % is allowed.
     #[test]
-    fn comparisons_with_unchanged_histories_tell_next_to_nothing() {
+    fn unchanged_histories_rarely_raise_notes() {
         let (mut comparisons, mut telling) = (0, 0);
         for machine in MACHINES {
             let experiment = HistoryExperiment {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_percent_at_each_of_ten_merges_is_told() {
+    fn creep_over_ten_merges_is_reported() {
         for (machine, least) in [(MACHINES[0], 7), (SHARED_MACHINE, 4)] {
             let told = told_of_ten_merges(machine, 10);
             eprintln!("{}: {told} of 10", machine.name);
@@ -284,7 +284,7 @@ mod tests {
     /// If the two halves are close, it is unclear which of them drifted, so some of the drift goes
     /// unreported on a noisy machine.
     #[test]
-    fn half_of_a_suite_that_creeps_at_once_is_told() {
+    fn creep_in_half_the_suite_is_reported() {
         for (machine, least) in [(MACHINES[0], 45), (SHARED_MACHINE, 15)] {
             let told = told_of_ten_merges(machine, 2);
             eprintln!("{}: {told} of 50", machine.name);
@@ -294,7 +294,7 @@ mod tests {
 
     /// A user who saves a run that failed knows about the step.
     #[test]
-    fn a_step_that_failed_and_was_saved_is_not_told_again() {
+    fn saved_failure_is_not_reported_again() {
         let experiment = HistoryExperiment {
             machine: MACHINES[0],
             runs: 16,
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn five_runs_change_nothing_however_far_apart() {
+    fn five_scattered_runs_change_nothing() {
         let tally = HistoryExperiment {
             runs: 5,
             course: Course::Step(0.5),

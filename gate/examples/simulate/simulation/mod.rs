@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_look_finds_more() {
+    fn second_look_finds_more() {
         let planted = &[PlantedChange::every(3, Metric::BackendBound, 0.05)];
         let tally = |second_look| {
             Experiment {
@@ -364,7 +364,7 @@ mod tests {
 
     /// As `compare --relaunch` does with a stored baseline.
     #[test]
-    fn a_second_look_at_the_candidate_alone_raises_no_alarm() {
+    fn second_look_at_candidate_raises_no_alarm() {
         for machine in MACHINES {
             let tally = Experiment {
                 machine,
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn one_launch_fails_nothing_however_much_changed() {
+    fn single_launch_fails_nothing() {
         let tally = Experiment {
             design: Design {
                 baseline: 1,
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides_everything_and_the_number_of_threads_nothing() {
+    fn results_depend_on_seed_not_on_threads() {
         let judge = |seed| {
             let mut rng = Rng::with_seed(seed);
             let suite = Suite::draw(SHARED_MACHINE, 60, &mut rng);
@@ -413,7 +413,7 @@ mod tests {
 
     /// If slots alone decided, 11 of the 24 changes would be called unchanged.
     #[test]
-    fn what_takes_longer_at_flat_slots_is_rarely_called_unchanged() {
+    fn slower_at_equal_slots_is_rarely_unchanged() {
         let tally = Experiment {
             planted: &[PlantedChange::every(10, Metric::Wall, 0.08)],
             ..UNCHANGED
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn modelled_slots_fail_by_time_only_if_it_takes_far_longer() {
+    fn modelled_slots_fail_only_by_much_longer_time() {
         let modelled = Experiment {
             kind: Kind::Modelled,
             ..UNCHANGED

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_in_which_much_changed_fails_and_names_what_did() {
+    fn suite_with_many_changes_fails_and_names_them() {
         // Of changes between 0 and 10 %, seven in ten are at least 3 %.
         let least = [0.9, 1.0, 0.95, 0.55, 0.7, 0.5, 0.85, 0.6, 0.9, 0.1];
         for (broad, least) in small().zip(least) {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn unchanged_suites_that_drift_pass() {
+    fn unchanged_drifting_suites_pass() {
         for (benchmarks, suites) in [(12, 20), (60, 4)] {
             for drift in [0.01, 0.03] {
                 let tally = Experiment {
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn time_alone_fails_at_most_one_unchanged_suite_in_twenty() {
+    fn time_only_false_alarms_are_at_most_5_percent() {
         for drift in DRIFTS_OF_TIME {
             let (mut suites, mut failing) = (0, 0);
             for benchmarks in SIZES_OF_TIME.into_iter().filter(|&size| size <= 30) {
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_benchmarks_of_time_feel_fails_none_of_them() {
+    fn drift_of_time_only_benchmarks_fails_none() {
         for drift in DRIFTS_OF_TIME {
             let (mut suites, mut failing) = (0, 0);
             for benchmarks in [2, 5, 12] {
@@ -417,7 +417,7 @@ mod tests {
     /// If drift were even in differences rather than ratios, 5 to 13 of 100 suites of more than
     /// thirty benchmarks would fail.
     #[test]
-    fn a_large_suite_of_nothing_but_time_fails_no_more_than_a_small_one() {
+    fn large_time_only_suite_fails_no_more_than_small() {
         let tally = DRIFTS_OF_TIME[2].experiment(200, &[], 20261122, 24).run();
         assert!(tally.suites_failing <= 1, "{tally:?}");
     }
@@ -425,7 +425,7 @@ mod tests {
     /// Suites of five find the fewest, 88 of 100: of 30, fewer than 20 are found by chance once in
     /// 500 times.
     #[test]
-    fn earlier_runs_let_one_benchmark_of_nothing_but_time_fail() {
+    fn earlier_runs_let_one_time_only_benchmark_fail() {
         for drift in DRIFTS_OF_TIME {
             for benchmarks in [1, 2, 3, 4, 5, 12] {
                 let experiment = |planted| Experiment {
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn time_alone_finds_more_the_more_benchmarks_tell_the_drift() {
+    fn larger_time_only_suites_find_more() {
         let found = |benchmarks| {
             let drift = DRIFTS_OF_TIME[0];
             let suites = 20;

@@ -556,7 +556,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn benchmarks_are_as_noisy_as_their_machine_and_their_shares_say() {
+    fn noise_follows_machine_and_shares() {
         let mut rng = Rng::with_seed(1);
         let suite = Suite::draw(SHARED_MACHINE, 20_000, &mut rng);
         let median = |of: fn(&Workload) -> f64| {

@@ -54,7 +54,7 @@ fn causes(comparison: &Comparison) -> Vec<(Option<&str>, Option<&str>, usize)> {
 }
 
 #[test]
-fn the_projects_own_changed_function_comes_before_the_allocator() {
+fn own_changed_function_precedes_the_allocator() {
     let add = "suite::Tree::add";
     let mut all: Vec<_> = (0..4)
         .map(|n| sides(&format!("a{n}"), &[GROW, add, "serde::de"], GROW, 200))

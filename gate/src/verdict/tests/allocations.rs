@@ -21,7 +21,7 @@ fn gating(words: &[&str]) -> Policy {
 }
 
 #[test]
-fn growth_is_told_and_fails_only_where_the_policy_says_so() {
+fn growth_is_reported_and_fails_by_policy() {
     let before = suite_of([0.0; 4], 1.0, 96.0);
     let after = suite_of([0.0; 4], 3.0, 192.0);
     let told = judged(&before, &after);
@@ -74,7 +74,7 @@ fn on_unknown(before: &Run, after: &Run, words: &[&str]) -> (BenchmarkVerdict, u
 }
 
 #[test]
-fn where_nobody_asked_for_them_the_reader_is_warned_of_what_one_side_does_not_know() {
+fn one_sided_allocations_are_a_warning() {
     let known = suite_of([0.0; 4], 0.0, 0.0);
     let unknown = scenario::run(vec![modelled("a", Planted::default())]);
     let warned = |before, after| {
@@ -92,7 +92,7 @@ fn where_nobody_asked_for_them_the_reader_is_warned_of_what_one_side_does_not_kn
 }
 
 #[test]
-fn a_gate_on_allocations_that_were_not_counted_does_not_pass() {
+fn uncounted_allocations_do_not_pass_their_gate() {
     let known = suite_of([0.0; 4], 0.0, 0.0);
     let unknown = scenario::run(vec![modelled("a", Planted::default())]);
     let of_time = scenario::run(vec![timed("a", Planted::default())]);
@@ -125,7 +125,7 @@ fn a_gate_on_allocations_that_were_not_counted_does_not_pass() {
 }
 
 #[test]
-fn what_is_slower_fails_although_its_allocations_are_unknown() {
+fn slower_benchmark_fails_with_unknown_allocations() {
     let of = |backend| {
         let planted = Planted {
             categories: [0.0, 0.0, 0.0, backend].into(),
@@ -155,7 +155,7 @@ fn what_is_slower_fails_although_its_allocations_are_unknown() {
 }
 
 #[test]
-fn the_same_code_allocates_the_same_whether_counted_or_not() {
+fn same_code_has_same_allocations() {
     let of = |data| {
         let benchmark = modelled("a", Planted::default());
         let benchmark = with_functions(benchmark, &[(Some("f"), None, [400, 100, 150, 350])]);
@@ -171,7 +171,7 @@ fn the_same_code_allocates_the_same_whether_counted_or_not() {
 }
 
 #[test]
-fn they_are_compared_where_slots_are_not() {
+fn allocations_are_compared_without_slots() {
     let before = suite_of([0.0; 4], 1.0, 96.0);
     let mut after = suite_of([0.0; 4], 3.0, 192.0);
     after.benchmarks[0].provenance_mut().formula = "model-golden-cove/999".to_owned();
@@ -182,7 +182,7 @@ fn they_are_compared_where_slots_are_not() {
 }
 
 #[test]
-fn accepted_growth_passes_up_to_what_was_accepted() {
+fn accepted_growth_passes_up_to_its_limit() {
     let before = suite_of([0.0; 4], 1.0, 96.0);
     let after = suite_of([0.0; 4], 3.0, 192.0);
     let accepted = |allocations| {

@@ -6,7 +6,7 @@ use super::*;
 use crate::selection::LeftOutBy;
 
 #[test]
-fn another_machine_or_build_is_refused_by_the_field() {
+fn other_machine_or_build_is_refused_by_field() {
     let baseline = suite(3, 1, unchanged);
     type Change = fn(&mut Run);
     let changes: [(Change, &str); 10] = [
@@ -52,7 +52,7 @@ fn another_machine_or_build_is_refused_by_the_field() {
 }
 
 #[test]
-fn another_source_formula_or_core_is_refused_for_its_benchmark_alone() {
+fn other_source_is_refused_per_benchmark() {
     let baseline = suite(3, 1, unchanged);
     type Change = fn(&mut Benchmark);
     let changes: [(Change, &str); 6] = [
@@ -91,7 +91,7 @@ fn another_source_formula_or_core_is_refused_for_its_benchmark_alone() {
 
 /// A slower benchmark can become too long for the model, as four of base64's did.
 #[test]
-fn another_source_hides_what_follows_from_it_and_time_has_its_reason() {
+fn other_source_hides_its_consequences() {
     let baseline = scenario::run(vec![modelled("a", Planted::default())]);
     let mut candidate = scenario::run(vec![timed("a", Planted::default())]);
     candidate.benchmarks[0].provenance_mut().reason = "an iteration is too long".to_owned();
@@ -114,7 +114,7 @@ fn on_another_cpu(benchmarks: Vec<Benchmark>) -> Run {
 }
 
 #[test]
-fn modelled_slots_are_compared_across_cpus_with_a_warning_and_without_time() {
+fn modelled_slots_compare_across_cpus_without_time() {
     let baseline = scenario::run(vec![modelled("a", Planted::default())]);
     for (planted, exit_code) in [(Planted::default(), 0), (in_category(3, 0.08), 100)] {
         let candidate = on_another_cpu(vec![modelled("a", planted)]);
@@ -138,7 +138,7 @@ fn modelled_slots_are_compared_across_cpus_with_a_warning_and_without_time() {
 }
 
 #[test]
-fn what_was_timed_beside_modelled_slots_is_not_compared_across_cpus() {
+fn times_beside_modelled_slots_need_same_cpu() {
     let benchmarks = || {
         let planted = Planted::default();
         vec![modelled("a", planted), timed("t", planted)]
@@ -158,7 +158,7 @@ fn what_was_timed_beside_modelled_slots_is_not_compared_across_cpus() {
 }
 
 #[test]
-fn another_modelled_core_version_architecture_or_compiler_is_refused() {
+fn other_modelled_core_or_compiler_is_refused() {
     let baseline = scenario::run(vec![modelled("a", Planted::default())]);
     let with = |change: fn(&mut Run)| {
         let mut candidate = on_another_cpu(vec![modelled("a", Planted::default())]);
@@ -196,7 +196,7 @@ fn another_modelled_core_version_architecture_or_compiler_is_refused() {
 }
 
 #[test]
-fn a_baseline_of_no_slots_is_not_comparable() {
+fn baseline_of_zero_slots_is_not_comparable() {
     let zero = || {
         let mut run = suite(2, 1, unchanged);
         for launch in run.benchmarks[0].slots_launches_mut() {
@@ -210,7 +210,7 @@ fn a_baseline_of_no_slots_is_not_comparable() {
 }
 
 #[test]
-fn another_host_kernel_or_microcode_is_a_warning() {
+fn other_host_kernel_or_microcode_is_a_warning() {
     let mut candidate = suite(3, 2, unchanged);
     candidate.machine.host = Some("b".to_owned());
     candidate.machine.kernel = Some("6.13".to_owned());
@@ -226,7 +226,7 @@ fn another_host_kernel_or_microcode_is_a_warning() {
 }
 
 #[test]
-fn no_benchmark_in_common_is_not_a_pass() {
+fn no_common_benchmark_is_not_a_pass() {
     let comparison = judged(
         &scenario::run(vec![benchmark("a", Planted::default())]),
         &scenario::run(vec![benchmark("b", Planted::default())]),
@@ -237,7 +237,7 @@ fn no_benchmark_in_common_is_not_a_pass() {
 }
 
 #[test]
-fn a_missing_benchmark_fails_unless_the_policy_says_otherwise() {
+fn missing_benchmark_fails_unless_policy_allows() {
     let candidate = scenario::run(suite(3, 2, unchanged).benchmarks[..2].to_vec());
     let baseline = suite(3, 1, unchanged);
     let comparison = judged(&baseline, &candidate);
@@ -257,7 +257,7 @@ fn one_of_three(selection: Selection) -> Run {
 }
 
 #[test]
-fn what_was_not_asked_for_is_not_run_and_fails_nothing() {
+fn unselected_benchmarks_fail_nothing() {
     let baseline = suite(3, 1, unchanged);
     let names: Vec<BenchmarkId> = baseline.benchmarks.iter().map(|b| b.id.clone()).collect();
     let filter = |expression: &str| Selection {
@@ -293,7 +293,7 @@ fn what_was_not_asked_for_is_not_run_and_fails_nothing() {
 }
 
 #[test]
-fn a_baseline_of_a_part_says_what_it_does_not_guard() {
+fn partial_baseline_names_unguarded_benchmarks() {
     let selection = Selection {
         filter: Some(Filter {
             expression: "b00".to_owned(),

@@ -29,7 +29,7 @@ fn baseline(size: usize) -> Run {
 }
 
 #[test]
-fn time_that_grew_by_far_at_improved_slots_is_told_and_fails() {
+fn far_longer_time_at_improved_slots_fails() {
     // As found on a published crate: slots −19.6 %, time +80 %, passed as "improved, exact".
     let candidate = modelled_suite(12, 2, 1.8 / 0.804, "after", -0.196);
     let comparison = judged(&baseline(12), &candidate);
@@ -45,7 +45,7 @@ fn time_that_grew_by_far_at_improved_slots_is_told_and_fails() {
 }
 
 #[test]
-fn time_that_load_explains_is_no_disagreement() {
+fn time_explained_by_load_is_no_disagreement() {
     // On 8 CPUs, 17 threads leave a bench 8 of 18 turns.
     let busy = |mut run: Run, threads| {
         run.competing_threads = Some(threads);
@@ -65,7 +65,7 @@ fn time_that_load_explains_is_no_disagreement() {
 }
 
 #[test]
-fn the_same_code_that_took_longer_is_told_and_fails_nothing() {
+fn slower_time_of_same_code_fails_nothing() {
     let candidate = modelled_suite(12, 2, 8.58, "before", 0.0);
     let comparison = judged(&baseline(12), &candidate);
     let disagreement = comparison.benchmarks[0].disagreement.unwrap();
@@ -76,7 +76,7 @@ fn the_same_code_that_took_longer_is_told_and_fails_nothing() {
 }
 
 #[test]
-fn what_the_machine_explains_is_no_disagreement() {
+fn time_explained_by_machine_is_no_disagreement() {
     let slower = |size, seed, factor: f64| {
         let mut run = modelled_suite(size, seed, 1.0, "after", 0.0);
         let benchmarks = run.benchmarks.iter_mut();
@@ -96,7 +96,7 @@ fn what_the_machine_explains_is_no_disagreement() {
 
 /// A small suite cannot show the drift of single benchmarks between sessions.
 #[test]
-fn the_fewer_benchmarks_the_more_it_takes_to_fail() {
+fn fewer_benchmarks_need_more_time_to_fail() {
     for (size, factor, expected, fails) in [
         (30, 1.04, Verdict::Unchanged, false),
         (30, 1.2, Verdict::TimeDisagrees, false),
@@ -118,7 +118,7 @@ fn the_fewer_benchmarks_the_more_it_takes_to_fail() {
 }
 
 #[test]
-fn a_regression_whose_time_grew_by_far_more_says_so() {
+fn regression_with_far_longer_time_is_noted() {
     let candidate = modelled_suite(12, 2, 5.0, "after", 0.03);
     let first = &judged(&baseline(12), &candidate).benchmarks[0];
     assert_eq!(first.verdict, Verdict::Regressed);
@@ -133,7 +133,7 @@ fn a_regression_whose_time_grew_by_far_more_says_so() {
 }
 
 #[test]
-fn a_policy_without_time_and_an_accepted_change_do_not_fail() {
+fn excluded_time_and_accepted_changes_do_not_fail() {
     let candidate = modelled_suite(12, 2, 3.0, "after", 0.0);
     let flags = Overrides {
         gate: Some(vec![Subject::Metric(Metric::Slots)]),
@@ -161,7 +161,7 @@ fn a_policy_without_time_and_an_accepted_change_do_not_fail() {
 
 /// With counters, and in a suite large enough to know the machine's part, time gates.
 #[test]
-fn what_surely_took_longer_is_not_unchanged() {
+fn certainly_slower_time_is_not_unchanged() {
     let noisy = |seed, factor: f64| {
         suite(40, seed, |index| Planted {
             time_per_slot: if index == 0 { factor } else { 1.0 },

@@ -33,7 +33,7 @@ fn modelled_with_slots(seed: u64, slots_factor: f64) -> Run {
 
 /// `par_sum` made slower: time +837 %, slots of the waiting thread -39.9 %.
 #[test]
-fn slots_of_a_thread_that_waits_decide_nothing() {
+fn slots_of_a_waiting_thread_decide_nothing() {
     for baseline in [handed_on(1, 1.0), modelled_with_slots(1, 1.0)] {
         let comparison = judged(&baseline, &handed_on(2, 9.37));
         let verdict = &comparison.benchmarks[0];
@@ -55,7 +55,7 @@ fn slots_of_a_thread_that_waits_decide_nothing() {
 }
 
 #[test]
-fn it_is_enough_that_one_side_saw_it() {
+fn waiting_on_one_side_is_enough() {
     let own = modelled_with_slots(2, 0.6);
     for (baseline, candidate) in [(handed_on(1, 1.0), own.clone()), (own, handed_on(1, 1.0))] {
         let comparison = judged(&baseline, &candidate);
@@ -66,7 +66,7 @@ fn it_is_enough_that_one_side_saw_it() {
 }
 
 #[test]
-fn times_of_other_cpus_are_not_compared() {
+fn times_of_different_cpus_are_not_compared() {
     let mut other = handed_on(2, 1.0);
     other.machine.model += 1;
     let comparison = judged(&modelled_with_slots(1, 1.0), &other);
@@ -74,7 +74,7 @@ fn times_of_other_cpus_are_not_compared() {
 }
 
 #[test]
-fn slots_of_all_threads_are_no_slots_of_one() {
+fn slots_of_all_threads_and_of_one_do_not_compare() {
     let baseline = suite(1, 1, unchanged);
     let mut candidate = suite(1, 2, unchanged);
     candidate.benchmarks[0].provenance_mut().threads = CountedThreads::All;
@@ -89,7 +89,7 @@ fn slots_of_all_threads_are_no_slots_of_one() {
 
 /// A report once said "improved -96.1 % [-115.2, -77.0]".
 #[test]
-fn no_interval_says_that_more_than_all_is_gone() {
+fn interval_never_exceeds_minus_100_percent() {
     let noisy = |times_ns: [f64; 4]| {
         let launches = times_ns
             .iter()

@@ -40,7 +40,7 @@ fn modelled_run(launches: u32, categories: [f64; 4]) -> Run {
 }
 
 #[test]
-fn a_model_that_agrees_with_itself_decides_exactly_on_both_sides_of_its_margin() {
+fn exact_model_decides_exactly_at_its_margin() {
     let baseline = modelled_run(2, [0.0; 4]);
     // The margin is 2 %; a category alone fails what grew by a third of it.
     for (categories, expected) in [
@@ -71,7 +71,7 @@ fn a_model_that_agrees_with_itself_decides_exactly_on_both_sides_of_its_margin()
 
 /// As numbers, 123456.789 × 1.02 is 1.9999999999999928 % more than 123456.789.
 #[test]
-fn exactly_the_margin_is_a_change_whatever_the_total() {
+fn exact_margin_is_a_change_for_any_total() {
     for total in [123_456.789, 1000.0, 3.0, 0.7] {
         for percent in [1_u32, 2, 3, 7, 29] {
             let margin: MarginSetting = format!("model={percent}%").parse().unwrap();
@@ -112,7 +112,7 @@ fn exactly_the_margin_is_a_change_whatever_the_total() {
 }
 
 #[test]
-fn the_exact_rule_has_a_margin_of_its_own_and_heeds_the_gate() {
+fn exact_rule_has_own_margin_and_follows_gate() {
     let (baseline, candidate) = (
         modelled_run(2, [0.0; 4]),
         modelled_run(2, [0.0, 0.0, 0.0, 0.04]),
@@ -140,7 +140,7 @@ fn the_exact_rule_has_a_margin_of_its_own_and_heeds_the_gate() {
 }
 
 #[test]
-fn a_model_that_disagrees_with_itself_is_judged_by_statistics() {
+fn inexact_model_is_judged_by_statistics() {
     let baseline = modelled_run(10, [0.0; 4]);
     let mut candidate = modelled_run(10, [0.0, 0.0, 0.0, 0.021]);
     let rule = |candidate: &Run| {
@@ -170,7 +170,7 @@ fn a_model_that_disagrees_with_itself_is_judged_by_statistics() {
 
 /// An exact benchmark is timed in two launches of ten: the others were not dropped.
 #[test]
-fn launches_that_an_exact_benchmark_does_not_need_are_not_dropped() {
+fn unneeded_launches_are_not_called_dropped() {
     let run = |times: usize| {
         let mut run = modelled_run(2, [0.0; 4]);
         run.launch_settings.launches = 10;
@@ -188,7 +188,7 @@ fn launches_that_an_exact_benchmark_does_not_need_are_not_dropped() {
 /// From varint-simd, whose windows held 102 iterations of three instructions: in code that nobody
 /// had touched, four branches of ten windows were predicted otherwise.
 #[test]
-fn a_change_that_the_edges_of_windows_explain_is_not_decided() {
+fn change_within_window_edges_is_undecided() {
     let side = |window_fraction, backend_bound| {
         let mut run = modelled_run(2, [0.0, 0.0, 0.0, backend_bound]);
         for launch in &mut run.benchmarks[0].slots.as_mut().unwrap().launches {

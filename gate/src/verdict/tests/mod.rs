@@ -59,7 +59,7 @@ fn judged_by(baseline: &Run, candidate: &Run, policy: &Policy) -> Comparison {
 }
 
 #[test]
-fn nothing_planted_is_nothing_found() {
+fn unchanged_suite_has_no_findings() {
     let comparison = judged(&suite(30, 1, unchanged), &suite(30, 2, unchanged));
     assert_eq!(comparison.outcome, Outcome::Passed);
     assert_eq!(comparison.exit_code, 0);
@@ -68,7 +68,7 @@ fn nothing_planted_is_nothing_found() {
 }
 
 #[test]
-fn a_slower_benchmark_regresses_alone_and_its_category_is_named() {
+fn slower_benchmark_regresses_alone_with_category() {
     for (category, metric) in [
         Metric::Retiring,
         Metric::BadSpeculation,
@@ -100,7 +100,7 @@ fn a_slower_benchmark_regresses_alone_and_its_category_is_named() {
 }
 
 #[test]
-fn a_faster_benchmark_is_improved_and_fails_nothing() {
+fn faster_benchmark_is_improved_and_fails_nothing() {
     let candidate = suite(30, 2, |_| in_category(3, -0.08));
     let comparison = judged(&suite(30, 1, unchanged), &candidate);
     assert_eq!(comparison.counts.improved, 30);
@@ -109,7 +109,7 @@ fn a_faster_benchmark_is_improved_and_fails_nothing() {
 }
 
 #[test]
-fn slots_that_only_move_are_shifted_and_fail_if_the_policy_says_so() {
+fn shifted_slots_fail_only_by_policy() {
     let candidate = suite(30, 2, |index| match index {
         3 => Planted {
             categories: [-0.08, 0.0, 0.0, 0.08].into(),
@@ -127,7 +127,7 @@ fn slots_that_only_move_are_shifted_and_fail_if_the_policy_says_so() {
 }
 
 #[test]
-fn time_at_flat_slots_is_no_matter_of_the_pipeline() {
+fn longer_time_at_equal_slots_regresses_as_time() {
     let candidate = suite(30, 2, |index| Planted {
         time_per_slot: if index == 5 { 1.12 } else { 1.0 },
         ..Planted::default()
@@ -141,7 +141,7 @@ fn time_at_flat_slots_is_no_matter_of_the_pipeline() {
 }
 
 #[test]
-fn a_slower_clock_is_the_machines_and_not_a_benchmarks() {
+fn slower_clock_is_a_machine_shift() {
     let candidate = suite(30, 2, |_| Planted {
         time_per_slot: 1.3,
         ..Planted::default()
@@ -154,7 +154,7 @@ fn a_slower_clock_is_the_machines_and_not_a_benchmarks() {
 }
 
 #[test]
-fn a_clock_that_slows_a_few_benchmarks_gates_nothing_beside_slots() {
+fn slower_clock_gates_nothing_beside_slots() {
     let candidate = suite(5, 2, |_| Planted {
         time_per_slot: 1.3,
         ..Planted::default()
@@ -180,7 +180,7 @@ fn timed_suite(size: usize, seed: u64, time_per_slot: impl Fn(usize) -> f64) -> 
 }
 
 #[test]
-fn without_slots_time_is_gated() {
+fn time_is_gated_without_slots() {
     let candidate = timed_suite(4, 2, |index| if index == 2 { 1.15 } else { 1.0 });
     let comparison = judged(&timed_suite(4, 1, |_| 1.0), &candidate);
     assert_eq!(comparison.counts.regressed, 1);
@@ -189,7 +189,7 @@ fn without_slots_time_is_gated() {
 }
 
 #[test]
-fn a_suite_of_time_that_slows_as_a_whole_is_undecided() {
+fn uniformly_slower_time_suite_is_undecided() {
     let candidate = timed_suite(12, 2, |index| if index == 2 { 1.6 } else { 1.2 });
     let comparison = judged(&timed_suite(12, 1, |_| 1.0), &candidate);
     assert_eq!(comparison.counts.regressed, 1);
@@ -201,7 +201,7 @@ fn a_suite_of_time_that_slows_as_a_whole_is_undecided() {
 }
 
 #[test]
-fn what_the_suite_does_not_explain_is_not_put_down_to_the_machine() {
+fn time_unexplained_by_suite_is_not_the_machine() {
     let noisy = |seed, factor: f64| {
         let mut run = timed_suite(12, seed, |_| factor);
         let planted = Planted {
@@ -224,7 +224,7 @@ fn what_the_suite_does_not_explain_is_not_put_down_to_the_machine() {
 }
 
 #[test]
-fn time_that_grows_without_gating_is_told() {
+fn ungated_longer_time_is_reported() {
     let candidate = suite(6, 2, |index| Planted {
         time_per_slot: if index == 5 { 1.25 } else { 1.0 },
         ..Planted::default()
@@ -250,7 +250,7 @@ fn time_that_grows_without_gating_is_told() {
 }
 
 #[test]
-fn what_grows_without_being_gated_is_not_said_to_need_launches() {
+fn ungated_growth_asks_for_no_launches() {
     let candidate = suite(30, 2, |index| match index {
         7 => in_category(3, 0.08),
         _ => Planted::default(),
@@ -289,7 +289,7 @@ fn one_launch_never_fails() {
 }
 
 #[test]
-fn noise_is_inconclusive_and_says_how_many_launches_it_takes() {
+fn noise_is_inconclusive_with_launches_needed() {
     let noisy = |seed, deviation| {
         suite(30, seed, |_| Planted {
             deviation,
@@ -348,7 +348,7 @@ fn nothing_decided_exits_104_unless_allowed() {
 }
 
 #[test]
-fn time_is_no_test_of_what_is_modelled_and_what_is_timed_is_still_tested() {
+fn only_timed_benchmarks_are_tested_by_time() {
     let suite = |seed, factor: f64| {
         let of = |index: usize| Planted {
             seed,
@@ -384,7 +384,7 @@ fn time_is_no_test_of_what_is_modelled_and_what_is_timed_is_still_tested() {
 }
 
 #[test]
-fn coarse_categories_are_not_tested_and_the_total_is() {
+fn coarse_categories_are_untested_total_is_tested() {
     let coarse = |seed, be| {
         let mut run = suite(30, seed, |_| in_category(3, be));
         for benchmark in &mut run.benchmarks {
@@ -404,7 +404,7 @@ fn coarse_categories_are_not_tested_and_the_total_is() {
 }
 
 #[test]
-fn the_resolution_of_one_step_is_that_of_the_eight_bits() {
+fn resolution_of_one_step_is_one_in_255() {
     let comparison = judged(&suite(3, 1, unchanged), &suite(3, 2, unchanged));
     let effects = &comparison.benchmarks[0].effects;
     let [slots, backend] = [Metric::Slots, Metric::BackendBound]
@@ -415,7 +415,7 @@ fn the_resolution_of_one_step_is_that_of_the_eight_bits() {
 }
 
 #[test]
-fn the_order_of_benchmarks_changes_no_bit() {
+fn benchmark_order_changes_no_bit() {
     let baseline = suite(40, 1, unchanged);
     let candidate = suite(40, 2, |index| {
         in_category(index % 4, 0.01 * (index % 7) as f64)
@@ -428,7 +428,7 @@ fn the_order_of_benchmarks_changes_no_bit() {
 }
 
 #[test]
-fn the_categories_add_up_to_the_change_and_nothing_is_nan() {
+fn categories_add_up_without_nan() {
     for launches in [1, 2, 5, 10] {
         let candidate = suite(30, 2, |index| Planted {
             launches,
@@ -467,7 +467,7 @@ fn the_categories_add_up_to_the_change_and_nothing_is_nan() {
 }
 
 #[test]
-fn the_interval_of_a_hit_clears_the_sure_margin_exactly_when_the_test_rejects() {
+fn rejection_means_interval_clears_margin() {
     let candidate = suite(60, 2, |index| match index % 4 {
         0 => in_category(3, 0.025 + 0.001 * index as f64),
         _ => Planted::default(),

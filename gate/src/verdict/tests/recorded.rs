@@ -111,7 +111,7 @@ fn compared(
 }
 
 #[test]
-fn of_unchanged_suites_of_any_size_at_most_one_in_twenty_fails() {
+fn unchanged_suites_fail_at_most_one_in_twenty() {
     for suites in [QUIET, LOADED] {
         for launches in [[10, 10], [10, 5]] {
             for size in [1, 2, 3, 5, 8, 9, 10, 12, 16] {
@@ -130,7 +130,7 @@ fn of_unchanged_suites_of_any_size_at_most_one_in_twenty_fails() {
 }
 
 #[test]
-fn on_a_quiet_machine_eight_benchmarks_are_enough_to_find_one_that_is_slower() {
+fn eight_quiet_benchmarks_reveal_a_slower_one() {
     let found = |size| {
         let (mut judged, mut found) = (0_u32, 0_u32);
         compared(QUIET, size, [10, 10], 1.3, |comparison| {
@@ -151,7 +151,7 @@ fn on_a_quiet_machine_eight_benchmarks_are_enough_to_find_one_that_is_slower() {
 /// every pair of launches of every pair of runs, of suites that are large enough for a quarter to
 /// fail. Two launches resemble each other by luck.
 #[test]
-fn two_timed_launches_fail_modelled_slots_only_by_a_doubling() {
+fn two_timed_launches_fail_only_by_doubling() {
     let side = |run: &Recorded, size: usize, first: usize, factor: f64| {
         let two = |all: &Vec<f64>| all[first..first + 2].to_vec();
         let mut some: Vec<Vec<f64>> = (0..size).map(|n| two(&run[n * 5 % run.len()])).collect();
@@ -182,7 +182,7 @@ fn two_timed_launches_fail_modelled_slots_only_by_a_doubling() {
 
 /// Each run's own launches in turn: drift affects both sides.
 #[test]
-fn launches_in_turn_need_no_other_benchmarks() {
+fn interleaved_launches_need_no_other_benchmarks() {
     let halves = |recorded: &Recorded, wanted: [usize; 2]| {
         let half = |all: &Vec<f64>| {
             let of_half = all
@@ -212,7 +212,7 @@ fn launches_in_turn_need_no_other_benchmarks() {
 
 /// Both rates for a suite too small to show its drift: six or more earlier runs show it.
 #[test]
-fn earlier_runs_tell_the_drift_of_small_suites() {
+fn earlier_runs_estimate_drift_of_small_suites() {
     let rates = |size: usize, factor: f64| {
         let (mut judged, mut failed) = (0_u32, 0_u32);
         for session in LOADED.into_iter().flat_map(sessions) {

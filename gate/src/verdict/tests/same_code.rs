@@ -50,7 +50,7 @@ fn slower(factor: f64) -> First {
 }
 
 #[test]
-fn the_same_code_that_took_longer_is_unchanged_by_proof() {
+fn slower_time_of_same_code_is_unchanged_by_proof() {
     let comparison = judged(&side(1, BEFORE), &side(2, slower(3.0)));
     let first = &comparison.benchmarks[0];
     assert_eq!(first.verdict, Verdict::Unchanged);
@@ -60,7 +60,7 @@ fn the_same_code_that_took_longer_is_unchanged_by_proof() {
 }
 
 #[test]
-fn what_the_policy_wants_to_fail_fails_all_the_same() {
+fn failure_required_by_policy_overrides_proof() {
     let mut strict = Policy::default();
     strict.fail_on.time_disagrees = true;
     let comparison = judged_by(&side(1, BEFORE), &side(2, slower(3.0)), &strict);
@@ -69,7 +69,7 @@ fn what_the_policy_wants_to_fail_fails_all_the_same() {
 }
 
 #[test]
-fn slots_that_differ_are_judged_as_ever_and_so_are_other_data_and_other_code() {
+fn differing_slots_data_or_code_are_judged() {
     let backend_bound = 0.2;
     for (data, code, change) in [
         (7, 5, CodeChange::Same),
@@ -116,7 +116,7 @@ fn measured(
 }
 
 #[test]
-fn the_same_code_is_unchanged_by_proof_where_it_is_counted_or_timed() {
+fn counted_or_timed_same_code_is_unchanged() {
     for of in [benchmark, timed] {
         let before = measured(of, 1, (1.0, 5), 0.004);
         let slower = measured(of, 2, (1.25, 5), 0.004);
@@ -142,7 +142,7 @@ fn the_same_code_is_unchanged_by_proof_where_it_is_counted_or_timed() {
 
 /// Noise does not affect what is proved, in either direction.
 #[test]
-fn noisy_launches_of_the_same_code_are_decided() {
+fn noisy_launches_of_same_code_are_decided() {
     let noisy = |seed| measured(timed, seed, (1.0, 5), 0.3);
     let comparison = judged(&noisy(3), &noisy(4));
     assert_eq!(comparison.counts.unchanged, 12);
@@ -165,7 +165,7 @@ fn changed(since: &Run, benchmarks: Vec<Benchmark>) -> Run {
 }
 
 #[test]
-fn what_was_left_out_by_proof_passes_against_the_same_baseline_and_no_other() {
+fn proven_exclusion_passes_with_same_baseline_only() {
     let before = measured(timed, 1, (1.0, 5), 0.004);
     let nothing = changed(&before, Vec::new());
     let comparison = judged(&before, &nothing);

@@ -34,7 +34,7 @@ fn regressed(comparisons: u64, size: usize, deviation: f64, slower: f64) -> (u64
 }
 
 #[test]
-fn groups_of_units_are_judged_by_their_scatter_even_if_they_agree() {
+fn groups_of_units_are_judged_by_scatter() {
     for deviation in [0.0, 0.01] {
         let run = |seed, slower| sampled_suite(1, seed, deviation, slower);
         let comparison = judged(&run(1, 0.0), &run(2, 0.001));
@@ -46,7 +46,7 @@ fn groups_of_units_are_judged_by_their_scatter_even_if_they_agree() {
 
 /// base64's `decode_slice_simd` came out inconclusive at 0.0 % [-5.1, +5.1] with the same code.
 #[test]
-fn units_that_agree_on_both_sides_are_proof_however_they_scatter() {
+fn equal_units_on_both_sides_are_proof() {
     let run = sampled_suite(1, 1, 0.1, 0.0);
     let comparison = judged(&run, &run);
     let benchmark = &comparison.benchmarks[0];
@@ -72,7 +72,7 @@ fn units_that_agree_on_both_sides_are_proof_however_they_scatter() {
 
 /// One unit of base64's `decode` cleared megabytes in one instruction, and its group was left out.
 #[test]
-fn a_group_of_units_is_not_left_out_for_what_it_alone_contains() {
+fn outlying_group_of_units_is_kept() {
     let mut run = sampled_suite(1, 1, 0.001, 0.0);
     run.benchmarks[0].slots_launches_mut()[0].slots *= 1.7;
     let comparison = judged(&run, &sampled_suite(1, 2, 0.001, 0.0));
@@ -82,7 +82,7 @@ fn a_group_of_units_is_not_left_out_for_what_it_alone_contains() {
 }
 
 #[test]
-fn what_units_leave_open_needs_more_of_them_and_no_launches() {
+fn undecided_units_need_units_not_launches() {
     let run = |seed, slower| sampled_suite(1, seed, 0.02, slower);
     let comparison = judged(&run(1, 0.0), &run(2, 0.02));
     let undecided = comparison.benchmarks[0].undecided.unwrap();
@@ -93,7 +93,7 @@ fn what_units_leave_open_needs_more_of_them_and_no_launches() {
 /// Both error rates, with scatters as those of long programs: ten groups that differ by 1 % know
 /// their mean to 0.3 %.
 #[test]
-fn unchanged_suites_pass_and_three_percent_are_found() {
+fn unchanged_suites_pass_and_three_percent_is_found() {
     const COMPARISONS: u64 = 300;
     for size in [1, 10] {
         for deviation in [0.005, 0.01, 0.02] {

@@ -55,7 +55,7 @@ fn runs(with_slots: Session, of_time: Session, slower: f64, seed: u64) -> [Run; 
 /// base64: decoding 30 MiB shares the memory's bandwidth with whatever else runs, and 500 bytes do
 /// not. What the machine did to short benchmarks says little about long ones.
 #[test]
-fn what_the_machine_did_to_benchmarks_with_slots_is_not_taken_from_those_of_time() {
+fn slots_benchmarks_do_not_correct_time_only_ones() {
     let (cache, memory) = (
         Session {
             typical: -0.4,
@@ -78,7 +78,7 @@ fn what_the_machine_did_to_benchmarks_with_slots_is_not_taken_from_those_of_time
 
 /// The first run went beside other builds, and slowed everything but a few benchmarks.
 #[test]
-fn a_benchmark_that_took_no_longer_while_all_others_were_faster_is_undecided() {
+fn unimproved_among_faster_ones_is_undecided() {
     let faster = Session {
         typical: -0.3,
         ..STEADY
@@ -95,7 +95,7 @@ fn a_benchmark_that_took_no_longer_while_all_others_were_faster_is_undecided() {
 }
 
 #[test]
-fn a_change_of_one_benchmark_of_time_is_found_among_steady_ones() {
+fn one_changed_time_only_benchmark_is_found() {
     for seed in 0..20 {
         let [baseline, candidate] = runs(STEADY, STEADY, 1.3, seed);
         let comparison = judged(&baseline, &candidate);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn functions_that_were_sampled_otherwise_are_a_warning() {
+fn differently_sampled_functions_are_a_warning() {
     let sampled = |engine| {
         let mut run = suite(3, 1, unchanged);
         let b = run.benchmarks[0].clone();
@@ -40,7 +40,7 @@ fn functions_that_were_sampled_otherwise_are_a_warning() {
 }
 
 #[test]
-fn functions_that_stay_unknown_are_a_warning_for_each_reason() {
+fn unknown_functions_are_a_warning_per_reason() {
     let run = suite(3, 1, unchanged);
     let few = "99 hits are too few, it needs 100".to_owned();
     let unknown = |index: usize, why: &str| (run.benchmarks[index].id.clone(), why.to_owned());
@@ -72,7 +72,7 @@ fn functions_that_stay_unknown_are_a_warning_for_each_reason() {
 }
 
 #[test]
-fn a_warning_names_the_first_benchmarks_and_counts_the_others() {
+fn warning_names_first_benchmarks_and_counts_rest() {
     let benchmarks: Vec<BenchmarkId> = (suite(7, 1, unchanged).benchmarks.into_iter())
         .map(|benchmark| benchmark.id)
         .collect();
@@ -85,7 +85,7 @@ fn a_warning_names_the_first_benchmarks_and_counts_the_others() {
 }
 
 #[test]
-fn a_warning_tells_benchmarks_of_one_name_apart() {
+fn warning_distinguishes_benchmarks_of_one_name() {
     let mut benchmarks = vec![scenario::id("same"), scenario::id("same")];
     benchmarks[1].target = "other".to_owned();
     benchmarks.push(scenario::id("alone"));
@@ -95,7 +95,7 @@ fn a_warning_tells_benchmarks_of_one_name_apart() {
 }
 
 #[test]
-fn work_that_only_the_baseline_did_is_a_warning() {
+fn work_of_baseline_alone_is_a_warning() {
     let removed = || {
         let mut run = suite(3, 1, unchanged);
         for launch in run.benchmarks[0].slots_launches_mut() {
@@ -121,7 +121,7 @@ fn work_that_only_the_baseline_did_is_a_warning() {
 }
 
 #[test]
-fn a_thread_that_waits_is_a_warning_since_its_slots_are_not_about_the_work() {
+fn waiting_thread_is_a_warning() {
     let waiting = || {
         let mut run = suite(3, 1, unchanged);
         let times = run.benchmarks[0].times.launches.clone();

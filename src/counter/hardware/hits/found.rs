@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_go_from_hit_to_hit_and_those_of_own_periods_where_they_end() {
+    fn counts_belong_to_the_pmu_sample_ending_them() {
         let own = record(9, &[73, 0x1000, 4001]);
         let (hits, too_many) = found(&[&[hit(1000), own], &[hit(2500)]]);
         assert!(!too_many);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_over_lost_hits_goes_nowhere_and_the_loss_is_told() {
+    fn lost_pmu_samples_discard_the_interval() {
         let (hits, too_many) = found(&[&[hit(1000)], &[lost(7), hit(9000), hit(10_000)]]);
         assert!(too_many);
         assert_eq!((hits.sampled.lost, hits.sampled.throttled), (7, 0));
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn so_it_is_with_pauses_of_the_kernel() {
+    fn throttling_discards_the_interval() {
         let (hits, too_many) = found(&[&[hit(1000), throttled(), hit(9000), hit(10_000)]]);
         assert!(too_many);
         assert_eq!((hits.sampled.lost, hits.sampled.throttled), (0, 1));
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_record_are_a_gap() {
+    fn invalid_records_are_a_gap() {
         let broken = record(9, &[70, 0x1000, 6, 1, 1, 5]);
         let (hits, too_many) = found(&[&[hit(1000), broken, hit(9000), hit(10_000)]]);
         assert!(!too_many);

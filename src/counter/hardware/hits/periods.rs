@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_interrupts_after_as_many_slots_as_the_others() {
+    fn events_interrupt_after_equal_slots() {
         assert_eq!(
             of("Zen 4", 0),
             [
@@ -203,14 +203,14 @@ mod tests {
 
     /// A mispredicted branch costs four cycles of eight slots.
     #[test]
-    fn an_event_that_stands_for_many_slots_interrupts_after_fewer() {
+    fn expensive_event_interrupts_more_often() {
         let events = of("Neoverse V1", 0);
         let mispredicted = events.iter().find(|(name, _)| *name == "BR_MIS_PRED");
         assert_eq!(mispredicted, Some(&("BR_MIS_PRED", 5_623)), "{events:?}");
     }
 
     #[test]
-    fn no_two_events_have_the_same_period() {
+    fn periods_of_events_are_unique() {
         for table in TABLES {
             for (index, form) in table.forms().iter().enumerate() {
                 let shape = Shape::Exact {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_a_metric_group_interrupt_as_it_is_asked() {
+    fn metric_group_events_use_requested_periods() {
         let each = |reading, asked: &[u64]| Periods::of_group(reading, asked).each()[..4].to_vec();
         assert_eq!(each(0, &[1000, 90, 0, 90]), [1009, 97, 0, 101]);
         assert_eq!(each(1, &[90]), [97, DEFAULT_PERIOD_CYCLES, 0, 0]);

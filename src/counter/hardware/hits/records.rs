@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_read_one_after_the_other() {
+    fn records_are_read_in_order() {
         const FORK: u32 = 7;
         let bytes = [
             hit(),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn other_shapes_are_unreadable_and_what_follows_is_read() {
+    fn unknown_records_are_skipped() {
         let of_another_group = record(PERF_RECORD_SAMPLE, &[72, 0xabc, 3, 10, 10, 1, 2, 3]);
         let of_no_event = record(PERF_RECORD_SAMPLE, &[73, 0xabc, 2, 10, 10, 1, 2]);
         let without_period = record(PERF_RECORD_SAMPLE, &[71, 0xabc]);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_cannot_be_ends_the_reading() {
+    fn impossible_size_ends_reading() {
         for size in [0_u16, 7, 200, u16::MAX] {
             let mut bytes = [hit(), hit()].concat();
             bytes[6..8].copy_from_slice(&size.to_ne_bytes());
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_off_anywhere_the_last_record_is_unreadable() {
+    fn truncated_record_is_unreadable() {
         let bytes = [hit(), hit()].concat();
         for length in 1..bytes.len() {
             let last = *all(&bytes[..length]).last().unwrap();
@@ -218,14 +218,14 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_can_be_read(bytes: Vec<u8>, ids: Vec<u64>, reading in 0..9_usize) {
+        fn any_bytes_are_readable(bytes: Vec<u8>, ids: Vec<u64>, reading in 0..9_usize) {
             let ids = &ids[..ids.len().min(MOST_EVENTS)];
             let records = Records::new(&bytes, ids, reading).count();
             assert!(records <= bytes.len());
         }
 
         #[test]
-        fn any_change_of_bytes_can_be_read(
+        fn any_changed_bytes_are_readable(
             changes in proptest::collection::vec((0..168_usize, proptest::num::u8::ANY), 0..9),
         ) {
             let mut bytes = [hit(), hit(), hit()].concat();

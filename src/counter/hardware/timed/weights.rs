@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_third_weight_is_the_retire_latency() {
+    fn third_weight_is_the_retire_latency() {
         let bytes = [hit(12), record(77, &[0; 24]), hit(65_535)].concat();
         let expected = Weights {
             hits: 2,
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_hits_and_bytes_that_are_no_records_are_noticed() {
+    fn excess_pmu_samples_and_invalid_records_are_found() {
         for kind in [PERF_RECORD_LOST, PERF_RECORD_THROTTLE] {
             let weights = Weights::of(&[hit(5), record(kind, &[0; 24]), hit(6)].concat());
             assert_eq!((weights.hits, weights.cycles), (2, 11));
@@ -90,7 +90,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_can_be_read(bytes: Vec<u8>) {
+        fn any_bytes_are_readable(bytes: Vec<u8>) {
             let weights = Weights::of(&bytes);
             assert!(weights.hits <= bytes.len() as u64 / 16);
         }

@@ -6,7 +6,7 @@ use super::*;
 use std::time::{Duration, Instant};
 
 #[test]
-fn a_benchmark_with_a_long_first_window_has_time_alone() {
+fn long_first_window_leaves_time_only() {
     let Some(model) = alone(&cores::GOLDEN_COVE, 0.1) else {
         return;
     };
@@ -22,7 +22,7 @@ fn a_benchmark_with_a_long_first_window_has_time_alone() {
 }
 
 #[test]
-fn what_exceeds_the_budget_of_a_benchmark_is_not_counted() {
+fn work_beyond_budget_is_not_counted() {
     let Some(model) = opened() else {
         return;
     };
@@ -32,7 +32,7 @@ fn what_exceeds_the_budget_of_a_benchmark_is_not_counted() {
 }
 
 #[test]
-fn issue_19_7_what_few_instructions_cost_is_bounded_too() {
+fn few_costly_instructions_are_bounded() {
     const ITERATION_BYTES: usize = 256 << 10;
     for core in cores::ALL {
         let Some(model) = alone(core, 0.1) else {
@@ -73,7 +73,7 @@ fn issue_19_7_what_few_instructions_cost_is_bounded_too() {
 
 /// As waiting for a process: hardly any instructions, but time.
 #[test]
-fn benchmark_that_waits_keeps_time_alone() {
+fn waiting_benchmark_keeps_time_only() {
     let Some(model) = alone(&cores::GOLDEN_COVE, 0.1) else {
         return;
     };
@@ -110,7 +110,7 @@ fn benchmark_that_waits_keeps_time_alone() {
 
 /// Executes as many different functions as the model has room for blocks, and more.
 #[test]
-fn issue_14_11_ever_new_code_does_not_cost_the_next_benchmark_its_slots() {
+fn generated_code_leaves_room_for_later_benchmarks() {
     let Some(model) = alone(&cores::GOLDEN_COVE, 2.0) else {
         return;
     };

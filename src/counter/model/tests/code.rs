@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_blocks_of_the_last_kept_sample_have_its_slots() {
+fn blocks_of_last_kept_sample_have_its_slots() {
     let Some(model) = opened() else {
         return;
     };
@@ -33,7 +33,7 @@ fn the_blocks_of_the_last_kept_sample_have_its_slots() {
 }
 
 #[test]
-fn of_a_warm_up_no_blocks_are_kept() {
+fn warm_up_keeps_no_blocks() {
     let Some(model) = opened() else {
         return;
     };
@@ -59,7 +59,7 @@ fn of_a_warm_up_no_blocks_are_kept() {
 }
 
 #[test]
-fn an_iteration_that_is_traced_in_part_is_not_fingerprinted() {
+fn partly_traced_iteration_has_no_fingerprint() {
     let Some(model) = alone(&cores::GOLDEN_COVE, 0.1) else {
         return;
     };

@@ -7,7 +7,7 @@ use super::*;
 use crate::provenance::TOO_LONG;
 
 #[test]
-fn issue_19_5_what_is_too_long_to_be_modelled_as_a_whole_is_sampled() {
+fn long_iterations_are_sampled() {
     const ROUNDS: u64 = 500;
     for core in cores::ALL {
         let (Some(model), Some(whole)) = (sampling(core, 0.5), alone(core, 100.0)) else {
@@ -71,7 +71,7 @@ fn issue_19_5_what_is_too_long_to_be_modelled_as_a_whole_is_sampled() {
 }
 
 #[test]
-fn what_is_too_long_to_be_sampled_has_only_time_and_says_why() {
+fn too_long_iteration_has_time_and_reason() {
     let Some(model) = sampling(&cores::GOLDEN_COVE, 0.5) else {
         return;
     };
@@ -94,7 +94,7 @@ fn what_is_too_long_to_be_sampled_has_only_time_and_says_why() {
 
 /// Only launches whose samples double are sampled.
 #[test]
-fn what_is_too_long_for_a_fingerprint_has_none_and_can_be_modelled_all_the_same() {
+fn missing_fingerprint_does_not_prevent_modelling() {
     let Some(model) = sampling(&cores::ZEN_5, 0.5) else {
         return;
     };

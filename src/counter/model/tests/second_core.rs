@@ -104,7 +104,7 @@ fn own_mapping(bytes: usize) -> &'static mut [u8] {
 /// The two do not agree bit for bit only because another `Model` in the same process has its memory
 /// at other addresses: `cargo-topdown/tests/bench/cores.rs` compares processes.
 #[test]
-fn issue_19_6_each_of_two_cores_looks_at_what_it_would_look_at_alone() {
+fn two_cores_see_what_each_sees_alone() {
     let bytes = own_mapping(4 << 20);
     let mut run = |first: usize, second: Option<usize>| -> Option<Vec<Vec<OnOneCore>>> {
         let model = of_cores(first, second, 0.1)?;

@@ -20,7 +20,7 @@ fn lookups(table: &[u64], count: u64, work: u64) -> impl FnMut() {
 
 /// The iterations have 1 to 2 million instructions, more than a fifteenth of the budget.
 #[test]
-fn issue_19_4_data_that_fits_a_cache_is_warm_although_few_iterations_count() {
+fn cached_data_is_warm_after_few_iterations() {
     const WORDS_PER_KIB: usize = 128;
     let cases = [
         (512, 2_000, 10, Event::L2Misses, 0.0..0.01),
@@ -62,7 +62,7 @@ fn issue_19_4_data_that_fits_a_cache_is_warm_although_few_iterations_count() {
 
 /// Its windows end where no iteration does.
 #[test]
-fn issue_19_4_what_does_not_repeat_as_often_as_expected_counts_as_before() {
+fn too_few_repeats_count_unwarmed() {
     let Some(model) = sampling(&cores::ZEN_5, 0.5) else {
         return;
     };
@@ -79,7 +79,7 @@ fn issue_19_4_what_does_not_repeat_as_often_as_expected_counts_as_before() {
 /// As `iter_batched` does with its outputs: stores to lines that nothing touched before, for which
 /// nothing waits.
 #[test]
-fn what_hides_the_latency_of_new_lines_is_hardly_cold() {
+fn unawaited_stores_to_new_lines_are_hardly_cold() {
     for core in cores::ALL {
         let Some(model) = sampling(core, 0.5) else {
             return;

@@ -4,7 +4,7 @@ use super::*;
 use crate::event::Event;
 
 #[test]
-fn a_window_is_modelled_and_its_slots_add_up() {
+fn window_is_modelled_and_slots_add_up() {
     let Some(model) = opened() else {
         return;
     };
@@ -26,7 +26,7 @@ fn a_window_is_modelled_and_its_slots_add_up() {
 }
 
 #[test]
-fn a_window_that_panicked_is_no_part_of_the_next() {
+fn panicked_window_does_not_affect_the_next() {
     let Some(model) = opened() else {
         return;
     };
@@ -51,7 +51,7 @@ fn a_window_that_panicked_is_no_part_of_the_next() {
 }
 
 #[test]
-fn a_window_around_another_is_not_counted() {
+fn enclosing_window_is_not_counted() {
     let Some(model) = opened() else {
         return;
     };
@@ -89,7 +89,7 @@ fn slots_of_one(model: &Model, iterations: u64, windows: u64) -> f64 {
 /// many iterations, as `iter` and `SmallInput` have. Anything more in short windows is not cost,
 /// but the iterations themselves, which do not overlap with those of another window.
 #[test]
-fn what_windows_cost_leaves_no_bias() {
+fn window_cost_leaves_no_bias() {
     for core in cores::ALL {
         let Some(model) = alone(core, 2.0) else {
             return;
