@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 
 /// Other threads work for a benchmark if they use at least this fraction of its processor time.
 /// Less than that is within the gate's margin.
-const LEAST_FRACTION_OF_OTHERS: f64 = 0.01;
+const MIN_OTHER_THREADS_FRACTION: f64 = 0.01;
 
 /// Other threads must also use at least this much per window: the two clocks are read some ten
 /// nanoseconds apart, and waking a thread costs more than a microsecond.
-const LEAST_NS_OF_OTHERS: u64 = 1000;
+const MIN_OTHER_THREADS_NS: u64 = 1000;
 
 /// A thread waits if it gives up the CPU in every window and for at least this fraction of the
 /// time.
-const LEAST_FRACTION_OF_WAITING: f64 = 0.5;
+const MIN_WAITING_FRACTION: f64 = 0.5;
 
 /// What the threads of a process did in the watched windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,8 +73,8 @@ impl Activity {
     /// benchmark.
     pub fn fraction_of_others(&self) -> Option<f64> {
         let fraction = fraction(self.others_ns, self.own_ns.saturating_add(self.others_ns));
-        let enough = self.others_ns >= LEAST_NS_OF_OTHERS.saturating_mul(self.windows);
-        (enough && fraction >= LEAST_FRACTION_OF_OTHERS).then_some(fraction)
+        let enough = self.others_ns >= MIN_OTHER_THREADS_NS.saturating_mul(self.windows);
+        (enough && fraction >= MIN_OTHER_THREADS_FRACTION).then_some(fraction)
     }
 
     /// Returns where the work happens, if not in the slots of the measuring thread.
@@ -95,9 +95,8 @@ impl Activity {
     fn waiting(&self, processor_ns: u64) -> Option<Elsewhere> {
         let idle_ns = self.wall_ns.saturating_sub(processor_ns);
         let fraction = fraction(idle_ns, self.wall_ns);
-        let waits = self.windows > 0
-            && self.blocked >= self.windows
-            && fraction >= LEAST_FRACTION_OF_WAITING;
+        let waits =
+            self.windows > 0 && self.blocked >= self.windows && fraction >= MIN_WAITING_FRACTION;
         waits.then_some(Elsewhere::Waiting { fraction })
     }
 }

@@ -14,14 +14,14 @@ use crate::setting::{Sampling, Setting};
 #[cfg(feature = "criterion")]
 pub(crate) fn least_samples() -> Option<usize> {
     match Sampling::from_environment() {
-        Ok(Sampling::Doubling) => Some(LEAST_SAMPLES),
+        Ok(Sampling::Doubling) => Some(MIN_SAMPLES),
         Ok(Sampling::FirstTwo) => Some(FINGERPRINT_SAMPLES),
         _ => None,
     }
 }
 
 /// Minimum number of samples per benchmark, as a launch on hardware needs.
-pub const LEAST_SAMPLES: usize = 4;
+pub const MIN_SAMPLES: usize = 4;
 
 /// A fingerprint covers the first iteration, which may do set-up, and the two after it.
 pub const FINGERPRINT_SAMPLES: usize = 2;

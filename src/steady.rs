@@ -25,7 +25,7 @@ pub use cold::is_far_less;
 pub use sampled::{MostSampled, NextSampled};
 
 /// With fewer samples, a launch on the model is useless: the first only warms it up.
-pub const LEAST_SAMPLES: usize = 2;
+pub const MIN_SAMPLES: usize = 2;
 
 /// With fewer samples, the warm-up was short. 4 samples are 8 iterations after 7.
 pub const ENOUGH_SAMPLES: usize = 4;
@@ -43,7 +43,7 @@ const LONG_INSTRUCTIONS: u64 = 1_000_000;
 
 /// Samples with several windows have at most 1024 iterations. Their inputs are made in advance, and
 /// we do not know how much memory and time that takes.
-const MOST_SAMPLES_OF_WINDOWS: usize = 11;
+const MAX_SAMPLES_OF_WINDOWS: usize = 11;
 
 /// How many instructions warm up functionally in the time in which one is modelled.
 const WARMED_PER_MODELLED: u64 = 10;
@@ -144,7 +144,7 @@ impl Modelled {
             .cost_instructions
             .saturating_add(cost_instructions.saturating_mul(2));
         let is_long = instructions >= LONG_INSTRUCTIONS
-            || (sample.windows > 1 && self.samples >= MOST_SAMPLES_OF_WINDOWS);
+            || (sample.windows > 1 && self.samples >= MAX_SAMPLES_OF_WINDOWS);
         with_next <= budget_instructions && !(is_long && self.samples >= WANTED_SAMPLES)
     }
 
@@ -186,7 +186,7 @@ impl Modelled {
             Next::Nothing
         };
         let is_usable = !taken.sample.flags.intersects(Flags::UNUSABLE);
-        if !is_usable || !taken.is_divisible || self.samples < LEAST_SAMPLES {
+        if !is_usable || !taken.is_divisible || self.samples < MIN_SAMPLES {
             return as_before;
         }
         let iterations = doubling::iterations(self.samples - 1);
@@ -196,7 +196,7 @@ impl Modelled {
             .next_power_of_two();
         let wanted = long_iterations.max(doubling::iterations(WANTED_SAMPLES - 1));
         let wanted = if taken.sample.windows > 1 {
-            wanted.min(doubling::iterations(MOST_SAMPLES_OF_WINDOWS - 1))
+            wanted.min(doubling::iterations(MAX_SAMPLES_OF_WINDOWS - 1))
         } else {
             wanted
         };
@@ -241,8 +241,8 @@ impl Modelled {
         let is_warm = !taken.is_cold && iterations / 2 > WANTED_WARM_UP / 2;
         let with_next = if_last.saturating_add(expected_instructions.saturating_mul(2));
         let may_be_followed =
-            taken.sample.windows <= 1 || self.samples + 1 < MOST_SAMPLES_OF_WINDOWS;
-        let has_place = taken.sample.windows <= 1 || self.samples < MOST_SAMPLES_OF_WINDOWS;
+            taken.sample.windows <= 1 || self.samples + 1 < MAX_SAMPLES_OF_WINDOWS;
+        let has_place = taken.sample.windows <= 1 || self.samples < MAX_SAMPLES_OF_WINDOWS;
         if !has_place || if_last > warm_up.instructions_left {
             self.warm_up = None;
             return Next::Nothing;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The similarity from which on a word may be a misspelling, as clap has it for flags.
-const LEAST_SIMILARITY: f64 = 0.7;
+const MIN_SIMILARITY: f64 = 0.7;
 
 /// Returns the word of `known` that is most like `word`, if any is like it.
 pub fn nearest<T: AsRef<str>>(word: &str, known: impl IntoIterator<Item = T>) -> Option<String> {
@@ -17,7 +17,7 @@ pub fn nearest<T: AsRef<str>>(word: &str, known: impl IntoIterator<Item = T>) ->
         }
     };
     let rated = known.into_iter().map(|known| (similarity(&known), known));
-    let like = rated.filter(|(similarity, _)| *similarity > LEAST_SIMILARITY);
+    let like = rated.filter(|(similarity, _)| *similarity > MIN_SIMILARITY);
     let best = like.max_by(|a, b| a.0.total_cmp(&b.0));
     best.map(|(_, known)| known.as_ref().to_owned())
 }

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     use topdown_tracer::{Config, Mapping, Tracer};
 
     /// A shorter stretch is repeated.
-    const LEAST_SECONDS: f64 = 0.03;
+    const MIN_SECONDS: f64 = 0.03;
     const TURNS: usize = 5;
 
     let name = std::env::args().nth(1);
@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         trace(&mut alone, 1)?;
         trace(&mut with_paths, 1)?;
         let (seconds, _) = trace(&mut alone, 1)?;
-        let repetitions = (LEAST_SECONDS / seconds).clamp(1.0, 10_000.0) as usize;
+        let repetitions = (MIN_SECONDS / seconds).clamp(1.0, 10_000.0) as usize;
         let mut fastest = trace(&mut alone, repetitions)?;
         let mut fastest_with_paths = f64::INFINITY;
         // In turn, because the speed of a shared machine changes.

@@ -17,10 +17,10 @@ use crate::index::Index;
 pub const ROOT: u32 = 0;
 
 /// Room for this many paths; the calls beyond are counted with their callers.
-const MOST_PATHS: usize = 32 * 1024;
+const MAX_PATHS: usize = 32 * 1024;
 
 /// Room for this many open calls; the calls beyond are counted with their callers.
-const MOST_FRAMES: usize = 64 * 1024;
+const MAX_FRAMES: usize = 64 * 1024;
 
 /// The last call of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,12 +96,12 @@ impl Paths {
     /// Reserves room for this many blocks and rows.
     pub(crate) fn new(blocks: usize, rows: usize) -> Paths {
         let mut paths = Paths {
-            paths: Vec::with_capacity(MOST_PATHS),
-            children: Index::new(MOST_PATHS),
+            paths: Vec::with_capacity(MAX_PATHS),
+            children: Index::new(MAX_PATHS),
             blocks: Vec::with_capacity(blocks),
             rows: Vec::with_capacity(rows.max(blocks)),
             row_index: Index::new(rows.max(blocks)),
-            frames: Vec::with_capacity(MOST_FRAMES),
+            frames: Vec::with_capacity(MAX_FRAMES),
             current: ROOT,
             call: None,
             has_jumped: false,

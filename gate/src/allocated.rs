@@ -17,7 +17,7 @@ pub struct Allocated {
 
 /// Numbers that are not whole are of growth that few iterations pay for, and depend on which
 /// iterations were measured.
-const LEAST_GROWTH: f64 = 0.01;
+const MIN_GROWTH: f64 = 0.01;
 
 impl Allocated {
     /// Returns what was asked for, by the counts per iteration; `None` if unknown.
@@ -46,7 +46,7 @@ impl Allocated {
     pub fn exceeds(&self, before: &Allocated) -> bool {
         let grew = |before: f64, after: f64| {
             let are_whole = before.fract() == 0.0 && after.fract() == 0.0;
-            let least = if are_whole { 0.0 } else { LEAST_GROWTH };
+            let least = if are_whole { 0.0 } else { MIN_GROWTH };
             after > before * (1.0 + least)
         };
         grew(before.times, self.times) || grew(before.bytes, self.bytes)

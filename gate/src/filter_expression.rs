@@ -14,7 +14,7 @@ use wildmatch::WildMatch;
 use crate::pattern::Pattern;
 
 /// The deepest nesting, so that no expression of a run file exhausts the stack.
-const MOST_NESTING: usize = 64;
+const MAX_NESTING: usize = 64;
 
 /// The tags that settings define: names of lists of patterns.
 pub type Tags = BTreeMap<String, Vec<Pattern>>;
@@ -245,7 +245,7 @@ impl Parser<'_> {
 
     fn one(&mut self) -> Result<Node, ExpressionError> {
         self.nesting += 1;
-        if self.nesting > MOST_NESTING {
+        if self.nesting > MAX_NESTING {
             return Err(self.error("it is nested too deeply"));
         }
         let node = if self.takes(&["!"], &["not"]) {

@@ -123,15 +123,15 @@ impl Summary {
 
 /// A thread with fewer cycles hardly executes: no CPU of the tables runs below 0.4 GHz, and even
 /// there such a thread ran for less than a quarter of the time.
-const LEAST_CYCLES_PER_NS: f64 = 0.1;
+const MIN_CYCLES_PER_NS: f64 = 0.1;
 
 /// An empty `b.iter(|| ())` counts down and jumps back, in two instructions. A third one stores a
 /// constant as the result. Work adds at least a load, or is in fewer if criterion's loop over a
 /// batch is unrolled or vectorized.
-const MOST_INSTRUCTIONS_WITHOUT_WORK: f64 = 3.5;
+const MAX_INSTRUCTIONS_WITHOUT_WORK: f64 = 3.5;
 
 /// A few instructions that take more cycles are work, such as an atomic addition or a fence.
-const MOST_CYCLES_WITHOUT_WORK: f64 = 4.0;
+const MAX_CYCLES_WITHOUT_WORK: f64 = 4.0;
 
 impl Summary {
     /// Returns whether an iteration executes no more than an empty loop, so that the compiler seems
@@ -140,8 +140,8 @@ impl Summary {
         let cycles = self.instructions.zip(self.instructions_per_cycle);
         let cycles = cycles.map(|(instructions, per_cycle)| instructions / per_cycle);
         self.instructions
-            .is_some_and(|count| count <= MOST_INSTRUCTIONS_WITHOUT_WORK)
-            && cycles.is_some_and(|cycles| cycles <= MOST_CYCLES_WITHOUT_WORK)
+            .is_some_and(|count| count <= MAX_INSTRUCTIONS_WITHOUT_WORK)
+            && cycles.is_some_and(|cycles| cycles <= MAX_CYCLES_WITHOUT_WORK)
             && !self.mostly_waits()
     }
 
@@ -149,7 +149,7 @@ impl Summary {
     /// work: it waits for the kernel or for other threads.
     pub fn mostly_waits(&self) -> bool {
         self.cycles_per_ns
-            .is_some_and(|cycles| cycles < LEAST_CYCLES_PER_NS)
+            .is_some_and(|cycles| cycles < MIN_CYCLES_PER_NS)
     }
 
     /// Returns the fraction (0 to 1) of the executed instructions whose form the model knows;

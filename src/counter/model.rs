@@ -6,7 +6,7 @@
 //! launches.
 //!
 //! Which windows are traced does not depend on the clock (`budget.rs`). If its first window alone
-//! is so long that the budget would not cover [`LEAST_ITERATIONS`], a benchmark is sampled from
+//! is so long that the budget would not cover [`MIN_ITERATIONS`], a benchmark is sampled from
 //! then on. If it is too long for that, its samples have only time, and its provenance says so.
 //!
 //! Two cores receive the same trace. Each decides by itself when it has enough of a window or of
@@ -36,7 +36,7 @@ use topdown_core_model::{CoreParameters, cores};
 use topdown_tracer::{Config, Tracer};
 
 use self::budget::{Budget, budget_seconds};
-pub use self::budget::{DEFAULT_BUDGET_SECONDS, LEAST_ITERATIONS};
+pub use self::budget::{DEFAULT_BUDGET_SECONDS, MIN_ITERATIONS};
 use self::chosen::{number_of, second_core};
 use self::core::Core;
 use self::observer::Observer;

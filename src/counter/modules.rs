@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Read;
 
 /// What most processes stay below. Allocations should not depend on the program.
-const MOST_BYTES: usize = 64 * 1024;
-const MOST_MODULES: usize = 64;
+const MAX_BYTES: usize = 64 * 1024;
+const MAX_MODULES: usize = 64;
 
 /// Memory that contains code, and what it was loaded from.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl ModuleMap {
     }
 
     fn read(path: &str) -> ModuleMap {
-        let mut maps = String::with_capacity(MOST_BYTES);
+        let mut maps = String::with_capacity(MAX_BYTES);
         let read = File::open(path).and_then(|mut file| file.read_to_string(&mut maps));
         ModuleMap::parse(match read {
             Ok(_) => &maps,
@@ -54,11 +54,11 @@ impl ModuleMap {
     }
 
     fn parse(maps: &str) -> ModuleMap {
-        let mut mappings = Vec::with_capacity(MOST_MODULES);
+        let mut mappings = Vec::with_capacity(MAX_MODULES);
         mappings.extend(maps.lines().filter_map(Mapping::parse));
         ModuleMap {
             mappings,
-            named: Vec::with_capacity(MOST_MODULES),
+            named: Vec::with_capacity(MAX_MODULES),
         }
     }
 
@@ -108,7 +108,7 @@ impl ModuleMap {
 
     /// Returns the names of the modules looked up so far, by index.
     pub(crate) fn into_names(mut self) -> Vec<String> {
-        let mut names = Vec::with_capacity(MOST_MODULES);
+        let mut names = Vec::with_capacity(MAX_MODULES);
         names.extend(self.named.iter().map(|named| match named {
             Some(index) => std::mem::take(&mut self.mappings[*index].name),
             None => String::new(),

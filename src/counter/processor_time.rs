@@ -1,7 +1,7 @@
 //! Reads the processor time of the calling thread and of its process around a window.
 //!
 //! Each reading takes three system calls, so it is done outside the window, and not for every
-//! window: if windows follow each other closely, the next is watched after [`LEAST_DISTANCE`].
+//! window: if windows follow each other closely, the next is watched after [`MIN_DISTANCE`].
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::activity::Activity;
 
 /// Readings take some six microseconds per interval of this length.
-const LEAST_DISTANCE: Duration = Duration::from_millis(1);
+const MIN_DISTANCE: Duration = Duration::from_millis(1);
 
 /// The kernel's accounting so far.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ impl Watch {
     /// Call this before a window opens. Returns the time when it is ready.
     pub fn before_window(&self) -> Instant {
         let now = Instant::now();
-        let is_due = |at: Instant| now.duration_since(at) >= LEAST_DISTANCE;
+        let is_due = |at: Instant| now.duration_since(at) >= MIN_DISTANCE;
         if !self.watched_at.get().is_none_or(is_due) {
             return now;
         }

@@ -109,7 +109,7 @@ impl MetricGroup {
 }
 
 /// The largest number of sample events of a metric.
-pub const MOST_SAMPLE_EVENTS: usize = 3;
+pub const MAX_SAMPLE_EVENTS: usize = 3;
 
 /// A number computed from a [`MetricGroup`].
 pub struct Metric {
@@ -121,7 +121,7 @@ pub struct Metric {
     pub latency_of: Option<Event>,
     /// The events of its group whose interrupts find the code that the metric is about, where the
     /// maker of the core names them.
-    pub sample_events: [Option<Event>; MOST_SAMPLE_EVENTS],
+    pub sample_events: [Option<Event>; MAX_SAMPLE_EVENTS],
     /// Benches only count the events; programs compute the metrics.
     #[cfg(feature = "run_file")]
     formula: MetricFormula,
@@ -162,7 +162,7 @@ impl Metric {
             name,
             unit: "per 1000 instructions",
             latency_of: None,
-            sample_events: [None; MOST_SAMPLE_EVENTS],
+            sample_events: [None; MAX_SAMPLE_EVENTS],
             #[cfg(feature = "run_file")]
             formula: MetricFormula::Ratio(1000.0, event, instructions),
         }
@@ -180,7 +180,7 @@ impl Metric {
             name,
             unit,
             latency_of: None,
-            sample_events: [None; MOST_SAMPLE_EVENTS],
+            sample_events: [None; MAX_SAMPLE_EVENTS],
             #[cfg(feature = "run_file")]
             formula: MetricFormula::Ratio(100.0, event, of),
         }
@@ -193,7 +193,7 @@ impl Metric {
             name,
             unit: "% of slots",
             latency_of: None,
-            sample_events: [None; MOST_SAMPLE_EVENTS],
+            sample_events: [None; MAX_SAMPLE_EVENTS],
             #[cfg(feature = "run_file")]
             formula: MetricFormula::Slots(event, cycles),
         }
@@ -212,7 +212,7 @@ impl Metric {
             name,
             unit: "% of cycles",
             latency_of: Some(event),
-            sample_events: [None; MOST_SAMPLE_EVENTS],
+            sample_events: [None; MAX_SAMPLE_EVENTS],
             #[cfg(feature = "run_file")]
             formula: MetricFormula::Waits {
                 event,
@@ -233,14 +233,14 @@ impl Metric {
             name,
             unit,
             latency_of: None,
-            sample_events: [None; MOST_SAMPLE_EVENTS],
+            sample_events: [None; MAX_SAMPLE_EVENTS],
             #[cfg(feature = "run_file")]
             formula: MetricFormula::Other(formula),
         }
     }
 
     /// The same metric, for whose code these events are sampled.
-    pub const fn sampled_by(self, events: [Option<Event>; MOST_SAMPLE_EVENTS]) -> Metric {
+    pub const fn sampled_by(self, events: [Option<Event>; MAX_SAMPLE_EVENTS]) -> Metric {
         Metric {
             sample_events: events,
             ..self

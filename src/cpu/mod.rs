@@ -34,7 +34,7 @@ use std::fmt;
 
 pub use described_core::DescribedCore;
 pub use event::{Counter, Counts, Event};
-pub use metric_group::{MOST_SAMPLE_EVENTS, Metric, MetricExample, MetricGroup, Node, Subject};
+pub use metric_group::{MAX_SAMPLE_EVENTS, Metric, MetricExample, MetricGroup, Node, Subject};
 pub use metrics_correction::{
     FORMULA_LEVEL1, FORMULA_LEVEL2, MAX_CORRECTION_EVENTS, MetricsCorrection,
 };

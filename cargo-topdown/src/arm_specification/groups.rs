@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use criterion_topdown::category::Category;
 use criterion_topdown::cpu::{
-    Counts, DescribedCore, MOST_SAMPLE_EVENTS, Metric, MetricExample, MetricGroup, Node, Subject,
+    Counts, DescribedCore, MAX_SAMPLE_EVENTS, Metric, MetricExample, MetricGroup, Node, Subject,
 };
 use serde::Deserialize;
 
@@ -164,7 +164,7 @@ fn metric_of(file: &File, name: &str, events: &mut Group<'_>) -> Result<Metric, 
     // Those that its formula does not need are not counted.
     let named = events.events.iter().copied();
     let mut named = named.filter(|event| metric.sample_events.iter().any(|of| of == event.name));
-    let sample_events = [(); MOST_SAMPLE_EVENTS].map(|()| named.next());
+    let sample_events = [(); MAX_SAMPLE_EVENTS].map(|()| named.next());
     let metric = Metric::new(
         leak(name.to_owned()),
         leak(unit_in_words(&metric.units)),

@@ -12,7 +12,7 @@ use crate::nearest::{Suggestion, nearest};
 use crate::report::style::{self, Look};
 use crate::report::trend_text;
 use topdown_gate::pattern::Pattern;
-use topdown_gate::trend::LEAST_RUNS;
+use topdown_gate::trend::MIN_RUNS;
 
 /// Runs the subcommand.
 ///
@@ -57,7 +57,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Error> {
     if !trend.is_long_enough() {
         return Err(Error::ShortHistory {
             runs: trend.runs.len(),
-            least: LEAST_RUNS,
+            least: MIN_RUNS,
         });
     }
     Ok(match trend.slower_within(args.newest).next() {

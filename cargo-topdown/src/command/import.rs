@@ -9,7 +9,7 @@ use crate::cli::ImportArgs;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::import::{self, Told};
-use crate::runner::hits::LEAST_HITS;
+use crate::runner::hits::MIN_HITS;
 use crate::terminal::tell;
 
 /// The package and cargo profile of an imported run.
@@ -38,12 +38,10 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Error> {
     )?;
     let functions = imported.functions.filter(|functions| {
         let hits = functions.sampled.unwrap_or_default().hits;
-        if hits < LEAST_HITS {
-            tell!(
-                "note: the functions are unknown: {hits} hits are too few, it needs {LEAST_HITS}"
-            );
+        if hits < MIN_HITS {
+            tell!("note: the functions are unknown: {hits} hits are too few, it needs {MIN_HITS}");
         }
-        hits >= LEAST_HITS
+        hits >= MIN_HITS
     });
     let whole = WholeLaunches {
         id: BenchmarkId {

@@ -319,10 +319,10 @@ fn grouped<'a, K: PartialEq>(
 
 /// Lists the first packages, and how many more there are.
 fn listed(packages: &[&OlderCriterion]) -> String {
-    const MOST_NAMED: usize = 3;
-    let named = packages.iter().take(MOST_NAMED);
+    const MAX_NAMED: usize = 3;
+    let named = packages.iter().take(MAX_NAMED);
     let named: Vec<&str> = named.map(|package| package.package.as_str()).collect();
-    match packages.len().saturating_sub(MOST_NAMED) {
+    match packages.len().saturating_sub(MAX_NAMED) {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
     }

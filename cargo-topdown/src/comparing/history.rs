@@ -4,7 +4,7 @@ use std::path::Path;
 
 use criterion_topdown::run_file::Run;
 use jiff::Timestamp;
-use topdown_gate::trend::{LEAST_RUNS, Trend, trend};
+use topdown_gate::trend::{MIN_RUNS, Trend, trend};
 
 use crate::baseline_store::{self, BaselineStore, history};
 use crate::error::Error;
@@ -26,7 +26,7 @@ pub fn trend_of(label: &str, directory: &Path, renames: Renames<'_>) -> Result<T
             Some(error) => Error::RunFile(error),
             None => Error::ShortHistory {
                 runs: 0,
-                least: LEAST_RUNS,
+                least: MIN_RUNS,
             },
         }),
     }

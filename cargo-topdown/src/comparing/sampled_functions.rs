@@ -28,7 +28,7 @@ use topdown_gate::verdict::{self, BenchmarkVerdict, Comparison, Verdict};
 const FUNCTIONS: &str = "functions";
 
 /// At most this many benchmarks are sampled unasked.
-const MOST_UNASKED: usize = 5;
+const MAX_UNREQUESTED: usize = 5;
 
 /// Whose functions a comparison should know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Sampled {
                 let mut regressed: Vec<&BenchmarkVerdict> =
                     all.filter(|of| of.verdict == Verdict::Regressed).collect();
                 regressed.sort_by(|a, b| difference(b).total_cmp(&difference(a)));
-                regressed.truncate(MOST_UNASKED);
+                regressed.truncate(MAX_UNREQUESTED);
                 regressed
             }
         };

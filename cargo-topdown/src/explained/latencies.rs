@@ -10,7 +10,7 @@ use super::GroupError;
 use super::sums::{all_flags, sum_of};
 
 /// The mean of fewer hits is not used.
-pub const LEAST_HITS: u64 = 100;
+pub const MIN_HITS: u64 = 100;
 
 /// The retire latencies of a group's metrics.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ pub fn sampled_of(
         .into_iter()
         .zip(pairs)
         .map(|(event, pair)| (event, pair[0], pair[1]));
-    let enough: Vec<_> = all.filter(|(_, hits, _)| *hits >= LEAST_HITS).collect();
+    let enough: Vec<_> = all.filter(|(_, hits, _)| *hits >= MIN_HITS).collect();
     if !enough.is_empty() && enough.iter().all(|(_, _, cycles)| *cycles == 0) {
         return Err(GroupError::NoLatencies);
     }

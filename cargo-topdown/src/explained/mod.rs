@@ -19,7 +19,7 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId, Functions, IterationSa
 use criterion_topdown::sample::Flags;
 use thiserror::Error;
 
-use topdown_gate::statistics::launch::LEAST_SAMPLES;
+use topdown_gate::statistics::launch::MIN_SAMPLES;
 use topdown_gate::summary::{Shares, Summary};
 
 pub use error::ExplainError;
@@ -181,7 +181,7 @@ pub enum GroupError {
     #[error(
         "its launch has fewer than {} usable samples (flags: {flags}); measure for longer, or pin \
          the bench to one CPU",
-        LEAST_SAMPLES
+        MIN_SAMPLES
     )]
     NothingUsable {
         /// The flags of its samples.

@@ -9,7 +9,7 @@ use crate::functions::GroupFunctions;
 
 /// An event that is rarer than this, per hit of the event that paces the group, interrupts as often
 /// as if it were not: hits of events that hardly happen are still found.
-const LEAST_PERIOD: u64 = 101;
+const MIN_PERIOD: u64 = 101;
 
 /// The functions that the sample events of a group hit, or why nobody knows.
 pub type SampledGroup = Result<GroupFunctions, GroupError>;
@@ -25,7 +25,7 @@ pub fn periods_of(group: &MetricGroup, counts: &[u64]) -> Option<Vec<u64>> {
         let count = *counts.get(at)?;
         if at != pace && count > 0 {
             let period = DEFAULT_PERIOD_CYCLES as f64 * count as f64 / paces.max(1.0);
-            periods[at] = (period as u64).max(LEAST_PERIOD);
+            periods[at] = (period as u64).max(MIN_PERIOD);
         }
     }
     if periods.iter().all(|period| *period == 0) {

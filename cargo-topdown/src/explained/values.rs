@@ -5,7 +5,7 @@ use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::IterationSample;
 use criterion_topdown::sample::{Flags, GroupCounts};
 
-use topdown_gate::statistics::launch::{LEAST_SAMPLES, Taken, kept_for_slots};
+use topdown_gate::statistics::launch::{MIN_SAMPLES, Taken, kept_for_slots};
 
 use super::GroupError;
 use super::latencies::{SampledLatency, UsedLatency, latencies_of};
@@ -57,7 +57,7 @@ pub fn values_of(
         .filter(|s| !s.sample.flags.intersects(Flags::UNUSABLE))
         .filter(|s| s.sample.group_counts.is_some())
         .collect();
-    if usable.len() < LEAST_SAMPLES {
+    if usable.len() < MIN_SAMPLES {
         return Err(GroupError::NothingUsable {
             flags: all_flags(samples),
         });

@@ -30,16 +30,16 @@ pub struct HitFunctions {
 }
 
 /// Fewer hits do not tell the categories of a function.
-const LEAST_CATEGORY_HITS: u64 = 10;
+const MIN_CATEGORY_HITS: u64 = 10;
 
 /// How much more often than by chance a function must be hit twice in a row, as a part of the way
 /// to always. If it runs for far less than a period at a time, the hit before is in it by chance
 /// alone, and the counts in between are those of everything.
-const LEAST_BEYOND_CHANCE: f64 = 0.2;
+const MIN_FRACTION_BEYOND_CHANCE: f64 = 0.2;
 
 /// A function with this share of the slots has at least as much of what is counted between two
 /// of its hits.
-const MOST_OF_THE_SLOTS: f64 = 0.9;
+const DOMINANT_FRACTION: f64 = 0.9;
 
 /// The counts of a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -61,10 +61,10 @@ impl FunctionCounts {
     /// of all hits.
     fn is_known_inside(&self, share: f64) -> bool {
         let twice = self.inside.hits as f64 / self.all.hits.max(1) as f64;
-        let is_beyond_chance = twice - share >= LEAST_BEYOND_CHANCE * (1.0 - share);
-        self.inside.hits >= LEAST_CATEGORY_HITS
+        let is_beyond_chance = twice - share >= MIN_FRACTION_BEYOND_CHANCE * (1.0 - share);
+        self.inside.hits >= MIN_CATEGORY_HITS
             && self.inside.slots > 0
-            && (is_beyond_chance || share >= MOST_OF_THE_SLOTS)
+            && (is_beyond_chance || share >= DOMINANT_FRACTION)
     }
 
     /// Returns the counts, and how well their categories are known. `hits` are those of all
@@ -74,7 +74,7 @@ impl FunctionCounts {
     /// around it: then the counts between them are those of the whole loop. The events' own hits
     /// are not deceived, so the others must agree with them.
     fn whole(&self, hits: u64, own: Option<(&OwnCounts, &OwnFormula)>) -> Whole {
-        let own = own.filter(|(own, _)| own.hits >= LEAST_CATEGORY_HITS);
+        let own = own.filter(|(own, _)| own.hits >= MIN_CATEGORY_HITS);
         let own = own.map(|(own, formula)| self.whole_by_own(own, formula));
         let is_known = self.is_known_inside(self.all.hits as f64 / hits.max(1) as f64);
         let inside = is_known.then(|| self.whole_inside());

@@ -37,10 +37,10 @@ use topdown_gate::statistics::launch::{Taken, kept_for_slots};
 const PERCENT_OF_SLOTS: u128 = 99;
 
 /// … or there are this many rows.
-const MOST_FUNCTIONS: usize = 30;
+const MAX_FUNCTIONS: usize = 30;
 
 /// A longer name loses its middle: the types of iterators can fill pages.
-const MOST_NAME_CHARS: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 
 /// A function: its name, and its module unless that is the bench executable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -127,7 +127,7 @@ fn ranked(iterations: u64, sums: HashMap<&Place, CodeCounts>) -> Functions {
     let mut shown = 0_u128;
     let largest = all
         .iter()
-        .take(MOST_FUNCTIONS)
+        .take(MAX_FUNCTIONS)
         .take_while(|(_, counts)| {
             let is_wanted = shown * 100 < total * PERCENT_OF_SLOTS;
             shown += u128::from(counts.slots());
@@ -162,10 +162,10 @@ fn ranked(iterations: u64, sums: HashMap<&Place, CodeCounts>) -> Functions {
 
 fn limited(name: &str) -> String {
     let chars: Vec<char> = name.chars().collect();
-    if chars.len() <= MOST_NAME_CHARS {
+    if chars.len() <= MAX_NAME_CHARS {
         return name.to_owned();
     }
-    let room = MOST_NAME_CHARS - 1;
+    let room = MAX_NAME_CHARS - 1;
     let head = chars[..room / 2].iter();
     let tail = chars[chars.len() - (room - room / 2)..].iter();
     head.chain(&['…']).chain(tail).collect()
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(few.total().slots(), 9998);
         // All equal: sorted by name, up to the limit.
         let many = ranked_of(&|_| 4);
-        assert_eq!(many.largest.len(), MOST_FUNCTIONS);
+        assert_eq!(many.largest.len(), MAX_FUNCTIONS);
         assert_eq!(many.largest[1].name.as_deref(), Some("f01"));
         assert_eq!(many.others.unwrap().functions, 70);
         assert_eq!(many.total().slots(), 400);
@@ -332,7 +332,7 @@ mod tests {
     fn long_names_lose_their_middle() {
         let name = format!("start{}end", "ä".repeat(500));
         let short = limited(&name);
-        assert_eq!(short.chars().count(), MOST_NAME_CHARS);
+        assert_eq!(short.chars().count(), MAX_NAME_CHARS);
         assert!(short.starts_with("start") && short.ends_with("end") && short.contains('…'));
         assert_eq!(limited("a::b"), "a::b");
     }

@@ -15,10 +15,10 @@ use super::limited;
 use super::symbols::{CodeFrame, Symbols};
 
 /// At most this many paths of a benchmark are kept…
-const MOST_PATHS: usize = 1000;
+const MAX_PATHS: usize = 1000;
 
 /// … and none, with what it calls, below this fraction of the slots.
-const LEAST_FRACTION: f64 = 0.0005;
+const MIN_FRACTION: f64 = 0.0005;
 
 /// A function that was reached through its callers.
 #[derive(Clone, Debug)]
@@ -202,9 +202,9 @@ fn pruned(iterations: u64, mut all: Vec<Summed>) -> CallPaths {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|a, b| totals[*b].cmp(&totals[*a]).then(a.cmp(b)));
     let mut is_kept = vec![false; all.len()];
-    for &index in order.iter().take(MOST_PATHS) {
+    for &index in order.iter().take(MAX_PATHS) {
         let is_outermost = all[index].caller.is_none();
-        is_kept[index] = is_outermost || totals[index] as f64 >= whole as f64 * LEAST_FRACTION;
+        is_kept[index] = is_outermost || totals[index] as f64 >= whole as f64 * MIN_FRACTION;
     }
     for index in (0..all.len()).rev() {
         match all[index].caller {

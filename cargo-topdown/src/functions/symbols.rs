@@ -65,7 +65,7 @@ fn source_line(file: &str, line: u32, workspace: &Path) -> SourceLine {
 }
 
 /// No block is longer: 48 instructions of 15 bytes.
-const MOST_BLOCK_BYTES: u32 = 48 * 15;
+const MAX_BLOCK_BYTES: u32 = 48 * 15;
 
 impl Symbols {
     /// Returns the symbols for processes of `executable`, which was built from the package at
@@ -96,7 +96,7 @@ impl Symbols {
     pub fn name_of(&mut self, module: &str, offset: u64, bytes: u32) -> Option<String> {
         let Module { table, inlined } = self.module(module)?;
         let address = table.address_of(offset)?;
-        let end = address.saturating_add(bytes.clamp(1, MOST_BLOCK_BYTES).into());
+        let end = address.saturating_add(bytes.clamp(1, MAX_BLOCK_BYTES).into());
         let inlined = inlined.as_ref().and_then(|i| i.most_of(address..end));
         let mangled = inlined.as_deref().or_else(|| table.symbol_at(address))?;
         Some(demangled(mangled))
@@ -117,7 +117,7 @@ impl Symbols {
         let workspace = self.workspace.clone();
         let frames = self.module(module).and_then(|Module { table, inlined }| {
             let address = table.address_of(offset)?;
-            let end = address.saturating_add(bytes.unwrap_or(1).clamp(1, MOST_BLOCK_BYTES).into());
+            let end = address.saturating_add(bytes.unwrap_or(1).clamp(1, MAX_BLOCK_BYTES).into());
             let enclosing = table.symbol_at(address).map(demangled);
             let inlined = inlined.as_ref()?.frames_of(address..end);
             let frames = inlined

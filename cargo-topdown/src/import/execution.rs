@@ -84,11 +84,11 @@ pub fn is_retire_latency(event: &str) -> bool {
     modifiers.len() < event.trim().len()
         && modifiers.contains('R')
         && modifiers.chars().all(|c| c.is_ascii_alphabetic())
-        && modifiers.len() <= MOST_MODIFIERS
+        && modifiers.len() <= MAX_MODIFIERS
 }
 
 /// Otherwise it is a part of a name: `syscalls:SOME_CALL`.
-const MOST_MODIFIERS: usize = 4;
+const MAX_MODIFIERS: usize = 4;
 
 /// An event's name without PMU and modifiers: `slots` for `cpu_core/slots/u` and `slots:u`.
 pub struct EventName<'a> {

@@ -11,7 +11,7 @@ use crate::runner::fingerprints::Fingerprints;
 use crate::terminal::tell;
 
 /// At most this many benchmarks are listed by name.
-const MOST_NAMES: usize = 10;
+const MAX_NAMES: usize = 10;
 
 /// A suite without the benchmarks that execute the same code as in an earlier run.
 #[derive(Debug)]
@@ -108,9 +108,9 @@ impl Changed {
                 _ => format!("{count} bench targets were not traced and are launched whole"),
             });
         }
-        let names = left_out.iter().take(MOST_NAMES);
+        let names = left_out.iter().take(MAX_NAMES);
         notes.extend(names.map(|id| format!("left out: `{id}`")));
-        if let more @ 1.. = left_out.len().saturating_sub(MOST_NAMES) {
+        if let more @ 1.. = left_out.len().saturating_sub(MAX_NAMES) {
             notes.push(format!("left out: {more} more"));
         }
         notes

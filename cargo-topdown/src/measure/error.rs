@@ -119,11 +119,11 @@ pub enum MeasureError {
 
 /// Lists the first targets, and how many more there are.
 fn in_short(targets: &[NeedsFeatures]) -> String {
-    const MOST_NAMED: usize = 3;
-    let named: Vec<String> = (targets.iter().take(MOST_NAMED))
+    const MAX_NAMED: usize = 3;
+    let named: Vec<String> = (targets.iter().take(MAX_NAMED))
         .map(ToString::to_string)
         .collect();
-    match targets.len().saturating_sub(MOST_NAMED) {
+    match targets.len().saturating_sub(MAX_NAMED) {
         0 => named.join("; "),
         more => format!("{}; and {more} more", named.join("; ")),
     }

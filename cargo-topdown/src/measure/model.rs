@@ -170,10 +170,10 @@ impl Session {
 
 /// Says how long it took to model benchmarks, and which took longest.
 fn tell_times(mut times: Vec<(&BenchmarkId, Duration)>) {
-    const MOST_NAMED: usize = 3;
+    const MAX_NAMED: usize = 3;
     times.sort_by_key(|(_, took)| Reverse(*took));
     let all: Duration = times.iter().map(|(_, took)| *took).sum();
-    let longest = times.iter().take(MOST_NAMED);
+    let longest = times.iter().take(MAX_NAMED);
     let longest: Vec<String> = longest
         .map(|(id, took)| format!("{} {:.2} s", id.name, took.as_secs_f64()))
         .collect();

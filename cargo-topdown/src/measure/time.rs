@@ -33,7 +33,7 @@ const GROWTH_THAT_HINTS: f64 = 1.1;
 const RATIO_THAT_HINTS: f64 = 2.0;
 
 /// A suite's median means something from this number of benchmarks on.
-const LEAST_BENCHMARKS: usize = 3;
+const MIN_BENCHMARKS: usize = 3;
 
 /// What launches yield on the first core, or the clock or counters, and on a second core, if they
 /// modelled one.
@@ -243,7 +243,7 @@ fn hinting<'a>(exact: &[&'a Benchmark], before: &[Benchmark]) -> Vec<&'a Benchma
     let all = exact.iter().filter_map(|b| time_per_slot_ns(b)).collect();
     let growth: Vec<(&BenchmarkId, f64)> = growth.collect();
     let usual_growth = median(growth.iter().map(|(_, growth)| *growth).collect())
-        .filter(|_| growth.len() >= LEAST_BENCHMARKS)
+        .filter(|_| growth.len() >= MIN_BENCHMARKS)
         .unwrap_or(1.0);
     let grew = growth
         .into_iter()

@@ -15,7 +15,7 @@ use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Effect, Share, Verdict};
 
 /// If more benchmarks than this were compared, the unchanged ones are counted in one line.
-const MOST_ROWS: usize = 20;
+const MAX_ROWS: usize = 20;
 
 /// The interval of an exact change; aligned with intervals that have no mark.
 const EXACT: &str = "exact ";
@@ -81,7 +81,7 @@ pub fn write(
     let all_exact = compared
         .iter()
         .all(|row| row.main_effect().is_none_or(|effect| effect.exact));
-    let has_all = detail == Detail::All || compared.len() <= MOST_ROWS;
+    let has_all = detail == Detail::All || compared.len() <= MAX_ROWS;
     let (rows, counted): (Vec<&BenchmarkVerdict>, Vec<&BenchmarkVerdict>) = compared
         .into_iter()
         .partition(|row| has_all || row.verdict != Verdict::Unchanged);

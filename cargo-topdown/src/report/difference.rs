@@ -24,7 +24,7 @@ use topdown_gate::verdict::{
 };
 
 /// A metric moved with a category if its change costs at least this part of the category's change.
-const LEAST_PART: f64 = 0.5;
+const MIN_PART_FRACTION: f64 = 0.5;
 /// The rates of [`costly_rate`] cost this fraction of the cycles.
 const COSTLY: f64 = 0.1;
 /// The longest name of a function, in columns.
@@ -156,7 +156,7 @@ impl<'a> Difference<'a> {
             return;
         };
         let change = (candidate - baseline) / baseline;
-        if change * points.signum() >= LEAST_PART * points.abs() {
+        if change * points.signum() >= MIN_PART_FRACTION * points.abs() {
             self.has_metrics = true;
             self.moved.push(Moved {
                 metric: "instructions",
@@ -179,7 +179,7 @@ impl<'a> Difference<'a> {
         let Some((costly, rules_out)) = costly_rate(group.subject) else {
             return;
         };
-        let least = LEAST_PART * costly * points.abs() / COSTLY;
+        let least = MIN_PART_FRACTION * costly * points.abs() / COSTLY;
         let cycles = before.instructions.zip(before.instructions_per_cycle);
         let Some((instructions, per_cycle)) = cycles else {
             return;

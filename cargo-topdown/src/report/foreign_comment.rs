@@ -80,10 +80,10 @@ impl Benchmark {
 
     /// Returns whether the time made the verdict, with this change of the slots.
     fn is_about_time(&self, slots: f64) -> bool {
-        const LEAST_SURE: f64 = 0.01;
+        const MIN_CERTAIN_CHANGE: f64 = 0.01;
         match self.verdict {
             Verdict::TimeDisagrees => true,
-            Verdict::Regressed => slots < LEAST_SURE,
+            Verdict::Regressed => slots < MIN_CERTAIN_CHANGE,
             _ => false,
         }
     }

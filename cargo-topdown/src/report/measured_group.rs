@@ -14,7 +14,7 @@ use crate::count::count_of;
 use crate::explained::MeasuredGroup;
 use crate::explained::latencies::{Latencies, UsedLatency};
 use crate::functions::HitEvent;
-use crate::runner::hits::LEAST_HITS;
+use crate::runner::hits::MIN_HITS;
 use topdown_gate::statistics::share::share_margin;
 
 /// Writes what a group measured, and what follows from it.
@@ -80,7 +80,7 @@ pub(super) fn write(
 /// Says in which functions an event happens, the most frequent ones first.
 fn event_sentence(event: &str, of: &HitEvent, look: Look) -> String {
     const MOST: usize = 3;
-    if of.hits < LEAST_HITS {
+    if of.hits < MIN_HITS {
         let hits = count_of(of.hits, "hit");
         return format!("{event}: {hits} are too few to tell functions");
     }

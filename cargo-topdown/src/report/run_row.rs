@@ -8,7 +8,7 @@ use super::number::{amount, percent, slots, time_ns};
 use super::style::Look;
 use topdown_gate::allocated::Allocated;
 use topdown_gate::cold::Initialisation;
-use topdown_gate::statistics::middle_half::MOST_TAKEN_OUT;
+use topdown_gate::statistics::middle_half::MAX_OVERHEAD_FRACTION;
 use topdown_gate::summary::{Shares, Summary};
 
 /// Categories with a coarser resolution are marked: the gate's margin for being sure.
@@ -149,7 +149,7 @@ fn notes(benchmark: &Benchmark, summary: &Summary, plus_minus: &str) -> Vec<Stri
         notes.push(WAITS.to_owned());
     }
     let window_percent = percent(summary.window_fraction);
-    if summary.window_fraction > MOST_TAKEN_OUT {
+    if summary.window_fraction > MAX_OVERHEAD_FRACTION {
         notes.push(format!(
             "its windows cost {window_percent} % of the slots, so slots decide nothing: use larger \
              batches"

@@ -8,7 +8,7 @@ use super::allocations;
 use super::function_rows::advice_for_names;
 use super::names::Names;
 use super::number::{percent_change, slots};
-use super::verdict_facts::{MOST_FUNCTIONS, per_iteration, told_functions};
+use super::verdict_facts::{MAX_FUNCTIONS, per_iteration, told_functions};
 use super::verdict_sentence::function_name;
 use crate::count::count_of;
 use topdown_gate::cold::{ColdChange, ColdVerdict, Initialisation};
@@ -20,7 +20,7 @@ use topdown_gate::verdict::{
 };
 
 /// The least drift between two runs that is reported.
-const LEAST_TOLD_DRIFT: f64 = 0.01;
+const MIN_REPORTED_DRIFT: f64 = 0.01;
 
 /// Returns the notes.
 pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
@@ -66,7 +66,7 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
             && has_intervals
             && noise
                 .drift
-                .is_some_and(|drift| drift.deviation >= LEAST_TOLD_DRIFT)
+                .is_some_and(|drift| drift.deviation >= MIN_REPORTED_DRIFT)
     };
     for noise in suite.noise.iter().filter(drifting) {
         let drift = noise.drift.unwrap_or_default();
@@ -128,7 +128,7 @@ fn depends_on_drift(benchmark: &BenchmarkVerdict) -> bool {
 
 /// Names the benchmarks that allocate more and have no sentence that says so.
 fn allocate_more(comparison: &Comparison) -> Option<String> {
-    const MOST_NAMES: usize = 3;
+    const MAX_NAMES: usize = 3;
     let has_no_sentence = |b: &&BenchmarkVerdict| match b.verdict {
         Verdict::Unchanged => true,
         Verdict::NotComparable => !comparison.differences.is_empty(),
@@ -142,18 +142,18 @@ fn allocate_more(comparison: &Comparison) -> Option<String> {
         .filter_map(|b| Some((names.name(&b.id), b.grown_allocations()?)))
         .map(|(name, change)| format!("`{name}` {}", allocations::grown(change)))
         .collect();
-    let more = match told.len().saturating_sub(MOST_NAMES) {
+    let more = match told.len().saturating_sub(MAX_NAMES) {
         0 => String::new(),
         more => format!("; {more} more allocate more"),
     };
-    let named = &told[..told.len().min(MOST_NAMES)];
+    let named = &told[..told.len().min(MAX_NAMES)];
     (!told.is_empty()).then(|| named.join("; ") + &more)
 }
 
 /// Tells how first iterations that initialise something changed, largest changes first. They are no
 /// part of what is judged.
 fn first_iterations(comparison: &Comparison) -> Vec<String> {
-    const MOST_NAMES: usize = 3;
+    const MAX_NAMES: usize = 3;
     let is_changed = |change: &&ColdChange| change.verdict != ColdVerdict::Unchanged;
     let mut changed: Vec<&ColdChange> = comparison
         .first_iterations
@@ -164,10 +164,10 @@ fn first_iterations(comparison: &Comparison) -> Vec<String> {
     changed.sort_by(|a, b| size(b).total_cmp(&size(a)));
     let mut notes: Vec<String> = changed
         .iter()
-        .take(MOST_NAMES)
+        .take(MAX_NAMES)
         .map(|c| first_of(c))
         .collect();
-    if let Some(more @ 1..) = changed.len().checked_sub(MOST_NAMES) {
+    if let Some(more @ 1..) = changed.len().checked_sub(MAX_NAMES) {
         notes.push(format!(
             "first iterations of {} more changed: `first_iterations` of --json",
             count_of(more, "benchmark")
@@ -301,12 +301,12 @@ fn names(comparison: &Comparison) -> Option<String> {
 
 /// Describes what became slower in steps that each comparison passed.
 pub fn slower_over_time(comparison: &Comparison) -> Option<String> {
-    const MOST_NAMES: usize = 2;
+    const MAX_NAMES: usize = 2;
     let all = &comparison.slower_over_time;
     let names = Names::new(comparison);
     let named: Vec<String> = all
         .iter()
-        .take(MOST_NAMES)
+        .take(MAX_NAMES)
         .map(|slower| {
             let since = match &slower.since.git_commit {
                 Some(commit) => format!("commit {}", commit.chars().take(10).collect::<String>()),
@@ -316,7 +316,7 @@ pub fn slower_over_time(comparison: &Comparison) -> Option<String> {
             format!("`{}` {change} since {since}", names.name(&slower.id))
         })
         .collect();
-    let more = match all.len().saturating_sub(MOST_NAMES) {
+    let more = match all.len().saturating_sub(MAX_NAMES) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
@@ -331,18 +331,18 @@ pub fn slower_over_time(comparison: &Comparison) -> Option<String> {
 /// Returns notes on the benchmarks that only the baseline has.
 /// Says which missing benchmarks probably have a new name.
 fn renamed(comparison: &Comparison) -> Vec<String> {
-    const MOST_NAMES: usize = 3;
+    const MAX_NAMES: usize = 3;
     let names = Names::new(comparison);
     let pair = |Renamed { missing, new }: &Renamed| {
         let [before, now] = [missing, new].map(|id| names.name(id));
         format!("`{before}` is probably now `{now}`: same code")
     };
     let all = &comparison.renamed;
-    let mut notes: Vec<String> = all.iter().take(MOST_NAMES).map(pair).collect();
-    if all.len() > MOST_NAMES {
+    let mut notes: Vec<String> = all.iter().take(MAX_NAMES).map(pair).collect();
+    if all.len() > MAX_NAMES {
         notes.push(format!(
             "{} more missing benchmarks probably have new names: `renamed` of --json",
-            all.len() - MOST_NAMES
+            all.len() - MAX_NAMES
         ));
     }
     notes.extend(renamed_setting(all));
@@ -446,7 +446,7 @@ fn same_code(comparison: &Comparison) -> Vec<String> {
     let names = Names::new(comparison);
     let largest: Vec<String> = longer
         .iter()
-        .take(MOST_FUNCTIONS)
+        .take(MAX_FUNCTIONS)
         .map(|(b, effect)| {
             let change = percent_change(effect.difference);
             let name = names.name(&b.id);

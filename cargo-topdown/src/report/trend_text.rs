@@ -11,14 +11,14 @@ use super::text::Hanging;
 use crate::count::count_of;
 use topdown_gate::metric::Metric;
 use topdown_gate::trend::{
-    BenchmarkTrend, ChangeKind, LEAST_RUNS, LeftOut, Trend, TrendChange, TrendRun,
+    BenchmarkTrend, ChangeKind, LeftOut, MIN_RUNS, Trend, TrendChange, TrendRun,
 };
 
 /// From low to high.
 const UNICODE_CELLS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ASCII_CELLS: [char; 4] = ['_', '.', '-', '"'];
 /// The least relative range of the line: noise must not look like a change.
-const LEAST_SPAN: f64 = 0.05;
+const MIN_SPAN: f64 = 0.05;
 /// The first digits of a commit, by which a run can be found.
 const COMMIT_DIGITS: usize = 9;
 /// Columns before the facts of a change.
@@ -115,7 +115,7 @@ fn heading(trend: &Trend, lines: &Hanging, out: &mut impl Write) -> io::Result<(
 pub(super) fn notes(trend: &Trend) -> Vec<String> {
     let mut notes = Vec::new();
     if !trend.is_long_enough() {
-        notes.push(format!("change points need at least {LEAST_RUNS} runs"));
+        notes.push(format!("change points need at least {MIN_RUNS} runs"));
     }
     notes.extend(trend.left_out.iter().map(left_out));
     notes.extend(
@@ -173,7 +173,7 @@ fn sparkline(benchmark: &BenchmarkTrend, width: usize, unicode: bool) -> String 
     let values = points.iter().map(|point| point.value);
     let low = values.clone().fold(f64::INFINITY, f64::min);
     let high = values.fold(f64::NEG_INFINITY, f64::max);
-    let span = (high - low).max(LEAST_SPAN * high);
+    let span = (high - low).max(MIN_SPAN * high);
     let heights: &[char] = if unicode {
         &UNICODE_CELLS
     } else {
@@ -241,11 +241,11 @@ fn write_change(
 /// Returns what caused a change, and what else changed with it.
 pub(super) fn facts(change: &TrendChange) -> Vec<String> {
     /// Smaller ones are printed as `0.0`.
-    const LEAST_SHOWN: f64 = 0.0005;
+    const MIN_SHOWN: f64 = 0.0005;
     let mut categories: Vec<_> = change
         .categories
         .iter()
-        .filter(|category| category.difference.abs() >= LEAST_SHOWN)
+        .filter(|category| category.difference.abs() >= MIN_SHOWN)
         .collect();
     categories.sort_by(|a, b| b.difference.abs().total_cmp(&a.difference.abs()));
     let categories: Vec<String> = categories

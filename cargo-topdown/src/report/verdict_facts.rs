@@ -12,13 +12,13 @@ use topdown_gate::verdict::{
 };
 
 /// Parts of a difference that would be shown as 0.0 are omitted.
-const LEAST_SHOWN_PART: f64 = 0.0005;
+const MIN_SHOWN_FRACTION: f64 = 0.0005;
 /// The least part that is broken down to level 2.
-const LEAST_DETAILED_PART: f64 = 0.01;
+const MIN_DETAILED_FRACTION: f64 = 0.01;
 /// The least change of a function that is reported, as a fraction of the whole.
-const LEAST_FUNCTION: f64 = 0.005;
+const MIN_FUNCTION_FRACTION: f64 = 0.005;
 /// At most this many functions are reported.
-pub const MOST_FUNCTIONS: usize = 3;
+pub const MAX_FUNCTIONS: usize = 3;
 /// Columns of a function's name.
 const LONGEST_FUNCTION: usize = 60;
 
@@ -94,7 +94,7 @@ fn moved(part: &FunctionPart, cause: &Cause) -> String {
 
 /// `+8.6 % slots/iter: backend bound +7.9 (memory bound +7.2, core bound +0.7), retiring +0.6`
 fn parts(cause: &Cause) -> Option<String> {
-    let shown = |difference: f64| difference.abs() >= LEAST_SHOWN_PART;
+    let shown = |difference: f64| difference.abs() >= MIN_SHOWN_FRACTION;
     let parts: Vec<String> = cause
         .parts
         .iter()
@@ -106,7 +106,7 @@ fn parts(cause: &Cause) -> Option<String> {
                 .filter(|detail| shown(detail.difference))
                 .map(|detail| format!("{} {}", detail.name, points(detail.difference)))
                 .collect();
-            if part.difference.abs() >= LEAST_DETAILED_PART && !details.is_empty() {
+            if part.difference.abs() >= MIN_DETAILED_FRACTION && !details.is_empty() {
                 text.push_str(&format!(" ({})", details.join(", ")));
             }
             text
@@ -137,13 +137,14 @@ pub fn per_iteration(metric: Metric) -> &'static str {
 
 /// Returns the functions that are named.
 pub fn told_functions(benchmark: &BenchmarkVerdict) -> impl Iterator<Item = &FunctionChange> {
-    let changed =
-        |change: &&FunctionChange| change.difference.abs() >= LEAST_FUNCTION && change.is_certain();
+    let changed = |change: &&FunctionChange| {
+        change.difference.abs() >= MIN_FUNCTION_FRACTION && change.is_certain()
+    };
     benchmark
         .functions
         .iter()
         .filter(changed)
-        .take(MOST_FUNCTIONS)
+        .take(MAX_FUNCTIONS)
 }
 
 /// Says whether the code changed, if that is known for certain.
@@ -156,7 +157,7 @@ pub fn code(benchmark: &BenchmarkVerdict) -> Option<String> {
             Some("the same instructions ran, in another order or on other data".to_owned())
         }
         CodeChange::Differs => {
-            let named = executed.functions.iter().take(MOST_FUNCTIONS);
+            let named = executed.functions.iter().take(MAX_FUNCTIONS);
             let named: Vec<String> = named
                 .map(|function| shortened_name(&label_of(&function.name, &function.module)))
                 .collect();

@@ -13,16 +13,16 @@ use crate::functions::last_names;
 use topdown_gate::comparability::{MODEL_VERSION, MODELLED_CORE};
 use topdown_gate::function_name::FunctionKind;
 use topdown_gate::metric::Metric;
-use topdown_gate::statistics::outlook::MOST_LAUNCHES;
+use topdown_gate::statistics::outlook::MAX_LAUNCHES;
 use topdown_gate::verdict::{
     BenchmarkVerdict, Cause, CauseKind, CausePart, CodeChange, Disagreement, Effect, FunctionName,
     FunctionPart, NoFunction, Rule, Undecided, UndecidedReason, Verdict,
 };
 
 /// At most this many functions or categories are named.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 /// What is named has at least this fraction of the change.
-const LEAST_NAMED: f64 = 0.2;
+const MIN_NAMED_FRACTION: f64 = 0.2;
 /// A category's part is named instead of both parts if it has this fraction of its change.
 const NEARLY_ALL: f64 = 0.75;
 /// Columns of a function's name.
@@ -173,8 +173,8 @@ fn slots_of(benchmark: &BenchmarkVerdict) -> String {
 
 /// The parts that go the way of the whole and are a good part of it.
 fn named_parts(cause: &Cause) -> impl Iterator<Item = &CausePart> {
-    let is_named = |part: &&CausePart| part.difference / cause.difference >= LEAST_NAMED;
-    cause.parts.iter().filter(is_named).take(MOST_NAMED)
+    let is_named = |part: &&CausePart| part.difference / cause.difference >= MIN_NAMED_FRACTION;
+    cause.parts.iter().filter(is_named).take(MAX_NAMED)
 }
 
 /// `27.5 points in `char_count_general_case` (frontend bound), called from src/lib.rs:4`, or
@@ -332,7 +332,7 @@ fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> Str
         (Some(_), Some(most)) => format!("needs {most} launches per side"),
         (Some(half), None) => format!("{half} launches per side may decide it"),
         (None, _) if undecided.decided_by_most_fraction.is_some() => {
-            format!("even {MOST_LAUNCHES} launches per side may not decide it")
+            format!("even {MAX_LAUNCHES} launches per side may not decide it")
         }
         (None, _) => "too noisy to gate".to_owned(),
     };

@@ -177,12 +177,12 @@ impl Launcher {
 /// criterion ends a benchmark whose samples double after this time, whatever they say. A launch
 /// needs four of them (15 iterations), so no iteration of up to 8 s is cut short: the first three
 /// have 7. Most benchmarks end after a tenth of a second.
-const LEAST_DOUBLING_LIMIT: Duration = Duration::from_secs(60);
+const MIN_DOUBLING_LIMIT: Duration = Duration::from_secs(60);
 
 /// Returns the arguments that set how much criterion measures.
 fn sampling_arguments(settings: &Settings) -> Vec<String> {
     let time_limit = match settings.sampling {
-        Sampling::Doubling => LEAST_DOUBLING_LIMIT.max(settings.measurement_time),
+        Sampling::Doubling => MIN_DOUBLING_LIMIT.max(settings.measurement_time),
         _ => settings.measurement_time,
     };
     let time_limit = ["--measurement-time".to_owned(), seconds(time_limit)];

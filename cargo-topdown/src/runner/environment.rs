@@ -97,7 +97,7 @@ const DROPPED: [&str; 8] = [
 ];
 
 /// Executables contain shorter names by chance.
-const LEAST_LENGTH_TO_LOOK_FOR: usize = 4;
+const MIN_SEARCHED_LENGTH: usize = 4;
 
 /// Returns what a bench inherits from `all`, with the settings' additional patterns `more`.
 pub fn inherited(
@@ -130,7 +130,7 @@ pub fn missed(
     let names = all.into_iter().filter_map(|(name, _)| {
         let name = name.into_string().ok()?;
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        (name.len() >= LEAST_LENGTH_TO_LOOK_FOR
+        (name.len() >= MIN_SEARCHED_LENGTH
             && name.chars().all(is_word)
             && !name.starts_with("CARGO_TOPDOWN_")
             && !is_inherited(OsStr::new(&name), &target.keep_env))

@@ -19,7 +19,7 @@ const LAUNCHES: u32 = 3;
 
 /// Fewer hits say nothing: the share of a function that has half of the slots is then known to 10
 /// points.
-pub const LEAST_HITS: u64 = 100;
+pub const MIN_HITS: u64 = 100;
 
 /// Returns the launches that give functions to the benchmarks that the hardware has counted.
 pub fn wanted(targets: &[BenchTarget], counted: &[Benchmark]) -> Vec<BenchTarget> {
@@ -113,9 +113,9 @@ fn functions_of(benchmark: &Benchmark, hit: &mut Outcome) -> Result<Functions, S
         .and_then(|of| of.sampled)
         .map(|of| of.hits);
     match (functions, hits) {
-        (Some(functions), Some(LEAST_HITS..)) => Ok(functions),
+        (Some(functions), Some(MIN_HITS..)) => Ok(functions),
         (Some(_), Some(hits)) => Err(format!(
-            "{hits} hits are too few, it needs {LEAST_HITS}; raise `--measurement-time`"
+            "{hits} hits are too few, it needs {MIN_HITS}; raise `--measurement-time`"
         )),
         _ => Err("the bench recorded no hits".to_owned()),
     }
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn functions_join_their_benchmark_and_time_has_none() {
         let mut both = [counted("b", FORMULA_LEVEL2), timed("t", Planted::default())];
-        let notes = join(&mut both, &mut Outcome::of(vec![hit(LEAST_HITS)]));
+        let notes = join(&mut both, &mut Outcome::of(vec![hit(MIN_HITS)]));
         assert_eq!(notes, []);
         assert_eq!(both[0].functions.as_ref().unwrap().largest.len(), 1);
         assert_eq!(both[1].functions, None);
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn register_takes_functions_only_from_own_periods() {
         let joined = |engine| {
-            let mut by_counters = hit(LEAST_HITS);
+            let mut by_counters = hit(MIN_HITS);
             by_counters.provenance_mut().formula = "golden-cove-exact/1".to_owned();
             let functions = by_counters.functions.as_mut().unwrap();
             functions.sampled.as_mut().unwrap().engine = engine;

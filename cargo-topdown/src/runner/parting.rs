@@ -74,12 +74,12 @@ impl fmt::Display for Parting {
 
 /// Says in a line or two for each benchmark how its launches differ; `None` if none do.
 pub fn note(partings: &[(&BenchmarkId, Parting)]) -> Option<String> {
-    const MOST_TOLD: usize = 10;
-    let lines = partings.iter().take(MOST_TOLD);
+    const MAX_REPORTED: usize = 10;
+    let lines = partings.iter().take(MAX_REPORTED);
     let mut lines: Vec<String> = lines
         .map(|(id, parting)| format!("  `{}`: {}", id.name, parting.in_short()))
         .collect();
-    if let more @ 1.. = partings.len().saturating_sub(MOST_TOLD) {
+    if let more @ 1.. = partings.len().saturating_sub(MAX_REPORTED) {
         lines.push(format!("  and {more} more"));
     }
     (!partings.is_empty()).then(|| {

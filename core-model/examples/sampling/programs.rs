@@ -284,7 +284,7 @@ fn compress() -> Box<dyn FnMut()> {
     })
 }
 
-const LEAST_MATCH: usize = 4;
+const MIN_MATCH: usize = 4;
 
 /// Either `length` bytes from `distance` before, or one byte if `distance` is 0.
 struct Step {
@@ -303,13 +303,13 @@ fn packed(text: &[u8]) -> Vec<Step> {
             length: 1,
             byte: text[at],
         };
-        if let Some(four) = text.get(at..at + LEAST_MATCH) {
+        if let Some(four) = text.get(at..at + MIN_MATCH) {
             let key = u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
             let place = (key.wrapping_mul(0x9e37_79b1) >> 16) as usize;
             let before = std::mem::replace(&mut latest[place], at as u32) as usize;
             let same = text[before..].iter().zip(&text[at..]);
             let length = same.take_while(|(a, b)| a == b).take(1000).count();
-            if before < at && length >= LEAST_MATCH {
+            if before < at && length >= MIN_MATCH {
                 step.distance = (at - before) as u32;
                 step.length = length as u16;
             }

@@ -13,7 +13,7 @@ use topdown_core_model::{CoreParameters, Counts};
 /// Counted time of each kernel.
 const BUDGET: Duration = Duration::from_millis(300);
 /// The least time of a window. PERF_METRICS has eight bits and needs some millions of slots.
-const LEAST_WINDOW: Duration = Duration::from_millis(2);
+const MIN_WINDOW: Duration = Duration::from_millis(2);
 
 /// The counters of this thread.
 pub struct Counters(Hardware);
@@ -42,7 +42,7 @@ impl Counters {
             let begun = self.0.start();
             (0..runs).for_each(|_| run());
             let sample = self.0.end(&begun);
-            if begun.at.elapsed() < LEAST_WINDOW {
+            if begun.at.elapsed() < MIN_WINDOW {
                 runs = runs.saturating_mul(2);
             } else if let Some(counted) = usable_slots(&sample) {
                 slots = slots.zip(counted).map(|(sum, more)| sum + more);

@@ -18,7 +18,7 @@ const REST: Duration = Duration::from_millis(2);
 const ADDITIONS: u32 = 20_000;
 
 /// Launches that must agree on a native time before it counts...
-const LEAST_LAUNCHES: usize = 3;
+const MIN_LAUNCHES: usize = 3;
 /// ... and how far from the best a launch may be to agree with it.
 const AGREEMENT_FRACTION: f64 = 0.2;
 
@@ -41,8 +41,8 @@ impl Launches {
     pub fn are_repeatable(&self) -> Option<bool> {
         let limit = self.best_cycles()? * (1.0 + AGREEMENT_FRACTION);
         let agree = self.0.iter().filter(|&&cycles| cycles <= limit).count();
-        let enough = self.0.len() >= LEAST_LAUNCHES;
-        enough.then_some(agree >= LEAST_LAUNCHES && agree * 2 >= self.0.len())
+        let enough = self.0.len() >= MIN_LAUNCHES;
+        enough.then_some(agree >= MIN_LAUNCHES && agree * 2 >= self.0.len())
     }
 }
 

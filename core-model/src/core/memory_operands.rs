@@ -9,7 +9,7 @@ use crate::parameters::MemoryRenaming;
 use crate::pipeline::{Effect, Forward, Found, NO_POOL, Source, Store, VECTOR_QUEUE};
 
 /// The narrowest load that takes the register of a store, where that is learnt.
-const LEAST_RENAMED_BYTES: u32 = 4;
+const MIN_RENAMED_BYTES: u32 = 4;
 
 /// Returns whether an instruction does nothing to what it loads, or writes it back.
 #[inline]
@@ -232,7 +232,7 @@ impl Core {
                     && !operand.is_vector
                     && !store.is_vector
                     && address == store.address
-                    && operand.bytes >= LEAST_RENAMED_BYTES
+                    && operand.bytes >= MIN_RENAMED_BYTES
                     && (!dependences.renames_moves_only()
                         || is_move_or_writes_back(operation, operand));
                 let seen = Found::Store {

@@ -12,7 +12,7 @@ use crate::simulation::scenarios::{
     SLOWER_BACKEND, SLOWER_RETIRING, WILD, WILD_CHANGES, slow_path, unchanged, with_wild,
 };
 use crate::simulation::{Experiment, Kind, OfTime, Tally};
-use topdown_gate::statistics::outlook::MOST_LAUNCHES;
+use topdown_gate::statistics::outlook::MAX_LAUNCHES;
 
 /// 10/5 and 10/10.
 const USUAL_DESIGNS: [Design; 2] = [DESIGNS[2], DESIGNS[3]];
@@ -362,8 +362,8 @@ fn advice(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
     let suites = suites.div_ceil(20);
     let title = format!(
         "Advice for undecided benchmarks, 10/10, {ADVISED_BENCHMARKS} benchmarks, {suites} suites: \
-         \"needs N to M launches\", decided by N and by M; \"even {MOST_LAUNCHES} decide few\", \
-         decided by them; \"no number of launches\" or \"too noisy\", undecided by {MOST_LAUNCHES}"
+         \"needs N to M launches\", decided by N and by M; \"even {MAX_LAUNCHES} decide few\", \
+         decided by them; \"no number of launches\" or \"too noisy\", undecided by {MAX_LAUNCHES}"
     );
     let columns = [
         "needs",

@@ -10,9 +10,9 @@ use super::spread::Spread;
 use super::{mean, variance};
 
 /// Shorter series say next to nothing.
-const LEAST_LAUNCHES: usize = 8;
+const MIN_LAUNCHES: usize = 8;
 /// Nor does a suite with fewer series.
-const LEAST_SERIES: usize = 20;
+const MIN_SERIES: usize = 20;
 /// Beyond this, a run counts as one launch.
 const MOST: f64 = 0.8;
 
@@ -20,7 +20,7 @@ const MOST: f64 = 0.8;
 /// its standard error, and not below 0.
 pub fn suite_autocorrelation(spreads: impl Iterator<Item = Spread>) -> f64 {
     let correlations: Vec<f64> = spreads
-        .filter(|spread| spread.launches >= LEAST_LAUNCHES)
+        .filter(|spread| spread.launches >= MIN_LAUNCHES)
         .filter_map(|spread| {
             // Deviations from their own mean alternate by this much (Marriott & Pope 1954).
             let launches = spread.launches as f64;
@@ -28,7 +28,7 @@ pub fn suite_autocorrelation(spreads: impl Iterator<Item = Spread>) -> f64 {
             Some((correlation + 1.0 / launches) / (1.0 - 4.0 / launches))
         })
         .collect();
-    if correlations.len() < LEAST_SERIES {
+    if correlations.len() < MIN_SERIES {
         return 0.0;
     }
     let error = (variance(&correlations) / correlations.len() as f64).sqrt();

@@ -20,7 +20,7 @@ use super::student::upper_tail;
 use super::{mean, median};
 
 /// A level with fewer values cannot be distinguished from disturbed values.
-pub const LEAST_SEGMENT: usize = 3;
+pub const MIN_SEGMENT: usize = 3;
 
 /// What counts as a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,14 +44,14 @@ pub struct ChangePoint {
 }
 
 /// Returns the change points of `values` in order; none if there are fewer than twice
-/// [`LEAST_SEGMENT`] values.
+/// [`MIN_SEGMENT`] values.
 pub fn change_points(values: &[f64], criterion: &Criterion) -> Vec<ChangePoint> {
     let mut borders = vec![0];
     divide(values, 0, &mut borders);
     borders.push(values.len());
     borders.sort_unstable();
     let between = variance_between_neighbours(values).max(criterion.least_variance);
-    let places = (values.len() + 1).saturating_sub(2 * LEAST_SEGMENT) as f64;
+    let places = (values.len() + 1).saturating_sub(2 * MIN_SEGMENT) as f64;
     loop {
         let changes = differences_of_levels(values, &borders, between);
         let weakest_of = |is_meant: &dyn Fn(&LevelDifference) -> bool| {
@@ -107,7 +107,7 @@ fn best_division(values: &[f64]) -> Option<usize> {
         left += to_left;
         right -= to_right;
         between += to_right - to_left;
-        if index < LEAST_SEGMENT || length - index < LEAST_SEGMENT {
+        if index < MIN_SEGMENT || length - index < MIN_SEGMENT {
             continue;
         }
         let (n, m) = (index as f64, (length - index) as f64);

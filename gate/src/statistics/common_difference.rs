@@ -26,9 +26,9 @@ pub struct CommonDifference {
 impl CommonDifference {
     /// Returns `None` for fewer than ten differences.
     pub fn new(mut differences: Vec<f64>) -> Option<CommonDifference> {
-        const LEAST_BENCHMARKS: usize = 10;
+        const MIN_BENCHMARKS: usize = 10;
         let size = differences.len();
-        if size < LEAST_BENCHMARKS {
+        if size < MIN_BENCHMARKS {
             return None;
         }
         differences.sort_unstable_by(f64::total_cmp);

@@ -4,7 +4,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 /// Drift is learned from this fraction of a suite, and from at least three benchmarks.
 const DENSEST: f64 = 0.4;
-const LEAST_DENSEST: usize = 3;
+const MIN_DENSEST_BENCHMARKS: usize = 3;
 /// The centre of the densest part is closer to its benchmarks than the true centre is. With k
 /// benchmarks in it, their distance from it shrinks by 1 − a·k^(−2/3); a test simulates it.
 const SHRINKAGE: f64 = 1.57;
@@ -42,7 +42,7 @@ impl Deviating {
 /// Returns how many of `size` benchmarks are the densest part.
 pub fn densest_size(size: usize) -> usize {
     let part = (DENSEST * size as f64).ceil() as usize;
-    part.max(LEAST_DENSEST).min(size)
+    part.max(MIN_DENSEST_BENCHMARKS).min(size)
 }
 
 /// Returns the densest part and the benchmarks that lie no farther from its centre than drift takes

@@ -26,20 +26,20 @@ const EFFICIENCY: f64 = 0.8;
 /// The degrees of freedom that each benchmark of each pair of earlier runs contributes.
 const KNOWLEDGE: f64 = 0.26;
 /// This many benchmarks of a pair contribute at most if their common factor is not taken out.
-const MOST_INDEPENDENT: usize = 2;
+const MAX_INDEPENDENT: usize = 2;
 /// A suite that shows its own drift is assumed to be among this fraction of suites, those that look
 /// steadier than they are.
 const STEADIEST: f64 = 0.1;
 /// The variance of a median, in units of that of a mean.
 const MEDIAN_VARIANCE: f64 = std::f64::consts::FRAC_PI_2;
 /// Fewer pairs of earlier runs do not show how far sessions drift.
-const LEAST_PAIRS: usize = 5;
+const MIN_PAIRS: usize = 5;
 /// The relative precision of the search for a variance.
 const PRECISION: f64 = 1e-4;
 /// Between earlier runs, code that differs by more deviations changed.
 const CHANGED: f64 = 3.0;
 /// No other difference between earlier runs counts for more than this many deviations.
-const MOST_DEVIATIONS: f64 = 1.5;
+const MAX_DEVIATIONS: f64 = 1.5;
 /// The mean square of a standard normal quantity that is bounded like this.
 const BOUNDED_VARIANCE: f64 = 0.778_465;
 
@@ -190,7 +190,7 @@ impl Drift {
     /// Returns the drift between consecutive earlier runs, which multiplies; `pairs` has the
     /// benchmarks of each pair of runs.
     ///
-    /// Some pairs include changed code, so no difference counts for more than `MOST_DEVIATIONS`,
+    /// Some pairs include changed code, so no difference counts for more than `MAX_DEVIATIONS`,
     /// and none beyond `CHANGED` counts at all. The more pairs there are, the more degrees of
     /// freedom it has. In pairs of fewer than `least_with_median` benchmarks, what all have in
     /// common is still in their differences, so further benchmarks show little more than two do.
@@ -200,7 +200,7 @@ impl Drift {
             .flatten()
             .map(Deviating::in_logarithms)
             .collect();
-        if pairs.len() < LEAST_PAIRS {
+        if pairs.len() < MIN_PAIRS {
             return None;
         }
         let with_changes = bounded_variance(&all);
@@ -211,7 +211,7 @@ impl Drift {
         });
         let variance = bounded_variance(&unchanged);
         let independent = |pair: &Vec<Deviating>| match pair.len() {
-            size if size < least_with_median => size.min(MOST_INDEPENDENT),
+            size if size < least_with_median => size.min(MAX_INDEPENDENT),
             size => size,
         };
         let independent: usize = pairs.iter().map(independent).sum();
@@ -275,14 +275,14 @@ fn excess_variance(benchmarks: &[Deviating], unit: f64) -> f64 {
 }
 
 /// Returns the variance beyond that of the launches with which the squared differences, each in
-/// units of its own variance and at most [`MOST_DEVIATIONS`] squared, are as large as they should
+/// units of its own variance and at most [`MAX_DEVIATIONS`] squared, are as large as they should
 /// be (Huber 1964, "Robust estimation of a location parameter", Ann. Math. Statist. 35(1),
 /// proposal 2). The median alone would know as little as from half as many runs.
 fn bounded_variance(benchmarks: &[Deviating]) -> f64 {
     let squares = |variance: f64| {
         let square = |b: &Deviating| {
             let whole = b.standard_error.powi(2) + variance;
-            (b.difference.powi(2) / whole).min(MOST_DEVIATIONS.powi(2))
+            (b.difference.powi(2) / whole).min(MAX_DEVIATIONS.powi(2))
         };
         mean(&benchmarks.iter().map(square).collect::<Vec<f64>>())
     };

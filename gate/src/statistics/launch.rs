@@ -13,7 +13,7 @@ use criterion_topdown::steady;
 use super::middle_half::{Kept, middle_half_of};
 
 /// A launch on the machine needs this many usable samples.
-pub const LEAST_SAMPLES: usize = 4;
+pub const MIN_SAMPLES: usize = 4;
 
 /// Where samples were taken, which determines how many a launch needs and which count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ impl Taken {
     /// Returns how many usable samples a launch needs.
     pub fn least_samples(self) -> usize {
         match self {
-            Taken::OnTheMachine => LEAST_SAMPLES,
-            Taken::OnTheModel => steady::LEAST_SAMPLES,
+            Taken::OnTheMachine => MIN_SAMPLES,
+            Taken::OnTheModel => steady::MIN_SAMPLES,
         }
     }
 
@@ -187,7 +187,7 @@ pub fn kept_for_slots(samples: &[IterationSample], taken: Taken) -> Option<Vec<u
 /// describe the same slots.
 pub fn residual_fraction(samples: &[IterationSample]) -> Option<f64> {
     let usable: Vec<&IterationSample> = samples.iter().filter(|s| is_usable(s, true)).collect();
-    if usable.len() < LEAST_SAMPLES {
+    if usable.len() < MIN_SAMPLES {
         return None;
     }
     let kept = Kept::middle_half(&usable, |sample| sample.slots);

@@ -6,7 +6,7 @@ use criterion_topdown::run_file::IterationSample;
 use criterion_topdown::sample::{Level1, Sample};
 
 /// At most this fraction of a launch's slots is subtracted as the cost of its windows.
-pub const MOST_TAKEN_OUT: f64 = 0.5;
+pub const MAX_OVERHEAD_FRACTION: f64 = 0.5;
 
 /// The samples of the middle half, in the order in which they were taken.
 #[derive(Clone)]
@@ -123,7 +123,9 @@ impl<'a> Kept<'a> {
         quantity: impl Fn(&Sample) -> Option<u64> + Copy,
         cost: Option<u64>,
     ) -> Option<f64> {
-        let fraction = self.window_fraction(quantity, cost).min(MOST_TAKEN_OUT);
+        let fraction = self
+            .window_fraction(quantity, cost)
+            .min(MAX_OVERHEAD_FRACTION);
         Some(self.per_iteration(quantity)? * (1.0 - fraction))
     }
 

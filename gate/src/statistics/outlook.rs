@@ -10,8 +10,8 @@ use super::power::probability_above;
 use super::student::Quantiles;
 
 /// More launches than this are not worth running.
-pub const MOST_LAUNCHES: u32 = 50;
-const LEAST_LAUNCHES: u32 = 5;
+pub const MAX_LAUNCHES: u32 = 50;
+const MIN_LAUNCHES: u32 = 5;
 /// The middles of nine equally likely classes of a standard normal quantity.
 const CLASSES: [f64; 9] = [
     -1.593_2, -0.967_4, -0.589_5, -0.282_2, 0.0, 0.282_2, 0.589_5, 0.967_4, 1.593_2,
@@ -49,9 +49,9 @@ pub struct Outlook<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Advice {
     /// Launches per side that decide one in two of such benchmarks, and about three in four;
-    /// `None` if more than [`MOST_LAUNCHES`].
+    /// `None` if more than [`MAX_LAUNCHES`].
     Launches(u32, Option<u32>),
-    /// [`MOST_LAUNCHES`] decide fewer than one in two, but some: with this probability.
+    /// [`MAX_LAUNCHES`] decide fewer than one in two, but some: with this probability.
     Open(f64),
     /// No number of launches is likely to decide.
     Hopeless(Obstacle),
@@ -74,7 +74,7 @@ impl Outlook<'_> {
     pub fn advice(&self, [half, most]: [f64; 2], launches: u32) -> Advice {
         match self.launches(half, launches) {
             Some(needed) => Advice::Launches(needed, self.launches(most, launches)),
-            None => match self.probability(MOST_LAUNCHES) {
+            None => match self.probability(MAX_LAUNCHES) {
                 probability if probability > UNLIKELY => Advice::Open(probability),
                 _ => Advice::Hopeless(self.obstacle()),
             },
@@ -84,8 +84,8 @@ impl Outlook<'_> {
     /// Returns the least number of launches per side, above `launches`, that decides with
     /// `probability`; `None` if 50 do not.
     fn launches(&self, probability: f64, launches: u32) -> Option<u32> {
-        let least = (launches + 1).max(LEAST_LAUNCHES);
-        let (mut low, mut high) = (least, MOST_LAUNCHES);
+        let least = (launches + 1).max(MIN_LAUNCHES);
+        let (mut low, mut high) = (least, MAX_LAUNCHES);
         if low > high || self.probability(high) < probability {
             return None;
         }
@@ -104,9 +104,9 @@ impl Outlook<'_> {
     /// at all, the reason is how close this one is to the margin.
     fn obstacle(&self) -> Obstacle {
         const SURE: f64 = 0.8;
-        if self.decided(0.0, MOST_LAUNCHES, self.drift_deviation) >= SURE {
+        if self.decided(0.0, MAX_LAUNCHES, self.drift_deviation) >= SURE {
             Obstacle::Margin
-        } else if self.decided(0.0, MOST_LAUNCHES, 0.0) >= SURE {
+        } else if self.decided(0.0, MAX_LAUNCHES, 0.0) >= SURE {
             Obstacle::Drift
         } else {
             Obstacle::Noise
@@ -216,7 +216,7 @@ mod tests {
         let of = |is: fn(Advice) -> bool| {
             let mut rng = Rng::with_seed(20261122);
             decided(0.3, &mut rng, |outlook| {
-                is(outlook.advice([0.5, 0.8], 10)).then_some(MOST_LAUNCHES)
+                is(outlook.advice([0.5, 0.8], 10)).then_some(MAX_LAUNCHES)
             })
         };
         let hopeless = of(|advice| matches!(advice, Advice::Hopeless(_)));

@@ -12,16 +12,16 @@ use super::spread::Spread;
 use super::{mean, variance};
 
 /// A smaller variance means identical launches, not noise; its logarithm would dominate the fit.
-const LEAST_VARIANCE: f64 = 1e-10;
+const MIN_VARIANCE: f64 = 1e-10;
 /// Nothing is fitted to fewer variances.
-const LEAST_VARIANCES: usize = 20;
+const MIN_VARIANCES: usize = 20;
 /// The degrees of freedom of the prior that is used instead.
 const DEFAULT_DEGREES_OF_FREEDOM: f64 = 3.0;
 /// The prior weighs at most as much as a benchmark of seven launches: a suite of similar benchmarks
 /// must not drown out one that differs.
 const DEGREES_OF_FREEDOM: std::ops::RangeInclusive<f64> = 1.0..=6.0;
 /// No suite is less noisy than this (standard deviation, as a fraction of the total).
-const LEAST_DEVIATION: f64 = 0.001;
+const MIN_DEVIATION: f64 = 0.001;
 
 /// The distribution of the variances of a metric over a suite.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +39,7 @@ impl Prior {
     /// freedom and the standard deviation `assumed_deviation`.
     pub fn fit(spreads: impl Iterator<Item = Spread>, assumed_deviation: f64) -> Prior {
         let (logarithms, trigammas): (Vec<f64>, Vec<f64>) = spreads
-            .filter(|spread| spread.launches > 1 && spread.variance > LEAST_VARIANCE)
+            .filter(|spread| spread.launches > 1 && spread.variance > MIN_VARIANCE)
             .map(|spread| {
                 let half = spread.degrees_of_freedom() / 2.0;
                 (
@@ -48,7 +48,7 @@ impl Prior {
                 )
             })
             .unzip();
-        if logarithms.len() < LEAST_VARIANCES {
+        if logarithms.len() < MIN_VARIANCES {
             return Prior {
                 degrees_of_freedom: DEFAULT_DEGREES_OF_FREEDOM,
                 variance: assumed_deviation.powi(2),
@@ -66,7 +66,7 @@ impl Prior {
         let variance = (mean(&logarithms) + digamma(half) - half.ln()).exp();
         Prior {
             degrees_of_freedom,
-            variance: variance.max(LEAST_DEVIATION.powi(2)),
+            variance: variance.max(MIN_DEVIATION.powi(2)),
             fitted: true,
         }
     }
@@ -116,6 +116,6 @@ mod tests {
         assert_eq!(prior.variance, 1e-4);
         let still = spreads(std::iter::repeat_n(1e-9, 100));
         let prior = Prior::fit(still.into_iter(), 0.01);
-        assert_eq!(prior.variance, LEAST_DEVIATION.powi(2));
+        assert_eq!(prior.variance, MIN_DEVIATION.powi(2));
     }
 }

@@ -8,11 +8,11 @@
 use super::median;
 
 /// A wild launch is farther from the median of its side than this fraction of it …
-const LEAST_DISTANCE: f64 = 0.2;
+const MIN_DISTANCE: f64 = 0.2;
 /// … and than this many robust standard deviations.
-const LEAST_DEVIATIONS: f64 = 6.0;
+const MIN_DEVIATIONS: f64 = 6.0;
 /// More than one in this many is not an accident but a mode of the benchmark.
-const MOST_ONE_IN: usize = 5;
+const MIN_LAUNCHES_PER_WILD: usize = 5;
 /// Converts a median absolute deviation to a standard deviation, for normal values.
 const MAD_TO_DEVIATION: f64 = 1.4826;
 
@@ -26,11 +26,11 @@ pub fn wild(launches: &[f64]) -> Vec<usize> {
         .map(|launch| (launch / middle - 1.0).abs())
         .collect();
     let deviation = MAD_TO_DEVIATION * median(distances.clone()).unwrap_or(0.0);
-    let limit = LEAST_DISTANCE.max(LEAST_DEVIATIONS * deviation);
+    let limit = MIN_DISTANCE.max(MIN_DEVIATIONS * deviation);
     let wild: Vec<usize> = (0..launches.len())
         .filter(|&place| distances[place] > limit)
         .collect();
-    if wild.len() * MOST_ONE_IN > launches.len() {
+    if wild.len() * MIN_LAUNCHES_PER_WILD > launches.len() {
         Vec::new()
     } else {
         wild

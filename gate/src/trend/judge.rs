@@ -10,10 +10,10 @@ use super::{
     BenchmarkTrend, ChangeKind, GlobalChange, LeftOut, TREND_SCHEMA_VERSION, Trend, TrendRun,
 };
 use crate::comparability;
-use crate::statistics::change_points::LEAST_SEGMENT;
+use crate::statistics::change_points::MIN_SEGMENT;
 
 /// Nothing can be found in a shorter history.
-pub const LEAST_RUNS: usize = 2 * LEAST_SEGMENT;
+pub const MIN_RUNS: usize = 2 * MIN_SEGMENT;
 
 /// Looks for changes in `runs`, oldest first, which the user calls `label`; `unreadable` says why
 /// others could not be read. `alpha` is the probability of finding any change point in a suite that
@@ -90,9 +90,9 @@ pub fn trend(label: &str, runs: &[Run], unreadable: Vec<String>, alpha: f64) -> 
 /// place is only known to within a run, so neighbours count.
 fn global_changes(benchmarks: &[BenchmarkTrend], runs: usize) -> Vec<GlobalChange> {
     /// With fewer benchmarks, half of them say nothing about the others.
-    const LEAST_BENCHMARKS: usize = 4;
+    const MIN_BENCHMARKS: usize = 4;
     let mut found: Vec<GlobalChange> = Vec::new();
-    if benchmarks.len() < LEAST_BENCHMARKS {
+    if benchmarks.len() < MIN_BENCHMARKS {
         return found;
     }
     for kind in [ChangeKind::Slower, ChangeKind::Faster] {
@@ -109,7 +109,7 @@ fn global_changes(benchmarks: &[BenchmarkTrend], runs: usize) -> Vec<GlobalChang
             .collect();
         at.sort_by_key(|&(near, exactly, run)| (Reverse(near), Reverse(exactly), run));
         for (count, _, run) in at {
-            let is_near = |f: &GlobalChange| f.kind == kind && f.run.abs_diff(run) <= LEAST_SEGMENT;
+            let is_near = |f: &GlobalChange| f.kind == kind && f.run.abs_diff(run) <= MIN_SEGMENT;
             if 2 * count >= benchmarks.len() && !found.iter().any(is_near) {
                 found.push(GlobalChange {
                     kind,

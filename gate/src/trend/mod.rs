@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::comparability::Difference;
 use crate::metric::Metric;
-pub use judge::{LEAST_RUNS, run_of, trend};
+pub use judge::{MIN_RUNS, run_of, trend};
 pub use since::{NEWEST_RUNS, SlowerOverTime};
 
 /// The version of the JSON format.
@@ -219,6 +219,6 @@ impl Trend {
 
     /// Returns whether any benchmark has enough runs for a change point.
     pub fn is_long_enough(&self) -> bool {
-        self.benchmarks.iter().any(|b| b.points.len() >= LEAST_RUNS)
+        self.benchmarks.iter().any(|b| b.points.len() >= MIN_RUNS)
     }
 }

@@ -8,19 +8,19 @@ use super::{
 use crate::comparability::{self, Difference};
 use crate::metric::Metric;
 use crate::statistics::change_points::{
-    ChangePoint, Criterion, LEAST_SEGMENT, change_points, differences_of_levels,
+    ChangePoint, Criterion, MIN_SEGMENT, change_points, differences_of_levels,
 };
 use crate::statistics::margin::reaches;
 use crate::statistics::{mean, median, variance};
 
 /// Smaller changes of slots may come from a recompilation or another session. This is the gate's
 /// sure margin.
-const LEAST_SLOTS_CHANGE: f64 = 0.01;
+const MIN_SLOTS_CHANGE: f64 = 0.01;
 /// The same for time.
-const LEAST_TIME_CHANGE: f64 = 0.02;
+const MIN_TIME_CHANGE: f64 = 0.02;
 /// No history is less noisy than this (standard deviation, as a fraction of the total), as in the
 /// gate.
-const LEAST_DEVIATION: f64 = 0.001;
+const MIN_DEVIATION: f64 = 0.001;
 /// If a category revealed a change, the total's own p-value must be below this.
 const DIRECTION_ALPHA: f64 = 0.05;
 
@@ -131,7 +131,7 @@ impl<'a> History<'a> {
     /// Returns the minimum variance of a run's value: that of its launches.
     fn least_variance(&self, metric: usize, scale: f64) -> f64 {
         let of_launches = mean(&self.variances[metric]) / scale.powi(2);
-        of_launches.max(LEAST_DEVIATION.powi(2))
+        of_launches.max(MIN_DEVIATION.powi(2))
     }
 
     fn least_change(&self, metric: usize) -> f64 {
@@ -146,7 +146,7 @@ impl<'a> History<'a> {
     }
 
     /// Returns the change points of all metrics. Those of several metrics at the same place become
-    /// one: a place is only known to within [`LEAST_SEGMENT`] runs, and the most certain metric
+    /// one: a place is only known to within [`MIN_SEGMENT`] runs, and the most certain metric
     /// locates it best.
     fn borders(&self, alpha: f64) -> Option<Vec<Found>> {
         let scale = self.scale()?;
@@ -165,7 +165,7 @@ impl<'a> History<'a> {
         for (metric, point) in points {
             let same = found
                 .iter_mut()
-                .find(|found| found.index.abs_diff(point.index) < LEAST_SEGMENT);
+                .find(|found| found.index.abs_diff(point.index) < MIN_SEGMENT);
             match same {
                 Some(same) if same.metrics.contains(&metric) => {}
                 Some(same) => same.metrics.push(metric),
@@ -233,8 +233,8 @@ impl<'a> History<'a> {
 /// Returns the least difference between two levels of `metric` that counts as a change.
 pub fn least_change_of(metric: Metric) -> f64 {
     match metric {
-        Metric::Wall => LEAST_TIME_CHANGE,
-        _ => LEAST_SLOTS_CHANGE,
+        Metric::Wall => MIN_TIME_CHANGE,
+        _ => MIN_SLOTS_CHANGE,
     }
 }
 

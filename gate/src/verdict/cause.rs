@@ -13,7 +13,7 @@ use crate::metric::Metric;
 use crate::statistics::mean;
 
 /// A cause explains at least this part of the difference.
-const LEAST_PART: f64 = 0.5;
+const MIN_PART_FRACTION: f64 = 0.5;
 
 /// Why a benchmark changed: the parts of its difference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -154,7 +154,7 @@ pub fn only_wall_regressed(slots: &Tested, wall: &Tested, tested: &[Tested]) -> 
 /// Returns whether the slots surely grew, by at least half as much as the time.
 pub fn slots_explain(slots: &Tested, wall: &Tested) -> bool {
     slots.estimate.p_above(0.0) < ONE_SIDED_ERROR
-        && slots.estimate.difference >= LEAST_PART * wall.estimate.difference
+        && slots.estimate.difference >= MIN_PART_FRACTION * wall.estimate.difference
 }
 
 fn kind(measured: &Measured<'_>, slots: &Tested, tested: &[Tested]) -> CauseKind {
@@ -179,7 +179,7 @@ fn kind(measured: &Measured<'_>, slots: &Tested, tested: &[Tested]) -> CauseKind
         largest.estimate.p_below(-largest.effect.resolution)
     } < ONE_SIDED_ERROR;
     let part = sign * largest.estimate.difference;
-    if certain && part >= LEAST_PART * slots.estimate.difference.abs() {
+    if certain && part >= MIN_PART_FRACTION * slots.estimate.difference.abs() {
         CauseKind::Category {
             category: largest.metric,
         }

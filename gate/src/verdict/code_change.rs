@@ -89,7 +89,7 @@ impl FunctionName {
 const SAME_INSTRUCTIONS: f64 = 0.01;
 
 /// At most this many functions are named.
-const MOST_FUNCTIONS: usize = 10;
+const MAX_FUNCTIONS: usize = 10;
 
 fn is_zero(count: &usize) -> bool {
     *count == 0
@@ -108,8 +108,8 @@ pub fn executed(baseline: &Benchmark, candidate: &Benchmark) -> Option<ExecutedC
         CodeChange::Differs => differing_functions(before, after),
         _ => Vec::new(),
     };
-    let more_functions = functions.len().saturating_sub(MOST_FUNCTIONS);
-    functions.truncate(MOST_FUNCTIONS);
+    let more_functions = functions.len().saturating_sub(MAX_FUNCTIONS);
+    functions.truncate(MAX_FUNCTIONS);
     Some(ExecutedChange {
         change,
         same_counts: same_counts(baseline, candidate),

@@ -16,10 +16,10 @@ use crate::statistics::margin::reaches;
 
 /// With modelled slots, time that grew by less does not fail: single benchmarks differ by as much
 /// between sessions on a shared machine.
-const LEAST_FAILING: f64 = 0.25;
+const MIN_FAILING_GROWTH: f64 = 0.25;
 /// The same in a suite that is too small to show how much its benchmarks drift between sessions, or
 /// with too few timed launches to show how much they differ.
-const LEAST_FAILING_IN_DOUBT: f64 = 1.0;
+const MIN_FAILING_IN_DOUBT: f64 = 1.0;
 const SMALL_SUITE: usize = 10;
 /// Two launches that happen to resemble each other make any difference look certain.
 const MIN_TIMED_LAUNCHES: usize = 3;
@@ -79,8 +79,8 @@ pub fn detect(
     let code = code_change::classify(measured.baseline, measured.candidate);
     let enough_launches = measured.least_launches(Metric::Wall) >= MIN_TIMED_LAUNCHES;
     let least_failing = match machine {
-        Some(machine) if enough_launches && machine.benchmarks >= SMALL_SUITE => LEAST_FAILING,
-        _ => LEAST_FAILING_IN_DOUBT,
+        Some(machine) if enough_launches && machine.benchmarks >= SMALL_SUITE => MIN_FAILING_GROWTH,
+        _ => MIN_FAILING_IN_DOUBT,
     };
     Some(Disagreement {
         time_difference,

@@ -16,10 +16,10 @@ use crate::statistics::median;
 use crate::statistics::noise::Noise;
 
 /// Fewer benchmarks with only time cannot show how the machine drifted between two sessions.
-pub const LEAST_BENCHMARKS_OF_TIME: usize = 3;
+pub const MIN_TIMED_BENCHMARKS: usize = 3;
 /// Fewer do not take the median out of their differences if earlier runs show how far times drift:
 /// the median of three or four is mostly one benchmark's own change, which would hide it.
-pub const LEAST_BENCHMARKS_WITH_MEDIAN: usize = 5;
+pub const MIN_BENCHMARKS_WITH_MEDIAN: usize = 5;
 /// Standard deviations between launches that are assumed if a suite is too small to show them.
 pub const ASSUMED_WALL_DEVIATION: f64 = 0.02;
 pub const ASSUMED_DEVIATION: f64 = 0.01;
@@ -34,7 +34,7 @@ pub fn drift_of_time<'a>(
 ) -> Option<Drift> {
     let of_time = suite.filter(|measured| !measured.has_slots());
     let pairs = pairs(of_time, earlier, policy, Metric::Wall);
-    Drift::between_earlier(&pairs, LEAST_BENCHMARKS_WITH_MEDIAN)
+    Drift::between_earlier(&pairs, MIN_BENCHMARKS_WITH_MEDIAN)
 }
 
 /// Returns the drift of the slots of `suite` between consecutive `earlier` runs; `None` if there
@@ -102,7 +102,7 @@ fn deviating(
     };
     let of_launches = Noise::new(&contrasts, assumed, None, None);
     let logarithms: Vec<f64> = contrasts.iter().map(|c| c.difference.ln_1p()).collect();
-    let common = if has_common_part && contrasts.len() >= LEAST_BENCHMARKS_WITH_MEDIAN {
+    let common = if has_common_part && contrasts.len() >= MIN_BENCHMARKS_WITH_MEDIAN {
         median(logarithms).map_or(1.0, f64::exp)
     } else {
         1.0

@@ -9,7 +9,7 @@ use super::cause;
 use super::code_change::{self, ExecutedChange};
 use super::disagreement;
 use super::effect::{Effect, Interval, TestOutcome};
-use super::measured::{LEAST_LAUNCHES_THAT_AGREE, Measured, is_exact};
+use super::measured::{MIN_AGREEING_LAUNCHES, Measured, is_exact};
 use super::rules::{Evidence, Method, RULES, Rule, Verdict};
 use super::suite::SuiteTest;
 use super::tested::{ONE_SIDED_ERROR, Tested};
@@ -371,7 +371,7 @@ impl<'a> Judge<'a> {
 fn launch_count(benchmark: &Benchmark, planned: u32) -> LaunchCount {
     let count = |launches: usize| u32::try_from(launches).unwrap_or(u32::MAX);
     let needed = if is_exact(benchmark) || is_sampled(benchmark) {
-        planned.min(count(LEAST_LAUNCHES_THAT_AGREE))
+        planned.min(count(MIN_AGREEING_LAUNCHES))
     } else {
         planned
     };

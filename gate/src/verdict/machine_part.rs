@@ -16,18 +16,18 @@ use crate::statistics::median;
 use crate::statistics::noise::Noise;
 
 /// A smaller machine shift is within the variation of launches on a quiet machine.
-pub const LEAST_SHIFT: f64 = 0.01;
+pub const MIN_SHIFT: f64 = 0.01;
 /// Time per slot is compared over at least this many benchmarks with slots. With fewer, wall-clock
 /// time is shown next to the slots but does not gate.
-pub const LEAST_BENCHMARKS_WITH_SLOTS: usize = 20;
+pub const MIN_BENCHMARKS_WITH_SLOTS: usize = 20;
 /// With fewer benchmarks, a median would be that of the benchmark in question.
-const LEAST_BENCHMARKS_FOR_A_MEDIAN: usize = 3;
+const MIN_BENCHMARKS_FOR_MEDIAN: usize = 3;
 
 /// Returns the median growth of the time per slot; `None` for fewer than three benchmarks.
 pub fn time_per_slot<'a>(suite: impl Iterator<Item = &'a Measured<'a>>) -> Option<TimePerSlot> {
     let logarithms = growth_per_slot(suite);
     let benchmarks = logarithms.len();
-    (benchmarks >= LEAST_BENCHMARKS_FOR_A_MEDIAN).then_some(())?;
+    (benchmarks >= MIN_BENCHMARKS_FOR_MEDIAN).then_some(())?;
     Some(TimePerSlot {
         difference: median(logarithms)?.exp_m1(),
         benchmarks,
@@ -37,7 +37,7 @@ pub fn time_per_slot<'a>(suite: impl Iterator<Item = &'a Measured<'a>>) -> Optio
 /// Returns the shift of the time per slot, if enough benchmarks have slots.
 pub fn shift_per_slot<'a>(suite: impl Iterator<Item = &'a Measured<'a>>) -> Option<MachineShift> {
     let logarithms = growth_per_slot(suite);
-    (logarithms.len() >= LEAST_BENCHMARKS_WITH_SLOTS).then_some(())?;
+    (logarithms.len() >= MIN_BENCHMARKS_WITH_SLOTS).then_some(())?;
     shift(logarithms, ShiftBasis::TimePerSlot)
 }
 
@@ -61,7 +61,7 @@ fn shift(logarithms: Vec<f64>, basis: ShiftBasis) -> Option<MachineShift> {
         difference: logarithm.exp_m1(),
         basis,
         benchmarks,
-        removed: logarithm.abs() >= LEAST_SHIFT,
+        removed: logarithm.abs() >= MIN_SHIFT,
     })
 }
 

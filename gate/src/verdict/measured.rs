@@ -19,7 +19,7 @@ use crate::statistics::mean;
 /// refer to far more slots than the sample has.
 const COARSEST_RESOLUTION: f64 = 0.02;
 /// At least this many launches of a model must agree before it is assumed to have no noise.
-pub const LEAST_LAUNCHES_THAT_AGREE: usize = 2;
+pub const MIN_AGREEING_LAUNCHES: usize = 2;
 
 /// Categories that are too coarse to be tested.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -267,7 +267,7 @@ pub fn is_exact(benchmark: &Benchmark) -> bool {
     let launches = benchmark.slots_launches();
     benchmark.provenance().source == SourceKind::Model
         && !is_sampled(benchmark)
-        && launches.len() >= LEAST_LAUNCHES_THAT_AGREE
+        && launches.len() >= MIN_AGREEING_LAUNCHES
         && slots_agree(launches)
 }
 

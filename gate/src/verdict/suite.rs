@@ -4,10 +4,10 @@
 use criterion_topdown::run_file::Run;
 
 use super::earlier::{
-    self, ASSUMED_DEVIATION, ASSUMED_WALL_DEVIATION, LEAST_BENCHMARKS_OF_TIME,
-    LEAST_BENCHMARKS_WITH_MEDIAN,
+    self, ASSUMED_DEVIATION, ASSUMED_WALL_DEVIATION, MIN_BENCHMARKS_WITH_MEDIAN,
+    MIN_TIMED_BENCHMARKS,
 };
-use super::machine_part::{self, LEAST_BENCHMARKS_WITH_SLOTS, LEAST_SHIFT};
+use super::machine_part::{self, MIN_BENCHMARKS_WITH_SLOTS, MIN_SHIFT};
 use super::measured::Measured;
 use super::suite_summary::{
     CommonPart, DriftBetween, DriftOfBackendBound, MachineShift, MetricNoise, Suite, TimePerSlot,
@@ -45,7 +45,7 @@ const TIME_DRIFT: Expected = Expected {
 /// With time alone, only the suite itself shows the drift: the fewer benchmarks, the less certain
 /// it is.
 const DRIFT_OF_TIME_ALONE: Expected = Expected {
-    least_benchmarks: LEAST_BENCHMARKS_OF_TIME,
+    least_benchmarks: MIN_TIMED_BENCHMARKS,
     most_deviation: f64::INFINITY,
     is_factor: true,
     centred: true,
@@ -106,8 +106,8 @@ impl SuiteTest {
         let with_counted_slots = suite.clone().filter(counted).count();
         let of_time = suite.clone().filter(|m| !m.has_slots()).count();
         let least_of_time = match known {
-            Some(_) => LEAST_BENCHMARKS_WITH_MEDIAN,
-            None => LEAST_BENCHMARKS_OF_TIME,
+            Some(_) => MIN_BENCHMARKS_WITH_MEDIAN,
+            None => MIN_TIMED_BENCHMARKS,
         };
         let mut test = SuiteTest {
             alpha: policy.alpha,
@@ -121,9 +121,9 @@ impl SuiteTest {
             } else {
                 Vec::new()
             },
-            time_alone_is_gated: !apart || known.is_some() || of_time >= LEAST_BENCHMARKS_OF_TIME,
+            time_alone_is_gated: !apart || known.is_some() || of_time >= MIN_TIMED_BENCHMARKS,
             global_slots_difference: global_slots_difference(suite.clone()),
-            wall_beside_slots_is_gated: with_counted_slots >= LEAST_BENCHMARKS_WITH_SLOTS,
+            wall_beside_slots_is_gated: with_counted_slots >= MIN_BENCHMARKS_WITH_SLOTS,
             time_per_slot: machine_part::time_per_slot(suite.clone()),
             noise: [None; Metric::ALL.len()],
             backend_drift: None,
@@ -423,7 +423,7 @@ fn global_slots_difference<'a>(
         .collect();
     CommonDifference::new(differences)
         .map(CommonPart::from)
-        .filter(|common| reaches(common.difference.abs(), LEAST_SHIFT))
+        .filter(|common| reaches(common.difference.abs(), MIN_SHIFT))
 }
 
 impl From<BackendDrift> for DriftOfBackendBound {

@@ -114,9 +114,9 @@ pub enum Warning {
 
 /// Returns the names of the first benchmarks, and how many more there are.
 fn first_names(benchmarks: &[BenchmarkId]) -> String {
-    const MOST_NAMES: usize = 5;
+    const MAX_NAMES: usize = 5;
     let is_shared = |name: &str| benchmarks.iter().filter(|id| id.name == name).count() > 1;
-    let shown = benchmarks.iter().take(MOST_NAMES);
+    let shown = benchmarks.iter().take(MAX_NAMES);
     let names: Vec<String> = shown
         .map(|id| match is_shared(&id.name) {
             true => id.to_string(),
@@ -124,7 +124,7 @@ fn first_names(benchmarks: &[BenchmarkId]) -> String {
         })
         .collect();
     let names = names.join(", ");
-    match benchmarks.len().saturating_sub(MOST_NAMES) {
+    match benchmarks.len().saturating_sub(MAX_NAMES) {
         0 => names,
         more => format!("{names} and {more} more"),
     }

@@ -5,7 +5,7 @@ use criterion_topdown::run_file::Benchmark;
 
 use super::measured::Measured;
 use crate::statistics::margin::{exceeds, reaches};
-use crate::statistics::middle_half::MOST_TAKEN_OUT;
+use crate::statistics::middle_half::MAX_OVERHEAD_FRACTION;
 
 /// How much of an empty window's cost the edges of a window may add to or take from the slots of
 /// the code in it. A mispredicted branch is 0.28 of the cost on the modelled Zen 5; what ran before
@@ -21,7 +21,7 @@ pub fn explain(measured: &Measured<'_>, difference: f64, point_margin: f64) -> b
     let of_windows = (sides.into_iter().flat_map(Benchmark::slots_launches))
         .filter_map(|launch| launch.window_fraction)
         .fold(0.0, f64::max);
-    if of_windows > MOST_TAKEN_OUT {
+    if of_windows > MAX_OVERHEAD_FRACTION {
         return true;
     }
     let is_modelled = |side: &Benchmark| side.provenance().source == SourceKind::Model;

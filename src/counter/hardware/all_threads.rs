@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::time::Instant;
 
-use super::inherited_group::{InheritedGroup, MOST_EVENTS, Shape, Totals};
+use super::inherited_group::{InheritedGroup, MAX_EVENTS, Shape, Totals};
 use super::opener::Opener;
 use super::readout::Readout;
 use super::self_check;
@@ -106,7 +106,7 @@ impl AllThreads {
         if enabled_ns != running_ns {
             flags |= Flags::NOT_COUNTING;
         }
-        let mut counts = [0; MOST_EVENTS];
+        let mut counts = [0; MAX_EVENTS];
         counts[0] = end.slots.wrapping_sub(start.slots);
         for at in 0..MAX_COUNTERS {
             counts[1 + at] = end.counts[at].wrapping_sub(start.counts[at]);
@@ -116,7 +116,7 @@ impl AllThreads {
         }
         if flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS) {
             // The flags mark these zeros as placeholders.
-            counts = [0; MOST_EVENTS];
+            counts = [0; MAX_EVENTS];
         }
         let switches = self.switches_so_far().wrapping_sub(self.switches.get());
         let sample = self.shape.sample(&counts, switches);

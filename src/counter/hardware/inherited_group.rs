@@ -22,7 +22,7 @@ const HEADER_WORDS: usize = 3;
 const READ_ATTEMPTS: u32 = 1000;
 
 /// A leader and its members.
-pub(super) const MOST_EVENTS: usize = 1 + MAX_COUNTERS;
+pub(super) const MAX_EVENTS: usize = 1 + MAX_COUNTERS;
 
 /// The events of the group.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ pub(super) struct Totals {
     pub enabled_ns: u64,
     pub running_ns: u64,
     /// One per event of the shape, the leader's first.
-    pub counts: [u64; MOST_EVENTS],
+    pub counts: [u64; MAX_EVENTS],
 }
 
 impl Shape {
@@ -113,7 +113,7 @@ impl Shape {
     /// Returns a sample without windows, time and doubts. Takes one count for each of
     /// [`events`](Shape::events); `switches` is the maximum number of times the threads were
     /// switched out.
-    pub fn sample(self, counts: &[u64; MOST_EVENTS], switches: u32) -> Sample {
+    pub fn sample(self, counts: &[u64; MAX_EVENTS], switches: u32) -> Sample {
         match self {
             Shape::Exact {
                 plan,
@@ -178,7 +178,7 @@ impl InheritedGroup {
 
     /// Returns `None` if the kernel returns something other than the group's counts.
     pub fn totals(&self) -> std::io::Result<Option<Totals>> {
-        let mut words = [0; HEADER_WORDS + MOST_EVENTS];
+        let mut words = [0; HEADER_WORDS + MAX_EVENTS];
         let filled = self.read(&mut words)?;
         let [_, enabled_ns, running_ns, ref counts @ ..] = words;
         Ok((filled == HEADER_WORDS + self.events).then_some(Totals {

@@ -47,8 +47,8 @@ const SLOTS_WITHOUT_RESET: u64 = doubts::FEW_SLOTS;
 
 /// A window with fewer slots than this fraction of its cycles' slots lost some: the registers were
 /// cleared inside it. Hardware threads share the slots of a core.
-const LEAST_OF_CYCLES: f64 = 0.8;
-const LEAST_OF_SHARED_CYCLES: f64 = 0.4;
+const MIN_SLOTS_FRACTION: f64 = 0.8;
+const MIN_SHARED_SLOTS_FRACTION: f64 = 0.4;
 
 /// The cycles are read before the slots at the start and after them at the end: so many of them may
 /// lie outside the window of the slots.
@@ -96,9 +96,9 @@ impl MetricsGroup {
         }
         let shares_cores = opener.paths.smt_active() != Some(false);
         let least_of_cycles = if shares_cores {
-            LEAST_OF_SHARED_CYCLES
+            MIN_SHARED_SLOTS_FRACTION
         } else {
-            LEAST_OF_CYCLES
+            MIN_SLOTS_FRACTION
         };
         let group = MetricsGroup {
             reads: Rc::new(UserReads::of_registers(pages, shape.clears)),

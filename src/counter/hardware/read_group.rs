@@ -22,9 +22,9 @@ use crate::sample::{Flags, Sample};
 
 /// Words before the counts in a group read.
 const HEADER_WORDS: usize = 3;
-const MOST_MEMBERS: usize = METRIC_EVENTS.len() + 2 + MAX_CORRECTION_EVENTS;
-const MOST_WORDS: usize = HEADER_WORDS + 1 + MOST_MEMBERS;
-const _: () = assert!(MOST_MEMBERS <= MAX_COUNTERS);
+const MAX_MEMBERS: usize = METRIC_EVENTS.len() + 2 + MAX_CORRECTION_EVENTS;
+const MAX_WORDS: usize = HEADER_WORDS + 1 + MAX_MEMBERS;
+const _: () = assert!(MAX_MEMBERS <= MAX_COUNTERS);
 
 /// An enabled group of the calling thread.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl ReadGroup {
 
     /// Fills in everything but the time, which the caller takes.
     fn reading(&self, mut reading: Readout) -> Readout {
-        let mut words = [0; MOST_WORDS];
+        let mut words = [0; MAX_WORDS];
         let wanted = HEADER_WORDS + 1 + self.members.len();
         let filled = self.leader.read_group(&mut words);
         reading.cpu = current_cpu();
@@ -125,7 +125,7 @@ impl ReadGroup {
             }
         };
         let slots = if usable { end.slots - start.slots } else { 0 };
-        let counts: [u64; MOST_MEMBERS] = std::array::from_fn(count);
+        let counts: [u64; MAX_MEMBERS] = std::array::from_fn(count);
         let plain = self.shape.metric_events().len();
         let split = self
             .shape

@@ -10,7 +10,7 @@ use super::system::CpuIdentity;
 use crate::error::OpenError;
 
 /// More than any PMU has, and no more than a group read has room for.
-const MOST_MEMBERS: usize = 12;
+const MAX_MEMBERS: usize = 12;
 
 /// The codes of cycles and branches: any general counter can count these. Linux,
 /// `intel_perfmon_event_map` and `amd_zen4_perfmon_event_map`.
@@ -29,7 +29,7 @@ pub(super) fn holds_a_counter(opener: &Opener<'_>) -> Option<bool> {
     let is_amd = CpuIdentity::read(opener.paths).vendor == "AuthenticAMD";
     let [cycles, branches] = if is_amd { OF_AMD } else { OF_INTEL };
     let leader = opener.leader("cycles", cycles).ok()?;
-    let _members: Vec<Event> = (0..MOST_MEMBERS)
+    let _members: Vec<Event> = (0..MAX_MEMBERS)
         .map_while(|_| opener.member("branches", branches, &leader).ok())
         .collect();
     leader.enable().ok()?;

@@ -134,12 +134,12 @@ fn of_c() -> [Entry; 7] {
     ]
 }
 
-const MOST_ENTRIES: usize = 7 + OF_LIBRARIES.len() + OF_RUST.len() * PREFIXES_OF_RUST.len();
+const MAX_ENTRIES: usize = 7 + OF_LIBRARIES.len() + OF_RUST.len() * PREFIXES_OF_RUST.len();
 
 /// The entry points of this program's allocator.
 pub(super) struct Allocator {
     /// In ascending order. Those that are not in use have the highest address.
-    entries: [Entry; MOST_ENTRIES],
+    entries: [Entry; MAX_ENTRIES],
 }
 
 impl Allocator {
@@ -151,7 +151,7 @@ impl Allocator {
                 ip: u64::MAX,
                 operation: FREE,
                 is_of_rust: false,
-            }; MOST_ENTRIES],
+            }; MAX_ENTRIES],
         };
         for entry in of_c() {
             allocator.insert(entry);
@@ -165,14 +165,14 @@ impl Allocator {
                 allocator.insert(entry);
             }
         }
-        let leads_to_c = allocator.leads_to_c(&symbols, rust_alloc?, MOST_CALLS);
+        let leads_to_c = allocator.leads_to_c(&symbols, rust_alloc?, MAX_CALLS);
         leads_to_c.then_some(allocator)
     }
 
     /// Inserts one in its place, if there is room: a place that is not in use is the last.
     // Few entries, and every launched bench would compile a sorting algorithm.
     fn insert(&mut self, entry: Entry) {
-        let last = MOST_ENTRIES - 1;
+        let last = MAX_ENTRIES - 1;
         if self.entries[last].ip != u64::MAX {
             return;
         }
@@ -225,7 +225,7 @@ impl Allocator {
 }
 
 /// From `__rust_alloc` through std's or the program's own allocator to `malloc`.
-const MOST_CALLS: u32 = 4;
+const MAX_CALLS: u32 = 4;
 
 fn entry_of(name: &str, ip: u64) -> Option<Entry> {
     let of_library = || {

@@ -22,7 +22,7 @@ const INSTRUCTIONS_PER_SECOND: u64 = 15_000_000;
 
 /// A benchmark is modelled if its budget covers this many iterations: one sample of one iteration
 /// to warm up, and one of two.
-pub const LEAST_ITERATIONS: u64 = 3;
+pub const MIN_ITERATIONS: u64 = 3;
 
 /// What a launch may model of each benchmark, on each core.
 #[derive(Clone, Copy)]
@@ -63,7 +63,7 @@ impl Budget {
 
     /// Returns what the first window may cost.
     pub(super) fn largest_window(&self) -> u64 {
-        self.instructions / LEAST_ITERATIONS
+        self.instructions / MIN_ITERATIONS
     }
 
     /// Returns the longest sample, in instructions, that is sampled.

@@ -18,10 +18,10 @@ use crate::steady::steady_samples;
 
 /// Room for this many block costs per benchmark: the 10 that count of 40 samples, with 23 thousand
 /// blocks each, on one path. A benchmark that needs more has no functions.
-const MOST_COSTS: usize = 256 * 1024;
+const MAX_COSTS: usize = 256 * 1024;
 
 /// More samples than criterion takes by default.
-const MOST_SAMPLES: usize = 1000;
+const MAX_SAMPLES: usize = 1000;
 
 /// The account of the current benchmark.
 pub(super) struct CodeAccount {
@@ -49,9 +49,9 @@ impl CodeAccount {
     pub(super) fn new(rows: usize) -> CodeAccount {
         CodeAccount {
             before: Vec::with_capacity(rows),
-            costs: Vec::with_capacity(MOST_COSTS),
-            ends: Vec::with_capacity(MOST_SAMPLES),
-            usable: Vec::with_capacity(MOST_SAMPLES),
+            costs: Vec::with_capacity(MAX_COSTS),
+            ends: Vec::with_capacity(MAX_SAMPLES),
+            usable: Vec::with_capacity(MAX_SAMPLES),
             first: Vec::with_capacity(FINGERPRINT_SAMPLES * rows),
             first_has_gap: false,
             is_full: false,
@@ -182,7 +182,7 @@ impl CodeAccount {
         blocks.root_of.resize(blocks.ranges.len(), None);
         blocks.call_of.resize(blocks.paths.len(), None);
         let mut code = CodeSlots {
-            samples: Vec::with_capacity(MOST_SAMPLES),
+            samples: Vec::with_capacity(MAX_SAMPLES),
             ..CodeSlots::default()
         };
         let mut begin = 0;

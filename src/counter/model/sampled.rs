@@ -10,7 +10,7 @@ use topdown_tracer::Block;
 
 /// An iteration may have this many times as many instructions as the budget has for modelling. Most
 /// of a long one is only traced, at several hundred million instructions per second.
-const MOST_PER_MODELLED: u64 = 300;
+const MAX_TIMES_BUDGET: u64 = 300;
 
 /// The same for two iterations in which caches are warm. Sampling is two to five times as fast as
 /// modelling, since most of what is sampled is only shown to caches: the longest of these
@@ -36,7 +36,7 @@ fn plan(budget_instructions: u64) -> Plan {
 
 /// Returns the longest sample, in instructions, with this budget for modelling.
 pub(super) fn most_instructions(budget_instructions: u64) -> u64 {
-    budget_instructions.saturating_mul(MOST_PER_MODELLED)
+    budget_instructions.saturating_mul(MAX_TIMES_BUDGET)
 }
 
 /// Returns the longest sample, in instructions, that follows another one, with this budget for

@@ -11,11 +11,11 @@ use super::content::mix;
 use crate::code::Trail;
 
 /// Maximum number of hashes per benchmark. When it is reached, every second one is dropped.
-const MOST_HASHES: usize = 1024;
+const MAX_HASHES: usize = 1024;
 
 /// Maximum number of blocks kept per stretch. A budget of 30 million instructions has stretches of
 /// some ten thousand.
-const MOST_BLOCKS: usize = 64 * 1024;
+const MAX_BLOCKS: usize = 64 * 1024;
 
 /// The trail of the current benchmark.
 pub(super) struct TrailKeeper {
@@ -38,14 +38,14 @@ impl TrailKeeper {
     /// [`STRETCHES`](crate::environment::STRETCHES).
     pub(super) fn new(wanted: &str) -> TrailKeeper {
         let wanted: Vec<_> = wanted.split(',').filter_map(stretch).collect();
-        let room = if wanted.is_empty() { 0 } else { MOST_BLOCKS };
+        let room = if wanted.is_empty() { 0 } else { MAX_BLOCKS };
         let mut keeper = TrailKeeper {
             wanted,
             number: 0,
             hash: 0,
             blocks: 0,
             every_blocks: 1,
-            hashes: Vec::with_capacity(MOST_HASHES),
+            hashes: Vec::with_capacity(MAX_HASHES),
             stretch: 0..0,
             is_known: false,
             kept: Vec::with_capacity(room),
@@ -85,7 +85,7 @@ impl TrailKeeper {
 
     fn keep_hash(&mut self) {
         self.hashes.push(self.hash);
-        if self.hashes.len() == MOST_HASHES {
+        if self.hashes.len() == MAX_HASHES {
             let mut is_second = true;
             self.hashes.retain(|_| {
                 is_second = !is_second;

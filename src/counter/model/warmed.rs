@@ -20,7 +20,7 @@ const SAMPLES_TO_LEARN: usize = 3;
 const PREDICTORS_SEE: u64 = 10_000_000;
 
 /// A window may have this many times as many instructions as expected.
-const MOST_OF_EXPECTED: u64 = 4;
+const MAX_TIMES_EXPECTED: u64 = 4;
 
 /// By how much its number of executions in a sample is less than the number of iterations, for a
 /// block that divides iterations: a loop that is entered in its middle passes its beginning once
@@ -184,7 +184,7 @@ impl Warmed {
         self.counted_iterations = counted_iterations;
         self.passed = 0;
         self.instructions = 0;
-        self.most_instructions = expected_instructions.saturating_mul(MOST_OF_EXPECTED);
+        self.most_instructions = expected_instructions.saturating_mul(MAX_TIMES_EXPECTED);
         self.counted = None;
         let per_iteration = (expected_instructions / iterations.max(1)).max(1);
         self.seen_iterations = PREDICTORS_SEE.div_ceil(per_iteration);

@@ -25,7 +25,7 @@ use events::{
 const ANY: RangeInclusive<u32> = 0..=u32::MAX;
 
 /// Operations and stalled slots together fill at least this fraction of all slots.
-const LEAST_EXPLAINED: f64 = 0.9;
+const MIN_EXPLAINED_FRACTION: f64 = 0.9;
 
 /// Corrections that move stalled slots to bad speculation, in slots.
 #[derive(Default)]
@@ -46,7 +46,9 @@ fn split(counts: &Counts, corrections: Corrections) -> Split {
     // A hypervisor may hide the stalled slots, which then count 0. What remains does not fill the
     // slots, and is returned as it is: categories that do not add up are refused.
     let is_hidden = counts[FRONTEND] == 0.0 || counts[BACKEND] == 0.0;
-    if is_hidden && counts[OPERATIONS] + frontend.max(0.0) + backend < LEAST_EXPLAINED * slots {
+    if is_hidden
+        && counts[OPERATIONS] + frontend.max(0.0) + backend < MIN_EXPLAINED_FRACTION * slots
+    {
         return Split {
             slots,
             level1: Level1 {

@@ -14,7 +14,7 @@ use crate::counted_command::{CountedCommand, Recorded};
 use crate::error::ExecError;
 use crate::functions::{HitFunctions, Symbols, attribute_hits, functions_of_hits};
 use crate::report::number::percent;
-use crate::runner::hits::LEAST_HITS;
+use crate::runner::hits::MIN_HITS;
 use crate::terminal::tell;
 
 /// The number of hits to aim for: a share of 50 % is then known to 0.7 points.
@@ -22,13 +22,13 @@ const WANTED_HITS: f64 = 20_000.0;
 
 /// What the kernel takes for certain: by default it allows 100 000 per second, and fewer when they
 /// take long.
-const MOST_HITS_PER_SECOND: f64 = 10_000.0;
+const MAX_HITS_PER_SECOND: f64 = 10_000.0;
 
 /// Fewer launches say nothing about how launches differ.
-const LEAST_LAUNCHES: u32 = 3;
+const MIN_LAUNCHES: u32 = 3;
 
 /// With a smaller part of the slots, the functions are incomplete.
-const MOST_SLOTS: f64 = 0.98;
+const MIN_COVERED_FRACTION: f64 = 0.98;
 
 /// Samples the command in further launches, and returns its functions. Says so if there are none,
 /// which is not a failure.
@@ -85,9 +85,9 @@ impl Plan {
         };
         let cycles = of(|of| of.sample.cycles.or(of.sample.slots));
         let seconds = of(|of| Some(of.sample.wall_ns)) / 1e9;
-        let least = LEAST_LAUNCHES.min(most_launches);
+        let least = MIN_LAUNCHES.min(most_launches);
         // Few enough for the kernel, and not more than are wanted.
-        let hits = (MOST_HITS_PER_SECOND * seconds).min(WANTED_HITS / f64::from(least));
+        let hits = (MAX_HITS_PER_SECOND * seconds).min(WANTED_HITS / f64::from(least));
         let period = (cycles / hits.max(1.0)) as u64;
         let period_cycles = prime_from(period.max(DEFAULT_PERIOD_CYCLES));
         let hits = cycles / period_cycles as f64;
@@ -172,7 +172,7 @@ fn launch_all(
     let sampled = functions.sampled.unwrap_or_default();
     enough(sampled).map_err(Unknown::Because)?;
     let part = part_of(&functions, counted);
-    if part < MOST_SLOTS {
+    if part < MIN_COVERED_FRACTION {
         tell!(
             "note: the functions of `{name}` have {} % of its slots; the rest are of threads that \
              were not sampled, after their last hit, or beside lost hits",
@@ -184,9 +184,9 @@ fn launch_all(
 
 fn enough(sampled: Sampled) -> Result<(), String> {
     match sampled.hits {
-        LEAST_HITS.. => Ok(()),
+        MIN_HITS.. => Ok(()),
         hits => Err(format!(
-            "{hits} hits are too few, it needs {LEAST_HITS}; raise `--launches`, or give the \
+            "{hits} hits are too few, it needs {MIN_HITS}; raise `--launches`, or give the \
              command more work"
         )),
     }

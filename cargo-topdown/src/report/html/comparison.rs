@@ -7,7 +7,7 @@ use askama::Template;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
 
 use super::commit::{CommitFact, CommitPages};
-use super::comparison_row::{MOST_SECTIONS, Row, class_style, plain};
+use super::comparison_row::{MAX_SECTIONS, Row, class_style, plain};
 use super::history::History;
 use super::{LegendEntry, legend};
 use crate::report::number::launches_made;
@@ -125,7 +125,7 @@ impl Page {
             legend: legend(uses),
             rows,
             one_sided: one_sided.collect(),
-            sections_left_out: comparison.benchmarks.len().saturating_sub(MOST_SECTIONS),
+            sections_left_out: comparison.benchmarks.len().saturating_sub(MAX_SECTIONS),
         }
     }
 }
@@ -415,7 +415,7 @@ mod tests {
     #[test]
     fn huge_suite_has_all_rows_and_worst_sections() {
         let suite = |seed| {
-            let benchmarks = (0..MOST_SECTIONS + 2).map(|n| {
+            let benchmarks = (0..MAX_SECTIONS + 2).map(|n| {
                 let planted = Planted {
                     seed,
                     launches: 2,
@@ -428,11 +428,11 @@ mod tests {
         let page = page(&suite(1), &suite(2));
         assert_eq!(
             page.matches("<tr role=\"row\" data-").count(),
-            MOST_SECTIONS + 2
+            MAX_SECTIONS + 2
         );
         assert_eq!(
             page.matches("<section class=\"benchmark\"").count(),
-            MOST_SECTIONS
+            MAX_SECTIONS
         );
         assert!(page.contains("2 more have no section of their own here"));
     }

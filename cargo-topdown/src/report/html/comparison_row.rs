@@ -20,10 +20,10 @@ use topdown_gate::verdict::{
 
 /// At most this many benchmarks, worst first, have their own section: one is about 8 KB, and 15 KB
 /// with a history of 30 runs.
-pub(super) const MOST_SECTIONS: usize = 1000;
+pub(super) const MAX_SECTIONS: usize = 1000;
 
 /// Smaller changes of a function, as a fraction of the benchmark's slots, are not coloured.
-const LEAST_COLOURED_FUNCTION: f64 = 0.005;
+const MIN_COLOURED_FRACTION: f64 = 0.005;
 
 /// One benchmark, in the table and in its own section.
 pub(super) struct Row {
@@ -144,8 +144,8 @@ impl FunctionRow {
             // What the verdict does not count as a change is not coloured either.
             change_style: match verdict.cause {
                 _ if !change.is_certain() => "",
-                Some(_) if change.difference >= LEAST_COLOURED_FUNCTION => "worse",
-                Some(_) if change.difference <= -LEAST_COLOURED_FUNCTION => "better",
+                Some(_) if change.difference >= MIN_COLOURED_FRACTION => "worse",
+                Some(_) if change.difference <= -MIN_COLOURED_FRACTION => "better",
                 _ => "",
             },
         }
@@ -198,10 +198,10 @@ impl Row {
             .functions
             .iter()
             .map(|change| change.difference.abs());
-        let longest_difference = differences.fold(LEAST_COLOURED_FUNCTION, f64::max);
+        let longest_difference = differences.fold(MIN_COLOURED_FRACTION, f64::max);
         Row {
             anchor: format!("benchmark-{index}"),
-            has_section: index < MOST_SECTIONS,
+            has_section: index < MAX_SECTIONS,
             name: verdict.id.name.clone(),
             place: format!("{}::{}", verdict.id.package, verdict.id.target),
             class: verdict.verdict.name(),

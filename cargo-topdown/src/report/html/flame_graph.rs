@@ -17,11 +17,11 @@ use crate::report::function_rows::label_of;
 use crate::report::number::{percent, percent_change, slots};
 
 /// Narrower boxes, as a fraction of the graph, are left out.
-const LEAST_WIDTH: f64 = 0.002;
+const MIN_WIDTH: f64 = 0.002;
 
 /// A path grew or shrank if its difference is at least this many percent of the baseline's slots.
 /// From each of the others on, the colour is stronger.
-const LEAST_CHANGES_PERCENT: [f64; 3] = [0.2, 2.0, 10.0];
+const MIN_CHANGE_PERCENT: [f64; 3] = [0.2, 2.0, 10.0];
 
 /// The flame graph of a run, or of the difference between two.
 pub struct FlameGraph {
@@ -93,7 +93,7 @@ impl FlameGraph {
         }
         let mut graph = FlameGraph {
             caption,
-            least_changes_percent: was.map(|_| LEAST_CHANGES_PERCENT),
+            least_changes_percent: was.map(|_| MIN_CHANGE_PERCENT),
             depth: 0,
             categories: Category::ALL
                 .into_iter()
@@ -112,7 +112,7 @@ impl FlameGraph {
         for path in &paths {
             let width = path.slots.sum() / total;
             let caller = path.caller.map(|caller| placed[caller]);
-            if width < LEAST_WIDTH || caller == Some(None) {
+            if width < MIN_WIDTH || caller == Some(None) {
                 placed.push(None);
                 continue;
             }
@@ -234,7 +234,7 @@ impl FlameBox {
 
 /// `grew-1` to `shrank-3`, or nothing.
 fn change_class(percent: f64) -> String {
-    let reached = LEAST_CHANGES_PERCENT.iter();
+    let reached = MIN_CHANGE_PERCENT.iter();
     let reached = reached.filter(|least| percent.abs() >= **least);
     match (reached.count(), percent > 0.0) {
         (0, _) => String::new(),

@@ -12,13 +12,13 @@ use super::style_of;
 
 /// Only the newest runs of a longer history are drawn: a dot is 60 bytes, and a page has many
 /// sections.
-const MOST_RUNS: usize = 100;
+const MAX_RUNS: usize = 100;
 /// The drawing's own units; the browser stretches it.
 const WIDTH: f64 = 1000.0;
 /// See [`WIDTH`].
 const HEIGHT: f64 = 100.0;
 /// The least relative range of the drawing: noise must not look like a change.
-const LEAST_SPAN: f64 = 0.05;
+const MIN_SPAN: f64 = 0.05;
 
 /// The runs to draw, and where their commits are.
 #[derive(Clone, Copy)]
@@ -107,7 +107,7 @@ impl HistoryChart {
         candidate: Option<f64>,
     ) -> Option<HistoryChart> {
         let trend = history.trend;
-        let skipped = benchmark.points.len().saturating_sub(MOST_RUNS);
+        let skipped = benchmark.points.len().saturating_sub(MAX_RUNS);
         let points = &benchmark.points[skipped..];
         let (first, last) = (points.first()?, points.last()?);
         if first.run == last.run {
@@ -272,7 +272,7 @@ struct Scale {
 impl Scale {
     /// Leaves space above and below the values, and at least the smallest range.
     fn around(low: f64, high: f64) -> Scale {
-        let room = ((LEAST_SPAN * high - (high - low)) / 2.0).max(0.1 * (high - low));
+        let room = ((MIN_SPAN * high - (high - low)) / 2.0).max(0.1 * (high - low));
         Scale {
             bottom: low - room,
             top: high + room,
@@ -406,7 +406,7 @@ mod tests {
     fn newest_runs_of_long_history_are_drawn() {
         let trend = history(130);
         let chart = chart(&trend, "sort/random");
-        assert_eq!(chart.dots.len(), MOST_RUNS);
+        assert_eq!(chart.dots.len(), MAX_RUNS);
         assert!(chart.caption.ends_with("the newest 100 of 130 runs"));
         let ends: Vec<(&str, &str)> = chart.levels.iter().map(|l| (&*l.from, &*l.to)).collect();
         assert_eq!(ends, [("0.0", "350.0"), ("350.0", "1000.0")]);

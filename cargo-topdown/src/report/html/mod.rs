@@ -52,7 +52,7 @@ impl Bar {
     /// amounts, which resolution can cause, have no length.
     fn new(name: &str, amounts: &[(Metric, f64)], longest: f64) -> Bar {
         /// Text in shorter parts would not be readable.
-        const LEAST_LABELLED: f64 = 0.08;
+        const MIN_LABELLED_FRACTION: f64 = 0.08;
         let total: f64 = amounts.iter().map(|(_, amount)| amount.max(0.0)).sum();
         let ratio = |amount: f64, whole: f64| if whole > 0.0 { amount / whole } else { 0.0 };
         let parts: Vec<BarPart> = amounts
@@ -61,7 +61,7 @@ impl Bar {
             .map(|&(metric, amount)| {
                 let percent = format!("{:.1} %", 100.0 * ratio(amount, total));
                 let is_whole = !metric.is_category();
-                let is_long = ratio(amount, longest) >= LEAST_LABELLED;
+                let is_long = ratio(amount, longest) >= MIN_LABELLED_FRACTION;
                 BarPart {
                     style: style_of(metric),
                     weight: format!("{:.5}", ratio(amount, total)),

@@ -8,7 +8,7 @@ use crate::report::number::{percent, percent_change, slots};
 
 /// If the steps cover less than this fraction of the longest bar, the axis does not begin at zero:
 /// the steps could not be seen.
-const LEAST_COVERED: f64 = 0.25;
+const MIN_COVERED_FRACTION: f64 = 0.25;
 
 /// The steps of one benchmark.
 pub struct Waterfall {
@@ -60,7 +60,7 @@ impl Waterfall {
             return None;
         }
         let covered = high - low;
-        let start = if covered < LEAST_COVERED * high {
+        let start = if covered < MIN_COVERED_FRACTION * high {
             (low - covered / 2.0).max(0.0)
         } else {
             0.0

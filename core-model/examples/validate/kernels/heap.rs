@@ -9,17 +9,17 @@ pub struct UsedHeap {
 }
 
 /// More chunks than kernels leave free.
-const MOST_CHUNKS: usize = 1_000_000;
+const MAX_CHUNKS: usize = 1_000_000;
 /// Free chunks of each size. The harness takes some too, for what it measures.
 const FREE_CHUNKS: usize = 16;
 
 impl UsedHeap {
     /// Must be called where the allocator uses its main heap: on the main thread.
     pub fn new() -> UsedHeap {
-        let mut chunks = Vec::with_capacity(MOST_CHUNKS);
+        let mut chunks = Vec::with_capacity(MAX_CHUNKS);
         take_free_chunks(&mut chunks);
         reach_page(&mut chunks);
-        let mut free = Vec::with_capacity(MOST_CHUNKS);
+        let mut free = Vec::with_capacity(MAX_CHUNKS);
         for size in (10..=20).flat_map(|bits| [1 << bits; FREE_CHUNKS]) {
             free.push(Vec::<u8>::with_capacity(size));
             // Or neighbours would become one chunk.
@@ -44,7 +44,7 @@ fn take_free_chunks(chunks: &mut Vec<Vec<u8>>) {
                 break;
             }
             assert!(
-                chunks.len() < MOST_CHUNKS,
+                chunks.len() < MAX_CHUNKS,
                 "too many free chunks, or not the main heap"
             );
         }

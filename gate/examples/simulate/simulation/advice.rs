@@ -11,7 +11,7 @@ use super::machine::Machine;
 use super::suite::{Kind, Plan, PlantedChange, Session, Suite};
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::Policy;
-use topdown_gate::statistics::outlook::MOST_LAUNCHES;
+use topdown_gate::statistics::outlook::MAX_LAUNCHES;
 use topdown_gate::verdict::{Comparison, LabelledRun, UndecidedReason, compare};
 
 /// Benchmarks of a suite that gets advice.
@@ -80,7 +80,7 @@ impl Advice {
             })
         };
         let first = judged(&launched(LAUNCHES), LAUNCHES);
-        let fresh = launched(MOST_LAUNCHES);
+        let fresh = launched(MAX_LAUNCHES);
         let asked = |index: &usize| index.is_multiple_of(EVERY);
         let told: Vec<(usize, Told)> = (0..ADVISED_BENCHMARKS)
             .filter(asked)
@@ -110,15 +110,15 @@ impl Advice {
                     self.decided_by_most += decided;
                 }
             }
-            Told::Open if launches == MOST_LAUNCHES => {
+            Told::Open if launches == MAX_LAUNCHES => {
                 self.open += 1;
                 self.open_decided += decided;
             }
-            Told::NoNumber if launches == MOST_LAUNCHES => {
+            Told::NoNumber if launches == MAX_LAUNCHES => {
                 self.no_number += 1;
                 self.no_number_indeed += 1 - decided;
             }
-            Told::TooNoisy if launches == MOST_LAUNCHES => {
+            Told::TooNoisy if launches == MAX_LAUNCHES => {
                 self.too_noisy += 1;
                 self.too_noisy_indeed += 1 - decided;
             }
@@ -166,7 +166,7 @@ impl Told {
     fn launches(&self) -> Vec<u32> {
         match *self {
             Told::Needs(half, most) => std::iter::once(half).chain(most).collect(),
-            Told::Open | Told::NoNumber | Told::TooNoisy => vec![MOST_LAUNCHES],
+            Told::Open | Told::NoNumber | Told::TooNoisy => vec![MAX_LAUNCHES],
         }
     }
 }

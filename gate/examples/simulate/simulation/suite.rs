@@ -21,7 +21,7 @@ use topdown_gate::statistics::launch::{Taken, launch_value};
 /// Samples per launch, the default of `cargo topdown bench`.
 const SAMPLES: u64 = 20;
 /// Fewest slots of a sample: about ten microseconds.
-const LEAST_SAMPLE_SLOTS: f64 = 100_000.0;
+const MIN_SAMPLE_SLOTS: f64 = 100_000.0;
 /// Steps of the 8-bit ratios.
 const STEPS: f64 = 255.0;
 /// The noise of each category relative to its size. Retiring hardly varies; branch predictor and
@@ -457,7 +457,7 @@ impl Process<'_> {
         if let Some(wild) = self.wild.filter(|_| launch == 0) {
             categories = categories.map(|category| category * wild.factor);
         }
-        let unit = (LEAST_SAMPLE_SLOTS / slots).ceil().max(1.0) as u64;
+        let unit = (MIN_SAMPLE_SLOTS / slots).ceil().max(1.0) as u64;
         let samples: Vec<IterationSample> = (1..=SAMPLES)
             .map(|n| {
                 self.sample(

@@ -34,7 +34,7 @@ use std::rc::{Rc, Weak};
 use std::time::Instant;
 
 use super::exact_group::Plan;
-use super::inherited_group::{MOST_EVENTS, Shape};
+use super::inherited_group::{MAX_EVENTS, Shape};
 use super::metrics_shape::MetricsShape;
 use super::opener::Opener;
 use super::readout::Tickets;
@@ -315,7 +315,7 @@ impl HitGroup {
 
     /// Returns `None` if the group is not on the PMU.
     fn totals(&self) -> Option<Totals> {
-        let mut words = [0; HEADER_WORDS + MOST_EVENTS];
+        let mut words = [0; HEADER_WORDS + MAX_EVENTS];
         let filled = self.leader().read_group(&mut words).ok()?;
         let [_, enabled_ns, running_ns, ref counts @ ..] = words;
         (filled == HEADER_WORDS + self.events.len()).then_some(Totals {

@@ -8,7 +8,7 @@ use super::records::GroupCounts;
 use crate::hits::{OwnHits, OwnPlace};
 
 /// An event that should have interrupted this often and did not cannot interrupt.
-const LEAST_PERIODS: u64 = 20;
+const MIN_PERIODS: u64 = 20;
 
 /// What each event counted at each place.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl<K: Ord> OwnCounts<K> {
                 continue;
             };
             let (counted, found) = (taken.counted[event], taken.found[event]);
-            if counted / LEAST_PERIODS > period && found < counted / 2 {
+            if counted / MIN_PERIODS > period && found < counted / 2 {
                 return None;
             }
         }

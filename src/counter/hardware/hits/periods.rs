@@ -1,13 +1,13 @@
 //! Sampling periods of a group's events.
 
-use super::super::inherited_group::{MOST_EVENTS, Shape};
+use super::super::inherited_group::{MAX_EVENTS, Shape};
 use crate::cpu::{Counts, Split};
 use crate::hits::{DEFAULT_PERIOD_CYCLES, HitEngine};
 
 /// After how many counts each event of a group interrupts; 0 if it only counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Periods {
-    each: [u64; MOST_EVENTS],
+    each: [u64; MAX_EVENTS],
     /// The event of cycles, whose hits tell the counts of the group.
     reading: usize,
     engine: HitEngine,
@@ -17,7 +17,7 @@ impl Periods {
     /// The event of cycles alone interrupts.
     pub fn of_cycles(shape: Shape, period_cycles: u64) -> Periods {
         let reading = shape.cycles_at();
-        let mut each = [0; MOST_EVENTS];
+        let mut each = [0; MAX_EVENTS];
         each[reading] = period_cycles;
         Periods {
             each,
@@ -42,11 +42,10 @@ impl Periods {
         };
         let formula = plan.split?;
         // Counts for which the formula is meant, and which are large enough to change one a little.
-        let mut counts = [0; MOST_EVENTS];
+        let mut counts = [0; MAX_EVENTS];
         counts[..plan.example_counts.len()].copy_from_slice(plan.example_counts);
-        let split = |counts: [u64; MOST_EVENTS]| {
-            formula(&Counts::new(plan.events, counts, slots_per_cycle))
-        };
+        let split =
+            |counts: [u64; MAX_EVENTS]| formula(&Counts::new(plan.events, counts, slots_per_cycle));
         let before = split(counts);
         let mut periods = Periods {
             engine: HitEngine::OwnPeriods,
@@ -79,11 +78,11 @@ impl Periods {
     /// the group.
     pub fn of_group(reading: usize, each: &[u64]) -> Periods {
         let mut periods = Periods {
-            each: [0; MOST_EVENTS],
+            each: [0; MAX_EVENTS],
             reading,
             engine: HitEngine::OwnPeriods,
         };
-        for (at, period) in each.iter().enumerate().take(MOST_EVENTS) {
+        for (at, period) in each.iter().enumerate().take(MAX_EVENTS) {
             if *period == 0 {
                 continue;
             }
@@ -101,7 +100,7 @@ impl Periods {
     }
 
     /// Returns the periods in the order of the group's events.
-    pub fn each(&self) -> &[u64; MOST_EVENTS] {
+    pub fn each(&self) -> &[u64; MAX_EVENTS] {
         &self.each
     }
 

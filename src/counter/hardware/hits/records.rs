@@ -7,13 +7,13 @@ use perf_event_open_sys::bindings::{
     PERF_RECORD_LOST, PERF_RECORD_SAMPLE, PERF_RECORD_THROTTLE, PERF_RECORD_UNTHROTTLE,
 };
 
-use super::super::inherited_group::MOST_EVENTS;
+use super::super::inherited_group::MAX_EVENTS;
 
 /// Kind and flags, and the size.
 const HEADER_BYTES: usize = 8;
 
 /// The counts of a group, its leader's first.
-pub(super) type GroupCounts = [u64; MOST_EVENTS];
+pub(super) type GroupCounts = [u64; MAX_EVENTS];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Record {
@@ -78,7 +78,7 @@ impl<'a> Records<'a> {
                     count,
                 });
             }
-            let mut counts = [0; MOST_EVENTS];
+            let mut counts = [0; MAX_EVENTS];
             for (index, count) in counts.iter_mut().take(self.ids.len()).enumerate() {
                 *count = word(5 + index)?;
             }
@@ -153,7 +153,7 @@ mod tests {
         ]
         .concat();
         assert_eq!(hit().len(), hit_bytes(2));
-        let mut counts = [0; MOST_EVENTS];
+        let mut counts = [0; MAX_EVENTS];
         counts[..2].copy_from_slice(&[600, 100]);
         let address = 0xabc;
         assert_eq!(
@@ -219,7 +219,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_bytes_are_readable(bytes: Vec<u8>, ids: Vec<u64>, reading in 0..9_usize) {
-            let ids = &ids[..ids.len().min(MOST_EVENTS)];
+            let ids = &ids[..ids.len().min(MAX_EVENTS)];
             let records = Records::new(&bytes, ids, reading).count();
             assert!(records <= bytes.len());
         }
