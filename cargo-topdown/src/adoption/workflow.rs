@@ -198,7 +198,7 @@ mod tests {
         let ended = std::process::Command::new("sh")
             .args(["-c", "ulimit -c 0; ulimit -f 1; exec \"$@\"", "sh"])
             .arg(std::env::current_exe().unwrap())
-            .args(["a_write_that_is_killed", "--test-threads=1"])
+            .args(["killed_write_leaves_no_partial_file", "--test-threads=1"])
             .env(DIRECTORY, root.path())
             .output()
             .unwrap();

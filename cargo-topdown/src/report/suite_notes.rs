@@ -360,13 +360,11 @@ fn renamed_setting(all: &[Renamed]) -> Option<String> {
         // Both are written alike in TOML.
         format!("{before:?} = {now:?}")
     };
-    let pairs: Vec<String> = all.iter().map(pair).collect();
-    (!all.is_empty()).then(|| {
-        format!(
-            "to compare them, add the setting `renamed = {{ {} }}`",
-            pairs.join(", ")
-        )
-    })
+    // The pairs of others are written alike, and a note should not be a list.
+    let others = if all.len() > 1 { ", …" } else { "" };
+    all.first()
+        .map(pair)
+        .map(|pair| format!("to compare them, add the setting `renamed = {{ {pair}{others} }}`"))
 }
 
 fn one_sided(comparison: &Comparison) -> Vec<String> {
