@@ -4,6 +4,11 @@
 macro_rules! compiled_against {
     ($module:ident, $package:ident) => {
         #[allow(dead_code, reason = "compiling them is the test")]
+        #[allow(
+            clippy::type_complexity,
+            clippy::unnecessary_fallible_conversions,
+            reason = "users write such sources"
+        )]
         mod $module {
             use ::$package as criterion;
 
