@@ -255,7 +255,8 @@ fn imported_runs_compare_only_with_their_kind() {
         let text = String::from_utf8(output.stdout).unwrap();
         (output.status.code().unwrap(), text)
     };
-    assert_eq!(code("same").0, 0);
+    // So few launches cannot show that nothing changed.
+    assert_eq!(code("same").0, 104);
     assert_eq!(code("slower").0, 100);
     for (candidate, formula) in [
         ("other-way", "tma_retiring*TOPDOWN.SLOTS"),

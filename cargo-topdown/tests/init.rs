@@ -224,7 +224,7 @@ fn unresolvable_manifests_are_restored() {
             let before = workspace.files();
             let arguments = ["--library=../library", "--apply", "--ci=gitlab"];
             let (code, said) = workspace.run(&arguments);
-            assert_eq!(code, Some(2), "{said}");
+            assert_eq!(code, Some(101), "{said}");
             assert!(
                 said.contains(reason) && !said.contains("warning: "),
                 "{said}"

@@ -31,7 +31,7 @@ fn launches(fixture: &Fixture) -> usize {
 #[test]
 fn confirmed_suspicion_always_fails() {
     let fixture = suspicion();
-    let once = compare(&fixture, &["main"], &[]).succeeds();
+    let once = compare(&fixture, &["main"], &[]).fails_with(104, "");
     assert!(once.stdout.contains("1 inconclusive") || once.stdout.contains("NOTHING DECIDED"));
     assert!(
         once.stderr
@@ -54,7 +54,7 @@ fn confirmed_suspicion_always_fails() {
     // A second look is not advised again.
     assert!(!again.stderr.contains("note: "), "{}", again.stderr);
     assert_eq!(again.stdout, twice.stdout);
-    compare(&fixture, &["main", "--relaunch=false"], &[]).succeeds();
+    compare(&fixture, &["main", "--relaunch=false"], &[]).fails_with(104, "");
 
     let accept = ["baseline", "accept", "main", "chase", "--reason", "known"];
     fixture.plain(&accept, &[]).succeeds();
@@ -69,7 +69,7 @@ fn confirmed_suspicion_always_fails() {
 #[test]
 fn unconfirmed_suspicion_passes() {
     let fixture = suspicion();
-    let outcome = compare(&fixture, &["main", "--relaunch"], &[]).succeeds();
+    let outcome = compare(&fixture, &["main", "--relaunch"], &[]).fails_with(104, "");
     assert!(
         outcome.stdout.contains("ran again, up to 4/20 launches"),
         "{}",
@@ -102,10 +102,9 @@ fn baseline_with_executables_is_relaunched() {
 #[test]
 fn impossible_relaunch_is_judged_once_with_reason() {
     let fixture = suspicion();
-    let once = compare(&fixture, &["main"], &[]).succeeds();
+    let once = compare(&fixture, &["main"], &[]).fails_with(104, "");
     let says = |words: &[&str], why: &str| {
-        let outcome = compare(&fixture, words, &[]).succeeds();
-        assert!(outcome.stderr.contains(why), "{}", outcome.stderr);
+        let outcome = compare(&fixture, words, &[]).fails_with(104, why);
         assert_eq!(outcome.stdout, once.stdout);
     };
     let record = fixture.newest().join("launches.json");
@@ -129,10 +128,6 @@ fn time_only_relaunch_needs_its_baseline() {
         .bench(&[&clock[..], &["--save", "main"]].concat())
         .succeeds();
     fixture.bench(&clock).succeeds();
-    let outcome = compare(&fixture, &["main", "--relaunch"], &[]).succeeds();
-    assert!(
-        outcome.stderr.contains("launches both in turn"),
-        "{}",
-        outcome.stderr
-    );
+    let outcome = compare(&fixture, &["main", "--relaunch"], &[]);
+    outcome.fails_with(104, "launches both in turn");
 }

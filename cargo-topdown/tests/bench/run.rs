@@ -220,7 +220,7 @@ fn usage_errors_precede_any_work() {
     refused(&["--", "--profile-time", "1"], "it measures nothing");
     refused(
         &["--launches", "0"],
-        "`launches` is 0; it must be at least 1",
+        "`launches` is 0; it must be 1 to 10000",
     );
     refused(&["--source", "magic"], "magic");
     refused(&["--counters", "magic"], "magic");

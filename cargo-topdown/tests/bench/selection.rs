@@ -24,7 +24,7 @@ fn filtered_out_benchmarks_do_not_run() {
     bench(&fixture, &["--save=main"]).succeeds();
     for words in [&["^chase$"][..], &["--exact", "chase"], &["--", "^chase$"]] {
         bench(&fixture, words).succeeds();
-        let text = compared(&fixture, 0);
+        let text = compared(&fixture, 104);
         assert!(text.contains("left out by the filter"), "{text}");
         assert!(!text.contains("missing"), "{text}");
     }
@@ -35,7 +35,7 @@ fn unselected_targets_do_not_run() {
     let fixture = Fixture::new();
     bench(&fixture, &["--save=main"]).succeeds();
     fixture.bench(&["--bench=mixed", "--launches=1"]).succeeds();
-    let text = compared(&fixture, 0);
+    let text = compared(&fixture, 104);
     assert!(
         text.contains("in bench targets that were not selected"),
         "{text}"
@@ -75,7 +75,7 @@ fn excluded_benchmarks_are_reported_not_launched() {
     assert_eq!(run.benchmarks.iter().filter(of_mixed).count(), 0);
     assert!(!run.benchmarks.iter().any(|b| b.id.name == "chase"));
     assert!(!run.benchmarks.is_empty());
-    let text = compared(&fixture, 0);
+    let text = compared(&fixture, 104);
     assert!(text.contains("4 left out by the settings"), "{text}");
     assert!(!text.contains("missing"), "{text}");
     // The filter still applies to the others.
@@ -144,7 +144,7 @@ fn partial_run_does_not_replace_fuller_baseline() {
     bench(&fixture, &["--save=main", "--partial", "chase"]).succeeds();
     assert_eq!(fixture.baseline("main").benchmarks.len(), 1);
     bench(&fixture, &[]).succeeds();
-    let text = compared(&fixture, 0);
+    let text = compared(&fixture, 104);
     assert!(text.contains("the baseline is partial"), "{text}");
 }
 
@@ -162,7 +162,7 @@ fn filter_expression_selects_and_is_recorded() {
         expression,
         "(test(=chase) or binary(mixed)) and not (test(~second) or id(=second))"
     );
-    let text = compared(&fixture, 0);
+    let text = compared(&fixture, 104);
     assert!(text.contains("left out by the filter"), "{text}");
     assert!(!text.contains("missing"), "{text}");
     // What is wrong is found before the build.

@@ -2,6 +2,8 @@
 //! thread waits.
 
 use std::cell::Cell;
+use std::fs::File;
+use std::io::Read;
 use std::time::Duration;
 
 use crate::counter::processor_time::usage_of_thread;
@@ -13,6 +15,8 @@ struct Usage {
     system_ns: u64,
     /// How often it has waited.
     waits: u64,
+    /// How long it could have run, but had no processor.
+    delayed_ns: u64,
 }
 
 /// Watches the windows of a thread.
@@ -28,8 +32,8 @@ impl OutsideTime {
     }
 
     /// Call this when the window has closed. Returns how many of its `wall_ns` nanoseconds it spent
-    /// outside of its code. On a busy machine, waiting for a processor counts only if the thread
-    /// also waits for something else.
+    /// outside of its code. Waiting for a processor does not count: a busy machine must not decide
+    /// what is modelled.
     pub fn after_window(&self, wall_ns: u64) -> u64 {
         let (Some(before), Some(after)) = (self.before.take(), Usage::now()) else {
             return 0;
@@ -37,7 +41,8 @@ impl OutsideTime {
         let user_ns = after.user_ns.saturating_sub(before.user_ns);
         let system_ns = after.system_ns.saturating_sub(before.system_ns);
         if after.waits > before.waits {
-            wall_ns.saturating_sub(user_ns)
+            let delayed_ns = after.delayed_ns.saturating_sub(before.delayed_ns);
+            wall_ns.saturating_sub(user_ns).saturating_sub(delayed_ns)
         } else {
             system_ns.min(wall_ns)
         }
@@ -56,8 +61,21 @@ impl Usage {
             user_ns: ns(usage.ru_utime),
             system_ns: ns(usage.ru_stime),
             waits: usage.ru_nvcsw as u64,
+            delayed_ns: delayed_ns().unwrap_or(0),
         })
     }
+}
+
+/// Returns how long this thread could have run, but had no processor: the second number of its
+/// `schedstat` (Linux, Documentation/scheduler/sched-stats.rst). `None` if the kernel does not count it.
+fn delayed_ns() -> Option<u64> {
+    // Longer than three numbers of 64 bits.
+    let mut text = [0; 64];
+    let length = (File::open("/proc/thread-self/schedstat").ok()?)
+        .read(&mut text)
+        .ok()?;
+    let text = std::str::from_utf8(&text[..length]).ok()?;
+    text.split_whitespace().nth(1)?.parse().ok()
 }
 
 #[cfg(test)]
