@@ -87,6 +87,7 @@ fn exact_margin_is_a_change_for_any_total() {
                     let level1 = launch.level1.as_mut().unwrap();
                     level1.slots = level1.slots.map(|category| category * scale);
                     launch.instructions = launch.instructions.map(|count| count * scale);
+                    launch.cycles = launch.cycles.map(|count| count * scale);
                 }
                 for time in &mut run.benchmarks[0].times.launches {
                     time.wall_ns = slots / 24.0;
