@@ -1,5 +1,5 @@
-//! criterion's own names with [`TopDown`] as the default measurement, so that this package can
-//! stand in for criterion in a project's manifest:
+//! criterion's own names with [`TopDown`](crate::TopDown) as the default measurement, so that this
+//! package can stand in for criterion in a project's manifest:
 //!
 //! ```toml
 //! [dev-dependencies]
@@ -8,7 +8,7 @@
 //!
 //! Existing benches then measure TopDown with their source unchanged. Where a closure of
 //! `iter_custom` measures time by itself, only time is known: for slots, let it measure with
-//! [`WallTime`](measurement::WallTime), or with [`TopDown::measure`].
+//! [`WallTime`], or with [`TopDown::measure`](crate::TopDown::measure).
 
 mod author;
 mod group;
