@@ -9,7 +9,9 @@ use topdown_tracer::{TraceError, Tracer};
 
 use crate::native;
 
-/// 2 seconds at 15 million instructions.
+/// What `cargo topdown bench` reckons with.
+const INSTRUCTIONS_PER_US: u64 = 15;
+/// 2 seconds at that speed.
 const BUDGET_INSTRUCTIONS: u64 = 30_000_000;
 /// From this length on, a sample is long enough if it is at least the sixth.
 const LONG_INSTRUCTIONS: u64 = 1_000_000;
@@ -29,6 +31,13 @@ impl Modelled {
     }
 }
 
+/// Returns how much of the budget it took to model what was counted, as `counter/model/budget.rs` of
+/// the library does. A repeating string instruction is one instruction, and can copy gigabytes.
+fn cost_instructions(counts: &Counts) -> u64 {
+    let cost = counts.modelling_ns().saturating_mul(INSTRUCTIONS_PER_US) / 1000;
+    cost.max(counts.events.instructions)
+}
+
 /// Runs a kernel on the model: as the policy says, or `runs` times one by one, counting the last.
 pub fn modelled(
     tracer: &mut Tracer<Model>,
@@ -36,7 +45,7 @@ pub fn modelled(
     runs: Option<usize>,
 ) -> Result<Modelled, TraceError> {
     let start = native::thread_seconds();
-    let mut sample = |iterations: u64| -> Result<(Counts, u64), TraceError> {
+    let mut sample = |iterations: u64| -> Result<(Counts, Counts), TraceError> {
         let before = tracer.consumer_mut().counts();
         let ((), end) = tracer.trace(|| (0..iterations).for_each(|_| run()));
         end?;
@@ -46,7 +55,7 @@ pub fn modelled(
         if std::env::var_os("WINDOWS").is_some() {
             eprintln!("{iterations}: {}", (after - before).cycles);
         }
-        Ok((after - before, after.events.instructions))
+        Ok((after - before, after))
     };
     let mut iterations = 1;
     let (mut counts, mut modelled) = sample(iterations)?;
@@ -56,8 +65,8 @@ pub fn modelled(
         None => {
             let is_enough =
                 counts.events.instructions >= LONG_INSTRUCTIONS && samples >= WANTED_SAMPLES;
-            !is_enough && modelled + 2 * counts.events.instructions <= BUDGET_INSTRUCTIONS
-                || samples == 1
+            let with_next = cost_instructions(&modelled) + 2 * cost_instructions(&counts);
+            !is_enough && with_next <= BUDGET_INSTRUCTIONS || samples == 1
         }
     } {
         if runs.is_none() {
@@ -70,6 +79,6 @@ pub fn modelled(
     Ok(Modelled {
         counts,
         iterations,
-        instructions_per_second: modelled as f64 / seconds,
+        instructions_per_second: modelled.events.instructions as f64 / seconds,
     })
 }
