@@ -16,7 +16,7 @@ pub struct FileIdentity {
 
 impl FileIdentity {
     /// # Errors
-    /// Returns an error if there is no such file.
+    /// Returns an error if the file does not exist.
     pub fn of(path: &Path) -> io::Result<FileIdentity> {
         let metadata = fs::metadata(path)?;
         Ok(FileIdentity {

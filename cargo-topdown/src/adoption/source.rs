@@ -40,7 +40,7 @@ pub(super) fn self_timed(text: &str, path: &Path) -> Vec<SourcePlace> {
     places(text, path, |line| line.contains(".iter_custom("))
 }
 
-/// Returns the lines that are no comment and match.
+/// Returns the lines that match, without comments.
 pub(super) fn places(text: &str, path: &Path, matches: impl Fn(&str) -> bool) -> Vec<SourcePlace> {
     text.lines()
         .enumerate()

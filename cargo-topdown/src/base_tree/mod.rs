@@ -54,7 +54,7 @@ pub struct BaseTree {
     _lock: File,
 }
 
-/// Why there are no sources to compare against.
+/// The base has no usable sources.
 #[derive(Debug, Error)]
 pub enum BaseTreeError {
     /// git failed.

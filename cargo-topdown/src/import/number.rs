@@ -26,7 +26,7 @@ pub fn number(text: &str) -> Option<f64> {
 /// Returns a metric, or that it has no value: tools divide by counts of zero.
 ///
 /// # Errors
-/// Returns the problem if it is no number.
+/// Returns the problem if the text is not a number.
 pub fn metric(name: &str, text: &str) -> Result<Result<f64, Lost>, Problem> {
     let number =
         number(text).ok_or_else(|| not_a("a number", &format!("metric `{name}`"), text))?;

@@ -59,8 +59,8 @@ impl Launcher {
                 &mut symbols,
                 &mut on_benchmark,
             )
-        })?;
-        Ok(match benchmarks {
+        });
+        Ok(match if_as_built(target, benchmarks)? {
             Some((benchmarks, outlived)) => Launched::Benchmarks(Benchmarks {
                 outlived,
                 ..benchmarks
@@ -81,36 +81,14 @@ impl Launcher {
             &[NOTHING.to_owned()],
             patience,
             |bench, _, place| skipped(bench, place),
-        )?;
+        );
+        let listed = if_as_built(target, listed)?;
         Ok(listed.map(|(names, _)| names))
-    }
-
-    /// As [`talk_to_any`](Launcher::talk_to_any), to the executable that was built.
-    fn talk<T>(
-        &self,
-        target: &BenchTarget,
-        filter: &[String],
-        patience: Patience,
-        conversation: impl FnOnce(
-            Connection<Words<'_>>,
-            &mut LiveSamples<'_>,
-            &mut Place,
-        ) -> Result<T, LaunchError>,
-    ) -> Result<Option<(T, Vec<String>)>, LaunchError> {
-        let talked = self.talk_to_any(target, filter, patience, conversation);
-        match talked {
-            Err(LaunchError::Interrupted) => Err(LaunchError::Interrupted),
-            // Whatever came of it: only now is it certain which file was launched.
-            _ if !target.is_as_built() => {
-                Err(LaunchError::OtherExecutable(target.executable.clone()))
-            }
-            talked => talked,
-        }
     }
 
     /// Starts `target` with `filter` and runs the conversation; `None` if it exits without
     /// connecting to the runner. Also returns which processes it left behind.
-    fn talk_to_any<T>(
+    fn talk<T>(
         &self,
         target: &BenchTarget,
         filter: &[String],
@@ -166,6 +144,19 @@ impl Launcher {
         }
         let said = result.transpose()?;
         Ok(said.map(|said| (said, process.end_rest())))
+    }
+}
+
+/// Returns what came of a launch, if the executable is still the one that was built: only after the
+/// launch is it certain which file ran.
+fn if_as_built<T>(
+    target: &BenchTarget,
+    launched: Result<T, LaunchError>,
+) -> Result<T, LaunchError> {
+    match launched {
+        Err(LaunchError::Interrupted) => Err(LaunchError::Interrupted),
+        _ if !target.is_as_built() => Err(LaunchError::OtherExecutable(target.executable.clone())),
+        launched => launched,
     }
 }
 

@@ -150,7 +150,7 @@ struct ElementsAndBytes {
     elements: Amount,
 }
 
-/// A number of 64 bits; anything else is no amount.
+/// An unsigned 64-bit number; `None` for anything else.
 struct Amount(Option<u64>);
 
 impl<'de> Deserialize<'de> for Amount {

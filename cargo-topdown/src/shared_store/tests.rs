@@ -454,7 +454,7 @@ fn bad_runs_of_a_store_are_skipped_by_name() {
     };
     assert!(fourth.contains("a pipe or a device"), "{fourth}");
     assert!(third.contains("does not match its name"), "{third}");
-    // A run that is skipped is no reason to renew the baseline.
+    // A skipped run does not renew the baseline.
     let again = b.pull(&addresses[0]);
     assert_eq!((again[0].renewed, again[0].added), (false, 0));
     for hour in [1, 2] {
