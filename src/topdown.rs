@@ -171,7 +171,7 @@ impl TopDown {
     }
 
     /// Returns the slots of an empty window.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "model", target_os = "linux", target_arch = "x86_64"))]
     pub(crate) fn cost_slots(&self) -> Option<u64> {
         let own = self.empty_windows.get().map(|[first, _]| first);
         own.or(self.provenance().empty_window)?.slots

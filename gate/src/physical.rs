@@ -8,9 +8,9 @@ use std::fmt;
 use criterion_topdown::provenance::{CountedThreads, SourceKind};
 use criterion_topdown::run_file::{Benchmark, SlotsValue};
 
-/// No core has a faster clock. Which one a machine had while it measured is unknown: its turbo may
-/// be anything up to that. The fastest ever was 9.13 GHz, a Core i9-14900KF under liquid helium
-/// (HWBOT, January 2025); cores as sold reach 6.2 GHz (Core i9-14900KS, Intel's specification).
+/// No core has a faster clock. Which one a machine had while it measured is unknown, since its turbo
+/// may be anything up to that. Judgement: cores as sold stay below 7 GHz, overclocked ones below
+/// this.
 pub const MAX_CLOCK_GHZ: f64 = 10.0;
 
 /// A core fuses at most two instructions into one micro-operation, which takes a slot (Intel
