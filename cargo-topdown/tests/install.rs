@@ -1,5 +1,6 @@
 //! `ci/install.sh`, the only step of the action in shell: which program it installs, and that the
-//! oldest bash of any runner, macOS's 3.2, understands it. CI runs these tests there, too.
+//! oldest bash of any runner, macOS's 3.2, understands it. CI runs these tests there, too. And what an
+//! installed program does inside a clone.
 #![cfg(unix)]
 
 use std::fs;
@@ -349,4 +350,24 @@ fn script_runs_with_macos_tools() {
     ] {
         assert!(!code.contains(missing), "{missing}");
     }
+}
+
+/// An alias with the program's name would come first, and cargo warns that this becomes an error.
+#[test]
+fn clone_runs_the_installed_program() {
+    let runner = Runner::new();
+    runner.program("cargo-topdown", "echo installed \"$@\"\n");
+    let path = std::env::var_os("PATH").unwrap();
+    let path = std::iter::once(runner.path("bin")).chain(std::env::split_paths(&path));
+    let output = Command::new(env!("CARGO"))
+        .arg("topdown")
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .env("PATH", std::env::join_paths(path).unwrap())
+        // Nothing is built.
+        .env("RUSTC", "/nowhere/rustc")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.stdout, b"installed topdown\n", "{said}");
+    assert!(!said.contains("alias"), "{said}");
 }
