@@ -7,6 +7,7 @@
 //! To see the gate at work: `cargo topdown bench --save main`, change a constant below, `cargo
 //! topdown bench`, `cargo topdown compare main`.
 
+#[path = "../crates/counters/src/proof/kernel/mod.rs"]
 mod kernel;
 
 use std::hint::black_box;

@@ -5,8 +5,8 @@ use std::hint::black_box;
 use criterion::measurement::Measurement;
 use criterion::{Criterion, criterion_group, criterion_main};
 use criterion_topdown::TopDown;
-use criterion_topdown::counter::scripted::Scripted;
-use criterion_topdown::counter::time::Time;
+use topdown_counters::scripted::Scripted;
+use topdown_counters::time::Time;
 
 /// Uses the wall clock, so that no source measures itself.
 fn overhead(c: &mut Criterion) {

@@ -9,8 +9,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use criterion_topdown::TopDown;
-use criterion_topdown::provenance::CountedThreads;
-use criterion_topdown::sample::Sample;
+use topdown_run::provenance::CountedThreads;
+use topdown_run::sample::Sample;
 
 /// How far two threads may deviate from twice the work of one.
 const TOLERANCE: f64 = 0.01;

@@ -4,15 +4,15 @@
 
 use std::time::Instant;
 
-use criterion_topdown::category::PerCategory;
-use criterion_topdown::event::Events;
-use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::{Provenance, SourceKind};
-use criterion_topdown::run_file::{
+use topdown_counters::machine::this_machine;
+use topdown_run::category::PerCategory;
+use topdown_run::event::Events;
+use topdown_run::provenance::{Provenance, SourceKind};
+use topdown_run::run_file::{
     Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, Selection, SlotsValue,
     TimeValue, read_run, write_run,
 };
-use criterion_topdown::sample::Level1;
+use topdown_run::sample::Level1;
 
 const BENCHMARKS: u32 = 10_000;
 const LAUNCHES: u32 = 10;
@@ -95,7 +95,7 @@ fn large_run() -> Run {
         id: "large".to_owned(),
         started_at: "2026-11-21T02:30:00Z".to_owned(),
         tool_version: "0.1.0".to_owned(),
-        machine: Machine::of_this_machine(),
+        machine: this_machine(),
         build: Build::default(),
         launch_settings: LaunchSettings {
             launches: LAUNCHES,

@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use criterion_topdown::TopDown;
-use criterion_topdown::sample::Sample;
+use topdown_run::sample::Sample;
 
 fn main() {
     let topdown = match TopDown::open() {

@@ -3,9 +3,9 @@
 use criterion::Throughput;
 use criterion::measurement::ValueFormatter;
 
-use crate::category::Category;
-use crate::provenance::{Provenance, SourceKind};
-use crate::sample::{Flags, Sample};
+use topdown_run::category::Category;
+use topdown_run::provenance::{Provenance, SourceKind};
+use topdown_run::sample::{Flags, Sample};
 
 /// Formats slots, or nanoseconds if that is what is measured.
 #[derive(Debug)]
@@ -147,8 +147,8 @@ pub(crate) fn split_line(total: &Sample, provenance: &Provenance) -> Option<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::category::PerCategory;
-    use crate::sample::Level1;
+    use topdown_run::category::PerCategory;
+    use topdown_run::sample::Level1;
 
     #[test]
     fn values_scale_with_their_size() {
@@ -173,7 +173,8 @@ mod tests {
     #[test]
     fn split_names_every_category() {
         let provenance =
-            crate::counter::Source::provenance(&crate::counter::scripted::Scripted::new()).clone();
+            topdown_counters::Source::provenance(&topdown_counters::scripted::Scripted::new())
+                .clone();
         let total = Sample {
             windows: 1,
             slots: Some(1000),

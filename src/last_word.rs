@@ -3,8 +3,8 @@
 //! A bench that calls `process::exit` halfway looks like one that is done. So every measurement
 //! announces a last word when it starts, and writes it when dropped. `process::exit` drops nothing.
 
-use crate::record::{LAST_WORD_OWED, LAST_WORD_SAID};
 use crate::records_file::RecordsFile;
+use topdown_run::record::{LAST_WORD_OWED, LAST_WORD_SAID};
 
 /// Writes the last word when dropped.
 #[derive(Debug)]

@@ -48,46 +48,15 @@
 // each level. Lists are filled by loops there, because each chain of iterators is compiled by
 // itself.
 
-pub mod activity;
-pub mod category;
-pub mod code;
-#[cfg(feature = "counters")]
-pub mod counter;
-#[cfg(feature = "counters")]
-pub mod cpu;
-pub mod doubling;
-pub mod environment;
-#[cfg(feature = "counters")]
-pub mod error;
-pub mod event;
-#[cfg(feature = "criterion")]
+mod choose;
 mod formatter;
-pub mod hits;
-#[cfg(feature = "criterion")]
 mod last_word;
-pub mod machine;
-#[cfg(feature = "criterion")]
 mod message;
-pub mod provenance;
-pub mod record;
-#[cfg(feature = "criterion")]
 mod recorder;
-#[cfg(feature = "criterion")]
 mod records_file;
-#[cfg(feature = "run")]
-pub mod run_file;
-pub mod sample;
-pub mod setting;
-#[cfg(feature = "criterion")]
 mod stand_in;
-pub mod steady;
-#[cfg(feature = "criterion")]
 mod topdown;
-pub mod visible;
-#[cfg(feature = "criterion")]
 mod windows;
 
-#[cfg(feature = "criterion")]
 pub use stand_in::*;
-#[cfg(feature = "criterion")]
 pub use topdown::TopDown;

@@ -7,14 +7,14 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal, Write};
 
-use crate::code::CodeSlots;
-use crate::counter::OnSecondCore;
 use crate::formatter::split_line;
-use crate::hits::CodeHits;
-use crate::provenance::{Provenance, SourceKind, TIMES_ITSELF};
-use crate::record::Record;
 use crate::records_file::RecordsFile;
-use crate::sample::Sample;
+use topdown_counters::OnSecondCore;
+use topdown_run::code::CodeSlots;
+use topdown_run::hits::CodeHits;
+use topdown_run::provenance::{Provenance, SourceKind, TIMES_ITSELF};
+use topdown_run::record::Record;
+use topdown_run::sample::Sample;
 
 /// Initial capacity for the samples of one benchmark, so that keeping one rarely allocates: ten
 /// times criterion's default sample size.

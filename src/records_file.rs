@@ -5,7 +5,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use crate::{environment, message};
+use topdown_run::environment;
+
+use crate::message;
 
 /// The file of [`environment::SAMPLES`]. Opened early, because a benchmark may change its root
 /// directory or user, or use up the file descriptors, before there is anything to write.

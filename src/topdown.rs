@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use criterion::measurement::{Measurement, ValueFormatter};
 
-use crate::counter::{Reading, Source, choose, empty_windows_by, median_window};
-use crate::doubling;
-use crate::error::OpenError;
+use crate::choose::choose;
 use crate::formatter::SlotsFormatter;
 use crate::last_word::LastWord;
 use crate::message;
-use crate::provenance::{EmptyWindow, Provenance, SourceKind};
 use crate::recorder::Recorder;
-use crate::sample::Sample;
-use crate::setting::{Setting, SourceChoice};
 use crate::windows;
+use topdown_counters::error::OpenError;
+use topdown_counters::{Reading, Source, empty_windows_by, median_window};
+use topdown_run::doubling;
+use topdown_run::provenance::{EmptyWindow, Provenance, SourceKind};
+use topdown_run::sample::Sample;
+use topdown_run::setting::{Setting, SourceChoice};
 
 /// Measures where the issue slots of a benchmark went.
 ///
@@ -26,11 +27,11 @@ use crate::windows;
 ///
 /// Counters belong to the thread that opened them, so a `TopDown` cannot be sent to another thread.
 /// The hardware also counts the other threads of benchmarks in which they work
-/// ([`Threads`](crate::setting::Threads)); the model does not see them.
+/// ([`Threads`](topdown_run::setting::Threads)); the model does not see them.
 pub struct TopDown {
     source: Box<dyn Source>,
     recorder: Recorder,
-    /// The minimum number of samples of a benchmark, if they [double](crate::doubling).
+    /// The minimum number of samples of a benchmark, if they [double](topdown_run::doubling).
     least_doubling: Option<usize>,
     /// Whether the current benchmark needs no further sample.
     has_enough: Cell<bool>,
@@ -171,7 +172,12 @@ impl TopDown {
     }
 
     /// Returns the slots of an empty window.
-    #[cfg(all(test, feature = "model", target_os = "linux", target_arch = "x86_64"))]
+    #[cfg(all(
+        test,
+        feature = "launches",
+        target_os = "linux",
+        target_arch = "x86_64"
+    ))]
     pub(crate) fn cost_slots(&self) -> Option<u64> {
         let own = self.empty_windows.get().map(|[first, _]| first);
         own.or(self.provenance().empty_window)?.slots
@@ -282,9 +288,9 @@ fn announce(provenance: &Provenance) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::category::PerCategory;
-    use crate::counter::scripted::{Scripted, Work, spend};
-    use crate::sample::Level1;
+    use topdown_counters::scripted::{Scripted, Work, spend};
+    use topdown_run::category::PerCategory;
+    use topdown_run::sample::Level1;
 
     #[test]
     fn the_value_is_time_and_the_scalar_is_slots() {

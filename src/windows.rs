@@ -11,7 +11,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use crate::sample::Sample;
+use topdown_run::sample::Sample;
 
 struct Windows {
     sum: Sample,

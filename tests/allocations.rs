@@ -1,11 +1,11 @@
 //! Allocations are counted exactly, however a program was built and whatever its allocator.
-#![cfg(all(target_os = "linux", target_arch = "x86_64", feature = "model"))]
+#![cfg(all(target_os = "linux", target_arch = "x86_64", feature = "launches"))]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use criterion_topdown::environment::ALLOCATIONS;
+use topdown_run::environment::ALLOCATIONS;
 use topdown_skipped::{Need, skip};
 
 const MUSL: &str = "x86_64-unknown-linux-musl";

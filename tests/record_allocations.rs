@@ -1,18 +1,18 @@
 //! A record's allocations depend neither on the clock nor on what was executed: on the model, the
 //! heap's layout affects slots.
-#![cfg(all(feature = "criterion", target_os = "linux", target_arch = "x86_64"))]
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::BufWriter;
 
-use criterion_topdown::activity::Activity;
-use criterion_topdown::code::CodeSlots;
-use criterion_topdown::counter::Source;
-use criterion_topdown::counter::model::Model;
-use criterion_topdown::provenance::{EmptyWindow, Provenance, SourceKind};
-use criterion_topdown::record::Record;
-use criterion_topdown::sample::{Level1, Sample};
+use topdown_counters::Source;
+use topdown_model::Model;
+use topdown_run::activity::Activity;
+use topdown_run::code::CodeSlots;
+use topdown_run::provenance::{EmptyWindow, Provenance, SourceKind};
+use topdown_run::record::Record;
+use topdown_run::sample::{Level1, Sample};
 
 thread_local! {
     /// Number of allocations and deallocations, and the sum of their sizes. Order is ignored,

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use criterion::{BatchSize, Criterion, SamplingMode};
 use criterion_topdown::TopDown;
-use criterion_topdown::category::PerCategory;
-use criterion_topdown::counter::scripted::{Scripted, Work, spend};
-use criterion_topdown::counter::{Reading, Source};
-use criterion_topdown::provenance::Provenance;
-use criterion_topdown::sample::{Level1, Sample};
+use topdown_counters::scripted::{Scripted, Work, spend};
+use topdown_counters::{Reading, Source};
+use topdown_run::category::PerCategory;
+use topdown_run::provenance::Provenance;
+use topdown_run::sample::{Level1, Sample};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Call {

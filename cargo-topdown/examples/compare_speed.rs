@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use criterion_topdown::category::PerCategory;
-use criterion_topdown::event::Events;
-use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::{Provenance, SourceKind};
-use criterion_topdown::run_file::{
+use topdown_run::category::PerCategory;
+use topdown_run::event::Events;
+use topdown_run::machine::Machine;
+use topdown_run::provenance::{Provenance, SourceKind};
+use topdown_run::run_file::{
     Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, Selection, SlotsValue,
     TimeValue, write_run,
 };
-use criterion_topdown::sample::Level1;
+use topdown_run::sample::Level1;
 
 const LAUNCHES: u32 = 10;
 const REPETITIONS: usize = 5;

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::run_file::stored_file::{self, LONGEST_RUN_FILE_BYTES};
-use criterion_topdown::run_file::{Run, RunFileProblem};
-use criterion_topdown::visible::visible_json;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use topdown_run::run_file::stored_file::{self, LONGEST_RUN_FILE_BYTES};
+use topdown_run::run_file::{Run, RunFileProblem};
+use topdown_run::visible::visible_json;
 
 use crate::whole_file;
 use topdown_gate::policy::{Accepted, AcceptedChange};

@@ -11,9 +11,9 @@ use std::process::{Command, Stdio};
 use std::{env, io};
 
 use cargo_metadata::{ArtifactDebuginfo, Message, Metadata, MetadataCommand};
-use criterion_topdown::run_file::BenchmarkId;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use topdown_run::run_file::BenchmarkId;
 
 use crate::built::{Built, package_root, rustc_library_directories};
 use crate::config::measuring::{Settings, WorkspaceSettings};

@@ -12,11 +12,11 @@ use std::ffi::OsString;
 use std::io;
 use std::process::{ExitStatus, Stdio};
 
-use criterion_topdown::counter::CommandHits;
-use criterion_topdown::counter::hardware::TreeCounters;
-use criterion_topdown::error::OpenError;
-use criterion_topdown::sample::{Flags, Sample};
 use thiserror::Error;
+use topdown_counters::CommandHits;
+use topdown_counters::error::OpenError;
+use topdown_counters::hardware::TreeCounters;
+use topdown_run::sample::{Flags, Sample};
 
 /// Why a launch produced no sample.
 #[derive(Debug, Error)]

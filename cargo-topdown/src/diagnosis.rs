@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use criterion_topdown::counter::survey::Survey;
-use criterion_topdown::counter::{choose, hardware};
-use criterion_topdown::error::OpenError;
-use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::{CLOCK_REQUESTED, Provenance};
-use criterion_topdown::setting::SourceChoice;
+use topdown_counters::error::OpenError;
+use topdown_counters::hardware;
+use topdown_counters::machine::this_machine;
+use topdown_counters::survey::Survey;
+use topdown_run::machine::Machine;
+use topdown_run::provenance::{CLOCK_REQUESTED, Provenance};
+use topdown_run::setting::SourceChoice;
 
 use crate::disturbances::{Disturbance, disturbances};
 use crate::place::{Place, place};
@@ -31,14 +32,14 @@ pub struct Diagnosis {
 impl Diagnosis {
     /// Inspects this machine as if `choice` was requested.
     pub fn of_this_machine(choice: SourceChoice) -> Diagnosis {
-        let machine = Machine::of_this_machine();
+        let machine = this_machine();
         Diagnosis {
             disturbances: disturbances(&machine, Path::new("/")),
             survey: hardware::survey(),
             place: place(machine.hypervisor.as_deref(), Path::new("/"), |name| {
                 std::env::var(name).ok()
             }),
-            model: choose(SourceChoice::Model).map(|source| source.provenance().clone()),
+            model: topdown_model::open().map(|source| source.provenance().clone()),
             machine,
             choice,
         }

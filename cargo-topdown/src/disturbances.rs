@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use criterion_topdown::machine::Machine;
+use topdown_run::machine::Machine;
 
 /// Something that makes launches differ.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,10 +20,13 @@ fn documents() -> Vec<(PathBuf, String)> {
         "CONTRIBUTING.md",
         "baselines/README.md",
         "cargo-topdown/README.md",
-        "core-model/README.md",
-        "core-model/native/README.md",
-        "gate/README.md",
-        "tracer/README.md",
+        "crates/core-model/README.md",
+        "crates/core-model/native/README.md",
+        "crates/counters/README.md",
+        "crates/gate/README.md",
+        "crates/model/README.md",
+        "crates/run/README.md",
+        "crates/tracer/README.md",
     ];
     let mut paths = Vec::from(others.map(|path| root.join(path)));
     for directory in ["docs", "docs/ci", "docs/engineering"] {

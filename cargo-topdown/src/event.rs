@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use criterion_topdown::run_file::BenchmarkId;
 use serde::Serialize;
+use topdown_run::run_file::BenchmarkId;
 
 use crate::terminal::stdout_for_programs;
 

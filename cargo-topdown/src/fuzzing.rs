@@ -6,12 +6,12 @@
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use criterion_topdown::machine::Machine;
-use criterion_topdown::run_file::{BenchmarkId, Record, parse_run, parse_samples};
 use topdown_gate::filter_expression::{FilterExpression, Tags};
 use topdown_gate::pattern::Pattern;
 use topdown_gate::policy::Policy;
 use topdown_gate::verdict::{LabelledRun, compare};
+use topdown_run::machine::Machine;
+use topdown_run::run_file::{BenchmarkId, Record, parse_run, parse_samples};
 
 use crate::accepted_file;
 use crate::arm_specification::described_core;

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use criterion_topdown::visible::visible;
+use topdown_run::visible::visible;
 
 /// Returns all descendants of `process`.
 pub fn below(process: u32) -> Vec<u32> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use criterion_topdown::run_file::{BenchmarkId, Run};
+use topdown_run::run_file::{BenchmarkId, Run};
 
 /// New names by old ones: criterion's ids, or whole ids (`package::target::name`) on both sides.
 #[derive(Clone, Copy, Debug)]

@@ -7,12 +7,12 @@ mod published_schema;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::event::{Event, Events};
-use criterion_topdown::run_file::{self, SCHEMA_VERSION};
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
+use topdown_run::event::{Event, Events};
+use topdown_run::run_file::{self, SCHEMA_VERSION};
 
 pub use published_schema::check;
 use published_schema::directory;
@@ -242,7 +242,7 @@ fn every_file_is_a_named_documented_schema() {
 
 #[test]
 fn golden_files_are_valid() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/run/tests/data");
     let lines = |path: PathBuf| {
         let text = fs::read_to_string(path).unwrap();
         let lines: Vec<Value> = text

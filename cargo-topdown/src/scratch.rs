@@ -122,7 +122,7 @@ fn cgroup_of(directory: &Path) -> Option<PathBuf> {
 /// Returns those of `processes` that inherited the environment of a launch with this directory.
 pub fn heirs_among(processes: impl IntoIterator<Item = u32>, directory: &Path) -> Vec<u32> {
     let samples = directory.join(SAMPLES_FILE);
-    let mut wanted = format!("{}=", criterion_topdown::environment::SAMPLES).into_bytes();
+    let mut wanted = format!("{}=", topdown_run::environment::SAMPLES).into_bytes();
     wanted.extend(samples.as_os_str().as_encoded_bytes());
     let has_it = |process: &u32| {
         processes::environment_of(*process)

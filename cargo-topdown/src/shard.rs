@@ -6,8 +6,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use criterion_topdown::run_file::MAX_SHARDS;
 use thiserror::Error;
+use topdown_run::run_file::MAX_SHARDS;
 
 /// A part and the number of parts: `2/4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::io::{self, ErrorKind, IsTerminal, Stdout, Write};
 
-use criterion_topdown::visible::is_hidden;
+use topdown_run::visible::is_hidden;
 
 use crate::columns::folded;
 

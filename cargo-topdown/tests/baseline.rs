@@ -8,11 +8,14 @@ use std::process::{Command, Output, Stdio};
 
 use published_schema::check;
 
-use criterion_topdown::machine::Machine;
-use criterion_topdown::run_file::{LaunchSamples, Run, read_run, read_samples, write_run};
 use tempfile::TempDir;
+use topdown_counters::machine::this_machine;
+use topdown_run::run_file::{LaunchSamples, Run, read_run, read_samples, write_run};
 
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
+const GOLDEN: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../crates/run/tests/data/run-v1"
+);
 const GOLDEN_KEY: &str = "x86_64-GenuineIntel-06-8f-08-kvm-smt";
 
 /// A workspace with a store and a run of this machine.
@@ -57,7 +60,7 @@ impl Workspace {
     }
 
     fn redacted(&self, bytes: Vec<u8>) -> String {
-        let machine = Machine::of_this_machine();
+        let machine = this_machine();
         let root = self.root.path().canonicalize().unwrap();
         String::from_utf8(bytes)
             .unwrap()
@@ -77,7 +80,7 @@ fn this_machines_run(id: &str, lines: usize) -> (Run, Vec<LaunchSamples>) {
     let golden = Path::new(GOLDEN);
     let run = Run {
         id: id.to_owned(),
-        machine: Machine::of_this_machine(),
+        machine: this_machine(),
         ..read_run(golden).unwrap()
     };
     let samples = read_samples(golden).unwrap();
@@ -178,7 +181,7 @@ fn unreadable_baseline_is_listed_with_reason() {
     let workspace = Workspace::new();
     workspace.write_run("target/topdown/newest", "a", 9);
     workspace.text(&["save", "main"]);
-    let key = Machine::of_this_machine().key();
+    let key = this_machine().key();
     let stored = workspace.root.path().join("baselines/main").join(key);
     std::fs::write(stored.join("run.json"), "{\"schema_version\":9}").unwrap();
     let list = workspace.text(&["list"]);
@@ -243,7 +246,7 @@ fn killed_save_leaves_old_or_new_baseline() {
         .root
         .path()
         .join("baselines/main")
-        .join(Machine::of_this_machine().key());
+        .join(this_machine().key());
     workspace.write_run("runs/a", "a", 2000);
     workspace.write_run("runs/b", "b", 2000);
     workspace.text(&["save", "main", "./runs/a"]);
@@ -302,7 +305,7 @@ fn history_has_every_run_of_concurrent_saves() {
     assert!(shown.contains("history"), "{shown}");
     assert!(shown.contains("9 runs"), "{shown}");
     workspace.text(&["remove", "main"]);
-    let key = Machine::of_this_machine().key();
+    let key = this_machine().key();
     let stored = workspace.root.path().join("baselines/main").join(key);
     assert!(!stored.join("history").exists());
 }
@@ -335,7 +338,7 @@ fn full_disk_leaves_old_baseline() {
         .root
         .path()
         .join("baselines/main")
-        .join(Machine::of_this_machine().key());
+        .join(this_machine().key());
     assert_eq!(whole_run(&stored), "small");
     // `run.json`, its samples, and the history without the run that was not saved.
     assert_eq!(std::fs::read_dir(&stored).unwrap().count(), 3);

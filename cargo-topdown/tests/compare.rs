@@ -9,15 +9,16 @@ use std::process::Output;
 use published_schema::check;
 
 use assert_cmd::Command;
-use criterion_topdown::category::PerCategory;
-use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::{Provenance, SourceKind};
-use criterion_topdown::run_file::{
+use tempfile::TempDir;
+use topdown_counters::machine::this_machine;
+use topdown_run::category::PerCategory;
+use topdown_run::machine::Machine;
+use topdown_run::provenance::{Provenance, SourceKind};
+use topdown_run::run_file::{
     Benchmark, BenchmarkId, Build, Filter, LaunchSettings, LaunchValue, Run, Selection, SlotsValue,
     TimeValue, read_run, write_run,
 };
-use criterion_topdown::sample::Level1;
-use tempfile::TempDir;
+use topdown_run::sample::Level1;
 
 /// Six benchmarks of ten launches that differ by up to half a percent.
 fn run(seed: u32, backend_slots: impl Fn(usize) -> f64) -> Run {
@@ -176,7 +177,7 @@ fn other_machine_exits_102_and_names_field() {
 fn modelled_baseline_of_other_cpu_is_used() {
     let modelled = |slower: fn(usize) -> f64, core: &str| {
         let mut run = run(2, slower);
-        run.machine.architecture = Machine::of_this_machine().architecture;
+        run.machine.architecture = this_machine().architecture;
         for benchmark in &mut run.benchmarks {
             benchmark.provenance_mut().source = SourceKind::Model;
             benchmark.provenance_mut().formula = format!("model-{core}/3");
@@ -418,7 +419,7 @@ fn accepted_regression_passes_until_it_grows() {
 fn malformed_file_never_passes() {
     let corpus = Path::new(concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../tests/data/malformed/run"
+        "/../crates/run/tests/data/malformed/run"
     ));
     let fixture = Fixture::new(&run(2, unchanged));
     let valid = corpus.join("valid.json");

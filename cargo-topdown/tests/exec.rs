@@ -6,9 +6,9 @@ mod other_processes;
 use std::process::Output;
 
 use assert_cmd::Command;
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{read_run, read_samples};
 use tempfile::TempDir;
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file::{read_run, read_samples};
 
 fn exec(directory: &TempDir, arguments: &[&str]) -> Output {
     let out = directory.path().join("run");

@@ -6,7 +6,14 @@ use cargo_metadata::semver::Version;
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, PackageId};
 
 /// What a bench compiles.
-const LIBRARIES: [&str; 3] = ["criterion-topdown", "topdown-tracer", "topdown-core-model"];
+const LIBRARIES: [&str; 6] = [
+    "criterion-topdown",
+    "topdown-run",
+    "topdown-counters",
+    "topdown-model",
+    "topdown-tracer",
+    "topdown-core-model",
+];
 
 #[test]
 fn the_libraries_need_no_newer_rust_than_criterion() {

@@ -7,11 +7,15 @@ use std::process::{Command, Output};
 
 use published_schema::check;
 
-use criterion_topdown::machine::Machine;
-use criterion_topdown::run_file::{LaunchSamples, Run, SlotsValue, read_run, write_run};
 use tempfile::TempDir;
+use topdown_counters::machine::this_machine;
+use topdown_run::machine::Machine;
+use topdown_run::run_file::{LaunchSamples, Run, SlotsValue, read_run, write_run};
 
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
+const GOLDEN: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../crates/run/tests/data/run-v1"
+);
 const GOLDEN_KEY: &str = "x86_64-GenuineIntel-06-8f-08-kvm-smt";
 
 struct Workspace(TempDir);
@@ -102,7 +106,7 @@ fn step(size: f64) -> Vec<f64> {
 #[test]
 fn step_has_its_day_and_fails_on_request() {
     let workspace = Workspace::new();
-    workspace.save(&Machine::of_this_machine(), &step(0.2));
+    workspace.save(&this_machine(), &step(0.2));
     let (code, text, error) = workspace.answer(&["history"]);
     assert_eq!(code, 0, "{error}");
     assert!(
@@ -127,7 +131,7 @@ fn step_has_its_day_and_fails_on_request() {
 #[test]
 fn improvements_fail_nothing() {
     let workspace = Workspace::new();
-    workspace.save(&Machine::of_this_machine(), &step(-0.2));
+    workspace.save(&this_machine(), &step(-0.2));
     let (code, text, _) = workspace.answer(&["history", "main", "--fail-on-change"]);
     assert_eq!(code, 0);
     assert!(text.contains("faster"), "{text}");
@@ -136,7 +140,7 @@ fn improvements_fail_nothing() {
 #[test]
 fn pattern_selects_output_without_changing_verdicts() {
     let workspace = Workspace::new();
-    workspace.save(&Machine::of_this_machine(), &step(0.2));
+    workspace.save(&this_machine(), &step(0.2));
     let of = |arguments: &[&str]| -> serde_json::Value {
         serde_json::from_str(&workspace.answer(arguments).1).unwrap()
     };
@@ -158,7 +162,7 @@ fn short_or_missing_history_is_not_a_pass() {
     let (code, _, error) = workspace.answer(&["history"]);
     assert_eq!(code, 102);
     assert!(error.contains("no baseline of this machine"), "{error}");
-    workspace.save(&Machine::of_this_machine(), &[1.0; 5]);
+    workspace.save(&this_machine(), &[1.0; 5]);
     let (code, text, _) = workspace.answer(&["history"]);
     assert_eq!(code, 0);
     assert!(text.contains("need at least 6 runs"), "{text}");
@@ -184,12 +188,12 @@ fn each_machine_has_its_own_history() {
 #[test]
 fn unreadable_baseline_fails_by_file_name() {
     let workspace = Workspace::new();
-    workspace.save(&Machine::of_this_machine(), &[1.0]);
+    workspace.save(&this_machine(), &[1.0]);
     let stored = workspace
         .0
         .path()
         .join("baselines/main")
-        .join(Machine::of_this_machine().key());
+        .join(this_machine().key());
     std::fs::remove_dir_all(stored.join("history")).unwrap();
     std::fs::write(stored.join("run.json"), "{").unwrap();
     let (code, _, error) = workspace.answer(&["history", "main"]);
@@ -200,7 +204,7 @@ fn unreadable_baseline_fails_by_file_name() {
 #[test]
 fn baseline_and_comparison_pages_draw_history() {
     let workspace = Workspace::new();
-    workspace.save(&Machine::of_this_machine(), &step(0.2));
+    workspace.save(&this_machine(), &step(0.2));
     let path = workspace.0.path().join("page.html");
     let report = format!("html={}", path.display());
     for arguments in [
@@ -248,7 +252,7 @@ fn creep_over_ten_merges_is_reported_by_compare() {
 #[test]
 fn unchanged_history_is_not_reported() {
     let workspace = Workspace::new();
-    let machine = Machine::of_this_machine();
+    let machine = this_machine();
     workspace.save(&machine, &step(0.0));
     workspace.write(&machine, 21, 1.001);
     let allowed = ["compare", "main", "./runs/21", "--allow-nothing-decided"];

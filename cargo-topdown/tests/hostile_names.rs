@@ -4,10 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use criterion_topdown::run_file::{read_run, write_run_without_samples};
 use tempfile::TempDir;
+use topdown_run::run_file::{read_run, write_run_without_samples};
 
-const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
+const RUN: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../crates/run/tests/data/run-v1"
+);
 
 /// Clears the screen, returns to the start of the line, starts new lines, rings the bell, and
 /// reverses the writing direction.

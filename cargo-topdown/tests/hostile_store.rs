@@ -12,11 +12,14 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use criterion_topdown::run_file::{read_run, write_run_without_samples};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
+use topdown_run::run_file::{read_run, write_run_without_samples};
 
-const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
+const RUN: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../crates/run/tests/data/run-v1"
+);
 const KEY: &str = "x86_64-GenuineIntel-06-8f-08-kvm-smt";
 
 /// A workspace, and a store of each kind next to it.

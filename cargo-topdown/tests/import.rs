@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Output;
 
 use assert_cmd::Command;
-use criterion_topdown::run_file::{Run, read_run};
 use tempfile::TempDir;
+use topdown_run::run_file::{Run, read_run};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/import");
 
@@ -458,7 +458,7 @@ fn user_statements_must_match_the_files() {
 fn functions_of(run: &Run) -> Vec<(String, f64, f64)> {
     let functions = run.benchmarks[0].functions.as_ref().unwrap();
     let total = functions.total().slots() as f64;
-    let row = |of: &criterion_topdown::run_file::Function| {
+    let row = |of: &topdown_run::run_file::Function| {
         let slots = of.counts.slots() as f64;
         let retiring = of.counts.level1_slots.retiring as f64 / slots;
         Some((of.name.clone()?, 100.0 * slots / total, 100.0 * retiring))

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use criterion_topdown::run_file::BenchmarkId;
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::{Margins, Policy, Rules};
+use topdown_run::run_file::BenchmarkId;
 
 fn rules() -> Rules {
     Policy::default().rules_of(&BenchmarkId {

@@ -4,11 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use criterion_topdown::machine::Machine;
-use criterion_topdown::run_file::{Run, read_run, write_run_without_samples};
 use tempfile::TempDir;
+use topdown_counters::machine::this_machine;
+use topdown_run::run_file::{Run, read_run, write_run_without_samples};
 
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
+const GOLDEN: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../crates/run/tests/data/run-v1"
+);
 const WIDTHS: [usize; 2] = [60, 120];
 
 /// A git repository with a package that has stored runs and no benches, whose work tree has
@@ -27,7 +30,7 @@ impl Repository {
         // What is stored names this machine; the messages name the hash of the commit.
         repository.write(".gitignore", "target\nCargo.lock\nbaselines\n");
         let run = Run {
-            machine: Machine::of_this_machine(),
+            machine: this_machine(),
             ..read_run(Path::new(GOLDEN)).unwrap()
         };
         for (index, name) in ["main", "release-1.2"].iter().enumerate() {

@@ -6,10 +6,13 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use criterion_topdown::run_file::{read_run, read_samples, write_run};
 use tempfile::TempDir;
+use topdown_run::run_file::{read_run, read_samples, write_run};
 
-const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
+const RUN: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../crates/run/tests/data/run-v1"
+);
 
 /// A workspace of one machine.
 struct Machine(TempDir);

@@ -5,11 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use criterion_topdown::machine::Machine;
-use criterion_topdown::run_file::{Run, parse_run, read_run, write_run_without_samples};
 use tempfile::TempDir;
+use topdown_counters::machine::this_machine;
+use topdown_run::run_file::{Run, parse_run, read_run, write_run_without_samples};
 
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
+const GOLDEN: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../crates/run/tests/data/run-v1"
+);
 
 /// A workspace whose runs are copies of a golden file.
 struct Workspace {
@@ -87,7 +90,7 @@ struct Outcome {
 
 fn golden() -> Run {
     Run {
-        machine: Machine::of_this_machine(),
+        machine: this_machine(),
         ..read_run(Path::new(GOLDEN)).unwrap()
     }
 }

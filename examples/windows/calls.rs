@@ -1,8 +1,8 @@
 //! System calls of empty windows.
 
-use criterion_topdown::counter::Source;
-use criterion_topdown::counter::hardware::Hardware;
-use criterion_topdown::sample::{Flags, Sample};
+use topdown_counters::Source;
+use topdown_counters::hardware::Hardware;
+use topdown_run::sample::{Flags, Sample};
 
 use crate::system_calls;
 

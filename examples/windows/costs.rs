@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::calls::{self, WINDOWS, empty_windows, open, window};
 use crate::stepping;
 
-use criterion_topdown::counter::Source;
+use topdown_counters::Source;
 
 pub fn print() -> Result<(), String> {
     let hardware = open()?;

@@ -8,8 +8,8 @@ use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 
-use criterion_topdown::counter::hardware::Hardware;
-use criterion_topdown::sample::{Flags, Sample};
+use topdown_counters::hardware::Hardware;
+use topdown_run::sample::{Flags, Sample};
 
 use crate::calls::{open, window};
 use crate::stepping;

@@ -1,7 +1,7 @@
 //! A window around another one: it is flagged, and the inner one is right.
 
-use criterion_topdown::counter::Source;
-use criterion_topdown::sample::{Flags, Sample};
+use topdown_counters::Source;
+use topdown_run::sample::{Flags, Sample};
 
 use crate::calls::{open, window};
 

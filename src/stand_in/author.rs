@@ -10,7 +10,7 @@ use std::time::Duration;
 use criterion::measurement::Measurement;
 
 use crate::recorder::Recorder;
-use crate::setting::{Sampling, Setting};
+use topdown_run::setting::{Sampling, Setting};
 
 /// Returns whether the author's settings apply.
 pub(super) fn decides() -> bool {

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use criterion::measurement::{Measurement, ValueFormatter};
 
 use crate::TopDown;
-use crate::counter::Reading;
 use crate::formatter::SlotsFormatter;
-use crate::provenance::SourceKind;
+use topdown_counters::Reading;
+use topdown_run::provenance::SourceKind;
 
 /// What measures in place of criterion's `WallTime`: [`TopDown`] in benchmarks of a
 /// [`Criterion`](super::Criterion) with this measurement, only the clock everywhere else, such as
@@ -124,10 +124,10 @@ impl Measurement for WallTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::category::PerCategory;
-    use crate::counter::scripted::{Scripted, Work, spend};
-    use crate::sample::Level1;
     use crate::stand_in::is_wall_time;
+    use topdown_counters::scripted::{Scripted, Work, spend};
+    use topdown_run::category::PerCategory;
+    use topdown_run::sample::Level1;
 
     fn scripted() -> TopDown {
         TopDown::with_source(Box::new(Scripted::new()))
@@ -194,9 +194,9 @@ mod tests {
     }
 
     #[test]
-    #[cfg(all(feature = "model", target_os = "linux", target_arch = "x86_64"))]
+    #[cfg(all(feature = "launches", target_os = "linux", target_arch = "x86_64"))]
     fn modelled_window_cost_includes_wall_time() {
-        use crate::counter::model::Model;
+        use topdown_model::Model;
         let slots = |topdown: &TopDown| topdown.cost_slots().expect("windows have slots");
         let topdown = TopDown::with_source(Box::new(Model::open().unwrap()));
         let of_source = slots(&topdown);

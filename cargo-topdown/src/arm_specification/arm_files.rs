@@ -1,6 +1,6 @@
 //! Checks the library's tables of Arm cores against Arm's own specifications.
 
-use criterion_topdown::cpu::{CoreType, Counts, CpuTable, Event, Identity, table_for};
+use topdown_counters::cpu::{CoreType, Counts, CpuTable, Event, Identity, table_for};
 
 use super::*;
 

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use criterion_topdown::category::Category;
-use criterion_topdown::cpu::{
+use serde::Deserialize;
+use topdown_counters::cpu::{
     Counts, DescribedCore, MAX_SAMPLE_EVENTS, Metric, MetricExample, MetricGroup, Node, Subject,
 };
-use serde::Deserialize;
+use topdown_run::category::Category;
 
 use super::{CYCLES, File, Group, in_one_line, leak};
 
@@ -200,7 +200,7 @@ fn subject_of(group: &str) -> Subject {
 
 #[cfg(test)]
 mod tests {
-    use criterion_topdown::cpu::CpuTable;
+    use topdown_counters::cpu::CpuTable;
 
     use super::*;
     use crate::arm_specification::described_core;

@@ -99,7 +99,7 @@ impl Parser<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use criterion_topdown::cpu::{Counter, Counts, Event, Postfix};
+    use topdown_counters::cpu::{Counter, Counts, Event, Postfix};
 
     use super::*;
 

@@ -18,11 +18,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use criterion_topdown::category::PerCategory;
-use criterion_topdown::counter::hardware::give_core;
-use criterion_topdown::cpu::{Counter, DescribedCore, Event, MAX_EVENTS, Postfix};
 use serde::Deserialize;
 use thiserror::Error;
+use topdown_counters::cpu::{Counter, DescribedCore, Event, MAX_EVENTS, Postfix};
+use topdown_counters::hardware::give_core;
+use topdown_run::category::PerCategory;
 
 /// The environment variable that names an Arm telemetry specification for this machine's CPU. It
 /// overrides the library's own table.
@@ -265,8 +265,8 @@ impl Fingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::cpu::{Counts, CpuTable};
-    use criterion_topdown::sample::Level1;
+    use topdown_counters::cpu::{Counts, CpuTable};
+    use topdown_run::sample::Level1;
 
     /// A core of four slots that exists only in this test.
     const FILE: &str = include_str!("../../tests/data/arm-specification.json");

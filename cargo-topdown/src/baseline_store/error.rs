@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::run_file::{RunFileError, RunFileProblem};
 use jiff::Timestamp;
 use thiserror::Error;
+use topdown_run::run_file::{RunFileError, RunFileProblem};
 
 use super::name::{BaselineName, BaselineNameError};
 use crate::nearest::Suggestion;

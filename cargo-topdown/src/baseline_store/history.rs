@@ -12,12 +12,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use criterion_topdown::run_file::stored_file::{self, LONGEST_RUN_FILE_BYTES};
-use criterion_topdown::run_file::{
-    RUN_FILE_NAME, Run, RunFileError, RunFileProblem, parse_run, read_bytes,
-};
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
+use topdown_run::run_file::stored_file::{self, LONGEST_RUN_FILE_BYTES};
+use topdown_run::run_file::{
+    RUN_FILE_NAME, Run, RunFileError, RunFileProblem, parse_run, read_bytes,
+};
 
 /// The directory of the history, inside the baseline's directory.
 pub const HISTORY_DIRECTORY: &str = "history";
@@ -250,7 +250,10 @@ pub fn remove(baseline: &Path) -> Result<(), RunFileError> {
 mod tests {
     use super::*;
 
-    const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1/run.json");
+    const RUN: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../crates/run/tests/data/run-v1/run.json"
+    );
 
     /// `printf abc | sha256sum`
     const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::run_file::{self, RUN_FILE_NAME, RunFileError, Selection, parse_run};
 use jiff::Timestamp;
 use topdown_gate::selection::Asked;
+use topdown_run::run_file::{self, RUN_FILE_NAME, RunFileError, Selection, parse_run};
 
 use super::history::{self, RunName};
 use super::place::word_of_shell;
@@ -47,7 +47,7 @@ impl BaselineStore {
     /// Saves a copy of the run at `from` as baseline `name` under the run's [key], and adds it to
     /// the baseline's [history].
     ///
-    /// [key]: criterion_topdown::run_file::Run::key
+    /// [key]: topdown_run::run_file::Run::key
     ///
     /// # Errors
     /// Returns an error if the run cannot be read or written. The previous baseline then stays,

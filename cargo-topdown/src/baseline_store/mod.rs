@@ -3,7 +3,7 @@
 //! A baseline is a directory `NAME/MACHINE-KEY/` in the store's directory. It holds the two files
 //! of a run and, in `history/`, the baseline's earlier runs. So one name can have a baseline for
 //! each of several machines, and a store can be committed. A run whose benchmarks are all modelled
-//! belongs to its modelled core instead of a machine. `criterion_topdown::run_file` replaces runs
+//! belongs to its modelled core instead of a machine. `topdown_run::run_file` replaces runs
 //! atomically.
 
 mod error;
@@ -20,9 +20,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::machine::Machine;
-use criterion_topdown::run_file::{RUN_FILE_NAME, Run, RunFileError};
 use jiff::Timestamp;
+use topdown_counters::machine::this_machine;
+use topdown_run::machine::Machine;
+use topdown_run::run_file::{RUN_FILE_NAME, Run, RunFileError};
 
 use crate::config::Workspace;
 use newest::{NEWEST, NEWEST_OF_COMMANDS, NEWEST_ON_SECOND_CORE};
@@ -117,7 +118,7 @@ impl BaselineStore {
             newest: kept.join(NEWEST),
             newest_on_second_core: kept.join(NEWEST_ON_SECOND_CORE),
             newest_of_commands: kept.join(NEWEST_OF_COMMANDS),
-            machine: Machine::of_this_machine(),
+            machine: this_machine(),
             flags: place.flags().into(),
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::run_file::{self, Run, RunFileError, RunFileProblem};
+use topdown_run::run_file::{self, Run, RunFileError, RunFileProblem};
 
 use super::{BaselineStore, StoreError, is_run};
 use crate::scratch::Scratch;

@@ -3,12 +3,15 @@
 use std::fs;
 
 use super::*;
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file;
 use tempfile::TempDir;
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file;
 
 /// A run taken on a machine that no test runs on.
-pub const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
+pub const RUN: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../crates/run/tests/data/run-v1"
+);
 pub const RUN_KEY: &str = "x86_64-GenuineIntel-06-8f-08-kvm-smt";
 
 fn store() -> (TempDir, BaselineStore) {

@@ -2,7 +2,7 @@
 
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
-use criterion_topdown::run_file::Filter;
+use topdown_run::run_file::Filter;
 
 use super::{
     CargoBenchArgs, ComparisonArgs, MeasuringArgs, OutputArgs, PolicyArgs, SelectionArgs, StoreArgs,

@@ -1,7 +1,7 @@
 //! Settings with a fixed list of choices, as clap parses them and `--help` lists them.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use criterion_topdown::setting::Setting;
+use topdown_run::setting::Setting;
 
 /// Parses one of the choices that users have.
 pub fn choices<S: Setting + Send + Sync>() -> impl TypedValueParser<Value = S> {

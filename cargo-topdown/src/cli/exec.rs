@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use criterion_topdown::setting::{Counters, Setting, SourceChoice};
+use topdown_run::setting::{Counters, Setting, SourceChoice};
 
 use super::choices::choices;
 use super::{OutputArgs, StoredRunArgs};

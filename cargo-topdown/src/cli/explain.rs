@@ -1,8 +1,8 @@
 //! The command line of `explain`.
 
 use clap::{Args, ValueEnum};
-use criterion_topdown::category::Category;
-use criterion_topdown::run_file::Filter;
+use topdown_run::category::Category;
+use topdown_run::run_file::Filter;
 
 use super::{CargoBenchArgs, LaunchMeasuringArgs, OutputArgs, StoreArgs};
 use crate::config::Layer;

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::Args;
-use criterion_topdown::machine::Machine;
+use topdown_run::machine::Machine;
 
 use super::{OutputArgs, StoredRunArgs};
 use crate::import::Format;

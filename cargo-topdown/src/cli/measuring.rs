@@ -1,7 +1,7 @@
 //! The flags of a measurement.
 
 use clap::Args;
-use criterion_topdown::setting::{Counters, ModelCore, Setting, SourceChoice, Threads};
+use topdown_run::setting::{Counters, ModelCore, Setting, SourceChoice, Threads};
 
 use super::choices::choices;
 use crate::config::Layer;

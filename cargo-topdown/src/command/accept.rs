@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use criterion_topdown::run_file;
+use topdown_run::run_file;
 
 use crate::accepted_file::{self, Found};
 use crate::cli::BaselineAcceptArgs;

@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{self, Run, RunFileError};
 use serde::Serialize;
+use topdown_counters::machine::this_machine;
+use topdown_run::machine::Machine;
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file::{self, Run, RunFileError};
 
 use super::stored_run::resolve_run;
 use crate::baseline_store::{StoreError, StoredBaseline, history};
@@ -97,7 +98,7 @@ enum Content {
 
 fn list(args: &BaselineListArgs) -> Result<Exit, Error> {
     let store = args.store.place().store()?;
-    let machine = Machine::of_this_machine();
+    let machine = this_machine();
     let baselines: Vec<Entry> = store
         .list()?
         .iter()
@@ -283,7 +284,7 @@ fn save(args: &BaselineSaveArgs) -> Result<Exit, Error> {
 
 fn remove(args: &BaselineRemoveArgs) -> Result<Exit, Error> {
     let store = args.store.place().store()?;
-    let this_key = Machine::of_this_machine().key();
+    let this_key = this_machine().key();
     let found = match (&args.machine, args.all) {
         (Some(key), _) => store.of_name(&args.name, Some(key)),
         (None, true) => store.of_name(&args.name, None),

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use criterion_topdown::run_file;
+use topdown_run::run_file;
 
 use crate::cli::CheckArgs;
 use crate::error::Error;

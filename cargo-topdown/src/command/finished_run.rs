@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
-use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::Provenance;
-use criterion_topdown::run_file::{
+use jiff::Timestamp;
+use topdown_run::machine::Machine;
+use topdown_run::provenance::Provenance;
+use topdown_run::run_file::{
     Benchmark, BenchmarkId, Build, Functions, IterationSample, LaunchSamples, LaunchSettings,
     LaunchValue, Run, Selection, write_run,
 };
-use jiff::Timestamp;
 
 use crate::baseline_store::BaselineStore;
 use crate::cli::{OutputArgs, StoredRunArgs};

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use criterion_topdown::run_file::BenchmarkId;
+use topdown_run::run_file::BenchmarkId;
 
 use crate::cli::HistoryArgs;
 use crate::comparing::history;

@@ -1,8 +1,8 @@
 //! `cargo topdown import`: makes a run from another tool's measurements.
 
-use criterion_topdown::machine::Machine;
-use criterion_topdown::run_file::{BenchmarkId, Build};
 use jiff::Timestamp;
+use topdown_counters::machine::this_machine;
+use topdown_run::run_file::{BenchmarkId, Build};
 
 use super::finished_run::{Destination, WholeLaunches};
 use crate::cli::ImportArgs;
@@ -22,10 +22,7 @@ const PROFILE: &str = "unknown";
 /// Returns an error if a file has nothing comparable, or the run cannot be written.
 pub fn run(args: &ImportArgs) -> Result<Exit, Error> {
     let destination = Destination::new(&args.stored)?;
-    let machine = args
-        .machine
-        .clone()
-        .unwrap_or_else(Machine::of_this_machine);
+    let machine = args.machine.clone().unwrap_or_else(this_machine);
     let imported = import::read(
         &args.files,
         &Told {

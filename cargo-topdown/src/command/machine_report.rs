@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use criterion_topdown::counter::hardware::{self, Hardware};
-use criterion_topdown::counter::proof::{LoopCounts, Loops};
-use criterion_topdown::counter::survey::{Severity, Survey};
-use criterion_topdown::counter::{Source, Wanted};
-use criterion_topdown::machine::Machine;
-use criterion_topdown::sample::Flags;
-use criterion_topdown::setting::{Counters, Setting};
+use topdown_counters::hardware::{self, Hardware};
+use topdown_counters::machine::this_machine;
+use topdown_counters::proof::{LoopCounts, Loops};
+use topdown_counters::survey::{Severity, Survey};
+use topdown_counters::{Source, Wanted};
+use topdown_run::machine::Machine;
+use topdown_run::sample::Flags;
+use topdown_run::setting::{Counters, Setting};
 
 use crate::columns::folded;
 use crate::error::Error;
@@ -103,7 +104,7 @@ fn report(survey: &Survey) -> MachineReport {
         program: env!("CARGO_PKG_VERSION").to_owned(),
         machine: Machine {
             host: None,
-            ..Machine::of_this_machine()
+            ..this_machine()
         },
         cpu: survey.cpu.clone(),
         table: table.map(|table| table.name.to_owned()),

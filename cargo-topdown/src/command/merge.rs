@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::count::count_of;
-use criterion_topdown::run_file::{
+use jiff::Timestamp;
+use topdown_run::run_file::{
     LaunchSamples, read_run, read_samples, write_run, write_run_without_samples,
 };
-use jiff::Timestamp;
 
 use crate::cli::MergeArgs;
 use crate::error::Error;

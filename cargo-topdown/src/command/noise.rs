@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use criterion_topdown::run_file::{self, Run};
+use topdown_run::run_file::{self, Run};
 
 use super::stored_run::resolve_run;
 use crate::bench_targets::BenchTarget;
@@ -10,7 +10,7 @@ use crate::cli::DoctorArgs;
 use crate::config::measuring::Settings;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::measure::{Session, problems};
+use crate::measure::{Session, on_its_cores, problems};
 use crate::report::noise_table;
 use crate::report::style::{self, Look};
 use topdown_gate::verdict::{LabelledRun, noise_of};
@@ -69,7 +69,7 @@ fn measure(mut session: Session) -> Result<(Run, u32), Error> {
     let root = session.workspace.metadata.workspace_root.as_std_path();
     let mut run = session.run_without_benchmarks(root, &targets);
     run.benchmarks = outcome.collected.benchmarks;
-    let mut run = run.on_its_cores();
+    let mut run = on_its_cores(run);
     let launches = run.launch_settings.launches;
     run.launch_settings.launches = launches.saturating_mul(2);
     Ok((run, launches))

@@ -1,6 +1,6 @@
 //! `cargo topdown report`: shows a stored run as a table, a page or JSON.
 
-use criterion_topdown::run_file;
+use topdown_run::run_file;
 
 use super::run_output::{RunOutput, write_page, write_profile};
 use super::stored_run::resolve_run;

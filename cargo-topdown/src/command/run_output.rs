@@ -5,8 +5,8 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anstream::ColorChoice;
-use criterion_topdown::run_file::{self, Run, write_run_without_samples};
 use topdown_gate::trend::Trend;
+use topdown_run::run_file::{self, Run, write_run_without_samples};
 
 use crate::comparing::output::commit_pages;
 use crate::error::Error;

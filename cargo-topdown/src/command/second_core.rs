@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use criterion_topdown::run_file::Run;
+use topdown_run::run_file::Run;
 
 use crate::cli::ColorChoice;
 use crate::error::Error;

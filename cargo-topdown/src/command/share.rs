@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use criterion_topdown::machine::Machine;
+use topdown_counters::machine::this_machine;
 
 use crate::baseline_store::BaselineStore;
 use crate::cli::{BaselineGcArgs, BaselinePullArgs, BaselinePushArgs, SharedStoreArgs};
@@ -40,7 +40,7 @@ pub fn push(args: &BaselinePushArgs) -> Result<Exit, Error> {
 /// Pulls the baselines for this machine's class, unless the arguments name others.
 pub fn pull(args: &BaselinePullArgs) -> Result<Exit, Error> {
     let (local, shared) = stores(&args.shared)?;
-    let this_machine = Machine::of_this_machine();
+    let this_machine = this_machine();
     let machines = match &args.machine {
         _ if args.all_machines => Machines::Every,
         Some(key) => Machines::Key(key),

@@ -1,9 +1,9 @@
 //! Says which command names the functions of a regression, where the hardware counted and the runs
 //! do not know them.
 
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, Run};
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file::{Benchmark, Run};
 
 use super::second_look::ComparedRun;
 use crate::baseline_store::COMMANDS;
@@ -95,10 +95,10 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use criterion_topdown::category::PerCategory;
     use topdown_gate::policy::Policy;
     use topdown_gate::scenario::{self, Planted, benchmark, modelled, with_functions};
     use topdown_gate::verdict::{LabelledRun, compare};
+    use topdown_run::category::PerCategory;
 
     fn hint_of(before: Benchmark, after: Benchmark, commit: Option<&str>) -> Option<String> {
         let mut base = scenario::run(vec![before]);

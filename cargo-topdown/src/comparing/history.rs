@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use criterion_topdown::run_file::Run;
 use jiff::Timestamp;
 use topdown_gate::trend::{MIN_RUNS, Trend, trend};
+use topdown_run::run_file::Run;
 
 use crate::baseline_store::{self, BaselineStore, history};
 use crate::error::Error;
@@ -103,8 +103,8 @@ pub fn beside(label: &str, path: &Path, renames: Renames<'_>) -> Option<Trend> {
 mod tests {
     use super::*;
     use crate::baseline_store::tests::{RUN, store_in};
-    use criterion_topdown::run_file::read_run;
     use std::collections::BTreeMap;
+    use topdown_run::run_file::read_run;
 
     const NONE: Renames<'_> = Renames(&BTreeMap::new());
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use criterion_topdown::run_file::{self, Run};
+use topdown_run::run_file::{self, Run};
 
 use super::sampled_functions::{self, Sampled};
 use super::second_look::{self, ComparedRun, Relaunch};

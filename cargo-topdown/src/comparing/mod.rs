@@ -8,8 +8,8 @@ pub mod sampled_functions;
 pub mod second_look;
 pub mod selection;
 
-use criterion_topdown::run_file::BenchmarkId;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison};
+use topdown_run::run_file::BenchmarkId;
 
 use crate::error::Error;
 use crate::nearest::{Suggestion, nearest};

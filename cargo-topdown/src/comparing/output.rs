@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use anstream::ColorChoice;
-use criterion_topdown::run_file::Run;
 use topdown_gate::trend::Trend;
 use topdown_gate::verdict::Comparison;
+use topdown_run::run_file::Run;
 
 use crate::error::Error;
 use crate::measure::build_identity;

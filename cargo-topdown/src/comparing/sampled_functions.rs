@@ -4,7 +4,7 @@
 //! They are stored next to the run and never become part of it, as further launches are. So
 //! repeating a comparison finds them and launches nothing.
 
-use criterion_topdown::run_file::{self, Benchmark, BenchmarkId, Run};
+use topdown_run::run_file::{self, Benchmark, BenchmarkId, Run};
 
 use super::second_look::{ComparedRun, Relaunch};
 use crate::bench_targets::BenchTarget;
@@ -194,10 +194,10 @@ pub fn put(run: &mut Run, sampled: Benchmark) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::category::PerCategory;
     use topdown_gate::policy::Policy;
     use topdown_gate::scenario::{self, Planted, benchmark};
     use topdown_gate::verdict::{LabelledRun, compare};
+    use topdown_run::category::PerCategory;
 
     #[test]
     fn only_largest_regressions_are_sampled_unasked() {

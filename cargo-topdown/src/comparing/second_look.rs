@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::run_file::{self, Benchmark, BenchmarkId, LaunchSamples, Run};
+use topdown_run::run_file::{self, Benchmark, BenchmarkId, LaunchSamples, Run};
 
 use crate::bench_targets::BenchTarget;
 use crate::error::Error;

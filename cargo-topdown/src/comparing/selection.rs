@@ -1,7 +1,7 @@
 //! The part of stored runs that `-E` and `--skip` select.
 
-use criterion_topdown::run_file::Run;
 use topdown_gate::filter_expression::{ExpressionError, FilterExpression};
+use topdown_run::run_file::Run;
 
 use crate::config::Config;
 use crate::error::Error;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use criterion_topdown::setting::{Counters, ModelCore, Setting, SourceChoice, Threads};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
+use topdown_run::setting::{Counters, ModelCore, Setting, SourceChoice, Threads};
 
 /// What one manifest, or a command line with its environment variables, sets. Times are in seconds.
 #[derive(Clone, Debug, Default, Deserialize)]

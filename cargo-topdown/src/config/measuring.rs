@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use cargo_metadata::PackageId;
-use criterion_topdown::setting::{Counters, ModelCore, Sampling, Setting, SourceChoice, Threads};
 use serde::{Deserialize, Serialize};
 use topdown_gate::pattern::Pattern;
+use topdown_run::setting::{Counters, ModelCore, Sampling, Setting, SourceChoice, Threads};
 
 use super::{Config, ConfigError, Layer};
 

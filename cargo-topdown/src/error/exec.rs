@@ -1,7 +1,7 @@
 //! The errors of `cargo topdown exec`.
 
-use criterion_topdown::error::OpenError;
 use thiserror::Error;
+use topdown_counters::error::OpenError;
 
 use crate::counted_command::CommandError;
 

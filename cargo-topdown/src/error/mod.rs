@@ -6,9 +6,9 @@ mod exec;
 use std::io;
 use std::path::PathBuf;
 
-use criterion_topdown::run_file::RunFileError;
 use thiserror::Error;
 use topdown_gate::filter_expression::ExpressionError;
+use topdown_run::run_file::RunFileError;
 
 use crate::accepted_file::AcceptedError;
 use crate::arm_specification::SpecificationError;
@@ -169,7 +169,7 @@ pub enum Error {
     BaselineName(BaselineNameError),
     /// The requested source does not exist.
     #[error(transparent)]
-    Source(#[from] criterion_topdown::error::OpenError),
+    Source(#[from] topdown_counters::error::OpenError),
     /// A report could not be written to its file.
     #[error(transparent)]
     Report(#[from] ReportError),

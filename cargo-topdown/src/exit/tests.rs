@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::error::OpenError;
-use criterion_topdown::run_file::{BenchmarkId, RunFileError, RunFileProblem};
-use criterion_topdown::setting::UnknownChoice;
+use topdown_counters::error::OpenError;
+use topdown_run::run_file::{BenchmarkId, RunFileError, RunFileProblem};
+use topdown_run::setting::UnknownChoice;
 
 use super::*;
 use crate::accepted_file;

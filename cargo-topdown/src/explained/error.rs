@@ -1,8 +1,8 @@
 //! The errors of `cargo topdown explain`.
 
-use criterion_topdown::error::OpenError;
-use criterion_topdown::run_file::BenchmarkId;
 use thiserror::Error;
+use topdown_counters::error::OpenError;
+use topdown_run::run_file::BenchmarkId;
 
 /// Why nothing is explained.
 #[derive(Debug, Error)]

@@ -1,10 +1,10 @@
 //! The retire latencies behind a group's metrics: sampled in a launch of their own, or what is
 //! known of the family of cores.
 
-use criterion_topdown::cpu::{Event, Latency, LatencyTable, MetricGroup};
-use criterion_topdown::provenance::Provenance;
-use criterion_topdown::run_file::IterationSample;
-use criterion_topdown::sample::Flags;
+use topdown_counters::cpu::{Event, Latency, LatencyTable, MetricGroup};
+use topdown_run::provenance::Provenance;
+use topdown_run::run_file::IterationSample;
+use topdown_run::sample::Flags;
 
 use super::GroupError;
 use super::sums::{all_flags, sum_of};
@@ -120,9 +120,9 @@ pub fn latencies_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::cpu::{LATENCIES, LatencyOrigin, TABLES};
-    use criterion_topdown::provenance::SourceKind;
-    use criterion_topdown::sample::{GroupCounts, Sample};
+    use topdown_counters::cpu::{LATENCIES, LatencyOrigin, TABLES};
+    use topdown_run::provenance::SourceKind;
+    use topdown_run::sample::{GroupCounts, Sample};
 
     fn group(name: &str) -> &'static MetricGroup {
         let mut tables = TABLES.iter();

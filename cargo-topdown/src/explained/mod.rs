@@ -9,15 +9,15 @@ pub mod sampled;
 mod sums;
 mod values;
 
-use criterion_topdown::category::Category;
-use criterion_topdown::cpu::{
+use thiserror::Error;
+use topdown_counters::cpu::{
     CpuTable, LatencyTable, Level1Counting, MODELLED, Metric, MetricGroup, Node, Subject,
 };
-use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::Provenance;
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, Functions, IterationSample};
-use criterion_topdown::sample::Flags;
-use thiserror::Error;
+use topdown_run::category::Category;
+use topdown_run::machine::Machine;
+use topdown_run::provenance::Provenance;
+use topdown_run::run_file::{Benchmark, BenchmarkId, Functions, IterationSample};
+use topdown_run::sample::Flags;
 
 use topdown_gate::statistics::launch::MIN_SAMPLES;
 use topdown_gate::summary::{Shares, Summary};
@@ -245,7 +245,7 @@ pub fn may_hide_events(machine: &Machine) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::cpu::TABLES;
+    use topdown_counters::cpu::TABLES;
 
     fn shares(level1: [f64; 4]) -> Shares {
         Shares {

@@ -1,8 +1,8 @@
 //! Functions in which the events of a metric group happen, where the maker of the core names events
 //! to sample.
 
-use criterion_topdown::cpu::MetricGroup;
-use criterion_topdown::hits::DEFAULT_PERIOD_CYCLES;
+use topdown_counters::cpu::MetricGroup;
+use topdown_run::hits::DEFAULT_PERIOD_CYCLES;
 
 use super::GroupError;
 use crate::functions::GroupFunctions;
@@ -38,7 +38,7 @@ pub fn periods_of(group: &MetricGroup, counts: &[u64]) -> Option<Vec<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::cpu::TABLES;
+    use topdown_counters::cpu::TABLES;
 
     fn group(cpu: &str, name: &str) -> &'static MetricGroup {
         let table = TABLES.iter().find(|table| table.name == cpu).unwrap();

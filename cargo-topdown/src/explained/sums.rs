@@ -1,7 +1,7 @@
 //! Sums over the samples of a group's launch.
 
-use criterion_topdown::run_file::IterationSample;
-use criterion_topdown::sample::{Flags, GroupCounts};
+use topdown_run::run_file::IterationSample;
+use topdown_run::sample::{Flags, GroupCounts};
 
 /// Adds up counts; `None` if they are not of one group.
 pub(super) fn sum_of(counts: impl Iterator<Item = Option<GroupCounts>>) -> Option<GroupCounts> {

@@ -1,9 +1,9 @@
 //! Metrics of a group's launch, as ratios of sums over its samples.
 
-use criterion_topdown::cpu::{Counter, Counts, LatencyTable, MetricGroup, modelled_counts};
-use criterion_topdown::provenance::Provenance;
-use criterion_topdown::run_file::IterationSample;
-use criterion_topdown::sample::{Flags, GroupCounts};
+use topdown_counters::cpu::{Counter, Counts, LatencyTable, MetricGroup, modelled_counts};
+use topdown_run::provenance::Provenance;
+use topdown_run::run_file::IterationSample;
+use topdown_run::sample::{Flags, GroupCounts};
 
 use topdown_gate::statistics::launch::{MIN_SAMPLES, Taken, kept_for_slots};
 
@@ -148,12 +148,12 @@ fn ratios(
 mod tests {
     use super::*;
     use crate::explained::may_hide_events;
-    use criterion_topdown::counter::scripted::TABLE;
-    use criterion_topdown::cpu::{CpuTable, LATENCIES, MODELLED, TABLES};
-    use criterion_topdown::event::{Event, Events};
-    use criterion_topdown::machine::Machine;
-    use criterion_topdown::provenance::SourceKind;
-    use criterion_topdown::sample::Sample;
+    use topdown_counters::cpu::{CpuTable, LATENCIES, MODELLED, TABLES};
+    use topdown_counters::scripted::TABLE;
+    use topdown_run::event::{Event, Events};
+    use topdown_run::machine::Machine;
+    use topdown_run::provenance::SourceKind;
+    use topdown_run::sample::Sample;
 
     fn group() -> &'static MetricGroup {
         TABLE.group("Memory_Effectiveness").unwrap()

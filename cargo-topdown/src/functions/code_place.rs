@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use criterion_topdown::run_file::SourceLine;
+use topdown_run::run_file::SourceLine;
 
 use super::last_names::last_names;
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use criterion_topdown::hits::CodeHits;
+use topdown_run::hits::CodeHits;
 
 use super::{HitFunctions, Place};
 
@@ -108,9 +108,9 @@ impl HitEvent {
 mod tests {
     use super::*;
     use crate::functions::{Symbols, attribute_hits};
-    use criterion_topdown::category::PerCategory;
-    use criterion_topdown::hits::{HitPlace, OwnHits, OwnPlace};
     use std::path::Path;
+    use topdown_run::category::PerCategory;
+    use topdown_run::hits::{HitPlace, OwnHits, OwnPlace};
 
     fn launch(events: [&str; 2], periods: [u64; 2]) -> HitFunctions {
         let hit = |(module, hits)| HitPlace {

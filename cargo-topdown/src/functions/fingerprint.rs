@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use criterion_topdown::code::CodeSlots;
-use criterion_topdown::run_file::{Fingerprint, FunctionFingerprint, Hash};
 use sha2::{Digest, Sha256};
+use topdown_run::code::CodeSlots;
+use topdown_run::run_file::{Fingerprint, FunctionFingerprint, Hash};
 
 use super::{Place, Symbols, limited};
 
@@ -62,8 +62,8 @@ fn hash_of(executed: &Executed) -> Hash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::code::CodeBlock;
     use std::path::Path;
+    use topdown_run::code::CodeBlock;
 
     fn code(module: &str, blocks: &[(u64, u64, u64)]) -> CodeSlots {
         CodeSlots {

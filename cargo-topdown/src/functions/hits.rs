@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use criterion_topdown::category::PerCategory;
-use criterion_topdown::code::CodeCounts;
-use criterion_topdown::hits::{CodeHits, HitEngine, HitPlace, Sampled};
-use criterion_topdown::provenance::Provenance;
-use criterion_topdown::run_file::{Functions, IterationSample};
-use criterion_topdown::sample::{Flags, Sample};
-use criterion_topdown::visible::visible;
+use topdown_run::category::PerCategory;
+use topdown_run::code::CodeCounts;
+use topdown_run::hits::{CodeHits, HitEngine, HitPlace, Sampled};
+use topdown_run::provenance::Provenance;
+use topdown_run::run_file::{Functions, IterationSample};
+use topdown_run::sample::{Flags, Sample};
+use topdown_run::visible::visible;
 
 use topdown_gate::statistics::share::share_margin;
 

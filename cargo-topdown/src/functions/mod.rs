@@ -18,8 +18,8 @@ mod symbols;
 
 use std::collections::HashMap;
 
-use criterion_topdown::code::{CodeCounts, CodeSlots};
-use criterion_topdown::run_file::{Function, Functions, IterationSample, OtherFunctions};
+use topdown_run::code::{CodeCounts, CodeSlots};
+use topdown_run::run_file::{Function, Functions, IterationSample, OtherFunctions};
 
 pub use code_place::CodePlace;
 #[cfg(test)]
@@ -174,10 +174,10 @@ fn limited(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::category::PerCategory;
-    use criterion_topdown::code::CodeBlock;
-    use criterion_topdown::sample::{Flags, Sample};
     use std::path::Path;
+    use topdown_run::category::PerCategory;
+    use topdown_run::code::CodeBlock;
+    use topdown_run::sample::{Flags, Sample};
 
     fn counts(slots: u64) -> CodeCounts {
         CodeCounts {

@@ -2,10 +2,10 @@
 //! counts as its period, wherever that is, so that a function has its share of them however short
 //! it runs at a time.
 
-use criterion_topdown::counter::table_behind;
-use criterion_topdown::cpu::{Counts, Form, Split};
-use criterion_topdown::hits::{OwnHits, OwnPlace};
-use criterion_topdown::provenance::Provenance;
+use topdown_counters::cpu::{Counts, Form, Split};
+use topdown_counters::table_behind;
+use topdown_run::hits::{OwnHits, OwnPlace};
+use topdown_run::provenance::Provenance;
 
 /// A normal variable is within this many standard deviations in 95 % of cases.
 const Z_95: f64 = 1.959_963_984_540_054;
@@ -122,7 +122,7 @@ impl OwnFormula {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::cpu::TABLES;
+    use topdown_counters::cpu::TABLES;
 
     /// Cycles, instructions, slots that were not delivered, issued and retired, and recovery.
     fn skylake() -> OwnFormula {

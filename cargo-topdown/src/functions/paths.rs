@@ -5,11 +5,9 @@
 
 use std::collections::HashMap;
 
-use criterion_topdown::code::{CodeCounts, CodeSlots};
-use criterion_topdown::run_file::{
-    CallPath, CallPaths, CalledFunction, IterationSample, SourceLine,
-};
 use topdown_gate::statistics::launch::{Taken, kept_for_slots};
+use topdown_run::code::{CodeCounts, CodeSlots};
+use topdown_run::run_file::{CallPath, CallPaths, CalledFunction, IterationSample, SourceLine};
 
 use super::limited;
 use super::symbols::{CodeFrame, Symbols};
@@ -261,7 +259,7 @@ fn most(lines: Vec<(Option<SourceLine>, u64)>) -> Option<SourceLine> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::sample::Sample;
+    use topdown_run::sample::Sample;
 
     fn counts(slots: u64) -> CodeCounts {
         CodeCounts::from([slots, slots, 0, 0, 0, 0, 0, 0, 0])

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::run_file::{SourceLine, stored_file};
-use criterion_topdown::visible::visible;
 use object::read::{Object, ObjectSegment, ObjectSymbol, ReadCache};
 use object::{SymbolKind, read};
+use topdown_run::run_file::{SourceLine, stored_file};
+use topdown_run::visible::visible;
 
 use super::code_place::CodePlace;
 use super::inlined::InlinedFunctions;

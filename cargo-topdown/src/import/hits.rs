@@ -1,6 +1,6 @@
 //! The functions of an execution, from the hits that a tool recorded.
 
-use criterion_topdown::hits::{HitEngine, Sampled};
+use topdown_run::hits::{HitEngine, Sampled};
 
 use super::execution::{Count, Execution, Located};
 use super::meaning::{Known, sample_of_part};

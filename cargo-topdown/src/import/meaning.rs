@@ -5,15 +5,16 @@
 //! 1. The tool's own shares (`tma_retiring` …, `Frontend_Bound` …) of slots that it counted or
 //!    computed.
 //! 2. The slots of each category, if the tool counted them: the events of Intel's PERF_METRICS.
-//! 3. The formula of `criterion_topdown::cpu` for the machine, if all its events were counted.
+//! 3. The formula of `topdown_counters::cpu` for the machine, if all its events were counted.
 //!
 //! The method is part of the formula's name, so numbers obtained differently are never compared.
 //! Comparisons use slots, not shares: a program that takes twice as long may have the same shares.
 
-use criterion_topdown::category::{Category, PerCategory};
-use criterion_topdown::cpu::{CoreType, Counts, CpuTable, Form, Identity, table_for};
-use criterion_topdown::machine::Machine;
-use criterion_topdown::sample::{Level1, Sample};
+use topdown_counters::cpu::{CoreType, Counts, CpuTable, Form, Identity, table_for};
+use topdown_counters::machine::this_machine;
+use topdown_run::category::{Category, PerCategory};
+use topdown_run::machine::Machine;
+use topdown_run::sample::{Level1, Sample};
 
 use super::Problem;
 use super::execution::{Count, Execution, Located, Lost, Metric};
@@ -338,7 +339,7 @@ impl Found {
             Some(table) => format!("the table of {}", table.name),
             None => format!("a table of this project ({} has none)", known.machine),
         };
-        let is_here = *known.machine == Machine::of_this_machine();
+        let is_here = *known.machine == this_machine();
         Err((None, Problem::NoTopdown { table, is_here }))
     }
 }

@@ -21,10 +21,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::{Provenance, SourceKind};
-use criterion_topdown::run_file::{Functions, IterationSample};
 use thiserror::Error;
+use topdown_run::machine::Machine;
+use topdown_run::provenance::{Provenance, SourceKind};
+use topdown_run::run_file::{Functions, IterationSample};
 
 use crate::functions::functions_of_hits;
 use execution::Execution;

@@ -4,7 +4,7 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-use criterion_topdown::run_file::Build;
+use topdown_run::run_file::Build;
 
 use crate::git::{GitError, git};
 use crate::waits;

@@ -4,7 +4,7 @@
 //! When in doubt, a benchmark is launched: without a fingerprint on either side, for example if
 //! other threads work or code is generated at run time. With another toolchain, all are launched.
 
-use criterion_topdown::run_file::{BenchmarkId, Build, Fingerprint, Run, Unchanged};
+use topdown_run::run_file::{BenchmarkId, Build, Fingerprint, Run, Unchanged};
 
 use crate::bench_targets::BenchTarget;
 use crate::runner::fingerprints::Fingerprints;

@@ -1,7 +1,7 @@
 //! Launches that record where the code is, and the functions of counted benchmarks.
 
-use criterion_topdown::hits::DEFAULT_PERIOD_CYCLES;
-use criterion_topdown::run_file::{Benchmark, BenchmarkId};
+use topdown_run::hits::DEFAULT_PERIOD_CYCLES;
+use topdown_run::run_file::{Benchmark, BenchmarkId};
 
 use super::{MeasureError, Session};
 use crate::bench_targets::BenchTarget;

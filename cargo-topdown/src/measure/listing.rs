@@ -1,6 +1,6 @@
 //! Lists the benchmarks of bench targets, in launches that measure nothing.
 
-use criterion_topdown::run_file::BenchmarkId;
+use topdown_run::run_file::BenchmarkId;
 
 use super::{MeasureError, Session};
 use crate::bench_targets::BenchTarget;

@@ -26,5 +26,5 @@ mod time;
 
 pub use error::MeasureError;
 pub use request::Request;
-pub use run::run_id;
+pub use run::{on_its_cores, run_id};
 pub use session::Session;

@@ -1,6 +1,6 @@
 //! Launches the two sides of a comparison in turn.
 
-use criterion_topdown::run_file::BenchmarkId;
+use topdown_run::run_file::BenchmarkId;
 
 use super::{MeasureError, problems};
 use crate::bench_targets::BenchTarget;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use criterion_topdown::run_file::Filter;
+use topdown_run::run_file::Filter;
 
 use crate::bench_targets::CargoFlags;
 use crate::config::Layer;

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use criterion_topdown::machine::Machine;
-use criterion_topdown::run_file::stored_file::random_word;
-use criterion_topdown::run_file::{Build, LaunchSettings, Run, Selection};
 use jiff::Timestamp;
+use topdown_counters::machine::{this_machine, this_machine_on};
+use topdown_run::run_file::stored_file::random_word;
+use topdown_run::run_file::{Build, LaunchSettings, Run, Selection};
 
 use super::build_identity::build_identity;
 use crate::bench_targets::{BenchTarget, CargoFlags};
@@ -25,7 +25,7 @@ pub(super) fn without_benchmarks(
         id: run_id(started_at),
         started_at: started_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        machine: Machine::of_this_machine(),
+        machine: this_machine(),
         build: Build {
             debug_information: Some(targets.iter().all(|target| target.has_debug_information)),
             ..build_identity(flags.profile.as_deref(), flags.target.as_deref(), root)
@@ -43,6 +43,14 @@ pub(super) fn without_benchmarks(
 pub fn run_id(started_at: Timestamp) -> String {
     let at = started_at.strftime("%Y%m%dT%H%M%SZ");
     format!("{at}-{}", random_word())
+}
+
+/// Returns this run of this machine as one of the cores that measured its benchmarks.
+pub fn on_its_cores(run: Run) -> Run {
+    Run {
+        machine: this_machine_on(run.core_type()),
+        ..run
+    }
 }
 
 /// Returns the settings common to all targets, or the workspace's if they differ.

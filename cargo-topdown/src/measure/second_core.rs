@@ -4,7 +4,7 @@
 //! core are the same whether it was modelled alone or beside another. The two runs share the build
 //! and all launches.
 
-use criterion_topdown::run_file::Run;
+use topdown_run::run_file::Run;
 
 use crate::runner::Outcome;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cargo_metadata::{Metadata, TargetKind};
-use criterion_topdown::run_file::{Filter, Selection, TargetId};
+use topdown_run::run_file::{Filter, Selection, TargetId};
 
 use crate::bench_targets::BenchTarget;
 

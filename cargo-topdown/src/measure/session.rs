@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::count::count_of;
-use criterion_topdown::run_file::{Filter, Run, Selection};
 use jiff::Timestamp;
 use topdown_gate::filter_expression::FilterExpression;
 use topdown_gate::pattern::Pattern;
 use topdown_gate::selection::{NameFilter, Wanted};
 use topdown_gate::verdict::MIN_TOLD_LOAD_FACTOR;
+use topdown_run::run_file::{Filter, Run, Selection};
 
 use super::pairs::Pairs;
 use super::{MeasureError, Request, missed_variables, run, selection};

@@ -4,8 +4,8 @@
 //! is cut between benchmarks, not targets, and every machine that builds the same commit cuts it in
 //! the same way.
 
-use criterion_topdown::run_file::{BenchmarkId, Shard};
 use sha2::{Digest, Sha256};
+use topdown_run::run_file::{BenchmarkId, Shard};
 
 use super::listing::{Item, ids};
 use super::{MeasureError, Session};

@@ -6,10 +6,10 @@
 
 use std::collections::HashMap;
 
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, BenchmarkId};
 use topdown_gate::statistics::median;
 use topdown_gate::verdict::is_exact;
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file::{Benchmark, BenchmarkId};
 
 use super::{MeasureError, Session, problems};
 use crate::bench_targets::BenchTarget;

@@ -11,9 +11,9 @@ mod tests;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::count::count_of;
-use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::{Provenance, SourceKind};
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSettings, Run, Selection, Shard};
+use topdown_run::machine::Machine;
+use topdown_run::provenance::{Provenance, SourceKind};
+use topdown_run::run_file::{Benchmark, BenchmarkId, LaunchSettings, Run, Selection, Shard};
 
 use topdown_gate::comparability::{self, Difference};
 use topdown_gate::selection;

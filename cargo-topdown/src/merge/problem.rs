@@ -1,7 +1,7 @@
 //! Reasons for refusing to merge runs, and notes about a merged run.
 
-use criterion_topdown::run_file::{BenchmarkId, Shard};
 use thiserror::Error;
+use topdown_run::run_file::{BenchmarkId, Shard};
 
 use topdown_gate::comparability::Difference;
 

@@ -4,8 +4,8 @@
 //! `modelled_cases` what only modelled runs say, and `tests/compare.rs` what depends on files:
 //! filters, one launch, zeros.
 
-use criterion_topdown::run_file::Benchmark;
 use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed, with_fingerprint};
+use topdown_run::run_file::Benchmark;
 
 use super::examples::comparison_text;
 

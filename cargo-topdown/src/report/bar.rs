@@ -1,8 +1,8 @@
 //! The TopDown bar: where the slots went, as a stacked bar of a given width.
 
 use anstyle::{AnsiColor, Style};
-use criterion_topdown::category::Category;
 use topdown_gate::metric::Metric;
+use topdown_run::category::Category;
 
 /// How one category looks: a glyph that is distinct without colour, and a colour.
 #[derive(Clone, Copy, Debug)]

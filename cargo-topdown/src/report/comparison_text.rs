@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::run_file::BenchmarkId;
+use topdown_run::run_file::BenchmarkId;
 
 use super::comparison_table;
 use super::detail::Detail;
@@ -239,8 +239,8 @@ mod tests {
     use super::{Detail, Verdict, of_class};
     use crate::report::examples::{compared, comparison_text, comparison_text_in, one_of_each};
     use crate::report::shown::{terminal, written};
-    use criterion_topdown::run_file::{Benchmark, Run};
     use topdown_gate::scenario::{self, Planted, benchmark, modelled};
+    use topdown_run::run_file::{Benchmark, Run};
 
     fn text(baseline: Vec<Benchmark>, candidate: Run, width: usize) -> String {
         comparison_text(&scenario::run(baseline), &candidate, width)

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::run_file::{BenchmarkId, Run};
 use topdown_gate::verdict::{Comparison, Outcome, Verdict};
+use topdown_run::run_file::{BenchmarkId, Run};
 
 use super::names::Names;
 use super::style::{Look, of_class};

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use criterion_topdown::counter::survey::{Pmu, Severity, TopdownEvents};
-use criterion_topdown::error::OpenError;
-use criterion_topdown::provenance::Provenance;
+use topdown_counters::error::OpenError;
+use topdown_counters::survey::{Pmu, Severity, TopdownEvents};
+use topdown_run::provenance::Provenance;
 
 use super::style::{BAD, DIM, GOOD, HEADING, Look, WARNING};
 use super::table::{Cell, Column, Table};
@@ -203,11 +203,11 @@ mod tests {
     use crate::report::diagnosis_json;
     use crate::report::shown::{shown, terminal, written};
     use crate::schema;
-    use criterion_topdown::counter::survey::{Obstacle, Survey};
-    use criterion_topdown::machine::Machine;
-    use criterion_topdown::provenance::{EmptyWindow, SourceKind};
-    use criterion_topdown::setting::SourceChoice;
+    use topdown_counters::survey::{Obstacle, Survey};
     use topdown_gate::scenario;
+    use topdown_run::machine::Machine;
+    use topdown_run::provenance::{EmptyWindow, SourceKind};
+    use topdown_run::setting::SourceChoice;
 
     fn machine() -> Machine {
         Machine {

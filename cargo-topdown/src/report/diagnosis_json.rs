@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::counter::survey::{Pmu, Severity, TopdownEvents};
-use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::Provenance;
 use serde::Serialize;
+use topdown_counters::survey::{Pmu, Severity, TopdownEvents};
+use topdown_run::machine::Machine;
+use topdown_run::provenance::Provenance;
 
 use crate::diagnosis::Diagnosis;
 

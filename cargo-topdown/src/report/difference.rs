@@ -3,10 +3,10 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::cpu::{MODELLED, MetricGroup, Node};
-use criterion_topdown::event::Event;
-use criterion_topdown::run_file::{BenchmarkId, Run};
 use serde::Serialize;
+use topdown_counters::cpu::{MODELLED, MetricGroup, Node};
+use topdown_run::event::Event;
+use topdown_run::run_file::{BenchmarkId, Run};
 
 use super::advice::{SMALL, costly_rate};
 use super::function_rows::label_of;
@@ -387,10 +387,10 @@ mod tests {
     use crate::report::shown::{shown, terminal, written};
     use crate::report::text::width_of;
     use crate::schema;
-    use criterion_topdown::category::PerCategory;
-    use criterion_topdown::event::Events;
-    use criterion_topdown::sample::Level1;
     use topdown_gate::scenario;
+    use topdown_run::category::PerCategory;
+    use topdown_run::event::Events;
+    use topdown_run::sample::Level1;
 
     /// A benchmark before and after one of its functions took 10 % more slots, waiting for memory.
     fn grown() -> [Run; 2] {

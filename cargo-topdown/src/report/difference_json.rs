@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::run_file::BenchmarkId;
 use serde::Serialize;
 use topdown_gate::verdict::{Cause, FunctionChange, RunSummary, Verdict};
+use topdown_run::run_file::BenchmarkId;
 
 use super::difference::{Difference, LaunchesDiffer, Moved};
 use super::verdict_sentence::sentence;

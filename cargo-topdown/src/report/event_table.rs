@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::event::Event;
-use criterion_topdown::run_file::Run;
+use topdown_run::event::Event;
+use topdown_run::run_file::Run;
 
 use super::number::{amount, slots};
 use super::sentences::worst_first;
@@ -217,8 +217,8 @@ mod tests {
     use crate::report::examples::compared;
     use crate::report::shown::{shown, terminal};
     use crate::report::text::width_of;
-    use criterion_topdown::event::Events;
     use topdown_gate::scenario::{self, Planted, benchmark, timed};
+    use topdown_run::event::Events;
 
     fn run() -> Run {
         let counts = Events::NONE

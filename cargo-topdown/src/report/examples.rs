@@ -1,6 +1,6 @@
 //! Comparisons for tests of reports.
 
-use criterion_topdown::run_file::{Benchmark, Run};
+use topdown_run::run_file::{Benchmark, Run};
 
 use super::detail::Detail;
 use super::shown::{shown, terminal};

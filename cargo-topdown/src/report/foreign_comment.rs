@@ -7,11 +7,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::run_file::stored_file;
-use criterion_topdown::run_file::{BenchmarkId, RunFileProblem};
-use criterion_topdown::visible::visible_json;
 use serde::Deserialize;
 use thiserror::Error;
+use topdown_run::run_file::stored_file;
+use topdown_run::run_file::{BenchmarkId, RunFileProblem};
+use topdown_run::visible::visible_json;
 
 use super::comparison_json::MAX_FILE_BYTES;
 use super::markdown::{COMMENT_BYTES, RESERVED_BYTES};
@@ -373,7 +373,7 @@ mod tests {
     #[test]
     fn incomparable_runs_have_reason_and_consequence() {
         let one = || scenario::run(vec![scenario::benchmark("a", scenario::Planted::default())]);
-        let text = |change: fn(&mut criterion_topdown::run_file::Run)| {
+        let text = |change: fn(&mut topdown_run::run_file::Run)| {
             let mut candidate = one();
             change(&mut candidate);
             let mut json = Vec::new();

@@ -1,9 +1,9 @@
 //! A benchmark's functions as every report shows them: labels, amounts per iteration, shares.
 
 use crate::count::count_of;
-use criterion_topdown::category::PerCategory;
-use criterion_topdown::code::CodeCounts;
-use criterion_topdown::run_file::{Function, Functions, OtherFunctions};
+use topdown_run::category::PerCategory;
+use topdown_run::code::CodeCounts;
+use topdown_run::run_file::{Function, Functions, OtherFunctions};
 
 use super::number::{percent, slots};
 use topdown_gate::function_name::FunctionKind;
@@ -224,7 +224,7 @@ mod tests {
         let before = functions.total().slots();
         functions.largest.push(window("topdown_tracer::end", 3));
         functions.largest.push(window(
-            "<criterion_topdown::counter::model::Model as criterion_topdown::counter::Source>::start",
+            "<topdown_model::Model as topdown_counters::Source>::start",
             4,
         ));
         let rows = rows_of(&functions);

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::hits::Sampled;
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, Functions, Run};
-use criterion_topdown::visible::visible;
+use topdown_run::hits::Sampled;
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file::{Benchmark, BenchmarkId, Functions, Run};
+use topdown_run::visible::visible;
 
 use super::bar::{CATEGORIES, bar};
 use super::function_rows::{FunctionRow, advice_for_names, rows_of};
@@ -212,8 +212,8 @@ mod tests {
     use super::*;
     use crate::report::shown::shown;
     use crate::report::text::width_of;
-    use criterion_topdown::hits::HitEngine;
     use topdown_gate::scenario::{self, Planted, modelled, timed, with_some_functions};
+    use topdown_run::hits::HitEngine;
 
     fn run() -> Run {
         scenario::run(vec![

@@ -9,7 +9,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use criterion_topdown::run_file::BenchmarkId;
+use topdown_run::run_file::BenchmarkId;
 
 use super::number::percent_change;
 use super::sentences::headline;

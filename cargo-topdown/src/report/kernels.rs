@@ -7,8 +7,8 @@
 
 use std::path::Path;
 
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{read_run, read_samples};
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file::{read_run, read_samples};
 
 use super::metric_groups;
 use super::style::Look;

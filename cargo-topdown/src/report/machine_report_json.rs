@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use criterion_topdown::category::PerCategory;
-use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::Provenance;
 use serde::Serialize;
+use topdown_run::category::PerCategory;
+use topdown_run::machine::Machine;
+use topdown_run::provenance::Provenance;
 
 /// The version of this format.
 pub const MACHINE_REPORT_SCHEMA_VERSION: u32 = 1;

@@ -288,8 +288,8 @@ fn interval(effect: &Effect) -> String {
 mod tests {
     use super::*;
     use crate::report::examples::{compared, hostile, one_of_each};
-    use criterion_topdown::event::{Event, Events};
     use topdown_gate::scenario::{self, Planted, benchmark};
+    use topdown_run::event::{Event, Events};
 
     #[test]
     fn one_of_each_verdict() {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::cpu::LatencyOrigin;
+use topdown_counters::cpu::LatencyOrigin;
 
 use super::advice::{Advice, in_words};
 use super::function_rows::{label_of, plus_minus};

@@ -3,8 +3,8 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::cpu::Node;
-use criterion_topdown::provenance::SourceKind;
+use topdown_counters::cpu::Node;
+use topdown_run::provenance::SourceKind;
 
 use super::advice::Findings;
 use super::function_table::write_largest;
@@ -154,16 +154,16 @@ mod tests {
     use crate::report::metric_groups_json;
     use crate::report::shown::{shown, written};
     use crate::report::text::width_of;
-    use criterion_topdown::category::{Category, PerCategory};
-    use criterion_topdown::cpu::{Counts, Latency, LatencyOrigin, MetricGroup, TABLES};
-    use criterion_topdown::event::Events;
-    use criterion_topdown::hits::Sampled;
-    use criterion_topdown::machine::Machine;
-    use criterion_topdown::provenance::Provenance;
-    use criterion_topdown::run_file::BenchmarkId;
     use serde_json::json;
+    use topdown_counters::cpu::{Counts, Latency, LatencyOrigin, MetricGroup, TABLES};
     use topdown_gate::scenario::with_some_functions;
     use topdown_gate::summary::{Shares, Spread, Summary};
+    use topdown_run::category::{Category, PerCategory};
+    use topdown_run::event::Events;
+    use topdown_run::hits::Sampled;
+    use topdown_run::machine::Machine;
+    use topdown_run::provenance::Provenance;
+    use topdown_run::run_file::BenchmarkId;
 
     /// Zen 4 and its groups with the counts of their examples; the second group could not be
     /// counted.

@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::category::Category;
-use criterion_topdown::cpu::{LatencyOrigin, Node};
-use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::Provenance;
-use criterion_topdown::run_file::{BenchmarkId, Functions};
 use serde::Serialize;
+use topdown_counters::cpu::{LatencyOrigin, Node};
+use topdown_run::category::Category;
+use topdown_run::machine::Machine;
+use topdown_run::provenance::Provenance;
+use topdown_run::run_file::{BenchmarkId, Functions};
 
 use super::advice::{Advice, Findings, Limit};
 use crate::explained::latencies::UsedLatency;

@@ -1,14 +1,14 @@
 //! Golden text of comparisons of modelled runs: their exact slots, the code that they name, and
 //! their allocations.
 
-use criterion_topdown::event::Events;
-use criterion_topdown::run_file::Benchmark;
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::{Overrides, Policy, Subject};
 use topdown_gate::scenario::{
     self, Planted, allocating, modelled, sampled, timed, with_a_grown_function, with_fingerprint,
     with_functions,
 };
+use topdown_run::event::Events;
+use topdown_run::run_file::Benchmark;
 
 use super::examples::{comparison_text, comparison_text_by};
 

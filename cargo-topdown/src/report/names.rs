@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use criterion_topdown::run_file::BenchmarkId;
 use topdown_gate::verdict::Comparison;
+use topdown_run::run_file::BenchmarkId;
 
 /// How much of the ids is shown, so that they are unique in the table and can be found.
 #[derive(Clone, Copy, Debug)]

@@ -130,10 +130,10 @@ mod tests {
     use super::*;
     use crate::report::shown::{shown, terminal};
     use crate::report::text::width_of;
-    use criterion_topdown::run_file::Benchmark;
     use topdown_gate::policy::Policy;
     use topdown_gate::scenario::{self, Planted, benchmark, timed};
     use topdown_gate::verdict::{LabelledRun, noise_of};
+    use topdown_run::run_file::Benchmark;
 
     fn text(benchmarks: Vec<Benchmark>, width: usize) -> String {
         let run = scenario::run(benchmarks);

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use criterion_topdown::category::Category;
-use criterion_topdown::code::CodeCounts;
-use criterion_topdown::run_file::{Benchmark, CallPaths, Run};
 use serde::Serialize;
+use topdown_run::category::Category;
+use topdown_run::code::CodeCounts;
+use topdown_run::run_file::{Benchmark, CallPaths, Run};
 
 use super::function_rows::label_of;
 

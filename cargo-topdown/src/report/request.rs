@@ -6,8 +6,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use criterion_topdown::run_file::Run;
 use thiserror::Error;
+use topdown_run::run_file::Run;
 
 use super::cores::modelled_core;
 use super::{annotations, comparison_json, html, junit, markdown};
@@ -180,8 +180,8 @@ mod tests {
 
     #[test]
     fn second_core_has_its_own_files() {
-        use criterion_topdown::provenance::SourceKind;
         use topdown_gate::scenario::{run, with_launches};
+        use topdown_run::provenance::SourceKind;
 
         let mut modelled = with_launches("b", SourceKind::Model, Vec::new());
         modelled.provenance_mut().formula = "model-zen-5/8".to_owned();

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::count::count_of;
-use criterion_topdown::run_file::Run;
+use topdown_run::run_file::Run;
 
 use super::style::Look;
 use super::table::Table;

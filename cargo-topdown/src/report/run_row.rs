@@ -1,7 +1,7 @@
 //! The row of one benchmark in a run's table, in words and numbers.
 
-use criterion_topdown::provenance::{CountedThreads, Provenance, SourceKind};
-use criterion_topdown::run_file::Benchmark;
+use topdown_run::provenance::{CountedThreads, Provenance, SourceKind};
+use topdown_run::run_file::Benchmark;
 
 use super::bar::CATEGORIES;
 use super::number::{amount, percent, slots, time_ns};

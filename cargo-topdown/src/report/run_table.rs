@@ -6,9 +6,9 @@
 use std::io::{self, Write};
 
 use crate::count::count_of;
-use criterion_topdown::provenance::{Provenance, SourceKind};
-use criterion_topdown::run_file::{Benchmark, Run};
 use topdown_gate::launches_made::LaunchesMade;
+use topdown_run::provenance::{Provenance, SourceKind};
+use topdown_run::run_file::{Benchmark, Run};
 
 use super::bar::{CATEGORIES, bar};
 use super::number::timed_launches;
@@ -226,14 +226,17 @@ fn write_legend(out: &mut impl Write, rows: &[Row], table: &Table, look: Look) -
 mod tests {
     use super::*;
     use crate::report::shown::shown;
-    use criterion_topdown::event::{Event, Events};
-    use criterion_topdown::run_file::{SlotsValue, read_run};
-    use criterion_topdown::sample::Level1;
     use std::path::Path;
+    use topdown_run::event::{Event, Events};
+    use topdown_run::run_file::{SlotsValue, read_run};
+    use topdown_run::sample::Level1;
 
     /// The run of the library's golden files: two counted benchmarks and a timed one.
     fn mixed_run() -> Run {
-        let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
+        let data = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../crates/run/tests/data/run-v1"
+        );
         read_run(Path::new(data)).unwrap()
     }
 

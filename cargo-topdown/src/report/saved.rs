@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use criterion_topdown::run_file::Run;
 use topdown_gate::verdict::{named, wild_launches};
+use topdown_run::run_file::Run;
 
 use crate::baseline_store::StoredBaseline;
 use crate::terminal::tell;

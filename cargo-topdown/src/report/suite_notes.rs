@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use criterion_topdown::provenance::SourceKind;
+use topdown_run::provenance::SourceKind;
 
 use super::allocations;
 use super::function_rows::advice_for_names;

@@ -1,6 +1,6 @@
 //! Facts beyond a verdict's sentence: all categories with their parts, functions, changed code.
 
-use criterion_topdown::provenance::SourceKind;
+use topdown_run::provenance::SourceKind;
 
 use super::function_rows::{label_of, plus_minus};
 use super::number::{percent, percent_change, points};
@@ -182,8 +182,8 @@ mod tests {
     use topdown_gate::verdict::{CauseDetail, CausePart, LabelledRun, compare};
 
     use super::*;
-    use criterion_topdown::category::PerCategory;
-    use criterion_topdown::hits::Sampled;
+    use topdown_run::category::PerCategory;
+    use topdown_run::hits::Sampled;
 
     #[test]
     fn sampled_function_changes_have_half_their_interval() {

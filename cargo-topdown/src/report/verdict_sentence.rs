@@ -2,9 +2,9 @@
 //!
 //! [`verdict_facts`](super::verdict_facts) has the rest.
 
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::SourceLine;
-use criterion_topdown::visible::visible;
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file::SourceLine;
+use topdown_run::visible::visible;
 
 use super::allocations;
 use super::function_rows::label_of;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::run_file::SourceLine;
+use topdown_run::run_file::SourceLine;
 
 /// How GitHub shows a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSamples, Run};
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file::{Benchmark, BenchmarkId, LaunchSamples, Run};
 
 use super::collect::Collected;
 use crate::bench_targets::BenchTarget;

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use criterion_topdown::environment as told;
-use criterion_topdown::setting::Setting;
 use regex::Regex;
+use topdown_run::environment as told;
+use topdown_run::setting::Setting;
 
 use super::bench_process::{BenchProcess, Descendants};
 use super::environment::{self, Variables};
@@ -26,7 +26,7 @@ use crate::cgroup::Cgroup;
 use crate::config::measuring::Settings;
 use crate::processes;
 use crate::scratch;
-use criterion_topdown::setting::Sampling;
+use topdown_run::setting::Sampling;
 
 /// The environment variable that names criterion's output directory. With a runner, criterion
 /// writes next to nothing, but that must not mix with the user's own results.
@@ -231,7 +231,7 @@ fn seconds(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::visible::visible;
+    use topdown_run::visible::visible;
 
     #[test]
     fn filter_matches_raw_and_displayed_names() {

@@ -1,8 +1,8 @@
 //! Errors that exclude a benchmark from the run although it ran.
 
-use criterion_topdown::provenance::Provenance;
-use criterion_topdown::run_file::BenchmarkId;
 use thiserror::Error;
+use topdown_run::provenance::Provenance;
+use topdown_run::run_file::BenchmarkId;
 
 /// Why a benchmark that ran is not part of the run.
 #[derive(Debug, Error, PartialEq)]

@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use criterion_topdown::provenance::{Provenance, SourceKind};
-use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Cold, IterationSample, LaunchSamples, Throughput,
-};
-use criterion_topdown::sample::Flags;
-use criterion_topdown::setting::Threads;
 use topdown_gate::cold;
 use topdown_gate::statistics::launch::{Taken, launch_value, values_of_groups};
+use topdown_run::provenance::{Provenance, SourceKind};
+use topdown_run::run_file::{
+    Benchmark, BenchmarkId, Cold, IterationSample, LaunchSamples, Throughput,
+};
+use topdown_run::sample::Flags;
+use topdown_run::setting::Threads;
 
 use super::benchmark_error::BenchmarkError;
 use super::launched_code::LaunchedCode;
@@ -306,11 +306,11 @@ fn is_same_kind(a: &Provenance, b: &Provenance) -> bool {
 mod tests {
     use super::*;
     use crate::runner::residual::SplitFault;
-    use criterion_topdown::activity::{Activity, Elsewhere};
-    use criterion_topdown::category::PerCategory;
-    use criterion_topdown::provenance::CountedThreads;
-    use criterion_topdown::sample::{Level1, Sample};
     use topdown_gate::scenario::{Planted, benchmark, id};
+    use topdown_run::activity::{Activity, Elsewhere};
+    use topdown_run::category::PerCategory;
+    use topdown_run::provenance::CountedThreads;
+    use topdown_run::sample::{Level1, Sample};
 
     fn measured(attributed: f64) -> Measured {
         with_level1(Level1 {

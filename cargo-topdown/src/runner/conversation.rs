@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io::{Read, Write};
 
-use criterion_topdown::run_file::Throughput;
+use topdown_run::run_file::Throughput;
 
 use super::join::{JoinError, Joined, Reported, is_ours, join};
 use super::launch_error::LaunchError;
@@ -14,8 +14,8 @@ use super::samples_file::LiveSamples;
 use super::trail::LaunchTrail;
 use crate::config::measuring::Settings;
 use crate::functions::{Symbols, attribute, attribute_hits, attribute_paths, fingerprint_of};
-use criterion_topdown::setting::Sampling;
-use criterion_topdown::setting::SourceChoice;
+use topdown_run::setting::Sampling;
+use topdown_run::setting::SourceChoice;
 
 /// Talks to the bench until it hangs up, keeping `place` up to date.
 pub fn converse(

@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, Fingerprint};
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file::{Benchmark, BenchmarkId, Fingerprint};
 
 use super::launch::Launched;
 use super::launch_error::LaunchError;
@@ -16,8 +16,8 @@ use super::launcher::Launcher;
 use super::tracing;
 use crate::bench_targets::BenchTarget;
 use crate::config::measuring::Settings;
-use criterion_topdown::setting::Sampling;
-use criterion_topdown::setting::SourceChoice;
+use topdown_run::setting::Sampling;
+use topdown_run::setting::SourceChoice;
 
 /// criterion ends a benchmark whose first sample took longer, its set-up included. How many samples
 /// it takes decides where the next benchmark's data lies, so the limit is far from what set-ups
@@ -121,8 +121,8 @@ fn traced(target: &BenchTarget) -> BenchTarget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::activity::Elsewhere;
     use topdown_gate::scenario::{Planted, benchmark, id, modelled, with_fingerprint};
+    use topdown_run::activity::Elsewhere;
 
     fn fingerprint(data: u64) -> Option<Fingerprint> {
         with_fingerprint(benchmark("b", Planted::default()), data, &[("f", 1)]).fingerprint

@@ -3,11 +3,11 @@
 //! A thread has one slots counter, and each hit costs about as much as a short window. So such
 //! launches are further ones, which give functions and nothing else.
 
-use criterion_topdown::cpu::{FORMULA_LEVEL1, FORMULA_LEVEL2};
-use criterion_topdown::hits::HitEngine;
-use criterion_topdown::provenance::{CountedThreads, SourceKind};
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, Functions};
-use criterion_topdown::setting::{Counters, SourceChoice, Threads};
+use topdown_counters::cpu::{FORMULA_LEVEL1, FORMULA_LEVEL2};
+use topdown_run::hits::HitEngine;
+use topdown_run::provenance::{CountedThreads, SourceKind};
+use topdown_run::run_file::{Benchmark, BenchmarkId, Functions};
+use topdown_run::setting::{Counters, SourceChoice, Threads};
 
 use super::Outcome;
 use super::again::restricted_to;
@@ -127,8 +127,8 @@ mod tests {
     use crate::runner::TargetFailure;
     use crate::runner::benchmark_error::BenchmarkError;
     use crate::runner::launch_error::LaunchError;
-    use criterion_topdown::hits::Sampled;
     use topdown_gate::scenario::{Planted, benchmark, modelled, timed, with_functions};
+    use topdown_run::hits::Sampled;
 
     fn target() -> BenchTarget {
         let id = benchmark("b", Planted::default()).id;

@@ -4,15 +4,15 @@
 //! from. They are the same samples only if they agree one by one. Anything else is an error: a
 //! vector under a wrong name would be a wrong result that goes unnoticed.
 
-use criterion_topdown::code::CodeSlots;
-use criterion_topdown::doubling;
-use criterion_topdown::hits::CodeHits;
-use criterion_topdown::provenance::{Provenance, SourceKind};
-use criterion_topdown::run_file::{IterationSample, Record, RunFileProblem};
-use criterion_topdown::sample::Sample;
 use thiserror::Error;
+use topdown_run::code::CodeSlots;
+use topdown_run::doubling;
+use topdown_run::hits::CodeHits;
+use topdown_run::provenance::{Provenance, SourceKind};
+use topdown_run::run_file::{IterationSample, Record, RunFileProblem};
+use topdown_run::sample::Sample;
 
-use criterion_topdown::setting::Sampling;
+use topdown_run::setting::Sampling;
 
 use super::samples_file::SamplesFileError;
 

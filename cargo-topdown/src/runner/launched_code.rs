@@ -1,7 +1,7 @@
 //! Code executed by the launches of a benchmark, and differences between them.
 
-use criterion_topdown::run_file::{CallPaths, Fingerprint, Functions};
 use topdown_gate::statistics::launch::Taken;
+use topdown_run::run_file::{CallPaths, Fingerprint, Functions};
 
 use super::measured::Measured;
 use crate::functions::{

@@ -1,8 +1,8 @@
 //! Measurements of one launch.
 
-use criterion_topdown::provenance::Provenance;
-use criterion_topdown::run_file::{Fingerprint, IterationSample, Throughput};
-use criterion_topdown::sample::Sample;
+use topdown_run::provenance::Provenance;
+use topdown_run::run_file::{Fingerprint, IterationSample, Throughput};
+use topdown_run::sample::Sample;
 
 use super::trail::LaunchTrail;
 use crate::functions::{HitFunctions, SampleFunctions, SamplePaths};

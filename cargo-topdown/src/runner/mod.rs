@@ -47,8 +47,8 @@ mod trail;
 mod waiting;
 mod whose_work;
 
-use criterion_topdown::machine::Machine;
-use criterion_topdown::setting::Threads;
+use topdown_counters::machine::this_machine;
+use topdown_run::setting::Threads;
 
 use self::launch_error::LaunchError;
 use self::launcher::Launcher;
@@ -75,7 +75,7 @@ fn launch_turns(
         return Ok(failed);
     }
     let too_short = turns.iter().any(|(side, index)| side.too_short[*index]);
-    if too_short && short_windows::has_plain_counters(&Machine::of_this_machine()) {
+    if too_short && short_windows::has_plain_counters(&this_machine()) {
         for (side, index) in &mut *turns {
             side.count_plainly(*index, progress);
             failed |= side.launch(*index, launch, progress)?;

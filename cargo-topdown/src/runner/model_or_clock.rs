@@ -1,13 +1,13 @@
 //! Choice of the targets to launch on the model or on the clock, with their settings.
 //!
-//! In modelled launches the samples double ([`criterion_topdown::doubling`]), whatever a group
+//! In modelled launches the samples double ([`topdown_run::doubling`]), whatever a group
 //! sets. What is modelled then does not depend on the clock, and two launches that execute the same
 //! instructions at the same addresses agree bit for bit. While they do, further launches would say
 //! nothing new.
 
-use criterion_topdown::provenance::{SourceKind, TIMES_ITSELF, TOO_LONG};
-use criterion_topdown::run_file::{Benchmark, BenchmarkId};
-use criterion_topdown::setting::{Sampling, SourceChoice};
+use topdown_run::provenance::{SourceKind, TIMES_ITSELF, TOO_LONG};
+use topdown_run::run_file::{Benchmark, BenchmarkId};
+use topdown_run::setting::{Sampling, SourceChoice};
 
 use super::collect::Collected;
 use super::join::is_ours;
@@ -111,8 +111,8 @@ pub fn targets_of(ids: &[BenchmarkId], targets: &[BenchTarget]) -> Vec<BenchTarg
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::provenance::EmptyWindow;
     use topdown_gate::scenario::{self, Planted};
+    use topdown_run::provenance::EmptyWindow;
 
     /// A benchmark that our measurement has timed.
     fn timed() -> Benchmark {

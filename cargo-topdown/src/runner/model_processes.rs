@@ -47,7 +47,7 @@ impl Processes {
 mod tests {
     use super::*;
     use crate::config::measuring::Settings;
-    use criterion_topdown::setting::ModelCore;
+    use topdown_run::setting::ModelCore;
 
     #[test]
     fn benchmarks_share_a_process_if_setup_is_slow() {

@@ -10,11 +10,11 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use criterion_topdown::provenance::{Provenance, SourceKind};
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, Series};
-use criterion_topdown::setting::SourceChoice;
 use topdown_gate::physical::Impossible;
 use topdown_gate::statistics::agreement::slots_agree;
+use topdown_run::provenance::{Provenance, SourceKind};
+use topdown_run::run_file::{Benchmark, BenchmarkId, Series};
+use topdown_run::setting::SourceChoice;
 
 use super::benchmark_error::BenchmarkError;
 use super::collect::Collected;
@@ -181,11 +181,11 @@ mod tests {
     use super::*;
     use crate::runner::launch_error::LaunchError;
     use crate::runner::model_or_clock::wanted;
-    use criterion_topdown::activity::Elsewhere;
-    use criterion_topdown::provenance::EmptyWindow;
-    use criterion_topdown::run_file::{IterationSample, LaunchSamples};
-    use criterion_topdown::sample::Sample;
     use topdown_gate::scenario::{Launch, with_launches};
+    use topdown_run::activity::Elsewhere;
+    use topdown_run::provenance::EmptyWindow;
+    use topdown_run::run_file::{IterationSample, LaunchSamples};
+    use topdown_run::sample::Sample;
 
     fn launch(launch: u32, wall_ns: f64, slots: Option<f64>) -> Launch {
         Launch {

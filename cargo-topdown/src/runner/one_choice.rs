@@ -5,7 +5,7 @@
 //! would count different things. So the first launches decide for later ones: all threads are
 //! counted if they were on either side.
 
-use criterion_topdown::provenance::CountedThreads;
+use topdown_run::provenance::CountedThreads;
 
 use super::join::is_ours;
 use super::measured::Measured;
@@ -21,7 +21,7 @@ pub fn seen(benchmarks: &[Measured]) -> Seen {
 }
 
 /// Returns the decision for the benchmarks of one of the `sides`, in the format of
-/// [`THREADS_DECIDED`](criterion_topdown::environment::THREADS_DECIDED), and whether its launch did
+/// [`THREADS_DECIDED`](topdown_run::environment::THREADS_DECIDED), and whether its launch did
 /// otherwise.
 pub fn decided(side: &Seen, sides: &[&Seen]) -> (String, bool) {
     let is_all = |name: &String| {
@@ -40,7 +40,7 @@ pub fn decided(side: &Seen, sides: &[&Seen]) -> (String, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::provenance::CountedThreads::{All, Own};
+    use topdown_run::provenance::CountedThreads::{All, Own};
 
     fn seen(benchmarks: &[(&str, CountedThreads)]) -> Seen {
         let named = |(name, threads): &(&str, CountedThreads)| ((*name).to_owned(), *threads);

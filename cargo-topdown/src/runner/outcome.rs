@@ -1,9 +1,9 @@
 //! The outcome of all launches.
 
-#[cfg(test)]
-use criterion_topdown::run_file::Benchmark;
-use criterion_topdown::run_file::BenchmarkId;
 use thiserror::Error;
+#[cfg(test)]
+use topdown_run::run_file::Benchmark;
+use topdown_run::run_file::BenchmarkId;
 
 use super::again;
 use super::collect::Collected;

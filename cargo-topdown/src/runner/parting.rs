@@ -6,9 +6,9 @@
 use std::fmt;
 use std::ops::Range;
 
-use criterion_topdown::code::{CodeBlock, Trail};
-use criterion_topdown::environment::STRETCHES;
-use criterion_topdown::run_file::BenchmarkId;
+use topdown_run::code::{CodeBlock, Trail};
+use topdown_run::environment::STRETCHES;
+use topdown_run::run_file::BenchmarkId;
 
 use super::collect::Collected;
 use super::trail::LaunchTrail;
@@ -205,8 +205,8 @@ fn parted_at(one: &LaunchTrail, other: &LaunchTrail, symbols: &mut Symbols) -> O
 mod tests {
     use super::*;
     use crate::columns::folded;
-    use criterion_topdown::run_file::SourceLine;
     use std::path::Path;
+    use topdown_run::run_file::SourceLine;
 
     /// Makes a trail of these blocks, with one hash for every `every_blocks` of them.
     fn trail(blocks: &[u64], every_blocks: u64) -> Trail {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use criterion_topdown::setting::Sampling;
+use topdown_run::setting::Sampling;
 
 use crate::bench_targets::BenchTarget;
 use crate::event::Event;

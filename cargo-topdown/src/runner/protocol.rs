@@ -8,11 +8,11 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 
-use criterion_topdown::run_file::Throughput;
-use criterion_topdown::visible::visible;
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
+use topdown_run::run_file::Throughput;
+use topdown_run::visible::visible;
 
 use crate::executable::RUNNER_NAME;
 

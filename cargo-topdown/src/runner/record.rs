@@ -7,10 +7,11 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::machine::Machine;
-use criterion_topdown::run_file::Run;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use topdown_counters::machine::this_machine_on;
+use topdown_run::machine::Machine;
+use topdown_run::run_file::Run;
 
 use super::again::{self, LAUNCHES_OF_SUSPECTS};
 use crate::bench_targets::BenchTarget;
@@ -116,7 +117,7 @@ impl LaunchRecord {
         if record.schema_version != SCHEMA_VERSION || record.run != run.id {
             return Err(no_record());
         }
-        if run.machine != Machine::of_run_on(run.core_type()) {
+        if run.machine != this_machine_on(run.core_type()) {
             let machine = Box::new(run.machine.clone());
             return Err(CannotLaunchAgain::OtherMachine(machine));
         }

@@ -1,6 +1,6 @@
 //! Categories that do not add up to their slots.
 
-use criterion_topdown::run_file::{BenchmarkId, LaunchValue};
+use topdown_run::run_file::{BenchmarkId, LaunchValue};
 
 use super::measured::Measured;
 use topdown_gate::statistics::launch::residual_fraction;

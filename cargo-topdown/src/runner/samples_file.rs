@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use criterion_topdown::run_file::{LAST_WORD_OWED, LAST_WORD_SAID};
 use thiserror::Error;
+use topdown_run::run_file::{LAST_WORD_OWED, LAST_WORD_SAID};
 
 use super::bench_process::BenchProcess;
 

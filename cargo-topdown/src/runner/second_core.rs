@@ -4,8 +4,8 @@
 //! launches on its core alone would yield, so further launches, where these differ, are of that
 //! core alone.
 
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::BenchmarkId;
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file::BenchmarkId;
 
 use super::Outcome;
 use super::collect::Collected;

@@ -7,9 +7,9 @@
 //! per sample, `iter_batched` one per batch. Whenever the thread sleeps, the kernel rounds the
 //! register once more.
 
-use criterion_topdown::cpu::{CoreType, Identity, table_for};
-use criterion_topdown::cpu::{FORMULA_LEVEL1, FORMULA_LEVEL2};
-use criterion_topdown::machine::Machine;
+use topdown_counters::cpu::{CoreType, Identity, table_for};
+use topdown_counters::cpu::{FORMULA_LEVEL1, FORMULA_LEVEL2};
+use topdown_run::machine::Machine;
 
 use super::measured::Measured;
 
@@ -64,9 +64,9 @@ pub fn has_plain_counters(machine: &Machine) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::provenance::{Provenance, SourceKind};
-    use criterion_topdown::run_file::IterationSample;
-    use criterion_topdown::sample::Sample;
+    use topdown_run::provenance::{Provenance, SourceKind};
+    use topdown_run::run_file::IterationSample;
+    use topdown_run::sample::Sample;
 
     fn measured(formula: &str, windows: u64, slots: u64) -> Measured {
         let sample = IterationSample {

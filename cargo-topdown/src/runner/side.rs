@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use criterion_topdown::environment::THREADS_DECIDED;
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::BenchmarkId;
-use criterion_topdown::setting::{Counters, Sampling, SourceChoice};
+use topdown_run::environment::THREADS_DECIDED;
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file::BenchmarkId;
+use topdown_run::setting::{Counters, Sampling, SourceChoice};
 
 use super::collect::Collector;
 use super::conversation::is_modelled;

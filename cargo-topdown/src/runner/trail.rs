@@ -1,6 +1,6 @@
 //! The path that a benchmark takes through its code in one launch.
 
-use criterion_topdown::code::{CodeBlock, CodeSlots, Trail};
+use topdown_run::code::{CodeBlock, CodeSlots, Trail};
 
 /// The path of a benchmark in one launch.
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,9 @@
 //! Check that the slots of launches are those of the threads that do the work.
 
-use criterion_topdown::activity::{Activity, Elsewhere};
-use criterion_topdown::provenance::CountedThreads;
-use criterion_topdown::run_file::IterationSample;
-use criterion_topdown::sample::Sample;
+use topdown_run::activity::{Activity, Elsewhere};
+use topdown_run::provenance::CountedThreads;
+use topdown_run::run_file::IterationSample;
+use topdown_run::sample::Sample;
 
 use super::measured::Measured;
 

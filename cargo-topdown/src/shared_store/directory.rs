@@ -7,9 +7,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::run_file::stored_file::{self, LONGEST_SAMPLES_FILE_BYTES};
-use criterion_topdown::run_file::{RUN_FILE_NAME, RunFileProblem};
 use jiff::Timestamp;
+use topdown_run::run_file::stored_file::{self, LONGEST_SAMPLES_FILE_BYTES};
+use topdown_run::run_file::{RUN_FILE_NAME, RunFileProblem};
 
 use super::{ABANDONED_AFTER, Backend, BackendError, Listed, Outgoing, Place, WantedFile};
 use crate::baseline_store::is_file_itself;

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use criterion_topdown::run_file::{RunFileError, RunFileProblem};
 use thiserror::Error;
+use topdown_run::run_file::{RunFileError, RunFileProblem};
 
 use super::Place;
 use crate::baseline_store::{BaselineName, StoreError};

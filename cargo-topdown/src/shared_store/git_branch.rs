@@ -14,8 +14,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use criterion_topdown::run_file::RunFileProblem;
 use jiff::Timestamp;
+use topdown_run::run_file::RunFileProblem;
 
 use super::{Backend, BackendError, Listed, Outgoing, Place, WantedFile};
 use crate::scratch::Scratch;

@@ -23,8 +23,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use criterion_topdown::run_file::RUN_FILE_NAME;
 use jiff::Timestamp;
+use topdown_run::run_file::RUN_FILE_NAME;
 
 use crate::baseline_store::history::RunName;
 use crate::baseline_store::{BaselineName, is_machine_key};

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::io::Write;
 
-use criterion_topdown::run_file::stored_file::{self, LONGEST_SAMPLES_FILE_BYTES};
-use criterion_topdown::run_file::{RUN_FILE_NAME, RunFileProblem};
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 use tokio::runtime::{Builder, Runtime};
+use topdown_run::run_file::stored_file::{self, LONGEST_SAMPLES_FILE_BYTES};
+use topdown_run::run_file::{RUN_FILE_NAME, RunFileProblem};
 use url::Url;
 
 use super::{

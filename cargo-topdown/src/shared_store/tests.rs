@@ -8,8 +8,8 @@ use std::process::Command;
 use std::thread;
 use std::time::SystemTime;
 
-use criterion_topdown::run_file::{read_run, read_samples, write_run};
 use tempfile::TempDir;
+use topdown_run::run_file::{read_run, read_samples, write_run};
 
 use super::transfer::{Collection, Machines, Pulled, SharedStore};
 use super::*;
@@ -290,7 +290,7 @@ fn missing_names_are_reported() {
         );
         let error = store.push(&machine.local, &main).unwrap_err();
         assert!(error.to_string().contains("to push as `main`;"), "{error}");
-        let riscv = criterion_topdown::machine::Machine {
+        let riscv = topdown_run::machine::Machine {
             architecture: "riscv64".to_owned(),
             ..Default::default()
         };

@@ -6,15 +6,13 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::machine::Machine;
-use criterion_topdown::run_file::stored_file::{
-    LONGEST_RUN_FILE_BYTES, LONGEST_SAMPLES_FILE_BYTES,
-};
-use criterion_topdown::run_file::{
+use jiff::Timestamp;
+use topdown_run::machine::Machine;
+use topdown_run::run_file::stored_file::{LONGEST_RUN_FILE_BYTES, LONGEST_SAMPLES_FILE_BYTES};
+use topdown_run::run_file::{
     self, RUN_FILE_NAME, RunFileError, RunFileProblem, parse_run, read_bytes, samples_file_name,
     samples_file_of,
 };
-use jiff::Timestamp;
 
 use super::{
     Address, Backend, BackendError, Listed, Outgoing, Place, SharedStoreError, WantedFile,

@@ -29,6 +29,12 @@ const PROFILE: &str = r#"
 debug = "line-tables-only"
 [profile.dev.package.criterion-topdown]
 opt-level = 1
+[profile.dev.package.topdown-counters]
+opt-level = 1
+[profile.dev.package.topdown-model]
+opt-level = 1
+[profile.dev.package.topdown-run]
+opt-level = 1
 [profile.dev.package.topdown-tracer]
 opt-level = 2
 [profile.dev.package.topdown-core-model]
@@ -168,7 +174,11 @@ fn regressions_are_sampled_unless_forbidden(project: &Project) {
     let library = library.canonicalize().unwrap();
     project.depend_on(&format!(
         "{CRITERION}\n\
-         criterion-topdown = {{ path = {library:?}, features = [\"cargo_bench_support\"] }}"
+         criterion-topdown = {{ path = {library:?}, features = [\"cargo_bench_support\"] }}\n\
+         topdown-counters = {{ path = {:?} }}\n\
+         topdown-run = {{ path = {:?} }}",
+        library.join("crates/counters"),
+        library.join("crates/run"),
     ));
     wait_for(100);
     project.git(&[

@@ -1,6 +1,6 @@
 //! Two modelled cores: a run, a baseline and a judgement for each.
 
-use criterion_topdown::run_file::{Benchmark, Run, read_run};
+use topdown_run::run_file::{Benchmark, Run, read_run};
 
 use crate::fixture::{Fixture, Outcome};
 

@@ -1,8 +1,8 @@
 //! Fingerprints of what benchmarks execute, and their uses. Needs x86-64 Linux, where code can be
 //! traced.
 
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, Run};
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file::{Benchmark, Run};
 
 use crate::fixture::{Fixture, Outcome};
 

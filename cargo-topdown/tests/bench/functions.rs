@@ -1,6 +1,6 @@
 //! The functions that a modelled bench's slots go to. Needs x86-64 Linux, where code can be traced.
 
-use criterion_topdown::run_file::{Benchmark, Run};
+use topdown_run::run_file::{Benchmark, Run};
 
 use crate::fixture::{Fixture, Outcome};
 

@@ -1,8 +1,8 @@
 //! The gate on the model: a real change of a benchmark's data, modelled slots, and the cause.
 
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, IterationSample, read_samples};
-use criterion_topdown::sample::Flags;
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file::{Benchmark, IterationSample, read_samples};
+use topdown_run::sample::Flags;
 
 use crate::fixture::Fixture;
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use criterion_topdown::run_file::copy_run;
+use topdown_run::run_file::copy_run;
 
 use crate::fixture::{Fixture, Outcome};
 

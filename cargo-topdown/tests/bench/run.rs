@@ -1,7 +1,7 @@
 //! The contents of a run of sound benches.
 
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, Run, read_samples};
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file::{Benchmark, Run, read_samples};
 
 use crate::fixture::Fixture;
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use criterion_topdown::run_file::read_run;
+use topdown_run::run_file::read_run;
 
 use crate::fixture::{Fixture, Outcome};
 

@@ -1,6 +1,6 @@
 //! Runs of part of the suite: what they record about it, and what happens to the rest.
 
-use criterion_topdown::run_file::{Benchmark, Selection, TargetId};
+use topdown_run::run_file::{Benchmark, Selection, TargetId};
 
 use crate::fixture::{Fixture, Outcome};
 
@@ -200,7 +200,7 @@ fn bench_writes_requested_reports() {
     let page = fixture.baselines().with_extension("html");
     let report = format!("--report=html={}", page.display());
     let outcome = bench(&fixture, &["chase", "--json", &report]).succeeds();
-    let run = criterion_topdown::run_file::parse_run(outcome.stdout.as_bytes()).unwrap();
+    let run = topdown_run::run_file::parse_run(outcome.stdout.as_bytes()).unwrap();
     assert_eq!(run.benchmarks, fixture.newest_run().benchmarks);
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("chase"), "{page}");

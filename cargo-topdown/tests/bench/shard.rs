@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use criterion_topdown::run_file::{BenchmarkId, Run, read_run, read_samples};
+use topdown_run::run_file::{BenchmarkId, Run, read_run, read_samples};
 
 use crate::fixture::Fixture;
 

@@ -1,7 +1,7 @@
 //! Windows that are too short for PERF_METRICS, with scripted benches that claim to have it.
 
-use criterion_topdown::cpu::{CoreType, Identity, table_for};
-use criterion_topdown::machine::Machine;
+use topdown_counters::cpu::{CoreType, Identity, table_for};
+use topdown_counters::machine::this_machine;
 use topdown_skipped::{Need, skip};
 
 use crate::fixture::{Fixture, Outcome};
@@ -11,7 +11,7 @@ const REGISTER: (&str, &str) = ("FIXTURE_PERF_METRICS", "1");
 
 /// Plain counters are only chosen on CPUs with a table. Without one, there is nothing to test.
 fn has_plain_counters() -> bool {
-    let machine = Machine::of_this_machine();
+    let machine = this_machine();
     let identity = Identity {
         vendor: &machine.vendor,
         family: machine.family,

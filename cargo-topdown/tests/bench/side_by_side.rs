@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use criterion_topdown::run_file::{Run, read_samples};
+use topdown_run::run_file::{Run, read_samples};
 
 use crate::ends::number_in;
 use crate::fixture::{Fixture, Outcome};

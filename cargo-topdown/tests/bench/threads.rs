@@ -1,7 +1,7 @@
 //! Benchmarks whose work is on threads other than the measured one.
 
-use criterion_topdown::activity::Elsewhere;
-use criterion_topdown::provenance::SourceKind;
+use topdown_run::activity::Elsewhere;
+use topdown_run::provenance::SourceKind;
 
 use crate::fixture::Fixture;
 

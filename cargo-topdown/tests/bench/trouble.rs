@@ -4,7 +4,7 @@ use std::io::Read;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use criterion_topdown::run_file::{Run, read_samples};
+use topdown_run::run_file::{Run, read_samples};
 
 use crate::fixture::{Fixture, Outcome};
 

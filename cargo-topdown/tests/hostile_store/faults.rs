@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use criterion_topdown::run_file::{
+use topdown_run::run_file::{
     Benchmark, LaunchValue, Run, SlotsValue, TimeValue, read_run, write_run_without_samples,
 };
 

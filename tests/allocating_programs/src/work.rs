@@ -6,9 +6,9 @@ use std::hint::black_box;
 use std::panic::{catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use criterion_topdown::counter::Source;
-use criterion_topdown::counter::model::Model;
-use criterion_topdown::event::Event;
+use topdown_counters::Source;
+use topdown_model::Model;
+use topdown_run::event::Event;
 
 /// The counts, in order.
 pub const NAMES: [&str; 6] = [

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use cargo_metadata::Metadata;
 use cargo_metadata::camino::Utf8PathBuf;
-use criterion_topdown::run_file::{BenchmarkId, LaunchSamples, Run, Selection, write_run};
+use topdown_run::run_file::{BenchmarkId, LaunchSamples, Run, Selection, write_run};
 
 use crate::adoption::{self, PACKAGE};
 use crate::base_tree::BaseTree;
@@ -26,7 +26,7 @@ use crate::config::Workspace;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::measure::second_core::run_of_second_core;
-use crate::measure::{MeasureError, Session, pairs, run_id};
+use crate::measure::{MeasureError, Session, on_its_cores, pairs, run_id};
 use crate::renames::Renames;
 use crate::report::cores::OnCore;
 use crate::report::request::of_second_core;
@@ -389,7 +389,7 @@ struct StoredSide<'a> {
 impl StoredSide<'_> {
     fn with(mut self, collected: Collected) -> Self {
         self.run.benchmarks = collected.benchmarks;
-        self.run = self.run.on_its_cores();
+        self.run = on_its_cores(self.run);
         self.samples = collected.samples;
         self
     }

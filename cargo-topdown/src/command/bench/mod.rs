@@ -5,7 +5,7 @@ mod against;
 use std::io::Write;
 use std::path::Path;
 
-use criterion_topdown::run_file::{self, Benchmark, Run, write_run};
+use topdown_run::run_file::{self, Benchmark, Run, write_run};
 
 use super::run_output::{self, RunOutput};
 use crate::base_tree::{BaseTree, BaseTreeError};
@@ -17,7 +17,9 @@ use crate::event::Event;
 use crate::exit::Exit;
 use crate::measure::changed::Changed;
 use crate::measure::second_core::run_of_second_core;
-use crate::measure::{MeasureError, Session, build_identity, listing, problems, shards};
+use crate::measure::{
+    MeasureError, Session, build_identity, listing, on_its_cores, problems, shards,
+};
 use crate::merge::check_whole;
 use crate::report::function_table::advice_for_run;
 use crate::report::request::of_second_core;
@@ -145,15 +147,14 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         outcomes().for_each(problems::report);
         return Err(session.nothing_to_keep(&targets, &outcome).into());
     }
-    let run = Run {
+    let run = on_its_cores(Run {
         benchmarks: outcome.collected.benchmarks.clone(),
         shard,
         selection,
         failed: outcomes().flat_map(problems::names).collect(),
         competing_threads: session.competing_threads(),
         ..empty_run
-    }
-    .on_its_cores();
+    });
     session.tell_load(&run);
     let on_second = second
         .as_ref()

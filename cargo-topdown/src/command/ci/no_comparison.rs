@@ -7,8 +7,8 @@
 use std::fmt;
 use std::path::Path;
 
-use criterion_topdown::run_file::stored_file;
 use serde::{Deserialize, Serialize};
+use topdown_run::run_file::stored_file;
 
 use super::outcome::Ending;
 use crate::baseline_store::BaselineName;

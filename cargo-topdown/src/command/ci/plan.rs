@@ -8,8 +8,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anstream::AutoStream;
-use criterion_topdown::error::OpenError;
-use criterion_topdown::setting::{Setting, SourceChoice};
+use topdown_counters::error::OpenError;
+use topdown_run::setting::{Setting, SourceChoice};
 
 use super::github::set_outputs;
 use super::variables::Variables;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use criterion_topdown::counter::CommandHits;
-use criterion_topdown::counter::hardware::TreeCounters;
-use criterion_topdown::hits::{DEFAULT_PERIOD_CYCLES, Sampled};
-use criterion_topdown::run_file::{Functions, IterationSample};
+use topdown_counters::CommandHits;
+use topdown_counters::hardware::TreeCounters;
+use topdown_run::hits::{DEFAULT_PERIOD_CYCLES, Sampled};
+use topdown_run::run_file::{Functions, IterationSample};
 
 use super::launch_once;
 use crate::cli::ExecArgs;
@@ -202,8 +202,8 @@ fn part_of(functions: &Functions, counted: &[IterationSample]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::run_file::OtherFunctions;
-    use criterion_topdown::sample::Sample;
+    use topdown_run::run_file::OtherFunctions;
+    use topdown_run::sample::Sample;
 
     fn launches(cycles: u64, wall_ns: u64) -> Vec<IterationSample> {
         let sample = Sample {

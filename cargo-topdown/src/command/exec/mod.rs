@@ -4,12 +4,12 @@ mod functions;
 
 use std::ffi::OsString;
 
-use criterion_topdown::counter::hardware::TreeCounters;
-use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::{CLOCK_REQUESTED, Provenance, SourceKind};
-use criterion_topdown::run_file::{BenchmarkId, Build, IterationSample};
-use criterion_topdown::setting::SourceChoice;
 use jiff::Timestamp;
+use topdown_counters::hardware::TreeCounters;
+use topdown_counters::machine::this_machine_on;
+use topdown_run::provenance::{CLOCK_REQUESTED, Provenance, SourceKind};
+use topdown_run::run_file::{BenchmarkId, Build, IterationSample};
+use topdown_run::setting::SourceChoice;
 
 use super::finished_run::{Destination, WholeLaunches};
 use crate::baseline_store::COMMANDS;
@@ -72,7 +72,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
         rustflags: String::new(),
         ..build_identity(None, None, destination.root())
     };
-    let machine = Machine::of_run_on(whole.provenance.core_type.as_deref());
+    let machine = this_machine_on(whole.provenance.core_type.as_deref());
     let run = whole
         .into_run(started_at, machine, build)
         .expect("a launch with an unusable sample has failed");

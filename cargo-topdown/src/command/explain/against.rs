@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use criterion_topdown::run_file::BenchmarkId;
 use regex::Regex;
+use topdown_run::run_file::BenchmarkId;
 
 use crate::cli::ExplainArgs;
 use crate::comparing::functions_hint::functions_hint_for;
@@ -152,9 +152,9 @@ fn check_measured(verdict: &BenchmarkVerdict, comparison: &Comparison) -> Result
 mod tests {
     use super::*;
     use crate::report::examples::compared;
-    use criterion_topdown::event::{Event, Events};
-    use criterion_topdown::run_file::Benchmark;
     use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed};
+    use topdown_run::event::{Event, Events};
+    use topdown_run::run_file::Benchmark;
 
     fn refusal(baseline: Benchmark, candidate: Benchmark) -> String {
         let (baseline, candidate) = (

@@ -1,7 +1,7 @@
 //! The launch that samples the retire latencies which a metric group needs.
 
-use criterion_topdown::cpu::{LatencyTable, MetricGroup};
-use criterion_topdown::run_file::BenchmarkId;
+use topdown_counters::cpu::{LatencyTable, MetricGroup};
+use topdown_run::run_file::BenchmarkId;
 
 use super::{Explaining, recorded};
 use crate::bench_targets::BenchTarget;

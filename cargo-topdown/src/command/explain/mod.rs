@@ -7,15 +7,15 @@ mod sampled;
 
 use std::io::Write;
 
-use criterion_topdown::category::Category;
-use criterion_topdown::counter::Wanted;
-use criterion_topdown::counter::hardware::{self, Hardware};
-use criterion_topdown::cpu::{LatencyTable, MetricGroup};
-use criterion_topdown::error::OpenError;
-use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::{Provenance, SourceKind};
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, IterationSample};
-use criterion_topdown::setting::{Counters, SourceChoice};
+use topdown_counters::Wanted;
+use topdown_counters::cpu::{LatencyTable, MetricGroup};
+use topdown_counters::error::OpenError;
+use topdown_counters::hardware::{self, Hardware};
+use topdown_counters::machine::{this_machine, this_machine_on};
+use topdown_run::category::Category;
+use topdown_run::provenance::{Provenance, SourceKind};
+use topdown_run::run_file::{Benchmark, BenchmarkId, IterationSample};
+use topdown_run::setting::{Counters, SourceChoice};
 
 use crate::bench_targets::BenchTarget;
 use crate::cli::ExplainArgs;
@@ -80,16 +80,16 @@ impl Explaining<'_> {
         match benchmark.provenance().source {
             SourceKind::Time => return self.explain_stalls(benchmark, targets),
             SourceKind::Model => {
-                let machine = Machine::of_this_machine();
+                let machine = this_machine();
                 return Ok(Explained::modelled(&benchmark, &samples, wanted, machine)?);
             }
             SourceKind::Hardware => {}
         }
         let (summary, shares) = categories_of(&benchmark)?;
         let category = wanted.unwrap_or_else(|| dominant_category(&shares));
-        let table = criterion_topdown::counter::table_behind(benchmark.provenance())
+        let table = topdown_counters::table_behind(benchmark.provenance())
             .map_err(ExplainError::NoTable)?;
-        let latencies = criterion_topdown::counter::latencies_behind(benchmark.provenance());
+        let latencies = topdown_counters::latencies_behind(benchmark.provenance());
         let target = target_of(targets, &id)?;
         let groups = groups_for(table, category, shares.level2.is_some())
             .filter(|group| can_be_known(group, latencies))
@@ -97,7 +97,7 @@ impl Explaining<'_> {
             .collect::<Result<_, _>>()?;
         Ok(Explained {
             id,
-            machine: Machine::of_run_on(benchmark.provenance().core_type.as_deref()),
+            machine: this_machine_on(benchmark.provenance().core_type.as_deref()),
             provenance: benchmark.provenance().clone(),
             summary,
             shares: Some(shares),
@@ -135,7 +135,7 @@ impl Explaining<'_> {
         }
         Ok(Explained {
             id,
-            machine: Machine::of_run_on(benchmark.provenance().core_type.as_deref()),
+            machine: this_machine_on(benchmark.provenance().core_type.as_deref()),
             provenance: benchmark.provenance().clone(),
             summary,
             shares: None,
@@ -258,7 +258,7 @@ fn values(
     known: KnownLatencies<'_>,
 ) -> Result<Values, GroupError> {
     let (provenance, samples) = recorded(outcome)?;
-    let may_hide = may_hide_events(&Machine::of_this_machine());
+    let may_hide = may_hide_events(&this_machine());
     values_of(group, &provenance, &samples, may_hide, known)
 }
 

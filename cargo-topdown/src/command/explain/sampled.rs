@@ -1,7 +1,7 @@
 //! The launch that samples a metric group by the events that the core's maker names for it.
 
-use criterion_topdown::cpu::MetricGroup;
-use criterion_topdown::run_file::BenchmarkId;
+use topdown_counters::cpu::MetricGroup;
+use topdown_run::run_file::BenchmarkId;
 
 use super::{Explaining, refusal};
 use crate::bench_targets::BenchTarget;

@@ -1,7 +1,7 @@
 //! Sentences about the metrics of a group, with their thresholds.
 
-use criterion_topdown::category::Category;
-use criterion_topdown::cpu::{Metric, Node, Subject};
+use topdown_counters::cpu::{Metric, Node, Subject};
+use topdown_run::category::Category;
 
 use super::node_sentences::{CORE_BOUND, INDEPENDENT};
 use super::sentence::Limit;

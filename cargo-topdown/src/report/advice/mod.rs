@@ -10,8 +10,8 @@ mod served;
 pub use group_sentences::costly_rate;
 pub use sentence::{Advice, Limit, in_words};
 
-use criterion_topdown::category::{Category, Part};
-use criterion_topdown::cpu::Node;
+use topdown_counters::cpu::Node;
+use topdown_run::category::{Category, Part};
 
 use self::group_sentences::{ROWS, Row, ShownBy, shown};
 use self::node_sentences::{NODES, Rank};
@@ -176,7 +176,7 @@ fn of_group(measured: &MeasuredGroup, node: Option<Node>, all: &[MeasuredGroup])
 mod tests {
     use super::group_sentences::{HITS, WHOLES};
     use super::*;
-    use criterion_topdown::cpu::{MODELLED, TABLES};
+    use topdown_counters::cpu::{MODELLED, TABLES};
 
     const MEMORY_BOUND: Node = Node::Part(Part::MemoryBound);
 

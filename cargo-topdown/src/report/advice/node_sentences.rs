@@ -1,7 +1,7 @@
 //! Sentences about shares of the slots, with their thresholds.
 
-use criterion_topdown::category::{Category, Part};
-use criterion_topdown::cpu::Node;
+use topdown_counters::cpu::Node;
+use topdown_run::category::{Category, Part};
 
 use crate::explained::MUCH_RETIRING;
 

@@ -1,6 +1,6 @@
 //! Choice of the cache level that the advice is about.
 
-use criterion_topdown::cpu::Subject;
+use topdown_counters::cpu::Subject;
 
 use super::group_sentences::{READ_BYTES, ROWS, ShownBy, shown};
 use crate::explained::MeasuredGroup;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::provenance::SourceKind;
+use topdown_run::provenance::SourceKind;
 
 use super::Page;
 use super::probability::{equals, probability};

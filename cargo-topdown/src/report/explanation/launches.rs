@@ -1,7 +1,7 @@
 //! The values of each launch.
 
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::Benchmark;
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file::Benchmark;
 
 use crate::report::table::{Column, Table};
 use topdown_gate::metric::Metric;

@@ -7,7 +7,7 @@ mod rules;
 
 use std::io::{self, Write};
 
-use criterion_topdown::run_file::Benchmark;
+use topdown_run::run_file::Benchmark;
 
 use super::style::{self, HEADING, Look};
 use super::text::Hanging;
@@ -99,11 +99,11 @@ mod tests {
     use crate::report::detail::Detail;
     use crate::report::examples::{compared, one_of_each};
     use crate::report::shown::{self, terminal};
-    use criterion_topdown::run_file::Run;
     use topdown_gate::policy::{AcceptedChange, Policy};
     use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed};
     use topdown_gate::verdict::rules::RULES;
     use topdown_gate::verdict::{Comparison, LabelledRun, Rule, Verdict, compare};
+    use topdown_run::run_file::Run;
 
     fn text(baseline: Vec<Benchmark>, candidate: Vec<Benchmark>, width: usize) -> String {
         let (baseline, candidate) = (scenario::run(baseline), scenario::run(candidate));

@@ -1,6 +1,6 @@
 //! The rules of a verdict in their order, with the evidence for each.
 
-use criterion_topdown::provenance::SourceKind;
+use topdown_run::provenance::SourceKind;
 
 use super::probability::equals;
 use crate::report::number::{percent_change, points};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use askama::Template;
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
+use topdown_run::run_file::{Benchmark, BenchmarkId, Run};
 
 use super::commit::{CommitFact, CommitPages};
 use super::comparison_row::{MAX_SECTIONS, Row, class_style, plain};
@@ -201,9 +201,9 @@ mod tests {
     use super::*;
     use crate::report::examples::{compared, history, hostile, one_of_each};
     use crate::report::shown::written;
-    use criterion_topdown::hits::Sampled;
     use topdown_gate::scenario::{self, Planted, benchmark, timed, with_a_grown_function};
     use topdown_gate::trend::Trend;
+    use topdown_run::hits::Sampled;
 
     fn page(baseline: &Run, candidate: &Run) -> String {
         page_with(baseline, candidate, None)

@@ -1,7 +1,7 @@
 //! One benchmark of a comparison: its row in the table of all benchmarks, and its section.
 
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::Benchmark;
+use topdown_run::provenance::SourceKind;
+use topdown_run::run_file::Benchmark;
 
 use super::chart::{DifferenceBar, IntervalPlot, LaunchChart, LaunchSeries, amount};
 use super::flame_graph::FlameGraph;

@@ -7,10 +7,10 @@
 
 use std::collections::HashMap;
 
-use criterion_topdown::category::{Category, PerCategory};
-use criterion_topdown::run_file::{Benchmark, CallPath, CallPaths, CalledFunction};
 use topdown_gate::function_name::FunctionKind;
 use topdown_gate::path_changes::{PathChange, path_changes};
+use topdown_run::category::{Category, PerCategory};
+use topdown_run::run_file::{Benchmark, CallPath, CallPaths, CalledFunction};
 
 use super::style_of;
 use crate::report::function_rows::label_of;
@@ -251,9 +251,9 @@ fn numbers(values: PerCategory<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::code::CodeCounts;
-    use criterion_topdown::run_file::SourceLine;
     use topdown_gate::scenario::with_call_paths;
+    use topdown_run::code::CodeCounts;
+    use topdown_run::run_file::SourceLine;
 
     #[test]
     fn boxes_lie_side_by_side_below_callers() {

@@ -1,6 +1,6 @@
 //! The functions of a benchmark: a table of bars.
 
-use criterion_topdown::run_file::Functions;
+use topdown_run::run_file::Functions;
 
 use super::Bar;
 use crate::report::function_rows::{Known, rows_of};
@@ -47,8 +47,8 @@ pub fn items_of(functions: &Functions) -> Vec<FunctionItem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::hits::Sampled;
     use topdown_gate::scenario::with_some_functions;
+    use topdown_run::hits::Sampled;
 
     #[test]
     fn sampled_functions_have_margins_or_are_mixed() {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use askama::Template;
-use criterion_topdown::run_file::{Benchmark, Run};
+use topdown_run::run_file::{Benchmark, Run};
 
 use super::chart::{LaunchChart, LaunchSeries, amount};
 use super::commit::{CommitFact, CommitPages};

@@ -9,7 +9,7 @@ mod composite;
 use std::fs;
 use std::path::Path;
 
-use criterion_topdown::machine::Machine;
+use topdown_counters::machine::this_machine;
 
 use self::composite::{Job, steps};
 use crate::fixture::{Fixture, PROGRAM, workspace};
@@ -157,7 +157,7 @@ fn every_action_step_runs() {
     );
     assert!(log.contains("1 of 1 runs were new to"), "{log}");
     assert_eq!(renews.used(), [RESTORE, UPLOAD, CACHE]);
-    let machine = Machine::of_this_machine().key();
+    let machine = this_machine().key();
     let (restore, cache) = (&renews.job.used[0].1, &renews.job.used[2].1);
     let key = format!("topdown-main-{machine}-");
     assert_eq!(restore["restore-keys"], key);
@@ -318,7 +318,7 @@ fn newer_compiler_passes_if_run_becomes_baseline() {
     let inputs = [("cache", "false"), ("baselines", &*baselines)];
     assert_eq!(run.execute(&inputs), 0, "{}", run.job.log);
     let stored = run.fixture.baselines().join("main");
-    let stored = stored.join(Machine::of_this_machine().key());
+    let stored = stored.join(this_machine().key());
     let stored = stored.join("run.json");
     let newer = fs::read_to_string(&stored).unwrap();
     let older = newer.replace("\"rustc 1.", "\"rustc 0.");

@@ -1,0 +1,303 @@
+//! Intel's efficient cores: Silvermont … Skymont.
+//!
+//! From Tremont on, the categories are events that count slots. The widths and codes are easily
+//! confused: Tremont is 4 wide, Gracemont 5, Crestmont 6, Skymont 8, and the event for retiring
+//! moved twice.
+
+mod events;
+mod groups;
+
+use super::{
+    Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split, models::CoreType,
+};
+use events::{
+    BACKEND, BACKEND_SKYMONT, BAD_SPECULATION, BAD_SPECULATION_SKYMONT, BAD_SPECULATION_TREMONT,
+    CYCLES, FRONTEND, FRONTEND_SKYMONT, INSTRUCTIONS, ISSUED, NOT_DELIVERED, RECOVERY, RETIRING,
+    RETIRING_CRESTMONT, RETIRING_SKYMONT, UOPS_RETIRED, slots,
+};
+use topdown_run::category::PerCategory;
+use topdown_run::sample::Level1;
+
+fn split(counts: &Counts, [retiring, bad_speculation, frontend, backend]: [Event; 4]) -> Split {
+    Split {
+        slots: slots(counts),
+        level1: Level1 {
+            slots: PerCategory {
+                retiring: counts[retiring],
+                bad_speculation: counts[bad_speculation],
+                frontend_bound: counts[frontend],
+                backend_bound: counts[backend],
+            },
+            smt_contention_slots: None,
+        },
+        level2: None,
+    }
+}
+
+/// Two of the categories are counted in cycles and need three events, but these cores have two
+/// counters.
+pub(super) static SILVERMONT: CpuTable = CpuTable {
+    name: "Silvermont, Knights Landing",
+    models: &[Models::intel(&[0x37, 0x4a, 0x4c, 0x4d, 0x5a, 0x57, 0x85])],
+    slots_per_cycle: Some(2),
+    general_counters: 2,
+    metrics: None,
+    sources: "perfmon SLM, KNL",
+    level1: Level1Counting::Unsupported(
+        "TopDown on Silvermont and Knights Landing needs three counters at a time, and these cores \
+         have two; only time can be measured",
+    ),
+    groups: &[],
+};
+
+/// Backend bound is the remainder: its event, ISSUE_SLOTS_NOT_CONSUMED.RESOURCE_FULL, would be the
+/// fifth on four counters.
+pub(super) static GOLDMONT: CpuTable = CpuTable {
+    name: "Goldmont",
+    models: &[Models::intel(&[0x5c, 0x5f, 0x7a])],
+    slots_per_cycle: Some(3),
+    general_counters: 4,
+    metrics: None,
+    sources: "perfmon GLM, GLP",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "goldmont/1",
+        events: &[
+            CYCLES,
+            INSTRUCTIONS,
+            UOPS_RETIRED,
+            ISSUED,
+            RECOVERY,
+            NOT_DELIVERED,
+        ],
+        cycles: Some(CYCLES),
+        instructions: Some(INSTRUCTIONS),
+        split: &|counts| {
+            let slots = slots(counts);
+            let retiring_slots = counts[UOPS_RETIRED];
+            let bad_speculation_slots = counts[ISSUED] - counts[UOPS_RETIRED] + counts[RECOVERY];
+            let frontend_bound_slots = counts[NOT_DELIVERED];
+            Split {
+                slots,
+                level1: Level1 {
+                    slots: PerCategory {
+                        retiring: retiring_slots,
+                        bad_speculation: bad_speculation_slots,
+                        frontend_bound: frontend_bound_slots,
+                        backend_bound: slots
+                            - retiring_slots
+                            - bad_speculation_slots
+                            - frontend_bound_slots,
+                    },
+                    smt_contention_slots: None,
+                },
+                level2: None,
+            }
+        },
+        example: Example {
+            counts: &[1_000_000, 900_000, 1_200_000, 1_500_000, 150_000, 600_000],
+            level1_percent: PerCategory::in_order(["40.0", "15.0", "20.0", "25.0"]),
+            smt_contention_percent: None,
+            level2_percent: None,
+        },
+    }]),
+    groups: groups::GOLDMONT,
+};
+
+pub(super) static TREMONT: CpuTable = CpuTable {
+    name: "Tremont",
+    models: &[Models::intel(&[0x96, 0x9c, 0x86])],
+    slots_per_cycle: Some(4),
+    general_counters: 4,
+    metrics: None,
+    sources: "perfmon EHL, SNR",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "tremont/1",
+        events: &[
+            CYCLES,
+            INSTRUCTIONS,
+            RETIRING,
+            BAD_SPECULATION_TREMONT,
+            FRONTEND,
+            BACKEND,
+        ],
+        cycles: Some(CYCLES),
+        instructions: Some(INSTRUCTIONS),
+        split: &|counts| {
+            split(
+                counts,
+                [RETIRING, BAD_SPECULATION_TREMONT, FRONTEND, BACKEND],
+            )
+        },
+        example: Example {
+            counts: &[1_000_000, 1_500_000, 1_600_000, 400_000, 800_000, 1_200_000],
+            level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
+            smt_contention_percent: None,
+            level2_percent: None,
+        },
+    }]),
+    groups: groups::TREMONT,
+};
+
+/// Bad speculation is the remainder, as in version 4 of Intel's formulas.
+pub(super) static GRACEMONT: CpuTable = CpuTable {
+    name: "Gracemont",
+    models: &[
+        Models::intel_hybrid(CoreType::Efficient, &[0x97, 0x9a, 0xb7, 0xba, 0xbf]),
+        Models::intel(&[0xbe]),
+    ],
+    slots_per_cycle: Some(5),
+    general_counters: 6,
+    metrics: None,
+    sources: "perfmon ADL (alderlake_gracemont_core.json)",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "gracemont/1",
+        events: &[CYCLES, INSTRUCTIONS, RETIRING, FRONTEND, BACKEND],
+        cycles: Some(CYCLES),
+        instructions: Some(INSTRUCTIONS),
+        split: &|counts| {
+            let slots = slots(counts);
+            let rest = slots - counts[RETIRING] - counts[FRONTEND] - counts[BACKEND];
+            Split {
+                slots,
+                level1: Level1 {
+                    slots: PerCategory {
+                        retiring: counts[RETIRING],
+                        bad_speculation: rest,
+                        frontend_bound: counts[FRONTEND],
+                        backend_bound: counts[BACKEND],
+                    },
+                    smt_contention_slots: None,
+                },
+                level2: None,
+            }
+        },
+        example: Example {
+            counts: &[1_000_000, 1_500_000, 2_000_000, 1_000_000, 1_500_000],
+            level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
+            smt_contention_percent: None,
+            level2_percent: None,
+        },
+    }]),
+    groups: groups::GRACEMONT,
+};
+
+pub(super) static CRESTMONT: CpuTable = CpuTable {
+    name: "Crestmont",
+    models: &[
+        Models::intel_hybrid(CoreType::Efficient, &[0xaa, 0xac, 0xb5]),
+        Models::intel_hybrid(CoreType::LowPower, &[0xc5]),
+        Models::intel(&[0xaf, 0xb6]),
+    ],
+    slots_per_cycle: Some(6),
+    general_counters: 8,
+    metrics: None,
+    sources: "perfmon MTL, SRF, GRR, ARL (arrowlake_crestmont_core.json)",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "crestmont/1",
+        events: &[
+            CYCLES,
+            INSTRUCTIONS,
+            RETIRING_CRESTMONT,
+            BAD_SPECULATION,
+            FRONTEND,
+            BACKEND,
+        ],
+        cycles: Some(CYCLES),
+        instructions: Some(INSTRUCTIONS),
+        split: &|counts| {
+            split(
+                counts,
+                [RETIRING_CRESTMONT, BAD_SPECULATION, FRONTEND, BACKEND],
+            )
+        },
+        example: Example {
+            counts: &[
+                1_000_000, 1_500_000, 2_400_000, 600_000, 1_200_000, 1_800_000,
+            ],
+            level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
+            smt_contention_percent: None,
+            level2_percent: None,
+        },
+    }]),
+    groups: groups::CRESTMONT,
+};
+
+const SKYMONT_FORM: Form = Form {
+    formula: "skymont/1",
+    events: &[
+        CYCLES,
+        INSTRUCTIONS,
+        RETIRING_SKYMONT,
+        BAD_SPECULATION_SKYMONT,
+        FRONTEND_SKYMONT,
+        BACKEND_SKYMONT,
+    ],
+    cycles: Some(CYCLES),
+    instructions: Some(INSTRUCTIONS),
+    split: &|counts| {
+        split(
+            counts,
+            [
+                RETIRING_SKYMONT,
+                BAD_SPECULATION_SKYMONT,
+                FRONTEND_SKYMONT,
+                BACKEND_SKYMONT,
+            ],
+        )
+    },
+    example: Example {
+        counts: &[
+            1_000_000, 1_500_000, 3_200_000, 800_000, 1_600_000, 2_400_000,
+        ],
+        level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
+        smt_contention_percent: None,
+        level2_percent: None,
+    },
+};
+
+pub(super) static SKYMONT: CpuTable = CpuTable {
+    name: "Skymont",
+    models: &[Models::intel_hybrid(
+        CoreType::Efficient,
+        &[0xbd, 0xc5, 0xc6],
+    )],
+    slots_per_cycle: Some(8),
+    general_counters: 8,
+    metrics: None,
+    sources: "perfmon LNL, ARL",
+    level1: Level1Counting::Forms(&[SKYMONT_FORM]),
+    groups: groups::SKYMONT,
+};
+
+/// Skymont's level 1. Loads that miss the last-level cache have a code of their own.
+pub(super) static DARKMONT: CpuTable = CpuTable {
+    name: "Darkmont (Panther Lake)",
+    models: &[Models::intel_hybrid(
+        CoreType::Efficient,
+        &[0xcc, 0xd5, 0xe5],
+    )],
+    slots_per_cycle: Some(8),
+    general_counters: 8,
+    metrics: None,
+    sources: "perfmon PTL 1.07",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "darkmont/1",
+        ..SKYMONT_FORM
+    }]),
+    groups: groups::DARKMONT,
+};
+
+/// The same core, which tells local memory from other modules.
+pub(super) static DARKMONT_SERVER: CpuTable = CpuTable {
+    name: "Darkmont (Clearwater Forest)",
+    models: &[Models::intel(&[0xdd])],
+    slots_per_cycle: Some(8),
+    general_counters: 8,
+    metrics: None,
+    sources: "perfmon CWF 1.04",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "darkmont-server/1",
+        ..SKYMONT_FORM
+    }]),
+    groups: groups::DARKMONT_SERVER,
+};

@@ -1,0 +1,364 @@
+//! Intel's performance cores with plain counters: Ice Lake … Lion Cove.
+//!
+//! Here slots and categories have their own counts, exact to the event. The PERF_METRICS register
+//! of the same cores gives all categories at once, in steps of 1/255; `counter` reads it, and
+//! `metrics` corrects it. `latencies` has how long loads hold up retirement.
+//!
+//! Bad speculation is the remainder of the slots. Intel's own tools clamp it at 0; here it keeps
+//! its sign.
+
+mod events;
+mod groups;
+mod latencies;
+mod metrics;
+
+use super::models::CoreType;
+use super::{Counts, CpuTable, Example, Form, Level1Counting, Models, Split};
+use events::{
+    BACKEND_BOUND, BUBBLES_LION_COVE, CLEARS_ICE_LAKE, CYCLES, DROPPING_GOLDEN_COVE,
+    DROPPING_ICE_LAKE, FETCH_LATENCY_LION_COVE, HEAVY, INSTRUCTIONS, MEMORY_BOUND, MISPREDICT,
+    NOT_DELIVERED, NOTHING_DELIVERED_GOLDEN_COVE, RETIRED, SLOTS, SLOTS_P,
+};
+pub(super) use latencies::{
+    GOLDEN_COVE_CLIENT_LATENCIES, GRANITE_RAPIDS_LATENCIES, LION_COVE_LATENCIES,
+    METEOR_LAKE_LATENCIES, SAPPHIRE_RAPIDS_LATENCIES,
+};
+use topdown_run::category::PerCategory;
+use topdown_run::sample::Level1;
+
+/// Bad speculation is what the other three categories leave.
+fn by_rest(slots: f64, retiring: f64, frontend_bound: f64, backend_bound: f64) -> Level1 {
+    Level1 {
+        slots: PerCategory {
+            retiring,
+            bad_speculation: slots - retiring - frontend_bound - backend_bound,
+            frontend_bound,
+            backend_bound,
+        },
+        smt_contention_slots: None,
+    }
+}
+
+fn ice_lake(counts: &Counts, slots: f64) -> Split {
+    Split {
+        slots,
+        level1: by_rest(
+            slots,
+            counts[RETIRED],
+            counts[NOT_DELIVERED] - counts[DROPPING_ICE_LAKE],
+            counts[BACKEND_BOUND] + counts.slots_per_cycle() * counts[CLEARS_ICE_LAKE],
+        ),
+        level2: None,
+    }
+}
+
+/// Made up: 100 000 uops dropped and 20 000 clears of five slots each.
+const ICE_LAKE_EXAMPLE: Example = Example {
+    counts: &[
+        10_000_000, 2_000_000, 3_000_000, 4_000_000, 2_100_000, 2_900_000, 100_000, 20_000,
+    ],
+    level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
+    smt_contention_percent: None,
+    level2_percent: None,
+};
+
+pub(super) static ICE_LAKE: CpuTable = CpuTable {
+    name: "Ice Lake … Rocket Lake",
+    models: &[Models::intel(&[0x7d, 0x7e, 0x6a, 0x6c, 0x8c, 0x8d, 0xa7])],
+    slots_per_cycle: Some(5),
+    general_counters: 8,
+    metrics: Some(&metrics::ICE_LAKE),
+    sources: "perfmon ICL, ICX, TGL, RKL",
+    level1: Level1Counting::Forms(&[
+        Form {
+            formula: "ice-lake-exact/1",
+            events: &[
+                SLOTS,
+                CYCLES,
+                INSTRUCTIONS,
+                RETIRED,
+                NOT_DELIVERED,
+                BACKEND_BOUND,
+                DROPPING_ICE_LAKE,
+                CLEARS_ICE_LAKE,
+            ],
+            cycles: Some(CYCLES),
+            instructions: Some(INSTRUCTIONS),
+            split: &|counts| ice_lake(counts, counts[SLOTS]),
+            example: ICE_LAKE_EXAMPLE,
+        },
+        Form {
+            formula: "ice-lake-exact/1",
+            events: &[
+                SLOTS_P,
+                CYCLES,
+                INSTRUCTIONS,
+                RETIRED,
+                NOT_DELIVERED,
+                BACKEND_BOUND,
+                DROPPING_ICE_LAKE,
+                CLEARS_ICE_LAKE,
+            ],
+            cycles: Some(CYCLES),
+            instructions: Some(INSTRUCTIONS),
+            split: &|counts| ice_lake(counts, counts[SLOTS_P]),
+            example: ICE_LAKE_EXAMPLE,
+        },
+    ]),
+    groups: groups::ICE_LAKE,
+};
+
+fn golden_cove(counts: &Counts, slots: f64) -> Split {
+    Split {
+        slots,
+        level1: by_rest(
+            slots,
+            counts[RETIRED],
+            counts[NOT_DELIVERED] - counts[DROPPING_GOLDEN_COVE],
+            counts[BACKEND_BOUND],
+        ),
+        level2: None,
+    }
+}
+
+/// Made up: 100 000 uops dropped.
+const GOLDEN_COVE_EXAMPLE: Example = Example {
+    counts: &[
+        12_000_000, 2_000_000, 3_000_000, 4_800_000, 2_500_000, 3_600_000, 100_000,
+    ],
+    level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
+    smt_contention_percent: None,
+    level2_percent: None,
+};
+
+pub(super) static GOLDEN_COVE: CpuTable = CpuTable {
+    name: "Golden Cove",
+    models: &[
+        // Bartlett Lake, 0xd7, has only performance cores (Linux, intel-family.h: Raptor Cove).
+        Models::intel(&[0x8f, 0xcf, 0xad, 0xae, 0xd7]),
+        Models::intel_hybrid(
+            CoreType::Performance,
+            &[0x97, 0x9a, 0xb7, 0xba, 0xbf, 0xaa, 0xac, 0xb5],
+        ),
+    ],
+    slots_per_cycle: Some(6),
+    general_counters: 8,
+    metrics: Some(&metrics::GOLDEN_COVE),
+    sources: "perfmon SPR, EMR, GNR, ADL, MTL; codes below 0x90 run on counters 0 to 3 only \
+              (Linux, arch/x86/events/intel/core.c), of which these groups have none",
+    level1: Level1Counting::Forms(&[
+        // All eight general counters, so that the cycles must have their fixed one.
+        Form {
+            formula: "golden-cove-exact/1",
+            events: &[
+                SLOTS,
+                CYCLES,
+                INSTRUCTIONS,
+                RETIRED,
+                NOT_DELIVERED,
+                BACKEND_BOUND,
+                DROPPING_GOLDEN_COVE,
+                HEAVY,
+                MISPREDICT,
+                NOTHING_DELIVERED_GOLDEN_COVE,
+                MEMORY_BOUND,
+            ],
+            cycles: Some(CYCLES),
+            instructions: Some(INSTRUCTIONS),
+            split: &|counts| Split {
+                level2: Some(PerCategory {
+                    retiring: counts[HEAVY],
+                    bad_speculation: counts[MISPREDICT],
+                    frontend_bound: counts.slots_per_cycle()
+                        * counts[NOTHING_DELIVERED_GOLDEN_COVE]
+                        - counts[DROPPING_GOLDEN_COVE],
+                    backend_bound: counts[MEMORY_BOUND],
+                }),
+                ..golden_cove(counts, counts[SLOTS])
+            },
+            example: Example {
+                counts: &[
+                    12_000_000, 2_000_000, 3_000_000, 4_800_000, 2_500_000, 3_600_000, 100_000,
+                    1_200_000, 960_000, 256_667, 2_160_000,
+                ],
+                level2_percent: Some(PerCategory::in_order(["10.0", "8.0", "12.0", "18.0"])),
+                ..GOLDEN_COVE_EXAMPLE
+            },
+        },
+        Form {
+            formula: "golden-cove-exact/1",
+            events: &[
+                SLOTS,
+                CYCLES,
+                INSTRUCTIONS,
+                RETIRED,
+                NOT_DELIVERED,
+                BACKEND_BOUND,
+                DROPPING_GOLDEN_COVE,
+            ],
+            cycles: Some(CYCLES),
+            instructions: Some(INSTRUCTIONS),
+            split: &|counts| golden_cove(counts, counts[SLOTS]),
+            example: GOLDEN_COVE_EXAMPLE,
+        },
+        Form {
+            formula: "golden-cove-exact/1",
+            events: &[
+                SLOTS_P,
+                CYCLES,
+                INSTRUCTIONS,
+                RETIRED,
+                NOT_DELIVERED,
+                BACKEND_BOUND,
+                DROPPING_GOLDEN_COVE,
+            ],
+            cycles: Some(CYCLES),
+            instructions: Some(INSTRUCTIONS),
+            split: &|counts| golden_cove(counts, counts[SLOTS_P]),
+            example: GOLDEN_COVE_EXAMPLE,
+        },
+    ]),
+    groups: groups::GOLDEN_COVE,
+};
+
+fn lion_cove(counts: &Counts, slots: f64) -> Split {
+    Split {
+        slots,
+        level1: by_rest(
+            slots,
+            counts[RETIRED],
+            counts[BUBBLES_LION_COVE],
+            counts[BACKEND_BOUND],
+        ),
+        level2: None,
+    }
+}
+
+const LION_COVE_EXAMPLE: Example = Example {
+    counts: &[
+        16_000_000, 2_000_000, 3_000_000, 6_400_000, 3_200_000, 4_800_000,
+    ],
+    level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
+    smt_contention_percent: None,
+    level2_percent: None,
+};
+
+const LION_COVE_FORM: Form = Form {
+    formula: "lion-cove-exact/1",
+    events: &[
+        SLOTS,
+        CYCLES,
+        INSTRUCTIONS,
+        RETIRED,
+        BUBBLES_LION_COVE,
+        BACKEND_BOUND,
+        HEAVY,
+        MISPREDICT,
+        FETCH_LATENCY_LION_COVE,
+        MEMORY_BOUND,
+    ],
+    cycles: Some(CYCLES),
+    instructions: Some(INSTRUCTIONS),
+    split: &|counts| Split {
+        level2: Some(PerCategory {
+            retiring: counts[HEAVY],
+            bad_speculation: counts[MISPREDICT],
+            // The event counts cycles, not slots.
+            frontend_bound: counts.slots_per_cycle() * counts[FETCH_LATENCY_LION_COVE],
+            backend_bound: counts[MEMORY_BOUND],
+        }),
+        ..lion_cove(counts, counts[SLOTS])
+    },
+    example: Example {
+        counts: &[
+            16_000_000, 2_000_000, 3_000_000, 6_400_000, 3_200_000, 4_800_000, 1_600_000,
+            1_280_000, 240_000, 2_880_000,
+        ],
+        level2_percent: Some(PerCategory::in_order(["10.0", "8.0", "12.0", "18.0"])),
+        ..LION_COVE_EXAMPLE
+    },
+};
+
+/// For virtual machines, which do not see fixed counter 3.
+const LION_COVE_FORM_OF_GUESTS: Form = Form {
+    formula: "lion-cove-exact/1",
+    events: &[
+        SLOTS_P,
+        CYCLES,
+        INSTRUCTIONS,
+        RETIRED,
+        BUBBLES_LION_COVE,
+        BACKEND_BOUND,
+    ],
+    cycles: Some(CYCLES),
+    instructions: Some(INSTRUCTIONS),
+    split: &|counts| lion_cove(counts, counts[SLOTS_P]),
+    example: LION_COVE_EXAMPLE,
+};
+
+/// No uops are dropped here, so no event corrects for them.
+pub(super) static LION_COVE: CpuTable = CpuTable {
+    name: "Lion Cove",
+    models: &[Models::intel_hybrid(
+        CoreType::Performance,
+        &[0xbd, 0xc5, 0xc6],
+    )],
+    slots_per_cycle: Some(8),
+    general_counters: 10,
+    metrics: Some(&metrics::LION_COVE),
+    sources: "perfmon LNL, ARL; memory bound counts on counter 3 only, mispredict on 0 only",
+    level1: Level1Counting::Forms(&[LION_COVE_FORM, LION_COVE_FORM_OF_GUESTS]),
+    groups: groups::LION_COVE,
+};
+
+/// Panther Lake's performance core: Lion Cove's level 1, and other codes in the groups. Linux 7.3
+/// has no case for 0xe5, whose counters its generic driver opens.
+pub(super) static COUGAR_COVE: CpuTable = CpuTable {
+    name: "Cougar Cove",
+    models: &[Models::intel_hybrid(
+        CoreType::Performance,
+        &[0xcc, 0xd5, 0xe5],
+    )],
+    slots_per_cycle: Some(8),
+    general_counters: 10,
+    metrics: Some(&metrics::LION_COVE),
+    sources: "perfmon PTL 1.07; memory bound counts on counter 3 only, mispredict on 0 only",
+    level1: Level1Counting::Forms(&[
+        Form {
+            formula: "cougar-cove-exact/1",
+            ..LION_COVE_FORM
+        },
+        Form {
+            formula: "cougar-cove-exact/1",
+            ..LION_COVE_FORM_OF_GUESTS
+        },
+    ]),
+    groups: groups::COUGAR_COVE,
+};
+
+/// Their events are published in part, the width of their pipelines is not.
+pub(super) static AFTER_FAMILY_6: CpuTable = CpuTable {
+    name: "Nova Lake, Diamond Rapids",
+    models: &[Models::intel_family(18), Models::intel_family(19)],
+    slots_per_cycle: None,
+    general_counters: 10,
+    metrics: None,
+    sources: "Linux, arch/x86/include/asm/intel-family.h",
+    level1: Level1Counting::Unsupported(
+        "Nova Lake (family 18) and Diamond Rapids (family 19) are newer than this program's \
+         tables; only time can be measured here, or the model",
+    ),
+    groups: &[],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_speculation_keeps_its_sign() {
+        let form = &GOLDEN_COVE.forms()[1];
+        let counts = Counts::new(form.events, [100, 0, 0, 60, 20, 30, 0], 6);
+        assert_eq!((form.split)(&counts).level1.slots.bad_speculation, -10.0);
+    }
+}

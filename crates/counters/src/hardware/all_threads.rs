@@ -1,0 +1,197 @@
+//! The counters of all threads of this process.
+//!
+//! Each existing thread gets its own `inherited_group`, whose copies cover the threads that descend
+//! from it. From then on every thread is counted, whoever starts it, so there is no need to look
+//! for new ones. Reading takes one system call per group.
+
+use std::cell::Cell;
+use std::time::Instant;
+
+use super::inherited_group::{InheritedGroup, MAX_EVENTS, Shape, Totals};
+use super::opener::Opener;
+use super::readout::Readout;
+use super::self_check;
+use super::syscalls::{Counted, current_thread, disowned};
+use crate::MAX_COUNTERS;
+use crate::error::OpenError;
+use crate::processor_time::switches_of_process;
+use topdown_run::sample::{Flags, Sample};
+
+/// How often the threads are listed until no new one has appeared.
+const ATTEMPTS: u32 = 10;
+
+/// Enabled groups.
+#[derive(Debug)]
+pub(super) struct AllThreads {
+    shape: Shape,
+    groups: Vec<InheritedGroup>,
+    /// The threads' switch count when the open window began.
+    switches: Cell<u32>,
+}
+
+impl AllThreads {
+    /// Opens a group for each existing thread, and proves that they count. The calling thread's own
+    /// group must be off the PMU.
+    #[inline(never)]
+    pub fn open(opener: &Opener<'_>, shape: Shape) -> Result<AllThreads, OpenError> {
+        for _ in 0..ATTEMPTS {
+            let Some(groups) = disowned(|| groups_of_all(opener, shape))? else {
+                continue;
+            };
+            let all = AllThreads {
+                shape,
+                groups,
+                switches: Cell::new(0),
+            };
+            for group in &all.groups {
+                let enabled = group.enable();
+                enabled.map_err(opener.control(shape.leader(), "enable"))?;
+            }
+            all.check(opener)?;
+            return Ok(all);
+        }
+        Err(OpenError::ThreadsChange)
+    }
+
+    fn check(&self, opener: &Opener<'_>) -> Result<(), OpenError> {
+        let leader = self.shape.leader();
+        let mut start = Readout::now();
+        self.start(&mut start);
+        self_check::spin();
+        let sample = self.end(&start);
+        let most = sample
+            .slots
+            .or_else(|| sample.group_counts?.as_slice().iter().max().copied());
+        if sample.flags.intersects(Flags::NOT_COUNTING) {
+            return Err(opener.never_scheduled(leader));
+        }
+        self_check::counted(opener, leader, 0, most.unwrap_or(0))
+    }
+
+    pub fn start(&self, readout: &mut Readout) {
+        self.switches.set(self.switches_so_far());
+        self.fill(readout);
+    }
+
+    /// Returns `None` if a group could not be read.
+    fn totals(&self) -> Option<Totals> {
+        let mut all = Totals::default();
+        for group in &self.groups {
+            all = all.plus(&group.totals().ok()??);
+        }
+        Some(all)
+    }
+
+    fn fill(&self, reading: &mut Readout) {
+        let Some(totals) = self.totals() else {
+            reading.flags |= Flags::NOT_COUNTING;
+            return;
+        };
+        reading.time_enabled_ns = totals.enabled_ns;
+        reading.time_running_ns = totals.running_ns;
+        reading.slots = totals.counts[0];
+        reading.counts.copy_from_slice(&totals.counts[1..]);
+    }
+
+    pub fn end(&self, start: &Readout) -> Sample {
+        let mut end = Readout {
+            flags: Flags::NONE,
+            ..*start
+        };
+        self.fill(&mut end);
+        end.at = Instant::now();
+        let mut flags = start.flags | end.flags;
+        let enabled_ns = end.time_enabled_ns.wrapping_sub(start.time_enabled_ns);
+        let running_ns = end.time_running_ns.wrapping_sub(start.time_running_ns);
+        if enabled_ns != running_ns {
+            flags |= Flags::NOT_COUNTING;
+        }
+        let mut counts = [0; MAX_EVENTS];
+        counts[0] = end.slots.wrapping_sub(start.slots);
+        for at in 0..MAX_COUNTERS {
+            counts[1 + at] = end.counts[at].wrapping_sub(start.counts[at]);
+        }
+        if counts.iter().any(|count| (*count as i64) < 0) {
+            flags |= Flags::WENT_BACKWARDS;
+        }
+        if flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS) {
+            // The flags mark these zeros as placeholders.
+            counts = [0; MAX_EVENTS];
+        }
+        let switches = self.switches_so_far().wrapping_sub(self.switches.get());
+        let sample = self.shape.sample(&counts, switches);
+        if sample
+            .slots
+            .is_some_and(|slots| slots < super::doubts::FEW_SLOTS)
+        {
+            flags |= Flags::FEW_SLOTS;
+        }
+        Sample {
+            windows: 1,
+            wall_ns: end.at.duration_since(start.at).as_nanos() as u64,
+            flags,
+            ..sample
+        }
+    }
+
+    /// Each switch costs the 8-bit ratios a step; plain counters are unaffected.
+    fn switches_so_far(&self) -> u32 {
+        match self.shape {
+            Shape::Metrics(_) => switches_of_process(),
+            Shape::Exact { .. } => 0,
+        }
+    }
+}
+
+/// Opens a group for each thread but the calling one. Returns `None` if others started meanwhile:
+/// these may be in another's copies, or in none.
+#[inline(never)]
+fn groups_of_all(
+    opener: &Opener<'_>,
+    shape: Shape,
+) -> Result<Option<Vec<InheritedGroup>>, OpenError> {
+    let before = opener.paths.threads()?;
+    let own = current_thread();
+    let mut groups = Vec::new();
+    for thread in before.iter().filter(|thread| **thread != own) {
+        groups.extend(group_of(opener, shape, *thread)?);
+    }
+    let after = opener.paths.threads()?;
+    let is_all = after.iter().all(|thread| before.contains(thread));
+    Ok(is_all.then_some(groups))
+}
+
+/// Returns `None` for a thread that has exited meanwhile.
+fn group_of(
+    opener: &Opener<'_>,
+    shape: Shape,
+    thread: i32,
+) -> Result<Option<InheritedGroup>, OpenError> {
+    let opener = Opener {
+        counted: Counted::ThreadAndDescendants(thread),
+        ..*opener
+    };
+    match InheritedGroup::open(&opener, shape) {
+        Ok(group) => Ok(Some(group)),
+        Err(OpenError::Open { error, .. }) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl super::SystemPaths {
+    /// Returns the ids of this process's threads.
+    #[inline(never)]
+    fn threads(&self) -> Result<Vec<i32>, OpenError> {
+        let directory = self.proc.join("self/task");
+        let failed = |error| OpenError::Threads {
+            directory: directory.display().to_string(),
+            error,
+        };
+        let mut threads = Vec::new();
+        for entry in std::fs::read_dir(&directory).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            threads.extend(name.to_str().and_then(|name| name.parse::<i32>().ok()));
+        }
+        Ok(threads)
+    }
+}

@@ -1,0 +1,103 @@
+//! The three ways to count, used alike.
+
+use std::rc::Rc;
+
+use super::exact_group::ExactGroup;
+use super::metrics_group::MetricsGroup;
+#[cfg(feature = "commands")]
+use super::metrics_shape;
+use super::read_group::ReadGroup;
+use super::readout::Readout;
+#[cfg(feature = "commands")]
+use super::syscalls::Event;
+use super::user_reads::UserReads;
+use topdown_run::sample::Sample;
+
+/// A group that counts the calling thread.
+#[derive(Debug)]
+pub(super) enum Engine {
+    Rdpmc(MetricsGroup),
+    Read(ReadGroup),
+    Exact(ExactGroup),
+}
+
+impl Engine {
+    /// Returns how to read the counters in user code; `None` if that takes system calls.
+    pub fn user_reads(&self) -> Option<&Rc<UserReads>> {
+        match self {
+            Engine::Rdpmc(group) => Some(group.user_reads()),
+            Engine::Read(_) => None,
+            Engine::Exact(group) => group.user_reads(),
+        }
+    }
+
+    /// Prepares a window whose counters are then read in user code; or begins it.
+    pub fn prepare(&self, readout: &mut Readout) {
+        match self {
+            Engine::Rdpmc(group) => group.prepare(readout),
+            Engine::Read(group) => group.start(readout),
+            Engine::Exact(group) => group.prepare(readout),
+        }
+    }
+
+    /// Begins a window after reading the counters in user code failed once.
+    #[cold]
+    pub fn start_anew(&self, readout: &mut Readout) {
+        match self {
+            Engine::Rdpmc(group) => group.start_anew(readout),
+            Engine::Read(group) => group.start(readout),
+            Engine::Exact(group) => group.start_anew(readout),
+        }
+    }
+
+    pub fn end(&self, is_counting: bool, start: &Readout) -> Sample {
+        match self {
+            Engine::Rdpmc(group) => group.end(is_counting, start),
+            Engine::Read(group) => group.end(start),
+            Engine::Exact(group) => group.end(is_counting, start),
+        }
+    }
+
+    /// Returns the leader, and the names of the group's events with its own first.
+    #[cfg(feature = "commands")]
+    pub fn leader_and_events(&self) -> (&Event, Vec<&'static str>) {
+        let slots_and = |others: Vec<(&'static str, u64)>| {
+            let names = others.into_iter().map(|(name, _)| name);
+            std::iter::once(metrics_shape::SLOTS.0)
+                .chain(names)
+                .collect()
+        };
+        match self {
+            Engine::Rdpmc(group) => {
+                let shape = group.shape();
+                let mut others = shape.plain_events();
+                others.insert(0, metrics_shape::RETIRING);
+                (group.leader(), slots_and(others))
+            }
+            Engine::Read(group) => {
+                let shape = group.shape();
+                (group.leader(), slots_and(shape.events_of_read()))
+            }
+            Engine::Exact(group) => {
+                let events = group.plan().events.iter();
+                (group.leader(), events.map(|event| event.name).collect())
+            }
+        }
+    }
+
+    pub fn suspend(&self) -> std::io::Result<()> {
+        match self {
+            Engine::Rdpmc(group) => group.suspend(),
+            Engine::Read(group) => group.suspend(),
+            Engine::Exact(group) => group.suspend(),
+        }
+    }
+
+    pub fn resume(&self) -> std::io::Result<()> {
+        match self {
+            Engine::Rdpmc(group) => group.resume(),
+            Engine::Read(group) => group.resume(),
+            Engine::Exact(group) => group.resume(),
+        }
+    }
+}

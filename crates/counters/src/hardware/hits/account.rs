@@ -1,0 +1,216 @@
+//! Counts by address, from the PMU samples of a benchmark.
+
+use std::collections::BTreeMap;
+
+use super::super::inherited_group::Shape;
+use super::own::OwnCounts;
+use super::periods::Periods;
+use super::records::{GroupCounts, Record, Records};
+use crate::modules::ModuleMap;
+use topdown_run::hits::{CodeHits, HitEngine, HitPlace, Sampled};
+
+/// The account of the current benchmark.
+#[derive(Debug)]
+pub(super) struct Account {
+    shape: Shape,
+    /// The numbers by which the group's events go in records.
+    ids: Vec<u64>,
+    /// The counts at the previous hit.
+    previous: GroupCounts,
+    /// The address of the previous hit; `None` if hits are missing since.
+    previous_address: Option<u64>,
+    /// Hits of the current sample: the address and the one before, and the counts in between.
+    pending: Vec<(Pair, GroupCounts)>,
+    /// Hits of events with a period of their own: the address, the event, and what it counted.
+    pending_own: Vec<(u64, usize, u64)>,
+    /// Whether hits of the current sample are missing.
+    has_gap: bool,
+    /// The hits and their counts, of the samples that are kept.
+    kept: BTreeMap<Pair, (u64, GroupCounts)>,
+    own: OwnCounts<u64>,
+    sampled: Sampled,
+    /// Sums of the hits' slots, and of their squares.
+    slots: f64,
+    squared_slots: f64,
+}
+
+/// An address that was hit, and the one that was hit before, if known.
+type Pair = (u64, Option<u64>);
+
+/// What the records of a window say besides hits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Disturbed {
+    pub has_gap: bool,
+    /// Whether there are more hits than the kernel can take.
+    pub too_many: bool,
+}
+
+impl Account {
+    /// `counts` are those of the group now.
+    pub fn new(shape: Shape, ids: Vec<u64>, counts: GroupCounts) -> Account {
+        Account {
+            shape,
+            ids,
+            previous: counts,
+            previous_address: None,
+            pending: Vec::new(),
+            pending_own: Vec::new(),
+            has_gap: false,
+            kept: BTreeMap::new(),
+            own: OwnCounts::default(),
+            sampled: Sampled::default(),
+            slots: 0.0,
+            squared_slots: 0.0,
+        }
+    }
+
+    /// Adds the records of a window, which ended with `counts`. `has_gap` says whether hits may be
+    /// missing already.
+    pub fn add_window(
+        &mut self,
+        periods: &Periods,
+        records: &[u8],
+        has_gap: bool,
+        counts: &GroupCounts,
+    ) -> Disturbed {
+        let mut disturbed = Disturbed {
+            has_gap,
+            too_many: false,
+        };
+        let ids = std::mem::take(&mut self.ids);
+        for (index, record) in Records::new(records, &ids, periods.reading()).enumerate() {
+            match record {
+                Record::Hit { address, counts } => self.hit(address, &counts),
+                Record::Own {
+                    address,
+                    event,
+                    count,
+                } => self.pending_own.push((address, event, count)),
+                Record::Lost(hits) => {
+                    self.sampled.lost = self.sampled.lost.saturating_add(hits);
+                    // The kernel notes a loss once there is room again, which is in the next
+                    // window.
+                    disturbed.has_gap |= index > 0;
+                    disturbed.too_many = true;
+                }
+                Record::Throttled => {
+                    self.sampled.throttled += 1;
+                    disturbed = Disturbed {
+                        has_gap: true,
+                        too_many: true,
+                    };
+                }
+                Record::Unreadable => disturbed.has_gap = true,
+                Record::Unthrottled | Record::Other => {}
+            }
+        }
+        self.ids = ids;
+        if disturbed.has_gap {
+            self.has_gap = true;
+            self.previous = *counts;
+            self.previous_address = None;
+        }
+        disturbed
+    }
+
+    fn hit(&mut self, address: u64, counts: &GroupCounts) {
+        let since: GroupCounts =
+            std::array::from_fn(|at| counts[at].saturating_sub(self.previous[at]));
+        self.previous = *counts;
+        let before = self.previous_address.replace(address);
+        self.pending.push(((address, before), since));
+    }
+
+    /// Begins a sample: what belongs to none is forgotten.
+    pub fn begin_sample(&mut self) {
+        self.pending.clear();
+        self.pending_own.clear();
+        self.has_gap = false;
+    }
+
+    /// Keeps the sample, unless hits are missing.
+    pub fn keep_sample(&mut self, periods: &Periods) {
+        if self.has_gap {
+            return;
+        }
+        for (address, event, count) in self.pending_own.drain(..) {
+            self.own.add_hit(address, event, count);
+        }
+        for (pair, since) in self.pending.drain(..) {
+            if periods.engine() == HitEngine::OwnPeriods {
+                self.own.add_counts(periods, pair.0, &since);
+            }
+            let slots = self.shape.sample(&since, 0).slots.unwrap_or(0) as f64;
+            self.slots += slots;
+            self.squared_slots += slots * slots;
+            self.sampled.hits += 1;
+            let (hits, counts) = self.kept.entry(pair).or_default();
+            *hits += 1;
+            for (count, more) in counts.iter_mut().zip(since) {
+                *count = count.saturating_add(more);
+            }
+        }
+    }
+
+    /// Ends the benchmark, and returns what was hit.
+    pub fn take(&mut self, periods: &Periods) -> CodeHits {
+        let mut map = ModuleMap::of_this_process();
+        let kept = std::mem::take(&mut self.kept);
+        let places = kept
+            .into_iter()
+            .map(|((address, before), (hits, counts))| HitPlace {
+                after: before.map(|before| map.place_of(before)),
+                hits,
+                ..place(self.shape, map.place_of(address), &counts)
+            })
+            .collect();
+        let squared_slots = std::mem::take(&mut self.squared_slots);
+        let slots = std::mem::take(&mut self.slots);
+        let own = match periods.engine() {
+            HitEngine::OwnPeriods => {
+                let place_of = |address| map.place_of(address);
+                self.own.take(self.shape, periods, place_of)
+            }
+            _ => None,
+        };
+        let sampled = Sampled {
+            engine: engine_of(periods, own.is_some()),
+            period_cycles: periods.cycles(),
+            // Without any, 0 / 0 becomes 0.
+            effective_hits: (slots * slots / squared_slots).round() as u64,
+            ..std::mem::take(&mut self.sampled)
+        };
+        self.begin_sample();
+        CodeHits {
+            modules: map.into_names(),
+            places,
+            own,
+            sampled,
+        }
+    }
+}
+
+/// Returns what has interrupted, given whether events with a period of their own did.
+pub(super) fn engine_of(periods: &Periods, has_own: bool) -> HitEngine {
+    match periods.engine() {
+        HitEngine::OwnPeriods if !has_own => HitEngine::Counters,
+        engine => engine,
+    }
+}
+
+/// Returns a place without its hits.
+pub(super) fn place(shape: Shape, (module, offset): (u32, u64), counts: &GroupCounts) -> HitPlace {
+    let sample = shape.sample(counts, 0);
+    let level1 = sample.level1.unwrap_or_default();
+    let contention = level1.smt_contention_slots.unwrap_or(0.0).max(0.0);
+    HitPlace {
+        module,
+        offset,
+        after: None,
+        hits: 0,
+        instructions: sample.instructions.unwrap_or(0),
+        slots: (sample.slots.unwrap_or(0) as f64 - contention) as u64,
+        level1_slots: level1.slots,
+        level2_slots: sample.level2.unwrap_or_default(),
+    }
+}

@@ -1,0 +1,280 @@
+//! Counts of a command by module and offset, since each of its processes has a map of its own.
+
+use std::collections::BTreeMap;
+
+use libc::pid_t;
+
+use super::super::inherited_group::Shape;
+use super::account::{engine_of, place};
+use super::own::OwnCounts;
+use super::periods::Periods;
+use super::records::{GroupCounts, Record, Records};
+use crate::modules::ModuleMap;
+use topdown_run::hits::{CodeHits, HitEngine, HitPlace, Sampled};
+
+/// A module and an offset in it.
+type Place = (u32, u64);
+
+/// How often each place was hit after which, and the counts in between.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    modules: Vec<String>,
+    counts: BTreeMap<(Place, Option<Place>), (u64, GroupCounts)>,
+    own: OwnCounts<Place>,
+    sampled: Sampled,
+    /// Sums of the hits' slots, and of their squares.
+    slots: f64,
+    squared_slots: f64,
+}
+
+/// How far a thread has come.
+#[derive(Debug)]
+pub(super) struct Reached {
+    thread: pid_t,
+    /// The counts at the previous hit; `None` if hits are missing since.
+    previous: Option<GroupCounts>,
+    /// Where the previous hit was, if that is known.
+    after: Option<Place>,
+    /// What its process had mapped when that was last read.
+    modules: ModuleMap,
+}
+
+impl Reached {
+    /// The thread begins.
+    pub fn new(thread: pid_t) -> Reached {
+        Reached {
+            thread,
+            previous: Some(GroupCounts::default()),
+            after: None,
+            modules: ModuleMap::of_process(thread),
+        }
+    }
+
+    /// The thread executes another program, and has this id now.
+    pub fn executes(&mut self, thread: pid_t) {
+        self.thread = thread;
+        self.modules = ModuleMap::of_process(thread);
+    }
+
+    /// Hits are missing.
+    pub fn has_gap(&mut self) {
+        self.previous = None;
+        self.after = None;
+    }
+
+    /// Returns the module at an address and the position in it, reading the mappings again if they
+    /// are out of date and `may_read`.
+    fn place(&mut self, address: u64, may_read: &mut bool) -> (&str, u64) {
+        if *may_read && self.modules.known_place(address).is_none() {
+            // Once is enough: the rest is code without a file.
+            *may_read = false;
+            let now = ModuleMap::of_process(self.thread);
+            // A killed process has none any more.
+            if !now.is_empty() {
+                self.modules = now;
+            }
+        }
+        self.modules.known_place(address).unwrap_or(("", address))
+    }
+}
+
+impl Found {
+    /// Adds the records of a thread. `is_mapped` says whether its process still has the code mapped
+    /// that was hit. Returns whether there are more hits than the kernel can take.
+    pub fn add_records(
+        &mut self,
+        records: Records<'_>,
+        of: &mut Reached,
+        (shape, periods): (Shape, &Periods),
+        is_mapped: bool,
+    ) -> bool {
+        let mut may_read = is_mapped;
+        let mut too_many = false;
+        for record in records {
+            match record {
+                Record::Hit { address, counts } => {
+                    let place = self.named(of.place(address, &mut may_read));
+                    let after = of.after.replace(place);
+                    let Some(previous) = of.previous.replace(counts) else {
+                        continue;
+                    };
+                    let since: GroupCounts =
+                        std::array::from_fn(|at| counts[at].saturating_sub(previous[at]));
+                    self.add_hit((place, after), &since, shape);
+                    if periods.engine() == HitEngine::OwnPeriods {
+                        self.own.add_counts(periods, place, &since);
+                    }
+                }
+                Record::Own {
+                    address,
+                    event,
+                    count,
+                } => {
+                    let place = self.named(of.place(address, &mut may_read));
+                    self.own.add_hit(place, event, count);
+                }
+                Record::Lost(hits) => {
+                    self.sampled.lost = self.sampled.lost.saturating_add(hits);
+                    of.has_gap();
+                    too_many = true;
+                }
+                Record::Throttled => {
+                    self.sampled.throttled += 1;
+                    of.has_gap();
+                    too_many = true;
+                }
+                Record::Unthrottled | Record::Unreadable => of.has_gap(),
+                Record::Other => {}
+            }
+        }
+        too_many
+    }
+
+    /// Returns the place under the name that it has here.
+    fn named(&mut self, (module, offset): (&str, u64)) -> Place {
+        let known = self.modules.iter().position(|name| name == module);
+        let index = known.unwrap_or_else(|| {
+            self.modules.push(module.to_owned());
+            self.modules.len() - 1
+        });
+        (index as u32, offset)
+    }
+
+    fn add_hit(&mut self, pair: (Place, Option<Place>), since: &GroupCounts, shape: Shape) {
+        let slots = shape.sample(since, 0).slots.unwrap_or(0) as f64;
+        self.slots += slots;
+        self.squared_slots += slots * slots;
+        self.sampled.hits += 1;
+        let (hits, counts) = self.counts.entry(pair).or_default();
+        *hits += 1;
+        for (count, more) in counts.iter_mut().zip(since) {
+            *count = count.saturating_add(*more);
+        }
+    }
+
+    /// Returns what was hit.
+    pub fn into_hits(mut self, shape: Shape, periods: &Periods) -> CodeHits {
+        let own = match periods.engine() {
+            HitEngine::OwnPeriods => self.own.take(shape, periods, |place| place),
+            HitEngine::Counters | HitEngine::Metrics => None,
+        };
+        let places = self.counts.into_iter();
+        CodeHits {
+            modules: self.modules,
+            places: places
+                .map(|((at, after), (hits, counts))| HitPlace {
+                    after,
+                    hits,
+                    ..place(shape, at, &counts)
+                })
+                .collect(),
+            sampled: Sampled {
+                engine: engine_of(periods, own.is_some()),
+                period_cycles: periods.cycles(),
+                // Without any, 0 / 0 becomes 0.
+                effective_hits: (self.slots * self.slots / self.squared_slots).round() as u64,
+                ..self.sampled
+            },
+            own,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::exact_group::Plan;
+    use super::*;
+    use crate::cpu::TABLES;
+
+    const IDS: [u64; 6] = [70, 71, 72, 73, 74, 75];
+
+    fn skylake() -> Shape {
+        let table = TABLES.iter().find(|of| of.name.starts_with("Skylake"));
+        Shape::Exact {
+            plan: Plan::of_form(&table.unwrap().forms()[0]),
+            slots_per_cycle: 4,
+        }
+    }
+
+    fn record(kind: u32, body: &[u64]) -> Vec<u8> {
+        let size = (8 + 8 * body.len()) as u16;
+        let header = [&kind.to_ne_bytes()[..], &[2, 0], &size.to_ne_bytes()].concat();
+        let words = body.iter().flat_map(|word| word.to_ne_bytes());
+        header.into_iter().chain(words).collect()
+    }
+
+    /// A hit at 0x1000, where nothing is mapped, after this many cycles.
+    fn hit(cycles: u64) -> Vec<u8> {
+        let counts = [cycles, cycles, 0, 2 * cycles, 2 * cycles, 0];
+        record(9, &[&[70, 0x1000, 6, 1, 1], &counts[..]].concat())
+    }
+
+    fn lost(hits: u64) -> Vec<u8> {
+        record(2, &[77, hits])
+    }
+
+    fn throttled() -> Vec<u8> {
+        record(5, &[1, 2, 3])
+    }
+
+    /// Reads the records, each slice by itself. Returns what was hit, and whether any slice had
+    /// more than the kernel can take.
+    fn found(slices: &[&[Vec<u8>]]) -> (CodeHits, bool) {
+        let shape = skylake();
+        let periods = Periods::own(shape, 1000).unwrap();
+        let mut found = Found::default();
+        // A process that is gone has nothing mapped.
+        let mut of = Reached::new(-1);
+        let mut too_many = false;
+        for slice in slices {
+            let bytes = slice.concat();
+            let records = Records::new(&bytes, &IDS, periods.reading());
+            too_many |= found.add_records(records, &mut of, (shape, &periods), true);
+        }
+        (found.into_hits(shape, &periods), too_many)
+    }
+
+    #[test]
+    fn counts_belong_to_the_pmu_sample_ending_them() {
+        let own = record(9, &[73, 0x1000, 4001]);
+        let (hits, too_many) = found(&[&[hit(1000), own], &[hit(2500)]]);
+        assert!(!too_many);
+        assert_eq!((hits.sampled.hits, hits.places[0].slots), (2, 4000));
+        assert_eq!(hits.places[1].slots, 6000);
+        let own = hits.own.unwrap();
+        assert_eq!(own.places[0].hits, 1);
+        assert_eq!(own.places[0].counts, [2500, 0, 0, 4001, 0, 0]);
+    }
+
+    #[test]
+    fn lost_pmu_samples_discard_the_interval() {
+        let (hits, too_many) = found(&[&[hit(1000)], &[lost(7), hit(9000), hit(10_000)]]);
+        assert!(too_many);
+        assert_eq!((hits.sampled.lost, hits.sampled.throttled), (7, 0));
+        // The hit after the gap ends nothing that is known.
+        let slots: u64 = hits.places.iter().map(|place| place.slots).sum();
+        assert_eq!((hits.sampled.hits, slots), (2, 8000));
+        // Nor is it known what it came after.
+        assert_eq!(
+            hits.places.iter().filter(|of| of.after.is_some()).count(),
+            1
+        );
+    }
+
+    #[test]
+    fn throttling_discards_the_interval() {
+        let (hits, too_many) = found(&[&[hit(1000), throttled(), hit(9000), hit(10_000)]]);
+        assert!(too_many);
+        assert_eq!((hits.sampled.lost, hits.sampled.throttled), (0, 1));
+        let slots: u64 = hits.places.iter().map(|place| place.slots).sum();
+        assert_eq!((hits.sampled.hits, slots), (2, 8000));
+    }
+
+    #[test]
+    fn invalid_records_are_a_gap() {
+        let broken = record(9, &[70, 0x1000, 6, 1, 1, 5]);
+        let (hits, too_many) = found(&[&[hit(1000), broken, hit(9000), hit(10_000)]]);
+        assert!(!too_many);
+        assert_eq!((hits.sampled.hits, hits.sampled.lost), (2, 0));
+    }
+}

@@ -1,0 +1,318 @@
+//! Slots, PERF_METRICS and a few plain counters in one group, read with RDPMC.
+//!
+//! The registers of this group are not read as the kernel's header prescribes for other events.
+//! Their raw values are continuous across context switches, since the kernel saves and restores
+//! them, while the page's `offset` counts the past a second time. One metric event is enough: all
+//! of them name the same register, which holds all eight fractions.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use super::doubts;
+use super::metrics_shape::{MetricsShape, RETIRING, SLOTS};
+use super::opener::Opener;
+use super::ratios::{Registers, resolution_slots, split_between};
+use super::readout::Readout;
+use super::self_check;
+use super::syscalls::{Event, current_cpu};
+use super::user_reads::UserReads;
+use crate::MAX_COUNTERS;
+use crate::cpu::MAX_CORRECTION_EVENTS;
+use crate::error::OpenError;
+use topdown_run::sample::{Flags, Sample};
+
+/// Page indices: Linux, arch/x86/include/asm/perf_event.h.
+const SLOTS_INDEX: u32 = 0x4000_0004;
+const METRICS_INDEX: u32 = 0x2000_0001;
+
+/// The slots register has 48 bits.
+const SLOTS_MASK: u64 = (1 << 48) - 1;
+
+/// Positions of the counters in a reading. The events of a correction come last.
+const SLOTS_AT: usize = 0;
+const RATIOS_AT: usize = 1;
+const INSTRUCTIONS_AT: usize = 2;
+const CYCLES_AT: usize = 3;
+const CORRECTION_AT: usize = 4;
+const _: () = assert!(CORRECTION_AT + MAX_CORRECTION_EVENTS <= MAX_COUNTERS);
+
+/// With more slots since the last reset, a window has one before it.
+///
+/// The resolution of a window is a share of its slots and of twice those before it, so a reset
+/// before each would be best. But a reset is a system call, which short windows feel. Without it,
+/// this many slots widen the resolution by 2 x 50 000 / 255 = 392 slots: less than 0.8 % of the
+/// shortest window that is not [`FEW_SLOTS`](Flags::FEW_SLOTS), and longer ones all have theirs.
+/// Resetting at ever longer intervals was rejected: the resolution soon exceeds the window.
+const SLOTS_WITHOUT_RESET: u64 = doubts::FEW_SLOTS;
+
+/// A window with fewer slots than this fraction of its cycles' slots lost some: the registers were
+/// cleared inside it. Hardware threads share the slots of a core.
+const MIN_SLOTS_FRACTION: f64 = 0.8;
+const MIN_SHARED_SLOTS_FRACTION: f64 = 0.4;
+
+/// The cycles are read before the slots at the start and after them at the end: so many of them may
+/// lie outside the window of the slots.
+const CYCLES_OF_READINGS: u64 = 2000;
+
+/// An enabled group of the calling thread.
+#[derive(Debug)]
+pub(super) struct MetricsGroup {
+    leader: Event,
+    /// Slots, PERF_METRICS, instructions, cycles, and the events of the correction.
+    reads: Rc<UserReads>,
+    /// Kept open; read through their pages.
+    _retiring: Event,
+    _plain_events: Vec<Event>,
+    shape: MetricsShape,
+    /// The least slots of a cycle, if the width of the pipeline is known.
+    least_slots_per_cycle: Option<f64>,
+}
+
+impl MetricsGroup {
+    /// Opens the group and proves that it counts. Returns `None` if the kernel forbids RDPMC.
+    ///
+    /// The order matters: if the leader runs before its members join, it is preset like a plain
+    /// counter, and the ratios then refer to 2^47 slots that never happened. So it is opened
+    /// disabled, enabled when the group is complete, and reset once it is on the PMU.
+    #[inline(never)]
+    pub fn open(
+        opener: &Opener<'_>,
+        shape: MetricsShape,
+    ) -> Result<Option<MetricsGroup>, OpenError> {
+        let leader = if shape.clears {
+            opener.clearing_leader(SLOTS.0, SLOTS.1)?
+        } else {
+            opener.leader(SLOTS.0, SLOTS.1)?
+        };
+        let retiring = opener.member(RETIRING.0, RETIRING.1, &leader)?;
+        let plain_events = opener.members(&shape.plain_events(), &leader)?;
+        let slots = opener.map(SLOTS.0, &leader)?;
+        if !slots.allows_rdpmc() {
+            return Ok(None);
+        }
+        let mut pages = vec![slots, opener.map(RETIRING.0, &retiring)?];
+        for ((name, _), event) in shape.plain_events().iter().zip(&plain_events) {
+            pages.push(opener.map(name, event)?);
+        }
+        let shares_cores = opener.paths.smt_active() != Some(false);
+        let least_of_cycles = if shares_cores {
+            MIN_SHARED_SLOTS_FRACTION
+        } else {
+            MIN_SLOTS_FRACTION
+        };
+        let group = MetricsGroup {
+            reads: Rc::new(UserReads::of_registers(pages, shape.clears)),
+            leader,
+            _retiring: retiring,
+            _plain_events: plain_events,
+            shape,
+            least_slots_per_cycle: shape
+                .slots_per_cycle
+                .map(|width| f64::from(width) * least_of_cycles),
+        };
+        let failed = |action| opener.control(SLOTS.0, action);
+        group.leader.enable().map_err(failed("enable"))?;
+        group.leader.reset().map_err(failed("reset"))?;
+        group.check(opener)?;
+        group.leader.reset().map_err(failed("reset"))?;
+        Ok(Some(group))
+    }
+
+    #[inline(never)]
+    fn check(&self, opener: &Opener<'_>) -> Result<(), OpenError> {
+        let plain_events = self.shape.plain_events();
+        let events = [&[SLOTS, RETIRING], &plain_events[..]].concat();
+        for (at, ((name, _), page)) in events.into_iter().zip(self.reads.pages()).enumerate() {
+            let index = page.index();
+            match [SLOTS_INDEX, METRICS_INDEX].get(at).copied() {
+                _ if index == 0 => return Err(opener.never_scheduled(SLOTS.0)),
+                Some(expected) if index != expected => {
+                    return Err(OpenError::WrongCounter {
+                        place: opener.place(name),
+                        index,
+                        expected,
+                    });
+                }
+                _ => {}
+            }
+        }
+        let mut start = Readout::now();
+        self.prepare(&mut start);
+        if !self.reads.start(&mut start) {
+            return Err(opener.never_scheduled(SLOTS.0));
+        }
+        self_check::spin();
+        let end = self.reads.end(self.reads.look(), &start);
+        if end.flags.intersects(Flags::NOT_COUNTING) {
+            return Err(opener.never_scheduled(SLOTS.0));
+        }
+        let after = registers(&end);
+        let before = if self.shape.clears {
+            0
+        } else {
+            registers(&start).slots
+        };
+        self_check::counted(opener, SLOTS.0, before, after.slots)?;
+        self_check::adds_up(opener, after)?;
+        for ((name, _), at) in plain_events.into_iter().zip(INSTRUCTIONS_AT..CORRECTION_AT) {
+            let advance = self.reads.advance(at, &start, &end).max(0) as u64;
+            let least = match at {
+                CYCLES_AT => 1,
+                _ => self_check::SPIN_TURNS,
+            };
+            self_check::advanced(opener, name, advance, least)?;
+        }
+        // The times in the page are those of its last change; a read() updates them.
+        self_check::group_times(opener, SLOTS.0, &self.leader).map(|_| ())
+    }
+
+    /// Returns the shape of the group.
+    pub fn shape(&self) -> MetricsShape {
+        self.shape
+    }
+
+    /// Returns the event that leads the group.
+    #[cfg(feature = "commands")]
+    pub fn leader(&self) -> &Event {
+        &self.leader
+    }
+
+    /// Releases the PMU.
+    pub fn suspend(&self) -> std::io::Result<()> {
+        self.leader.disable()
+    }
+
+    /// Resumes counting.
+    pub fn resume(&self) -> std::io::Result<()> {
+        self.leader.enable()?;
+        self.leader.reset()
+    }
+
+    pub fn user_reads(&self) -> &Rc<UserReads> {
+        &self.reads
+    }
+
+    /// Prepares a window, whose counters are then read.
+    pub fn prepare(&self, readout: &mut Readout) {
+        readout.cpu = current_cpu();
+        if self.shape.clears {
+            // Discards what was counted before the window.
+            self.reads.look_at_pages(readout);
+            self.reads.look();
+        } else if self.is_reset_due() {
+            self.reset();
+            readout.at = Instant::now();
+        }
+        self.reads.look_at_pages(readout);
+    }
+
+    /// Returns whether the slots since the last reset are too many for the next window.
+    fn is_reset_due(&self) -> bool {
+        let slots = self.reads.leader_count();
+        slots.is_none_or(|slots| slots & SLOTS_MASK > SLOTS_WITHOUT_RESET)
+    }
+
+    /// Begins a window after that failed once.
+    #[cold]
+    pub fn start_anew(&self, readout: &mut Readout) {
+        if self.reads.start(readout) {
+            return;
+        }
+        // A pinned group that lost the PMU stays off it until it is enabled again.
+        let _ = self.leader.enable();
+        self.reset();
+        if !self.reads.start(readout) {
+            readout.flags = Flags::NOT_COUNTING;
+        }
+    }
+
+    /// Resets the registers. If that fails, the reading includes the slots since the last reset,
+    /// which only widens the resolution.
+    fn reset(&self) {
+        let _ = self.leader.reset();
+    }
+
+    /// Ends a window, after the counters were looked at.
+    pub fn end(&self, is_counting: bool, start: &Readout) -> Sample {
+        let end = self.reads.end(is_counting, start);
+        self.sample(start, end)
+    }
+
+    fn sample(&self, start: &Readout, mut end: Readout) -> Sample {
+        let mut sample = Sample {
+            windows: 1,
+            wall_ns: end.at.duration_since(start.at).as_nanos() as u64,
+            // Placeholders: the flags say that nothing was counted.
+            slots: Some(0),
+            level1: Some(Default::default()),
+            level2: self.shape.level2.then(Default::default),
+            instructions: Some(0),
+            cycles: Some(0),
+            flags: start.flags | end.flags,
+            ..Sample::EMPTY
+        };
+        if sample.flags.intersects(Flags::NOT_COUNTING) {
+            return sample;
+        }
+        let (first, last) = if self.shape.clears {
+            // The first reading cleared them.
+            (Registers::default(), registers(&end))
+        } else {
+            (registers(start), registers(&end))
+        };
+        let since_start = |at: usize| self.reads.advance(at, start, &end).max(0) as u64;
+        let (instructions, cycles) = (since_start(INSTRUCTIONS_AT), since_start(CYCLES_AT));
+        let corrections: [u64; MAX_CORRECTION_EVENTS] = std::array::from_fn(|at| {
+            if CORRECTION_AT + at < self.reads.pages().len() {
+                since_start(CORRECTION_AT + at)
+            } else {
+                0
+            }
+        });
+        end.slots = start.slots + last.slots.saturating_sub(first.slots);
+        sample.flags = doubts::between(start, &end);
+        let slots = end.slots - start.slots;
+        let least = self.least_slots_per_cycle.unwrap_or(0.0)
+            * cycles.saturating_sub(CYCLES_OF_READINGS) as f64;
+        if last.slots < first.slots || (slots as f64) < least {
+            sample.flags |= Flags::WENT_BACKWARDS;
+        }
+        // The readings themselves take some of each: a counter that stood still is not there.
+        if slots == 0 || instructions == 0 || cycles == 0 {
+            sample.flags |= Flags::NOT_COUNTING;
+        }
+        if sample
+            .flags
+            .intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS)
+        {
+            return sample;
+        }
+        if !first.adds_up() || !last.adds_up() {
+            sample.flags |= Flags::BAD_RATIOS;
+        }
+        let split = self.shape.corrected(
+            split_between(first, last, self.shape.level2),
+            corrections.into_iter(),
+        );
+        sample.slots = Some(slots);
+        sample.level1 = Some(split.level1);
+        sample.level2 = split.level2;
+        sample.instructions = Some(instructions);
+        sample.cycles = Some(cycles);
+        sample.resolution_slots = resolution_slots(
+            first.slots,
+            last.slots,
+            doubts::switches(start.lock, end.lock),
+        );
+        sample
+    }
+}
+
+/// Slots are read before ratios: the ratios cover these slots and a few more, never fewer. Neither
+/// has a meaningful offset.
+fn registers(reading: &Readout) -> Registers {
+    Registers {
+        slots: reading.counts[SLOTS_AT] & SLOTS_MASK,
+        ratios: reading.counts[RATIOS_AT],
+    }
+}

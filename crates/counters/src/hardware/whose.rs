@@ -1,0 +1,260 @@
+//! Threads whose slots the windows count: the measuring one, or all.
+//!
+//! Only one group of a thread can have the slots counter, so the thread's own is off the PMU while
+//! all threads are counted. The decision is made in the warm-up, or by an earlier launch, so all
+//! samples kept of a benchmark count the same threads.
+
+use std::cell::{Cell, OnceCell, RefCell, RefMut};
+
+use super::Opened;
+use super::all_threads::AllThreads;
+use super::engine::Engine;
+use super::group::{self, Group};
+use super::inherited_group::Shape;
+use super::metrics_shape::SLOTS;
+use super::opener::Opener;
+use super::readout::Readout;
+use super::syscalls::Counted;
+use super::system::CpuIdentity;
+use crate::error::OpenError;
+use crate::processor_time::Watch;
+use crate::{Reading, Wanted, empty_windows_by, median_window};
+use topdown_run::activity::Activity;
+use topdown_run::provenance::{CountedThreads, Provenance};
+use topdown_run::sample::{Flags, Sample};
+use topdown_run::setting::{Counters, Threads};
+
+/// What is known about the current benchmark.
+#[derive(Debug)]
+pub(super) struct Whose {
+    wanted: Threads,
+    watch: Watch,
+    /// What the threads did in its windows so far.
+    activity: Cell<Activity>,
+    has_sample: Cell<bool>,
+    /// Earlier launches' decisions: see [`THREADS_DECIDED`](topdown_run::environment::THREADS_DECIDED).
+    decided: RefCell<String>,
+    /// Set while all threads are counted.
+    all: RefCell<Option<AllThreads>>,
+    /// Set once all threads have been counted.
+    provenance_of_all: OnceCell<Provenance>,
+    /// Set once all threads should have been counted, but could not be.
+    provenance_of_own: OnceCell<Provenance>,
+}
+
+impl Whose {
+    pub fn new(wanted: Threads) -> Whose {
+        Whose {
+            wanted,
+            watch: Watch::default(),
+            activity: Cell::default(),
+            has_sample: Cell::default(),
+            decided: RefCell::default(),
+            all: RefCell::default(),
+            provenance_of_all: OnceCell::new(),
+            provenance_of_own: OnceCell::new(),
+        }
+    }
+
+    pub fn wanted(&self) -> Threads {
+        self.wanted
+    }
+
+    pub fn decide(&self, decided: &str) {
+        *self.decided.borrow_mut() = decided.to_owned();
+    }
+
+    /// Returns whether to count all threads in the current benchmark.
+    fn wants_all(&self) -> bool {
+        match self.decided.borrow().as_bytes().get(BENCHMARKS.get()) {
+            Some(b'a') => true,
+            Some(b'o') => false,
+            _ => self.activity.get().fraction_of_others().is_some(),
+        }
+    }
+}
+
+thread_local! {
+    /// Number of benchmarks this thread has measured, through any handle.
+    static BENCHMARKS: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Opened {
+    pub(super) fn counting_provenance(&self) -> &Provenance {
+        let whose = &self.whose;
+        let of_all = whose.all.borrow().is_some();
+        if of_all {
+            whose.provenance_of_all.get()
+        } else {
+            whose.provenance_of_own.get()
+        }
+        .unwrap_or(&self.provenance)
+    }
+
+    /// Begins a window. What is not needed at once is done before the counters are read.
+    #[inline(always)]
+    pub(super) fn start(&self) -> Reading {
+        let (reading, mut place) = self.prepare();
+        if !self
+            .reads
+            .as_ref()
+            .is_none_or(|reads| reads.begin(&mut place))
+        {
+            self.start_anew(&mut place);
+        }
+        reading
+    }
+
+    #[inline(never)]
+    fn prepare(&self) -> (Reading, RefMut<'_, Readout>) {
+        let at = self.whose.watch.before_window();
+        let (reading, mut place) = self.beginning.next(at);
+        match &*self.whose.all.borrow() {
+            Some(all) => all.start(&mut place),
+            None => self.engine.prepare(&mut place),
+        }
+        (reading, place)
+    }
+
+    /// Reading the thread's own counters must fail while all threads are counted.
+    #[cold]
+    fn start_anew(&self, readout: &mut Readout) {
+        if self.whose.all.borrow().is_none() {
+            self.engine.start_anew(readout);
+        }
+    }
+
+    /// Ends a window. What is not needed at once is done after the counters were read.
+    #[inline(always)]
+    pub(super) fn end(&self, start: &Reading) -> Sample {
+        let is_counting = self.reads.as_ref().is_some_and(|reads| reads.look());
+        self.finish(is_counting, start)
+    }
+
+    #[inline(never)]
+    fn finish(&self, is_counting: bool, start: &Reading) -> Sample {
+        let mut sample = match (self.beginning.of(start), &*self.whose.all.borrow()) {
+            (Some(start), Some(all)) => all.end(&start),
+            (Some(start), None) => self.engine.end(is_counting, &start),
+            (None, _) => Sample {
+                windows: 1,
+                wall_ns: start.at.elapsed().as_nanos() as u64,
+                slots: Some(0),
+                flags: Flags::NOT_COUNTING,
+                ..Sample::EMPTY
+            },
+        };
+        sample.activity = self.whose.watch.after_window(sample.wall_ns);
+        if let Some(activity) = sample.activity {
+            let activities = &self.whose.activity;
+            activities.set(activities.get().plus(&activity));
+        }
+        sample
+    }
+
+    /// Switches to counting all threads if others have worked in the warm-up. Call this outside
+    /// every window.
+    pub(super) fn decide_whose(&self) {
+        let whose = &self.whose;
+        let is_open = whose.wanted == Threads::Auto
+            && !whose.has_sample.get()
+            && whose.all.borrow().is_none()
+            && whose.provenance_of_own.get().is_none();
+        if !is_open || !whose.wants_all() {
+            return;
+        }
+        if let Err(error) = self.count_all() {
+            let _ = whose.provenance_of_own.set(Provenance {
+                reason: format!(
+                    "{}; all threads could not be counted: {error}",
+                    self.provenance.reason
+                ),
+                ..self.provenance.clone()
+            });
+        }
+    }
+
+    pub(super) fn sample_kept(&self) {
+        self.whose.has_sample.set(true);
+    }
+
+    pub(super) fn benchmark_boundary(&self) {
+        if self.whose.has_sample.replace(false) {
+            BENCHMARKS.set(BENCHMARKS.get() + 1);
+        }
+        self.whose.activity.take();
+        if self.whose.wanted == Threads::Auto && self.whose.all.take().is_some() {
+            // A group that stays off the PMU is flagged in every window.
+            let _ = self.engine.resume();
+        }
+    }
+
+    /// Counts all threads instead of the measuring one.
+    pub(super) fn count_all(&self) -> Result<(), OpenError> {
+        let opener = self.opener();
+        self.engine
+            .suspend()
+            .map_err(opener.control(SLOTS.0, "disable"))?;
+        let opened = self.open_all(&opener);
+        if opened.is_err() {
+            let _ = self.engine.resume();
+        }
+        *self.whose.all.borrow_mut() = Some(opened?);
+        Ok(())
+    }
+
+    fn open_all(&self, opener: &Opener<'_>) -> Result<AllThreads, OpenError> {
+        let plain = self.plain_counters(opener);
+        let (shape, formula, slots_per_cycle) = match &plain {
+            Some(group) => (
+                Shape::like(&group.engine),
+                &group.formula,
+                group.slots_per_cycle,
+            ),
+            None => (
+                Shape::like(&self.engine),
+                &self.provenance.formula,
+                self.provenance.slots_per_cycle,
+            ),
+        };
+        let (formula, slots_per_cycle) = (formula.clone(), slots_per_cycle);
+        // Its counters are needed.
+        drop(plain);
+        let all = AllThreads::open(opener, shape)?;
+        let empty_window = median_window(&empty_windows_by(&|| {
+            let mut start = Readout::now();
+            all.start(&mut start);
+            all.end(&start)
+        }));
+        let provenance = Provenance {
+            formula,
+            slots_per_cycle,
+            reason: format!(
+                "{} of PMU `{}`, of all threads of the process, read with system calls",
+                shape.name(),
+                self.pmu.name
+            ),
+            empty_window: Some(empty_window),
+            threads: CountedThreads::All,
+            ..self.provenance.clone()
+        };
+        // An existing one differs only in the cost of an empty window.
+        let _ = self.whose.provenance_of_all.set(provenance);
+        Ok(all)
+    }
+
+    /// Opens plain counters, unless PERF_METRICS was requested: the kernel's rounding of ratios at
+    /// every switch of a waiting thread would add up. Returns `None` if they do not fit, or are
+    /// used already.
+    fn plain_counters(&self, opener: &Opener<'_>) -> Option<Group> {
+        let is_free = self.wanted == Wanted::Categories(Counters::Auto);
+        let has_metrics = matches!(self.engine, Engine::Rdpmc(_) | Engine::Read(_));
+        (is_free && has_metrics)
+            .then(|| group::open_exact(opener, &CpuIdentity::read(&self.paths), &self.pmu).ok())
+            .flatten()
+    }
+
+    fn opener(&self) -> Opener<'_> {
+        Opener::of(&self.paths, &self.pmu, Counted::ThisThread)
+    }
+}

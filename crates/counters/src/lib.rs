@@ -1,0 +1,50 @@
+//! Counts where a CPU's issue slots go, by TopDown category.
+//!
+//! A [`Source`] takes a [`Reading`] at the start of a window and turns it into a
+//! [`Sample`](topdown_run::sample::Sample) at the end. [`hardware`] reads the CPU's counters with RDPMC, as
+//! the tables in [`cpu`] say; [`time`] reads only the clock; `scripted`, for tests only, plays back
+//! predefined counts. Errors at opening say what is missing and what to do: [`error`].
+
+#![warn(clippy::incompatible_msrv)]
+
+// Every bench pays for the compile time of this crate. Functions called only by the program are
+// `#[inline]`, so that benches need not compile them. Steps that are taken once, such as opening
+// counters, are `#[inline(never)]`: merged into their callers, they would be optimized again at
+// each level. Lists are filled by loops there, because each chain of iterators is compiled by
+// itself.
+
+#[cfg(feature = "commands")]
+mod command_hits;
+pub mod cpu;
+pub mod error;
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+pub mod hardware;
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+#[path = "hardware_elsewhere.rs"]
+pub mod hardware;
+pub mod machine;
+#[cfg(target_os = "linux")]
+pub mod modules;
+pub mod processor_time;
+#[cfg(feature = "proof")]
+pub mod proof;
+#[cfg(any(test, feature = "scripted"))]
+pub mod scripted;
+mod source;
+pub mod survey;
+pub mod time;
+mod wanted;
+
+#[cfg(feature = "commands")]
+pub use command_hits::CommandHits;
+pub use source::{
+    MAX_COUNTERS, OnSecondCore, Reading, Source, empty_window_of, empty_windows_by,
+    empty_windows_of, latencies_behind, median_window, table_behind,
+};
+pub use wanted::Wanted;

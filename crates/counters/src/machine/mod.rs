@@ -1,0 +1,44 @@
+//! The identity of the machine that this process runs on.
+//!
+//! `detect` reads it from `/proc` and `/sys`, `cpuid` from the CPU itself. `cores` finds out which of
+//! several kinds of cores measure.
+
+pub(crate) mod cores;
+#[cfg(target_arch = "x86_64")]
+mod cpuid;
+mod detect;
+
+#[cfg(target_os = "linux")]
+use std::path::Path;
+
+use topdown_run::machine::Machine;
+
+use cores::Measuring;
+
+#[cfg(target_arch = "x86_64")]
+pub use cpuid::{family as cpuid_family, vendor as cpuid_vendor};
+#[cfg(target_os = "linux")]
+pub(crate) use detect::arm_core;
+
+/// Returns the machine this process runs on. Never fails: unknown fields stay empty.
+///
+/// If it has several kinds of cores, and the calling thread may run on more than one, this is the
+/// machine of a run whose counters are opened by default.
+#[inline]
+pub fn this_machine() -> Machine {
+    detect::this_machine(Measuring::AsCounted)
+}
+
+/// Reads from sysfs and procfs mounted at these paths what the machine is; all other fields are
+/// unknown.
+#[cfg(target_os = "linux")]
+pub(crate) fn identity_from_files(sys: &Path, proc: &Path) -> Machine {
+    detect::identity(sys, proc, Measuring::AsCounted)
+}
+
+/// Returns this machine as a run measured it: on the cores of the PMU `core_type`, as provenances
+/// name it, or else wherever the calling thread may run.
+#[inline]
+pub fn this_machine_on(core_type: Option<&str>) -> Machine {
+    detect::this_machine(core_type.map_or(Measuring::Anywhere, Measuring::Pmu))
+}

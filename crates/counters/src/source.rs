@@ -1,0 +1,211 @@
+//! What every source of slot counts does, and the cost of its windows.
+
+use std::marker::PhantomData;
+use std::time::Instant;
+
+use crate::cpu::{CpuTable, LatencyTable, MODELLED};
+use crate::error::OpenError;
+use crate::hardware;
+#[cfg(any(test, feature = "scripted"))]
+use crate::scripted;
+use topdown_run::code::CodeSlots;
+use topdown_run::hits::CodeHits;
+use topdown_run::provenance::{EmptyWindow, Provenance, SourceKind};
+use topdown_run::sample::Sample;
+
+/// The number of counters that a window can hold: the most that any CPU table in `cpu` needs.
+pub const MAX_COUNTERS: usize = 12;
+
+/// The beginning of a window. It is small, because copying it is measured: the source that began
+/// the window keeps what it counted.
+///
+/// A reading belongs to the thread that took it: another thread has its own counters, so it cannot
+/// end a window that this one began.
+///
+/// ```compile_fail,E0277
+/// let begun = topdown_counters::Reading::of_clock();
+/// std::thread::spawn(move || drop(begun));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// The clock.
+    pub at: Instant,
+    /// Names the window to its source.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        allow(dead_code, reason = "no source has several windows there")
+    )]
+    pub(crate) ticket: u32,
+    /// Neither `Send` nor `Sync`.
+    bound_to_thread: PhantomData<*const ()>,
+}
+
+impl Reading {
+    /// Reads only the clock, now.
+    pub fn of_clock() -> Reading {
+        Reading::of_window(0, Instant::now())
+    }
+
+    /// `ticket` names the window.
+    pub(crate) fn of_window(ticket: u32, at: Instant) -> Reading {
+        Reading {
+            at,
+            ticket,
+            bound_to_thread: PhantomData,
+        }
+    }
+}
+
+/// A benchmark on a second modelled core: everything but its counts, which its samples hold.
+#[derive(Debug)]
+pub struct OnSecondCore {
+    /// What the numbers are.
+    pub provenance: Provenance,
+    /// As of [`Source::take_groups`].
+    pub groups: Vec<Sample>,
+    /// As of [`Source::take_code`].
+    pub code: Option<CodeSlots>,
+}
+
+/// Reports where the slots between two instants went.
+///
+/// A source belongs to the thread that opened it. Between [`start`](Source::start) and
+/// [`end`](Source::end), an implementation must not allocate, lock, log or make an avoidable
+/// syscall: all of that would be measured.
+pub trait Source {
+    /// Returns what the numbers are and how they were obtained.
+    fn provenance(&self) -> &Provenance;
+
+    /// Called between samples, outside every window: the next window is the first of a sample.
+    fn sample_boundary(&self) {}
+
+    /// Called outside every window, when a sample has all its windows. Returns it with what is only
+    /// known then.
+    fn completed(&self, sample: &Sample) -> Sample {
+        *sample
+    }
+
+    /// Called outside every window: the windows since the last boundary form a sample that is kept.
+    fn sample_kept(&self) {}
+
+    /// Called after [`sample_kept`](Source::sample_kept) if samples [double](topdown_run::doubling).
+    /// Returns whether to measure the next sample too, which has twice as many iterations.
+    fn wants_more_after(&self, _sample: &Sample) -> bool {
+        false
+    }
+
+    /// Called when a benchmark has all its samples. Returns what each group of units alone says
+    /// about the last one that counts, if the source sampled it.
+    fn take_groups(&self) -> Vec<Sample> {
+        Vec::new()
+    }
+
+    /// Called when a benchmark has all its samples. Returns where in the code their slots went, if
+    /// the source knows that for every sample kept.
+    fn take_code(&self) -> Option<CodeSlots> {
+        None
+    }
+
+    /// Called when a benchmark has all its samples. Returns the code that was hit in those kept, if
+    /// the source takes hits.
+    fn take_hits(&self) -> Option<CodeHits> {
+        None
+    }
+
+    /// Called when a benchmark has all its samples. Returns what is known about it on a second
+    /// core, if the source models one.
+    fn take_on_second_core(&self) -> Option<OnSecondCore> {
+        None
+    }
+
+    /// Called when a benchmark has all its samples.
+    fn benchmark_boundary(&self) {}
+
+    /// Opens a window. Work that must not be measured (a reset) comes before the reading.
+    fn start(&self) -> Reading;
+
+    /// Closes the window that `start` opened.
+    fn end(&self, start: &Reading) -> Sample;
+}
+
+/// Returns the table of the cores described by `provenance`, on this machine or modelled.
+///
+/// # Errors
+/// Returns [`OpenError::UnsupportedCpu`] if no table knows them, or an error if the core that the
+/// user described is wrong.
+#[inline]
+pub fn table_behind(provenance: &Provenance) -> Result<&'static CpuTable, OpenError> {
+    match provenance.source {
+        SourceKind::Model => Ok(&MODELLED),
+        #[cfg(any(test, feature = "scripted"))]
+        _ if provenance.formula == scripted::FORMULA => Ok(&scripted::TABLE),
+        _ => hardware::table(provenance.core_type.as_deref()),
+    }
+}
+
+/// Returns the retire latencies of the cores described by `provenance`, if a table has them.
+#[inline]
+pub fn latencies_behind(provenance: &Provenance) -> Option<&'static LatencyTable> {
+    match provenance.source {
+        SourceKind::Model => None,
+        #[cfg(any(test, feature = "scripted"))]
+        _ if provenance.formula == scripted::FORMULA => Some(&scripted::LATENCIES),
+        _ => hardware::latencies(provenance.core_type.as_deref()),
+    }
+}
+
+/// Returns the median cost of an empty window of `source`.
+pub fn empty_window_of(source: &dyn Source) -> EmptyWindow {
+    median_window(&empty_windows_of(source))
+}
+
+/// Returns the cost of some empty windows of `source`.
+pub fn empty_windows_of(source: &dyn Source) -> Vec<Sample> {
+    empty_windows_by(&|| {
+        source.sample_boundary();
+        let start = source.start();
+        source.end(&start)
+    })
+}
+
+/// Returns the cost of some empty windows that `window` takes.
+pub fn empty_windows_by(window: &dyn Fn() -> Sample) -> Vec<Sample> {
+    const WINDOWS: usize = 101;
+    let mut samples = Vec::with_capacity(WINDOWS);
+    for _ in 0..WINDOWS {
+        samples.push(window());
+    }
+    samples
+}
+
+/// Returns the median of the windows' costs.
+pub fn median_window(samples: &[Sample]) -> EmptyWindow {
+    let median_of = |quantity: fn(&Sample) -> Option<u64>| {
+        let mut values = Vec::with_capacity(samples.len());
+        for sample in samples {
+            if let Some(value) = quantity(sample) {
+                values.push(value);
+            }
+        }
+        median(values)
+    };
+    EmptyWindow {
+        slots: median_of(|sample| sample.slots),
+        instructions: median_of(|sample| sample.instructions),
+        cycles: median_of(|sample| sample.cycles),
+        wall_ns: median_of(|sample| Some(sample.wall_ns)).unwrap_or(0),
+    }
+}
+
+fn median(mut values: Vec<u64>) -> Option<u64> {
+    // Few values, and every bench would compile a sorting algorithm.
+    for end in 1..values.len() {
+        for at in (0..end).rev() {
+            if values[at] <= values[at + 1] {
+                break;
+            }
+            values.swap(at, at + 1);
+        }
+    }
+    values.get(values.len() / 2).copied()
+}

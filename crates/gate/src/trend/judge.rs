@@ -1,0 +1,286 @@
+//! Selects the runs and benchmarks of a history, and judges what they have in common.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use topdown_run::run_file::{Benchmark, BenchmarkId, Run};
+
+use super::series::History;
+use super::{
+    BenchmarkTrend, ChangeKind, GlobalChange, LeftOut, TREND_SCHEMA_VERSION, Trend, TrendRun,
+};
+use crate::comparability;
+use crate::statistics::change_points::MIN_SEGMENT;
+
+/// Nothing can be found in a shorter history.
+pub const MIN_RUNS: usize = 2 * MIN_SEGMENT;
+
+/// Looks for changes in `runs`, oldest first, which the user calls `label`; `unreadable` says why
+/// others could not be read. `alpha` is the probability of finding any change point in a suite that
+/// never changed. Returns `None` without runs.
+pub fn trend(label: &str, runs: &[Run], unreadable: Vec<String>, alpha: f64) -> Option<Trend> {
+    let newest = runs.last()?;
+    let mut left_out = Vec::new();
+    let mut comparable = Vec::new();
+    for run in runs {
+        // Another compiler may explain a change, so it is not excluded but reported with the
+        // change.
+        let differences = comparability::forbidding(run, newest, true);
+        if differences.is_empty() {
+            comparable.push(run);
+        } else {
+            left_out.push(LeftOut {
+                run: run_of(run),
+                benchmark: None,
+                differences,
+            });
+        }
+    }
+    let by_id: Vec<HashMap<&BenchmarkId, &Benchmark>> = comparable
+        .iter()
+        .map(|run| run.benchmarks.iter().map(|b| (&b.id, b)).collect())
+        .collect();
+    let mut ids: Vec<&Benchmark> = newest.benchmarks.iter().collect();
+    ids.sort_by(|a, b| a.id.cmp(&b.id));
+    let histories: Vec<History> = ids
+        .into_iter()
+        .filter_map(|reference| {
+            let mut history = History::new(reference)?;
+            for (index, benchmarks) in by_id.iter().enumerate() {
+                let Some(benchmark) = benchmarks.get(&reference.id) else {
+                    continue;
+                };
+                let cpus = comparability::of_cpus(&comparable[index].machine, &newest.machine);
+                let differences = comparability::of_benchmark(
+                    benchmark.provenance(),
+                    reference.provenance(),
+                    &cpus,
+                );
+                if !differences.is_empty() || !history.add(index, benchmark) {
+                    left_out.push(LeftOut {
+                        run: run_of(comparable[index]),
+                        benchmark: Some(reference.id.clone()),
+                        differences,
+                    });
+                }
+            }
+            Some(history)
+        })
+        .collect();
+    let series = histories.iter().map(|history| history.metrics.len()).sum();
+    let alpha_per_series = alpha / f64::max(1.0, series as f64);
+    let benchmarks: Vec<BenchmarkTrend> = histories
+        .into_iter()
+        .map(|history| history.judged(&comparable, alpha_per_series))
+        .collect();
+    Some(Trend {
+        schema_version: TREND_SCHEMA_VERSION,
+        label: label.to_owned(),
+        alpha,
+        series,
+        runs: comparable.iter().map(|run| run_of(run)).collect(),
+        left_out,
+        unreadable,
+        global_changes: global_changes(&benchmarks, comparable.len()),
+        benchmarks,
+    })
+}
+
+/// Returns changes of one kind in neighbouring runs that affect at least half of the benchmarks. A
+/// place is only known to within a run, so neighbours count.
+fn global_changes(benchmarks: &[BenchmarkTrend], runs: usize) -> Vec<GlobalChange> {
+    /// With fewer benchmarks, half of them say nothing about the others.
+    const MIN_BENCHMARKS: usize = 4;
+    let mut found: Vec<GlobalChange> = Vec::new();
+    if benchmarks.len() < MIN_BENCHMARKS {
+        return found;
+    }
+    for kind in [ChangeKind::Slower, ChangeKind::Faster] {
+        let changing = |run: usize, within: usize| {
+            let changes_there = |b: &&BenchmarkTrend| {
+                let mut changes = b.changes.iter();
+                changes.any(|c| c.kind == kind && c.run.abs_diff(run) <= within)
+            };
+            benchmarks.iter().filter(changes_there).count()
+        };
+        // The run with most changes, including its neighbours, represents them.
+        let mut at: Vec<(usize, usize, usize)> = (0..runs)
+            .map(|run| (changing(run, 1), changing(run, 0), run))
+            .collect();
+        at.sort_by_key(|&(near, exactly, run)| (Reverse(near), Reverse(exactly), run));
+        for (count, _, run) in at {
+            let is_near = |f: &GlobalChange| f.kind == kind && f.run.abs_diff(run) <= MIN_SEGMENT;
+            if 2 * count >= benchmarks.len() && !found.iter().any(is_near) {
+                found.push(GlobalChange {
+                    kind,
+                    run,
+                    benchmarks: count,
+                });
+            }
+        }
+    }
+    found.sort_by_key(|change| change.run);
+    found
+}
+
+/// Summarizes a run.
+pub fn run_of(run: &Run) -> TrendRun {
+    TrendRun {
+        id: run.id.clone(),
+        started_at: run.started_at.clone(),
+        git_commit: run.build.git_commit.clone(),
+        git_dirty: run.build.git_dirty,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::Metric;
+    use crate::scenario::{self, Planted, benchmark, timed};
+
+    /// Makes `count` runs of these benchmarks, which depend on the run's number.
+    fn runs(count: usize, of: impl Fn(usize) -> Vec<Benchmark>) -> Vec<Run> {
+        (0..count)
+            .map(|number| Run {
+                id: format!("run-{number}"),
+                ..scenario::run(of(number))
+            })
+            .collect()
+    }
+
+    fn planted(number: usize, categories: [f64; 4]) -> Planted {
+        Planted {
+            seed: number as u64 + 1,
+            categories: categories.into(),
+            ..Planted::default()
+        }
+    }
+
+    fn judged(runs: &[Run]) -> Trend {
+        trend("main", runs, Vec::new(), 0.05).unwrap()
+    }
+
+    fn late(number: usize, size: f64) -> f64 {
+        if number >= 10 { size } else { 0.0 }
+    }
+
+    #[test]
+    fn categories_of_a_change_add_up() {
+        let trend = judged(&runs(20, |n| {
+            let size = late(n, 0.03);
+            vec![benchmark("a", planted(n, [0.0, 0.0, size, size]))]
+        }));
+        let [change] = &trend.benchmarks[0].changes[..] else {
+            panic!("{:?}", trend.benchmarks[0].changes);
+        };
+        assert_eq!((change.kind, change.run), (ChangeKind::Slower, 10));
+        assert!((change.difference - 0.06).abs() < 0.005, "{change:?}");
+        let sum: f64 = change.categories.iter().map(|c| c.difference).sum();
+        assert!((sum - change.difference).abs() < 1e-9);
+        assert!(change.found_in.contains(&Metric::Slots));
+        assert!(change.found_in.contains(&Metric::FrontendBound));
+    }
+
+    #[test]
+    fn time_is_judged_without_slots() {
+        let trend = judged(&runs(20, |n| {
+            let planted = Planted {
+                time_per_slot: 1.0 + late(n, 0.1),
+                ..planted(n, [0.0; 4])
+            };
+            vec![timed("read", planted)]
+        }));
+        let benchmark = &trend.benchmarks[0];
+        assert_eq!(benchmark.metric, Metric::Wall);
+        assert_eq!(benchmark.changes.len(), 1);
+        assert_eq!(benchmark.changes[0].found_in, [Metric::Wall]);
+        assert_eq!(trend.series, 1);
+    }
+
+    #[test]
+    fn incomparable_runs_are_excluded_and_named() {
+        let mut all = runs(20, |n| vec![benchmark("a", planted(n, [0.0; 4]))]);
+        all[0].machine.model = 207;
+        all[1].benchmarks[0].provenance_mut().formula = "another/1".to_owned();
+        all[2].benchmarks[0].slots = None;
+        all[2].benchmarks[0].times.launches.clear();
+        all[3].benchmarks.clear();
+        let trend = judged(&all);
+        assert_eq!(trend.runs.len(), 19);
+        assert_eq!(trend.benchmarks[0].points.len(), 16);
+        let named: Vec<(&str, bool, Option<&str>)> = trend
+            .left_out
+            .iter()
+            .map(|left_out| {
+                let field = left_out.differences.first().map(|d| d.field.as_str());
+                (
+                    left_out.run.id.as_str(),
+                    left_out.benchmark.is_some(),
+                    field,
+                )
+            })
+            .collect();
+        assert_eq!(
+            named,
+            [
+                ("run-0", false, Some("CPU model")),
+                ("run-1", true, Some("formula")),
+                ("run-2", true, None),
+            ]
+        );
+    }
+
+    #[test]
+    fn new_compiler_is_named_at_its_change() {
+        let mut all = runs(20, |n| {
+            vec![benchmark("a", planted(n, [late(n, 0.05), 0.0, 0.0, 0.0]))]
+        });
+        for run in &mut all[10..] {
+            run.build.rustc = "rustc 1.92.0".to_owned();
+        }
+        let trend = judged(&all);
+        assert_eq!(trend.left_out, []);
+        let change = &trend.benchmarks[0].changes[0];
+        assert_eq!(change.differences[0].field, "rustc");
+    }
+
+    #[test]
+    fn change_of_most_benchmarks_is_named() {
+        let suite = |changed: usize| {
+            judged(&runs(20, |n| {
+                (0..6)
+                    .map(|index| {
+                        let size = if index < changed { late(n, 0.05) } else { 0.0 };
+                        benchmark(&format!("b{index}"), planted(n, [size, 0.0, 0.0, 0.0]))
+                    })
+                    .collect()
+            }))
+        };
+        let expected = GlobalChange {
+            kind: ChangeKind::Slower,
+            run: 10,
+            benchmarks: 4,
+        };
+        assert_eq!(suite(4).global_changes, [expected]);
+        assert_eq!(suite(2).global_changes, []);
+    }
+
+    #[test]
+    fn benchmark_order_changes_nothing() {
+        let mut all = runs(20, |n| {
+            let changing = benchmark("b", planted(n, [0.0, 0.0, 0.0, late(n, 0.05)]));
+            vec![benchmark("a", planted(n, [0.0; 4])), changing]
+        });
+        let one = judged(&all);
+        for run in all.iter_mut().step_by(2) {
+            run.benchmarks.reverse();
+        }
+        assert_eq!(judged(&all), one);
+    }
+
+    #[test]
+    fn no_runs_are_no_history() {
+        assert_eq!(trend("main", &[], Vec::new(), 0.05), None);
+    }
+}

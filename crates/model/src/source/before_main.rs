@@ -1,0 +1,26 @@
+//! Set-up that must run before the program's `main` in a launch on the model.
+//!
+//! `RandomState` draws its keys once per thread, and criterion itself needs one before any
+//! measurement is opened. So the values that differ in every process are fixed before that.
+
+use topdown_tracer::fix_system_values;
+
+use topdown_run::environment;
+use topdown_run::setting::{Setting, SourceChoice};
+
+/// The loader calls it, like every function in this section.
+#[used]
+// SAFETY: the section holds pointers to functions of this type, and this is one.
+#[unsafe(link_section = ".init_array")]
+static BEFORE_MAIN: extern "C" fn() = before_main;
+
+extern "C" fn before_main() {
+    let on_the_model = matches!(
+        SourceChoice::from_environment(),
+        Ok(SourceChoice::Model | SourceChoice::ModelOrTime)
+    );
+    if on_the_model && std::env::var_os(environment::SAMPLES).is_some() {
+        // If the system forbids it, launches may differ, which the program detects and reports.
+        let _ = fix_system_values();
+    }
+}

@@ -1,0 +1,114 @@
+//! The part of a benchmark that a launch models.
+//!
+//! It does not depend on the clock: all windows, until a sample is long enough or the benchmark
+//! has used up its budget of instructions ([`topdown_run::steady`]), which those that are costly to model
+//! use up faster. Only a benchmark that waits, or for which the system works, far longer than its
+//! budget is ended by the clock: with time alone.
+
+use topdown_core_model::Counts;
+
+use super::sampled;
+use topdown_counters::error::OpenError;
+use topdown_run::environment;
+use topdown_run::setting::{Sampling, Setting};
+use topdown_run::steady::MostSampled;
+
+/// Roughly how long a benchmark is modelled in each launch.
+pub const DEFAULT_BUDGET_SECONDS: f64 = 2.0;
+
+/// Instructions per second of budget: a fixed number, so that the modelled work does not depend on
+/// the clock. Most programs are modelled at twice this speed.
+const INSTRUCTIONS_PER_SECOND: u64 = 15_000_000;
+
+/// A benchmark is modelled if its budget covers this many iterations: one sample of one iteration
+/// to warm up, and one of two.
+pub const MIN_ITERATIONS: u64 = 3;
+
+/// What a launch may model of each benchmark, on each core.
+#[derive(Clone, Copy)]
+pub(super) struct Budget {
+    /// The number of instructions to model, if none of them is costly.
+    pub instructions: u64,
+    /// Whether to stop once there are enough samples for a fingerprint.
+    pub ends_with_fingerprint: bool,
+    /// Whether to sample what is too long. Otherwise criterion's plan could be so many samples of
+    /// it that nobody would wait for them.
+    pub samples_long: bool,
+    /// How long the windows of a benchmark may take without executing their own instructions.
+    pub max_outside_ns: u64,
+}
+
+/// A benchmark's windows may spend this many times its budget outside of its code. Judgement: what
+/// exceeds it mostly waits, and the model knows nothing of that.
+const MAX_OUTSIDE_PER_BUDGET: f64 = 10.0;
+
+/// Windows may spend as long in any case: a small budget does not make the system faster.
+const MIN_OUTSIDE_SECONDS: f64 = 5.0;
+
+impl Budget {
+    /// Returns the budget of so many seconds.
+    ///
+    /// # Errors
+    /// Returns an error if the environment names an unknown way of sampling.
+    pub(super) fn of_seconds(seconds: f64) -> Result<Budget, OpenError> {
+        let wanted = Sampling::from_environment()?;
+        Ok(Budget {
+            instructions: (seconds * INSTRUCTIONS_PER_SECOND as f64) as u64,
+            ends_with_fingerprint: wanted == Sampling::FirstTwo,
+            samples_long: wanted == Sampling::Doubling,
+            max_outside_ns: (MIN_OUTSIDE_SECONDS.max(MAX_OUTSIDE_PER_BUDGET * seconds) * 1e9)
+                as u64,
+        })
+    }
+
+    /// Returns what the first window may cost.
+    pub(super) fn largest_window(&self) -> u64 {
+        self.instructions / MIN_ITERATIONS
+    }
+
+    /// Returns the longest sample, in instructions, that is sampled.
+    pub(super) fn most_sampled_instructions(&self) -> u64 {
+        sampled::most_instructions(self.instructions)
+    }
+
+    /// Returns how much a sample after one that was sampled may have.
+    pub(super) fn most_sampled(&self) -> MostSampled {
+        MostSampled {
+            whole_iteration: self.largest_window(),
+            modelled_instructions: self.instructions,
+            warm_instructions: self.most_warm_instructions(),
+        }
+    }
+
+    /// Returns the longest sample, in instructions, that is sampled after another one.
+    pub(super) fn most_warm_instructions(&self) -> u64 {
+        sampled::most_warm_instructions(self.instructions)
+    }
+}
+
+/// Returns how many instructions of the budget it takes to model what was counted: as many as were
+/// executed, but more where one takes longer than the budget allows for.
+pub(super) fn cost_instructions(counts: &Counts) -> u64 {
+    const INSTRUCTIONS_PER_US: u64 = INSTRUCTIONS_PER_SECOND / 1_000_000;
+    let cost = counts.modelling_ns().saturating_mul(INSTRUCTIONS_PER_US) / 1000;
+    cost.max(counts.events.instructions)
+}
+
+/// Returns the seconds that the environment sets.
+///
+/// # Errors
+/// Returns [`OpenError::Model`] if that is not a positive number.
+pub(super) fn budget_seconds() -> Result<f64, OpenError> {
+    let Ok(text) = std::env::var(environment::MODEL_BUDGET) else {
+        return Ok(DEFAULT_BUDGET_SECONDS);
+    };
+    match text.parse() {
+        Ok(seconds) if seconds > 0.0 => Ok(seconds),
+        _ => Err(OpenError::Model {
+            reason: format!(
+                "{} is `{text}`; it must be a number of seconds",
+                environment::MODEL_BUDGET
+            ),
+        }),
+    }
+}

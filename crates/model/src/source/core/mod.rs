@@ -1,0 +1,339 @@
+//! One modelled core: what it makes of the windows of a benchmark.
+
+mod other_provenance;
+mod samples;
+
+use topdown_core_model::{Capacity, Counts, GROUPS, cores};
+use topdown_tracer::{Block, Consumer, End, Mapping, TraceError};
+
+use self::other_provenance::Warmth;
+use super::budget::{Budget, cost_instructions};
+use super::code::CodeAccount;
+use super::counted::sample_of;
+use super::executed::Executed;
+use super::not_modelled::NotModelled;
+use super::sampled::Sampled;
+use super::warmed::Warmed;
+use topdown_run::code::{CodeCounts, CodeSlots};
+use topdown_run::event::Events;
+use topdown_run::provenance::Provenance;
+use topdown_run::sample::{Flags, Sample};
+use topdown_run::steady::{Modelled, Next};
+
+/// A modelled core. Between two windows of a benchmark it allocates nothing.
+pub(super) struct Core {
+    /// Its index in [`cores::ALL`].
+    pub number: usize,
+    pub model: topdown_core_model::Model,
+    pub code: CodeAccount,
+    pub sampled: Sampled,
+    warmed: Warmed,
+    pub budget: Budget,
+    pub benchmark: Benchmark,
+    /// How much of the open window it looks at.
+    looks_at: Part,
+    /// The model's counts when the open window began.
+    window_began: Counts,
+    /// What the open window may cost.
+    room_instructions: u64,
+    /// What the groups of units say about the last sample that was sampled.
+    pub groups: Option<[Sample; GROUPS]>,
+    /// What the units say about it, if they are evenly spread.
+    estimated: Option<CodeCounts>,
+}
+
+/// A part of a window.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    None,
+    /// The rest was more than the core wanted.
+    Beginning,
+    All,
+}
+
+/// What is known about the current benchmark.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Benchmark {
+    /// What its windows have cost.
+    pub cost_instructions: u64,
+    /// How long they took without executing their own instructions.
+    outside_ns: u64,
+    /// What they had cost when the last sample was kept.
+    kept_cost_instructions: u64,
+    pub fate: Fate,
+    /// Whether a sample after the first one decides its fate.
+    decides_again: bool,
+    /// Whether the first iteration was only looked at in part.
+    first_is_cut_off: bool,
+    modelled: Modelled,
+    /// Whether modelling is complete.
+    has_enough: bool,
+    /// Whether some window of the current sample was not looked at to its end.
+    has_gap: bool,
+    /// How many instructions the next sample will have, if it is sampled.
+    expected_instructions: Option<u64>,
+    /// What is done with the current sample.
+    current: Next,
+    /// Whether a sample that warmed up was not looked at to its end.
+    is_lost: bool,
+    /// The cycles of the last sample that was modelled, and its iterations.
+    cycles: (u64, u64),
+    /// How many lines the model had brought from memory when the benchmark began, and when the
+    /// last sample was kept.
+    filled_lines: (u64, u64),
+    /// How warm what counts is, once that is known and worth a word.
+    warmth: Option<Warmth>,
+    /// What its provenance says, if it is not that of a benchmark modelled as a whole. Known once
+    /// somebody asks.
+    provenance: Option<&'static Provenance>,
+}
+
+/// Whether a benchmark is modelled: its first window decides.
+#[derive(Clone, Copy, Default)]
+pub(super) enum Fate {
+    #[default]
+    Open,
+    Modelled,
+    /// Its samples are estimated from so many units, once that is known.
+    Sampled(Option<u64>),
+    /// It has only time.
+    Timed(NotModelled),
+}
+
+impl Core {
+    /// Reserves all memory for the core with this index in [`cores::ALL`].
+    pub(super) fn new(
+        number: usize,
+        capacity: Capacity,
+        budget: Budget,
+        follows_calls: bool,
+    ) -> Core {
+        let core = cores::ALL[number];
+        let model = topdown_core_model::Model::with_mappings(core, capacity, Mapping::at);
+        let model = match follows_calls {
+            true => model.following_calls(),
+            false => model,
+        };
+        Core {
+            number,
+            code: CodeAccount::new(model.most_rows()),
+            model,
+            sampled: Sampled::new(budget.instructions),
+            warmed: Warmed::new(capacity.blocks),
+            budget,
+            benchmark: Benchmark::default(),
+            looks_at: Part::None,
+            window_began: Counts::default(),
+            room_instructions: 0,
+            groups: None,
+            estimated: None,
+        }
+    }
+
+    /// Begins a window. Returns whether the core wants its trace.
+    pub(super) fn begin_window(&mut self) -> bool {
+        let room = self.room();
+        if room == 0 {
+            self.looks_at = Part::None;
+            return false;
+        }
+        self.looks_at = Part::All;
+        self.model.begin_window();
+        self.window_began = self.model.counts();
+        self.room_instructions = room;
+        let is_first = matches!(self.benchmark.fate, Fate::Open);
+        self.sampled.allow(is_first && self.budget.samples_long);
+        if matches!(self.benchmark.fate, Fate::Sampled(_)) {
+            let expected = self.benchmark.expected_instructions;
+            self.sampled.go_on(&mut self.model, expected);
+        }
+        true
+    }
+
+    /// Returns how many instructions of the budget the new window may cost.
+    fn room(&self) -> u64 {
+        let spent = self.benchmark.cost_instructions;
+        match self.benchmark.fate {
+            Fate::Timed(_) => 0,
+            _ if self.benchmark.has_enough => 0,
+            Fate::Open if self.benchmark.decides_again => self.budget.instructions,
+            Fate::Open => self.budget.largest_window(),
+            Fate::Modelled if self.benchmark.current != Next::Model => u64::MAX,
+            Fate::Modelled => self.budget.instructions.saturating_sub(spent),
+            Fate::Sampled(_) => u64::MAX,
+        }
+    }
+
+    /// Looks at a block of the open window. Returns whether it is modelled as part of the whole,
+    /// not sampled.
+    #[inline]
+    pub(super) fn block(&mut self, block: &Block<'_>, addresses: &[u64]) -> bool {
+        if self.looks_at != Part::All {
+            return false;
+        }
+        self.model.block(block, addresses);
+        if self.sampled.advance(&mut self.model, block) {
+            return false;
+        }
+        self.warmed.advance(&mut self.model, block);
+        if self.sampled.is_due() && self.is_too_costly() {
+            self.sampled.begin_after(&mut self.model, self.window_began);
+        }
+        true
+    }
+
+    /// Returns whether the core wants more of the open window. Otherwise it has seen its last block
+    /// of it.
+    pub(super) fn keeps_looking(&mut self) -> bool {
+        if self.looks_at == Part::All {
+            let has_room = if self.sampled.is_sampling() {
+                self.sampled.has_room()
+            } else if self.warmed.is_functional() {
+                self.warmed.has_room()
+            } else {
+                self.sampled.is_allowed() || !self.is_too_costly()
+            };
+            if !self.model.keep_tracing() || !has_room {
+                self.looks_at = Part::Beginning;
+            }
+        }
+        self.looks_at == Part::All
+    }
+
+    /// Returns whether the open window costs more than it may.
+    fn is_too_costly(&self) -> bool {
+        cost_instructions(&self.counts()) >= self.room_instructions
+    }
+
+    /// Returns what the open window has counted.
+    fn counts(&self) -> Counts {
+        self.model.counts() - self.window_began
+    }
+
+    /// Discards the open window and its benchmark.
+    pub(super) fn abandon_window(&mut self) {
+        self.looks_at = Part::None;
+        self.warmed.begin_benchmark(&mut self.model);
+        self.benchmark = self.new_benchmark();
+    }
+
+    /// Ends a window, whose trace ended in this way, if there was one, with these calls of the
+    /// allocator.
+    pub(super) fn end_window(
+        &mut self,
+        end: Option<Result<End, TraceError>>,
+        allocations: Events<u64>,
+    ) -> Sample {
+        let end = match std::mem::replace(&mut self.looks_at, Part::None) {
+            Part::None => None,
+            Part::Beginning => Some(Ok(End::Consumer)),
+            Part::All => end,
+        };
+        let is_whole = end == Some(Ok(End::Detach));
+        self.model.drain();
+        let counts = self.counts();
+        let why_not = self.why_not(end, &counts);
+        let benchmark = &mut self.benchmark;
+        match benchmark.fate {
+            Fate::Timed(_) => Sample::EMPTY,
+            _ if is_whole && self.sampled.is_sampling() => {
+                if !matches!(benchmark.fate, Fate::Sampled(_)) {
+                    benchmark.fate = Fate::Sampled(None);
+                }
+                // The rest is known when the sample is complete.
+                Sample {
+                    events: allocations,
+                    ..Sample::EMPTY
+                }
+            }
+            Fate::Modelled if is_whole && benchmark.current != Next::Model => {
+                // The rest is known when the sample is complete.
+                Sample {
+                    events: allocations,
+                    ..Sample::EMPTY
+                }
+            }
+            _ if is_whole => {
+                benchmark.cost_instructions += cost_instructions(&counts);
+                benchmark.fate = Fate::Modelled;
+                sample_of(&counts, allocations)
+            }
+            Fate::Open => {
+                // Its first instructions alone do not identify it.
+                benchmark.has_gap = true;
+                benchmark.fate = Fate::Timed(why_not);
+                Sample::EMPTY
+            }
+            Fate::Modelled | Fate::Sampled(_) => {
+                benchmark.has_gap = true;
+                Sample {
+                    flags: Flags::NOT_COUNTING,
+                    ..sample_of(&Counts::default(), allocations)
+                }
+            }
+        }
+    }
+
+    /// Counts the time that a window spent outside of its code, and returns its `sample`. If that
+    /// was too long for the benchmark, it has only time from now on.
+    pub(super) fn limit_outside_time(&mut self, sample: Sample, outside_ns: u64) -> Sample {
+        let benchmark = &mut self.benchmark;
+        benchmark.outside_ns = benchmark.outside_ns.saturating_add(outside_ns);
+        let is_timed = matches!(benchmark.fate, Fate::Timed(_));
+        if is_timed || benchmark.outside_ns <= self.budget.max_outside_ns {
+            return sample;
+        }
+        benchmark.has_gap = true;
+        benchmark.fate = Fate::Timed(NotModelled::Waits);
+        benchmark.provenance = None;
+        Sample::EMPTY
+    }
+
+    /// Returns why a benchmark is not modelled whose first window ended in this way and counted
+    /// this much.
+    fn why_not(&self, end: Option<Result<End, TraceError>>, counts: &Counts) -> NotModelled {
+        match end {
+            Some(Err(TraceError::Capacity { .. })) => NotModelled::TooMuchCode,
+            Some(Ok(_)) if self.model.is_full() => NotModelled::TooMuchCode,
+            Some(Err(error)) => NotModelled::Trace(error),
+            Some(Ok(_)) if self.budget.ends_with_fingerprint => NotModelled::TooLongForFingerprint,
+            Some(Ok(_)) if self.sampled.is_sampling() => NotModelled::TooLongToSample,
+            Some(Ok(_)) if counts.events.instructions < self.budget.largest_window() => {
+                NotModelled::TooCostly
+            }
+            Some(Ok(_)) => NotModelled::TooLong,
+            None => NotModelled::NotTraced,
+        }
+    }
+
+    /// Ends the benchmark and returns where in the code its slots went, if that is known.
+    pub(super) fn take_code(
+        &mut self,
+        executed: &mut Executed,
+        works_alone: bool,
+    ) -> Option<CodeSlots> {
+        let mut code = self.code.take(&self.model, executed)?;
+        if !works_alone {
+            // What other threads executed is unknown.
+            code.first_samples.clear();
+        }
+        Some(code)
+    }
+
+    /// Begins a benchmark.
+    pub(super) fn begin_benchmark(&mut self) {
+        self.warmed.begin_benchmark(&mut self.model);
+        self.benchmark = self.new_benchmark();
+        self.sampled.limit(u64::MAX);
+        self.groups = None;
+        self.estimated = None;
+    }
+
+    fn new_benchmark(&self) -> Benchmark {
+        let filled_lines = self.model.filled_lines();
+        Benchmark {
+            filled_lines: (filled_lines, filled_lines),
+            ..Benchmark::default()
+        }
+    }
+}

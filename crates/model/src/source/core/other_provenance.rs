@@ -1,0 +1,74 @@
+//! Provenance of a benchmark that is not modelled as a whole: its samples are estimated, warmed up
+//! otherwise, or cold, or it has only time.
+
+use topdown_core_model::cores;
+
+use super::{Core, Fate};
+use topdown_run::provenance::Provenance;
+
+/// A benchmark is cold if memory that it touches for the first time may cost more than this
+/// fraction of its cycles: as if nothing else were done while a line comes.
+pub(super) const COLD_FRACTION: f64 = 0.01;
+
+const LINE_BYTES: u64 = 64;
+
+/// How warm what counts is.
+#[derive(Clone, Copy)]
+pub(super) struct Warmth {
+    /// How many iterations came before, if most of them were not executed in detail.
+    pub warmed_iterations: Option<u64>,
+    /// Which fraction of the cycles may have waited for memory that was touched for the first time.
+    pub cold_fraction: f64,
+}
+
+impl Core {
+    /// Returns which fraction of `cycles` waited at most for these lines, the last that were
+    /// brought from memory, if the model brought them for the first time. It is 0 once as many were
+    /// brought as the L3 holds: what is brought then did not fit.
+    pub fn cold_fraction(&self, lines: u64, cycles: f64) -> f64 {
+        let in_all = self.model.filled_lines() - self.benchmark.filled_lines.0;
+        let memory = &cores::ALL[self.number].memory;
+        if in_all >= u64::from(memory.l3.bytes) / LINE_BYTES || cycles <= 0.0 {
+            return 0.0;
+        }
+        let fraction = (lines * u64::from(memory.memory_cycles)) as f64 / cycles;
+        fraction.min(1.0)
+    }
+
+    /// Returns the provenance of the benchmark, if it is not `modelled`, that of one which is
+    /// modelled as a whole. Leaked, once per such benchmark, because a source returns a reference.
+    pub fn other_provenance(&mut self, modelled: &Provenance) -> Option<&'static Provenance> {
+        let provenance = match self.benchmark.fate {
+            Fate::Open | Fate::Sampled(None) => return None,
+            Fate::Modelled
+                if self.benchmark.warmth.is_none() && !self.benchmark.first_is_cut_off =>
+            {
+                return None;
+            }
+            _ if self.benchmark.provenance.is_some() => return self.benchmark.provenance,
+            Fate::Modelled => {
+                let warmth = self.benchmark.warmth;
+                let fraction = warmth.map(|warmth| warmth.cold_fraction);
+                let cut_off = match self.benchmark.first_is_cut_off {
+                    true => ", first iteration counted in part",
+                    false => "",
+                };
+                Provenance {
+                    reason: modelled.reason.clone() + cut_off,
+                    warmed_iterations: warmth.and_then(|warmth| warmth.warmed_iterations),
+                    cold_fraction: fraction.filter(|cold| *cold >= COLD_FRACTION),
+                    ..modelled.clone()
+                }
+            }
+            Fate::Sampled(Some(units)) => Provenance {
+                // Without the number: benchmarks with the same reason share a line above the table.
+                reason: format!("{}, iterations sampled", modelled.reason),
+                sampled_units: Some(units),
+                ..modelled.clone()
+            },
+            Fate::Timed(why) => Provenance::of_clock(why.reason(&self.budget)),
+        };
+        self.benchmark.provenance = Some(Box::leak(Box::new(provenance)));
+        self.benchmark.provenance
+    }
+}

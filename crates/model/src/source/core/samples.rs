@@ -1,0 +1,257 @@
+//! Samples of a modelled core: their counts when complete, and the number of further ones wanted.
+
+use topdown_core_model::Counts;
+
+use super::super::counted::{late_fraction, level1_slots, level2_slots, sample_of};
+use super::super::not_modelled::NotModelled;
+use super::other_provenance::{COLD_FRACTION, Warmth};
+use super::{Benchmark, Core, Fate};
+use topdown_run::code::CodeCounts;
+use topdown_run::doubling::{self, FINGERPRINT_SAMPLES};
+use topdown_run::event::Events;
+use topdown_run::sample::{Flags, Sample};
+use topdown_run::steady::{Next, NextSampled, Taken};
+
+impl Core {
+    /// Begins a sample.
+    pub fn begin_sample(&mut self) {
+        self.benchmark.has_gap = false;
+        self.sampled.end(&mut self.model);
+        self.code.begin_sample(&self.model);
+    }
+
+    /// Returns a sample that has all its windows with what is only known then.
+    pub fn completed(&mut self, sample: &Sample) -> Sample {
+        let benchmark = &mut self.benchmark;
+        // How many more samples criterion takes depends on the clock, so those of an `iter_custom`
+        // benchmark must not count.
+        let is_timed = matches!(benchmark.fate, Fate::Timed(_));
+        if benchmark.has_enough && !is_timed && sample.slots.is_some() {
+            return Sample {
+                flags: sample.flags | Flags::NOT_COUNTING,
+                ..*sample
+            };
+        }
+        if matches!(benchmark.fate, Fate::Modelled) && benchmark.current != Next::Model {
+            return self.completed_warm_up(sample);
+        }
+        let is_first = benchmark.modelled.samples() == 0;
+        match benchmark.fate {
+            Fate::Sampled(_) => {}
+            // Later samples may be modelled. They lose their slots if this one has none.
+            Fate::Timed(NotModelled::TooLongToSample) if is_first => {
+                let estimate = self.sampled.end(&mut self.model);
+                let counted = estimate.map(|estimate| estimate.mean);
+                return with_counts(sample, &counted.unwrap_or_default());
+            }
+            _ => return *sample,
+        }
+        let Some(estimate) = self.sampled.end(&mut self.model) else {
+            return with_gap(sample);
+        };
+        if benchmark.has_gap {
+            return with_gap(sample);
+        }
+        self.groups = Some(estimate.groups.map(|group| with_counts(sample, &group)));
+        benchmark.fate = Fate::Sampled(Some(estimate.units));
+        benchmark.provenance = None;
+        self.estimated = estimate.is_even.then(|| CodeCounts {
+            instructions: estimate.mean.events.instructions,
+            level1_slots: level1_slots(&estimate.mean.slots),
+            level2_slots: level2_slots(&estimate.mean.slots),
+        });
+        with_counts(sample, &estimate.mean)
+    }
+
+    /// Keeps the sample.
+    pub fn keep_sample(&mut self) {
+        let is_usable = !self.benchmark.has_gap;
+        self.code.keep_sample(&self.model, is_usable);
+        if matches!(self.benchmark.fate, Fate::Sampled(_)) && is_usable {
+            self.code.scale_last(self.estimated.take());
+        }
+        if let (Next::Last { iterations, .. }, true) = (self.benchmark.current, is_usable) {
+            let all = doubling::iterations(self.benchmark.modelled.samples());
+            self.code.repeat_last(all / iterations);
+        }
+    }
+
+    /// Returns whether the core has modelled enough of the benchmark.
+    pub fn has_enough(&self) -> bool {
+        self.benchmark.has_enough
+    }
+
+    /// Returns whether it wants a sample of twice as many iterations after this one, which was
+    /// kept.
+    pub fn wants_more_after(&mut self, sample: &Sample) -> bool {
+        if self.benchmark.has_enough {
+            return false;
+        }
+        let next = self.next_after(sample);
+        let benchmark = &mut self.benchmark;
+        let has_fingerprint = self.budget.ends_with_fingerprint
+            && benchmark.modelled.samples() >= FINGERPRINT_SAMPLES;
+        benchmark.has_enough = next == Next::Nothing || has_fingerprint;
+        benchmark.current = if benchmark.has_enough {
+            Next::Model
+        } else {
+            next
+        };
+        let iterations = doubling::iterations(benchmark.modelled.samples());
+        self.warmed
+            .begin_sample(&mut self.model, iterations, benchmark.current);
+        !benchmark.has_enough
+    }
+
+    /// Returns what to do with the sample after this one, which was kept.
+    fn next_after(&mut self, sample: &Sample) -> Next {
+        let benchmark = &mut self.benchmark;
+        let cost = benchmark.cost_instructions - benchmark.kept_cost_instructions;
+        benchmark.kept_cost_instructions = benchmark.cost_instructions;
+        let next_if = |wants_more: bool| match wants_more {
+            true => Next::Model,
+            false => Next::Nothing,
+        };
+        let modelled = &mut benchmark.modelled;
+        match benchmark.fate {
+            Fate::Timed(NotModelled::Waits) => return Next::Nothing,
+            Fate::Sampled(_) => return self.next_when_sampled(sample),
+            Fate::Timed(NotModelled::TooLongToSample) if modelled.samples() == 0 => {
+                modelled.skip_first();
+                self.decide_again(self.budget.most_warm_instructions());
+                return Next::Model;
+            }
+            _ => {}
+        }
+        if !self.budget.samples_long {
+            return next_if(modelled.wants_more_after(sample, cost, self.budget.instructions));
+        }
+        if matches!(benchmark.current, Next::Last { .. }) {
+            return Next::Nothing;
+        }
+        let iterations = doubling::iterations(modelled.samples());
+        let is_modelled = benchmark.current == Next::Model;
+        if is_modelled {
+            benchmark.cycles = (sample.cycles.unwrap_or(0), iterations);
+            self.warmed.learn(iterations, sample.windows);
+        }
+        let filled_lines = self.model.filled_lines();
+        let lines = filled_lines - benchmark.filled_lines.1;
+        benchmark.filled_lines.1 = filled_lines;
+        let (cycles, of_iterations) = benchmark.cycles;
+        let cycles = cycles as f64 * (iterations as f64 / of_iterations.max(1) as f64);
+        let is_lost = benchmark.is_lost;
+        let cold_fraction = self.cold_fraction(lines, cycles);
+        let taken = Taken {
+            sample,
+            instructions: if is_modelled {
+                sample.instructions.unwrap_or(0)
+            } else {
+                self.warmed.instructions()
+            },
+            cost_instructions: cost,
+            is_cold: cold_fraction >= COLD_FRACTION,
+            is_divisible: self.warmed.can_divide() && !is_lost,
+        };
+        let benchmark = &mut self.benchmark;
+        let next = benchmark
+            .modelled
+            .next_after(&taken, self.budget.instructions);
+        let may_count = next == Next::Nothing || benchmark.modelled.is_probe_next();
+        if is_modelled && !sample.flags.intersects(Flags::UNUSABLE) {
+            benchmark.warmth = (may_count && taken.is_cold).then(|| Warmth {
+                warmed_iterations: None,
+                cold_fraction: cold_fraction.min(late_fraction(sample)),
+            });
+        }
+        next
+    }
+
+    /// Returns what to do with the sample after this one, which was sampled.
+    fn next_when_sampled(&mut self, sample: &Sample) -> Next {
+        let estimated = sample.instructions.filter(|count| *count > 0);
+        let instructions = estimated.unwrap_or(self.sampled.instructions());
+        let benchmark = &mut self.benchmark;
+        let next = benchmark.modelled.next_when_sampled(
+            instructions,
+            benchmark.has_gap,
+            self.budget.most_sampled(),
+        );
+        match next {
+            NextSampled::Nothing => Next::Nothing,
+            NextSampled::Sample {
+                expected_instructions,
+                most_instructions,
+            } => {
+                benchmark.expected_instructions = Some(expected_instructions);
+                self.sampled.limit(most_instructions);
+                Next::Model
+            }
+            NextSampled::Decide => {
+                self.decide_again(u64::MAX);
+                Next::Model
+            }
+        }
+    }
+
+    /// Lets the next sample decide whether the benchmark is modelled as a whole, as the first one
+    /// does otherwise: what came before initialised something. If it is sampled, it may have so many
+    /// instructions.
+    fn decide_again(&mut self, most_instructions: u64) {
+        self.warmed.begin_benchmark(&mut self.model);
+        self.sampled.limit(most_instructions);
+        self.groups = None;
+        let first_is_cut_off =
+            self.benchmark.first_is_cut_off || matches!(self.benchmark.fate, Fate::Timed(_));
+        self.benchmark = Benchmark {
+            modelled: self.benchmark.modelled,
+            decides_again: true,
+            first_is_cut_off,
+            ..self.new_benchmark()
+        };
+    }
+
+    /// Returns a sample that warmed up, at least in part, with what its last iterations say about
+    /// all of them.
+    fn completed_warm_up(&mut self, sample: &Sample) -> Sample {
+        self.benchmark.is_lost = self.benchmark.has_gap;
+        let counted = self.warmed.end_sample();
+        let counted = counted.filter(|_| !self.benchmark.is_lost);
+        let all = doubling::iterations(self.benchmark.modelled.samples());
+        match (self.benchmark.current, counted) {
+            (Next::Last { iterations, .. }, Some(counted)) => {
+                let cycles = counted.counts.cycles as f64;
+                let cold_fraction = self.cold_fraction(counted.filled_lines, cycles);
+                let counted_sample = sample_of(&counted.counts, Events::default());
+                let warmth = Warmth {
+                    warmed_iterations: Some((2 * all - 1).saturating_sub(iterations)),
+                    cold_fraction: cold_fraction.min(late_fraction(&counted_sample)),
+                };
+                self.benchmark.warmth = Some(warmth);
+                with_counts(sample, &counted.counts.repeated(all / iterations))
+            }
+            _ => {
+                self.benchmark.has_gap = true;
+                with_gap(sample)
+            }
+        }
+    }
+}
+
+/// Returns a complete sample with its counts.
+fn with_counts(sample: &Sample, counts: &Counts) -> Sample {
+    Sample {
+        windows: sample.windows,
+        wall_ns: sample.wall_ns,
+        flags: sample.flags,
+        ..sample_of(counts, sample.events)
+    }
+}
+
+/// Returns a complete sample whose counts are unknown.
+fn with_gap(sample: &Sample) -> Sample {
+    Sample {
+        flags: sample.flags | Flags::NOT_COUNTING,
+        ..with_counts(sample, &Counts::default())
+    }
+}

@@ -1,0 +1,87 @@
+//! Execution of a benchmark, as opposed to its cost: instructions, data addresses, and the path.
+
+use topdown_core_model::AddressSpace;
+use topdown_tracer::{Block, Mapping};
+
+use super::content::{content_of, data_of, mix};
+use super::trail::TrailKeeper;
+use topdown_run::code::Trail;
+
+/// Receives the same blocks as the model. All memory is reserved on creation.
+pub(super) struct Executed {
+    /// A hash of each block's instructions, by block number.
+    contents: Vec<u64>,
+    trail: TrailKeeper,
+    /// Separate places, so that they do not depend on earlier benchmarks.
+    places: AddressSpace,
+    data: u64,
+    takes_data: bool,
+}
+
+impl Executed {
+    /// Reserves room for this many blocks; `stretches` is the value of
+    /// [`STRETCHES`](topdown_run::environment::STRETCHES).
+    pub(super) fn new(blocks: usize, stretches: &str) -> Executed {
+        Executed {
+            contents: Vec::with_capacity(blocks),
+            trail: TrailKeeper::new(stretches),
+            places: AddressSpace::of_mappings(Mapping::at),
+            data: 0,
+            takes_data: false,
+        }
+    }
+
+    pub(super) fn translated(&mut self, block: &Block<'_>) {
+        if self.contents.len() < self.contents.capacity() {
+            self.contents.push(content_of(block));
+        }
+    }
+
+    pub(super) fn block(&mut self, block: &Block<'_>, recorded: &[u64]) {
+        let content = self.content(block.id.0);
+        self.trail.step(block.id.0, content);
+        if self.takes_data {
+            let places = &mut self.places;
+            // Execution counts cannot distinguish a branch that alternates from one that turns
+            // once.
+            let hash = mix(self.data, content);
+            self.data = data_of(hash, block, recorded, |address| places.place(address));
+        }
+    }
+
+    /// Returns a hash of a block's instructions, by block number.
+    pub(super) fn content(&self, id: u32) -> u64 {
+        self.contents.get(id as usize).copied().unwrap_or_default()
+    }
+
+    /// Returns the trail of the benchmark.
+    pub(super) fn trail(&mut self) -> Trail {
+        self.trail.trail()
+    }
+
+    /// Forgets all blocks, whose numbers are assigned from 0 again. A benchmark must begin next.
+    pub(super) fn forget_blocks(&mut self) {
+        self.contents.clear();
+    }
+
+    /// Begins a benchmark.
+    pub(super) fn begin_benchmark(&mut self) {
+        self.trail.begin();
+    }
+
+    /// Starts hashing blocks and data addresses, for a benchmark's first samples.
+    pub(super) fn begin_data(&mut self) {
+        self.places.clear();
+        self.data = 0;
+        self.takes_data = true;
+    }
+
+    pub(super) fn end_data(&mut self) {
+        self.takes_data = false;
+    }
+
+    /// Returns a hash of the blocks and data addresses in between, in execution order.
+    pub(super) fn data(&self) -> u64 {
+        self.data
+    }
+}

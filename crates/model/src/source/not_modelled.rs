@@ -1,0 +1,69 @@
+//! Reasons for not modelling a benchmark.
+
+use topdown_tracer::TraceError;
+
+use super::budget::Budget;
+use topdown_run::provenance::TOO_LONG;
+
+/// Why a benchmark is not modelled. It is put into words only when the benchmark ends: until then
+/// nothing may be allocated, which could move the benchmark's data.
+#[derive(Clone, Copy)]
+pub(super) enum NotModelled {
+    /// It fills the translation space. The next one has the space to itself, unless traced code has
+    /// started threads.
+    TooMuchCode,
+    /// Its first window could not be traced to the end.
+    Trace(TraceError),
+    /// Its first window was not traced.
+    NotTraced,
+    /// It is too long for a launch that only takes fingerprints.
+    TooLongForFingerprint,
+    /// It is too long even to be sampled.
+    TooLongToSample,
+    /// It is too long to be modelled as a whole.
+    TooLong,
+    /// So are few instructions that are costly to model.
+    TooCostly,
+    /// Its windows take too long without executing their own instructions.
+    Waits,
+}
+
+impl NotModelled {
+    /// Returns the reason that the provenance gives.
+    pub(super) fn reason(self, budget: &Budget) -> String {
+        let why = match self {
+            NotModelled::TooMuchCode => "this benchmark, or those before it, executed more \
+                                         distinct code than there is room for; move it to its own \
+                                         bench target"
+                .to_owned(),
+            NotModelled::Trace(error) => error.to_string(),
+            NotModelled::NotTraced => "its window was not traced: another lies inside it, or it \
+                                       ran on another thread or in another process"
+                .to_owned(),
+            NotModelled::TooLongForFingerprint => {
+                return "no fingerprint: an iteration is too long to be modelled as a whole"
+                    .to_owned();
+            }
+            NotModelled::TooLongToSample => {
+                return too_long("more than", budget.most_sampled_instructions());
+            }
+            NotModelled::TooLong => return too_long("more than", budget.largest_window()),
+            NotModelled::TooCostly => {
+                return too_long("as costly to model as", budget.largest_window());
+            }
+            NotModelled::Waits => format!(
+                "it waits, or the system works for it, for more than {} s; raise the limit with \
+                 `--model-budget`",
+                budget.max_outside_ns / 1_000_000_000
+            ),
+        };
+        format!("not modelled: {why}")
+    }
+}
+
+fn too_long(than: &str, instructions: u64) -> String {
+    format!(
+        "{TOO_LONG} {than} {} million instructions; raise the limit with `--model-budget`",
+        instructions as f64 / 1e6
+    )
+}

@@ -1,0 +1,108 @@
+//! Time of windows that their own instructions do not explain: the system works for the thread, or the
+//! thread waits.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::Read;
+use std::time::Duration;
+
+use topdown_counters::processor_time::usage_of_thread;
+
+/// What the system has counted for the thread.
+#[derive(Clone, Copy, Debug)]
+struct Usage {
+    user_ns: u64,
+    system_ns: u64,
+    /// How often it has waited.
+    waits: u64,
+    /// How long it could have run, but had no processor.
+    delayed_ns: u64,
+}
+
+/// Watches the windows of a thread.
+#[derive(Debug, Default)]
+pub(super) struct OutsideTime {
+    before: Cell<Option<Usage>>,
+}
+
+impl OutsideTime {
+    /// Call this before a window opens.
+    pub fn before_window(&self) {
+        self.before.set(Usage::now());
+    }
+
+    /// Call this when the window has closed. Returns how many of its `wall_ns` nanoseconds it spent
+    /// outside of its code. Waiting for a processor does not count: a busy machine must not decide
+    /// what is modelled.
+    pub fn after_window(&self, wall_ns: u64) -> u64 {
+        let (Some(before), Some(after)) = (self.before.take(), Usage::now()) else {
+            return 0;
+        };
+        let user_ns = after.user_ns.saturating_sub(before.user_ns);
+        let system_ns = after.system_ns.saturating_sub(before.system_ns);
+        if after.waits > before.waits {
+            let delayed_ns = after.delayed_ns.saturating_sub(before.delayed_ns);
+            wall_ns.saturating_sub(user_ns).saturating_sub(delayed_ns)
+        } else {
+            system_ns.min(wall_ns)
+        }
+    }
+}
+
+impl Usage {
+    fn now() -> Option<Usage> {
+        let usage = usage_of_thread()?;
+        let ns = |time: libc::timeval| {
+            let time = Duration::from_secs(time.tv_sec as u64)
+                + Duration::from_micros(time.tv_usec as u64);
+            time.as_nanos() as u64
+        };
+        Some(Usage {
+            user_ns: ns(usage.ru_utime),
+            system_ns: ns(usage.ru_stime),
+            waits: usage.ru_nvcsw as u64,
+            delayed_ns: delayed_ns().unwrap_or(0),
+        })
+    }
+}
+
+/// Returns how long this thread could have run, but had no processor: the second number of its
+/// `schedstat` (Linux, Documentation/scheduler/sched-stats.rst). `None` if the kernel does not count it.
+fn delayed_ns() -> Option<u64> {
+    // Longer than three numbers of 64 bits.
+    let mut text = [0; 64];
+    let length = (File::open("/proc/thread-self/schedstat").ok()?)
+        .read(&mut text)
+        .ok()?;
+    let text = std::str::from_utf8(&text[..length]).ok()?;
+    text.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hint::black_box;
+    use std::thread::sleep;
+    use std::time::Instant;
+
+    #[test]
+    fn waiting_is_outside_and_computing_is_not() {
+        let watch = OutsideTime::default();
+        let outside_ns = |work: &dyn Fn()| {
+            watch.before_window();
+            let begun_at = Instant::now();
+            work();
+            let wall_ns = begun_at.elapsed().as_nanos() as u64;
+            (watch.after_window(wall_ns), wall_ns)
+        };
+        let (outside_ns_of_sleep, wall_ns) = outside_ns(&|| sleep(Duration::from_millis(100)));
+        assert!(
+            outside_ns_of_sleep > wall_ns / 2,
+            "{outside_ns_of_sleep} of {wall_ns}"
+        );
+        let (of_work, wall_ns) = outside_ns(&|| {
+            black_box((0..50_000_000_u64).fold(0, |sum, n| sum ^ black_box(n)));
+        });
+        assert!(of_work < wall_ns / 2, "{of_work} of {wall_ns}");
+    }
+}

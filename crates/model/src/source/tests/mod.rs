@@ -1,0 +1,133 @@
+//! A model in the test's own process, and the loops that it models.
+
+mod budget;
+mod code;
+mod cold;
+mod sampled;
+mod second_core;
+mod warmed;
+mod windows;
+
+use std::hint::black_box;
+
+use topdown_skipped::{Need, skip};
+
+use super::core::Fate;
+use super::*;
+
+/// Returns the model as users open it. Skips the test if code cannot be traced.
+fn opened() -> Option<Model> {
+    or_skip(Model::open())
+}
+
+/// Returns a model of one core. Skips the test if code cannot be traced.
+fn alone(core: &CoreParameters, seconds: f64) -> Option<Model> {
+    of_cores(number(core), None, seconds)
+}
+
+/// Returns a model of one core that samples what is too long: with 0.5 seconds, what costs more
+/// than 2.5 million instructions, up to 2250 million.
+fn sampling(core: &CoreParameters, seconds: f64) -> Option<Model> {
+    let model = alone(core, seconds)?;
+    of_first(&model, |core| core.budget.samples_long = true);
+    Some(model)
+}
+
+fn of_cores(first: usize, second: Option<usize>, seconds: f64) -> Option<Model> {
+    let budget = Budget::of_seconds(seconds).unwrap();
+    or_skip(Model::of_cores(first, second, budget))
+}
+
+fn or_skip(model: Result<Model, OpenError>) -> Option<Model> {
+    if model.is_err() {
+        skip(Need::Model, "code cannot be traced on this machine");
+    }
+    model.ok()
+}
+
+fn number(core: &CoreParameters) -> usize {
+    let mut cores = cores::ALL.iter();
+    cores.position(|other| other.name == core.name).unwrap()
+}
+
+fn of_first<R>(model: &Model, work: impl FnOnce(&mut Core) -> R) -> R {
+    let first = |observer: &mut Observer| work(&mut observer.cores[0]);
+    model.tracer.with_consumer(first).unwrap()
+}
+
+/// Lets the benchmark have used up its budget.
+fn spend_budget(model: &Model) {
+    of_first(model, |core| {
+        core.benchmark.cost_instructions = core.budget.instructions;
+        core.benchmark.fate = Fate::Modelled;
+    });
+}
+
+fn window(model: &Model, work: impl FnOnce()) -> Sample {
+    let start = model.start();
+    work();
+    model.end(&start)
+}
+
+/// Executes four divisions per round, each waiting for the one before: in unoptimised builds a
+/// round has too many instructions for one of them to be the bottleneck.
+fn divisions(rounds: u64) {
+    const LARGE: u64 = 1 << 63;
+    let divisor = black_box(1_000_003);
+    let mut dividend = black_box(u64::MAX);
+    for _ in 0..rounds {
+        dividend = (dividend / divisor) | LARGE;
+        dividend = (dividend / divisor) | LARGE;
+        dividend = (dividend / divisor) | LARGE;
+        dividend = (dividend / divisor) | LARGE;
+    }
+    black_box(dividend);
+}
+
+/// Fills `bytes` with one instruction.
+fn fill(bytes: &mut [u8]) {
+    // SAFETY: it writes the bytes of the slice, upwards, and changes no other register.
+    unsafe {
+        std::arch::asm!(
+            "rep stosb",
+            inout("rcx") bytes.len() => _,
+            inout("rdi") bytes.as_mut_ptr() => _,
+            in("al") 1_u8,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+/// Executes rounds of divisions, and of additions that need fewer slots each, in turn.
+fn long(rounds: u64) {
+    for round in 0..rounds {
+        divisions(200);
+        let sum: u64 = (0..500).fold(round, |sum, n| sum.wrapping_add(black_box(n)));
+        black_box(sum);
+    }
+}
+
+/// Makes a launch of a benchmark, as criterion does. Returns the iterations of each sample, and
+/// what it says.
+fn launch(model: &Model, mut iteration: impl FnMut()) -> Vec<(u64, Sample)> {
+    let mut samples = Vec::new();
+    model.benchmark_boundary();
+    loop {
+        let iterations = topdown_run::doubling::iterations(samples.len());
+        model.sample_boundary();
+        let sample = window(model, || (0..iterations).for_each(|_| iteration()));
+        let sample = model.completed(&sample);
+        model.sample_kept();
+        model.sample_boundary();
+        samples.push((iterations, sample));
+        if !model.wants_more_after(&sample) {
+            return samples;
+        }
+    }
+}
+
+/// Returns the last sample that counts, and its iterations.
+fn that_counts(samples: &[(u64, Sample)]) -> (u64, Sample) {
+    let is_usable = |of: &&(u64, Sample)| !of.1.flags.intersects(Flags::UNUSABLE);
+    *samples.iter().rev().find(is_usable).unwrap()
+}

@@ -1,0 +1,279 @@
+//! Functional warming: iterations that caches, TLBs and predictors see at tracing speed, before a
+//! few that the core executes and that count.
+//!
+//! The number of iterations in a sample is given: each has twice as many as the one before. So the
+//! last one begins with iterations that only warm up, and what counts begins inside its window. It
+//! has a whole number of iterations because it begins and ends at executions of one block, which
+//! each iteration executes exactly once. The first samples, which are modelled as a whole, show
+//! which blocks do.
+
+use topdown_core_model::{Counts, Effort, Model};
+use topdown_tracer::{Block, BlockId};
+
+use topdown_run::steady::Next;
+
+/// So many samples show which blocks an iteration executes once: those of 1, 2 and 4 iterations.
+const SAMPLES_TO_LEARN: usize = 3;
+
+/// At least so many instructions are shown to the predictors just before those that count. Earlier
+/// ones change caches and TLBs only, which is faster.
+const PREDICTORS_SEE: u64 = 10_000_000;
+
+/// A window may have this many times as many instructions as expected.
+const MAX_TIMES_EXPECTED: u64 = 4;
+
+/// By how much its number of executions in a sample is less than the number of iterations, for a
+/// block that divides iterations: a loop that is entered in its middle passes its beginning once
+/// less.
+const MISSING: [u64; 2] = [0, 1];
+
+/// How the blocks of the current sample are executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// All of them in detail.
+    Detail,
+    /// All of them without time.
+    Warming,
+    /// Without time, until those that count begin.
+    Before,
+    /// In detail, and counted.
+    Counted,
+    /// Without time, until the sample ends.
+    After,
+}
+
+/// A block that each iteration executes once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Divider {
+    block: BlockId,
+    /// How many executions less than iterations a sample has.
+    missing: u64,
+}
+
+/// What the iterations that count of the last sample counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counted {
+    /// Their counts.
+    pub counts: Counts,
+    /// How many lines came from memory for them.
+    pub filled_lines: u64,
+}
+
+/// Which part of a benchmark only warms up. All memory is reserved on creation.
+pub(super) struct Warmed {
+    part: Part,
+    samples: usize,
+    /// Executions of each block in the current sample, while that is learnt.
+    executions: Vec<u64>,
+    /// Whether each block may be a divider, for each of [`MISSING`].
+    may_divide: Vec<[bool; MISSING.len()]>,
+    divider: Option<Divider>,
+    /// Iterations in the current sample, and how many of the last ones count.
+    iterations: u64,
+    counted_iterations: u64,
+    /// Executions of the divider in the current sample.
+    passed: u64,
+    /// What happens next happens after so many.
+    turn_after: u64,
+    /// For so many iterations before those that count, the predictors see them, too.
+    seen_iterations: u64,
+    instructions: u64,
+    most_instructions: u64,
+    began: Counted,
+    counted: Option<Counted>,
+}
+
+impl Warmed {
+    /// Reserves memory for a model of so many blocks.
+    pub(super) fn new(blocks: usize) -> Warmed {
+        Warmed {
+            part: Part::Detail,
+            samples: 0,
+            executions: vec![0; blocks],
+            may_divide: vec![[true; MISSING.len()]; blocks],
+            divider: None,
+            iterations: 0,
+            counted_iterations: 0,
+            passed: 0,
+            turn_after: 0,
+            seen_iterations: 0,
+            instructions: 0,
+            most_instructions: 0,
+            began: Counted::at(&Counts::default(), 0),
+            counted: None,
+        }
+    }
+
+    /// Begins a benchmark.
+    pub(super) fn begin_benchmark(&mut self, model: &mut Model) {
+        if self.is_functional() {
+            model.set_effort(Effort::Detail);
+        }
+        self.part = Part::Detail;
+        self.samples = 0;
+        self.executions.fill(0);
+        self.may_divide.fill([true; MISSING.len()]);
+        self.divider = None;
+        self.counted = None;
+    }
+
+    /// Returns whether the current sample warms up, at least in part.
+    pub(super) fn is_functional(&self) -> bool {
+        self.part != Part::Detail
+    }
+
+    /// Returns whether the current sample may go on.
+    pub(super) fn has_room(&self) -> bool {
+        self.instructions <= self.most_instructions
+    }
+
+    /// Returns the number of instructions of the current sample, if it warms up.
+    pub(super) fn instructions(&self) -> u64 {
+        self.instructions
+    }
+
+    /// Ends a sample of so many iterations in so many windows that was modelled as a whole.
+    pub(super) fn learn(&mut self, iterations: u64, windows: u64) {
+        self.samples += 1;
+        if self.samples > SAMPLES_TO_LEARN {
+            return;
+        }
+        for (may_divide, executions) in self.may_divide.iter_mut().zip(&mut self.executions) {
+            let executions = std::mem::take(executions);
+            for (may, missing) in may_divide.iter_mut().zip(MISSING) {
+                // The iterations at the edge of two windows would be taken for one.
+                let is_divided = missing == 0 || windows == 1;
+                *may &= is_divided && executions + missing == iterations;
+            }
+        }
+    }
+
+    /// Returns whether some block is known that each iteration executes once.
+    pub(super) fn can_divide(&mut self) -> bool {
+        let divider = |(index, &missing): (usize, &u64)| {
+            let block = self.may_divide.iter().position(|may| may[index])?;
+            Some(Divider {
+                block: BlockId(block as u32),
+                missing,
+            })
+        };
+        if self.samples >= 2 && self.divider.is_none() {
+            self.divider = MISSING.iter().enumerate().find_map(divider);
+        }
+        self.divider.is_some()
+    }
+
+    /// Begins a sample of so many iterations.
+    pub(super) fn begin_sample(&mut self, model: &mut Model, iterations: u64, what: Next) {
+        let (expected_instructions, counted_iterations) = match what {
+            Next::Nothing | Next::Model => {
+                if std::mem::replace(&mut self.part, Part::Detail) != Part::Detail {
+                    model.set_effort(Effort::Detail);
+                }
+                return;
+            }
+            Next::WarmUp {
+                expected_instructions,
+            } => (expected_instructions, 0),
+            Next::Last {
+                expected_instructions,
+                iterations,
+            } => (expected_instructions, iterations),
+        };
+        self.iterations = iterations;
+        self.counted_iterations = counted_iterations;
+        self.passed = 0;
+        self.instructions = 0;
+        self.most_instructions = expected_instructions.saturating_mul(MAX_TIMES_EXPECTED);
+        self.counted = None;
+        let per_iteration = (expected_instructions / iterations.max(1)).max(1);
+        self.seen_iterations = PREDICTORS_SEE.div_ceil(per_iteration);
+        model.set_effort(Effort::Skimming);
+        if counted_iterations == 0 {
+            self.part = Part::Warming;
+            self.turn_after = u64::MAX;
+            return;
+        }
+        self.part = Part::Before;
+        let before = self.executions_before();
+        self.turn_after = before.saturating_sub(self.seen_iterations).max(1);
+    }
+
+    /// Returns how many executions of the divider come before those iterations that count.
+    fn executions_before(&self) -> u64 {
+        let missing = self.divider.map_or(0, |divider| divider.missing);
+        self.iterations - missing - self.counted_iterations
+    }
+
+    /// Goes on after a block, which `model` has received.
+    #[inline]
+    pub(super) fn advance(&mut self, model: &mut Model, block: &Block<'_>) {
+        if self.part == Part::Detail {
+            if self.samples < SAMPLES_TO_LEARN {
+                if let Some(executions) = self.executions.get_mut(block.id.index()) {
+                    *executions += 1;
+                }
+            }
+            return;
+        }
+        self.instructions += block.instructions.len() as u64;
+        if self
+            .divider
+            .is_some_and(|divider| divider.block == block.id)
+        {
+            self.passed += 1;
+            if self.passed == self.turn_after {
+                self.turn(model);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn turn(&mut self, model: &mut Model) {
+        let before = self.executions_before();
+        match self.part {
+            Part::Before if self.passed < before => {
+                model.set_effort(Effort::Warming);
+                self.turn_after = before;
+            }
+            Part::Before => {
+                self.part = Part::Counted;
+                model.set_effort(Effort::Detail);
+                self.began = Counted::at(&model.counts(), model.filled_lines());
+                self.turn_after = before + self.counted_iterations;
+            }
+            Part::Counted => {
+                self.part = Part::After;
+                model.drain();
+                let now = Counted::at(&model.counts(), model.filled_lines());
+                self.counted = Some(Counted {
+                    counts: now.counts - self.began.counts,
+                    filled_lines: now.filled_lines - self.began.filled_lines,
+                });
+                model.set_effort(Effort::Skimming);
+            }
+            Part::Detail | Part::Warming | Part::After => {}
+        }
+    }
+
+    /// Ends the current sample, which warmed up. Returns what the iterations that count counted, if
+    /// there are any and the sample had as many iterations as it should.
+    pub(super) fn end_sample(&mut self) -> Option<Counted> {
+        let missing = self.divider.map_or(0, |divider| divider.missing);
+        let is_divided = self.passed + missing == self.iterations;
+        if !is_divided {
+            self.divider = None;
+            self.may_divide.fill([false; MISSING.len()]);
+        }
+        self.counted.take().filter(|_| is_divided)
+    }
+}
+
+impl Counted {
+    fn at(counts: &Counts, filled_lines: u64) -> Counted {
+        Counted {
+            counts: *counts,
+            filled_lines,
+        }
+    }
+}
