@@ -146,6 +146,7 @@ fn of_measure(error: &MeasureError) -> Exit {
         | MeasureError::InOtherPackages(_)
         | MeasureError::FeaturesOff(_)
         | MeasureError::NoCriterion
+        | MeasureError::CutOffByRunner(_)
         | MeasureError::NoBenchmarks
         | MeasureError::AllLeftOut
         | MeasureError::NothingMatched { .. }

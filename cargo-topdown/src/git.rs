@@ -1,5 +1,6 @@
 //! Runs git, and reports failures in its own words: it names the remedy.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
@@ -63,7 +64,12 @@ fn run(command: &mut Command, directory: &Path, arguments: &[&str]) -> Result<St
         .current_dir(directory)
         // A prompt would wait forever in CI.
         .env("GIT_TERMINAL_PROMPT", "0");
-    let output = (waits::GIT.output(command)).map_err(|error| failed(error.to_string()))?;
+    let output = (waits::GIT.output(command)).map_err(|error| {
+        failed(match error.kind() {
+            ErrorKind::NotFound => "git is not installed".to_owned(),
+            _ => error.to_string(),
+        })
+    })?;
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     } else {

@@ -41,22 +41,26 @@ impl Repository {
             repository.store(&format!("baselines/{name}/{}", run.key()), &earlier);
         }
         repository.store("target/topdown/newest", &run);
-        for words in [
-            &["init", "--quiet"][..],
-            &["add", "."],
-            &["commit", "--quiet", "--message", "All"],
-        ] {
-            let status = Command::new("git")
-                .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
-                .args(words)
-                .current_dir(repository.0.path())
-                .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
-                .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
-                .status();
-            assert!(status.unwrap().success(), "{words:?}");
-        }
+        repository.git(&["init", "--quiet"]);
+        repository.commit();
         repository.write("src/lib.rs", "// changed\n");
         repository
+    }
+
+    fn commit(&self) {
+        self.git(&["add", "."]);
+        self.git(&["commit", "--quiet", "--message", "All"]);
+    }
+
+    fn git(&self, words: &[&str]) {
+        let status = Command::new("git")
+            .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
+            .args(words)
+            .current_dir(self.0.path())
+            .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
+            .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
+            .status();
+        assert!(status.unwrap().success(), "{words:?}");
     }
 
     fn directory(&self) -> String {
@@ -189,4 +193,27 @@ fn package_without_benches_gets_instructions() {
         &["bench", "hash"],
         &["explain", "hash"],
     ]));
+}
+
+/// cargo cannot even read the base's manifest.
+#[test]
+fn ignored_dependency_is_named_if_the_base_lacks_it() {
+    let repository = Repository::new();
+    repository.write(".gitignore", "target\nCargo.lock\nbaselines\nvendor\n");
+    repository.write(
+        "Cargo.toml",
+        "[package]\nname = \"p\"\nedition = \"2024\"\n[dependencies]\nv = { path = \"vendor/v\" }\n\
+         [[bench]]\nname = \"b\"\nharness = false\n",
+    );
+    repository.write("benches/b.rs", "fn main() {}\n");
+    repository.commit();
+    repository.write("src/lib.rs", "// changed again\n");
+    repository.write(
+        "vendor/v/Cargo.toml",
+        "[package]\nname = \"v\"\nedition = \"2024\"\n",
+    );
+    repository.write("vendor/v/src/lib.rs", "");
+    let said = repository.said(&["topdown", "bench", "--against", "HEAD"], 200);
+    let expected = "is a checkout without what git ignores: `vendor/`; if it needs that, prepare a";
+    assert!(said.contains(expected), "{said}");
 }

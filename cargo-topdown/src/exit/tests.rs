@@ -271,6 +271,7 @@ fn build_run_and_write_failures_exit_101() {
             MeasureError::InOtherPackages(Vec::new()),
             MeasureError::FeaturesOff(Vec::new()),
             MeasureError::NoCriterion,
+            MeasureError::CutOffByRunner(String::new()),
             MeasureError::NoBenchmarks,
             MeasureError::AllLeftOut,
             MeasureError::NothingMatched {

@@ -57,6 +57,12 @@ pub enum MeasureError {
          topdown init` shows what to change in each"
     )]
     NoCriterion,
+    /// No bench connected, and all were started through a runner of cargo's configuration.
+    #[error(
+        "no bench target reported a criterion benchmark, so nothing was measured; they were started \
+         through `{0}`, which must pass on all environment variables (with sudo: `sudo -E`)"
+    )]
+    CutOffByRunner(String),
     /// criterion ran no benchmark, although no filter was given here.
     #[error(
         "no benchmark ran, so nothing was measured; `cargo topdown bench --list` lists their ids"

@@ -286,7 +286,11 @@ impl Session {
             return MeasureError::BenchesFailed { failed };
         }
         if outcome.not_criterion.len() + outcome.not_connected.len() == targets.len() {
-            return MeasureError::NoCriterion;
+            let runner = targets.iter().find(|target| !target.runner.is_empty());
+            return match runner {
+                Some(target) => MeasureError::CutOffByRunner(target.runner.join(" ")),
+                None => MeasureError::NoCriterion,
+            };
         }
         let listed = targets
             .iter()

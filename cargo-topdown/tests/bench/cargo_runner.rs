@@ -45,6 +45,12 @@ fn benches_are_started_through_the_runner() {
         assert_eq!(fixture.newest_run().benchmarks.len(), 3);
         fs::remove_file(&log).unwrap();
     }
+    // As `sudo` without `-E`.
+    let clearing = ["--config", "target.'cfg(all())'.runner=\"env -i\""];
+    (fixture.bench(&[&bench[..], &clearing].concat())).fails_with(
+        101,
+        "through `env -i`, which must pass on all environment variables",
+    );
     let missing = [
         "--config",
         "target.'cfg(all())'.runner=\"/nowhere/runner -x\"",

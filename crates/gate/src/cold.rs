@@ -9,7 +9,7 @@ use topdown_run::run_file::{Benchmark, BenchmarkId, Cold, IterationSample};
 use topdown_run::sample::Flags;
 use topdown_run::steady::is_far_less;
 
-/// An initialisation executes at least this many instructions more per iteration than what counts.
+/// An initialisation executes at least this many instructions more than iterations that count.
 /// Judgement: with fewer, the first misses of caches and predictors cost more than the instructions.
 const MIN_INSTRUCTIONS: f64 = 10_000.0;
 
@@ -34,8 +34,9 @@ pub fn of_launches(
     let samples_of = |launch: &[IterationSample]| {
         let last = launch.iter().rposition(is_counted)?;
         let later = instructions(&launch[last]) / launch[last].iterations;
+        // A sample that did not fit the budget, before one of more iterations that did, is longer.
         let is_cold = |s: &IterationSample| {
-            is_counted(s) && is_far_less(later, instructions(s) / s.iterations.max(1))
+            !is_counted(s) || is_far_less(later, instructions(s) / s.iterations.max(1))
         };
         let cold = launch[..last].iter().rposition(is_cold).unwrap_or(0) + 1;
         (cold <= last && is_counted(&launch[0])).then_some(cold)
@@ -87,8 +88,10 @@ impl Initialisation {
         let later = mean(&later?)?;
         let instructions = mean(&cold.instructions)?;
         let slots: Vec<f64> = launches.iter().map(|v| v.slots).collect();
-        let is_more = is_far_less(later as u64, instructions as u64);
-        (is_more && instructions - later >= MIN_INSTRUCTIONS).then_some(Initialisation {
+        // Of several, one that initialises something was found: their mean hides it.
+        let is_more = cold.iterations > 1 || is_far_less(later as u64, instructions as u64);
+        let more = (instructions - later) * cold.iterations as f64;
+        (is_more && more >= MIN_INSTRUCTIONS).then_some(Initialisation {
             iterations: cold.iterations,
             slots: mean(&cold.slots)? * cold.iterations as f64,
             later_slots: mean(&slots)?,
@@ -173,6 +176,9 @@ mod tests {
     use crate::scenario::{Planted, modelled};
     use topdown_run::sample::Sample;
 
+    /// Instructions of samples that did not fit the budget.
+    const CUT_OFF: u64 = 50_000;
+
     fn sample(iterations: u64, instructions: u64) -> IterationSample {
         IterationSample {
             iterations,
@@ -181,7 +187,7 @@ mod tests {
                 slots: Some(2 * instructions),
                 instructions: Some(instructions),
                 flags: match instructions {
-                    0 => Flags::NOT_COUNTING,
+                    CUT_OFF => Flags::NOT_COUNTING,
                     _ => Flags::NONE,
                 },
                 ..Sample::EMPTY
@@ -202,12 +208,36 @@ mod tests {
     fn first_iterations_end_with_the_last_that_is_far_longer() {
         assert_eq!(of(&[100, 200, 400, 800]), Some((1, 200.0)));
         assert_eq!(of(&[9_000, 200, 400, 800]), Some((1, 18_000.0)));
-        assert_eq!(of(&[9_000, 0, 400, 800]), Some((1, 18_000.0)));
+        assert_eq!(of(&[100, CUT_OFF, 400, 800]), Some((3, 33400.0)));
         assert_eq!(of(&[9_000, 9_300, 400, 800]), Some((3, 12_200.0)));
         assert_eq!(of(&[100, 9_300, 400, 800]), Some((3, 6266.666666666667)));
         // The first one counts, or was not counted.
-        assert_eq!(of(&[9_000, 0, 0]), None);
-        assert_eq!(of(&[0, 200, 400]), None);
+        assert_eq!(of(&[9_000, CUT_OFF, CUT_OFF]), None);
+        assert_eq!(of(&[CUT_OFF, 200, 400]), None);
+    }
+
+    #[test]
+    fn late_initialisation_is_found_in_the_mean_of_many_iterations() {
+        let benchmark = modelled("b", Planted::default());
+        let later = benchmark.slots_launches()[0].instructions.unwrap();
+        // Whether `more` instructions in one of the first `iterations` are told.
+        let is_told = |iterations: u64, more: f64| {
+            let instructions = later + more / iterations as f64;
+            let cold = Some(Cold {
+                iterations,
+                slots: vec![2.0 * instructions; 2],
+                instructions: vec![instructions; 2],
+            });
+            let found = Initialisation::of(&Benchmark {
+                cold,
+                ..benchmark.clone()
+            });
+            found.is_some_and(|found| found.iterations == iterations)
+        };
+        assert!(is_told(1023, 4e6));
+        assert!(is_told(1023, 3e5));
+        assert!(!is_told(1023, 9e3));
+        assert!(is_told(1, 3e7));
     }
 
     fn initialising(slots: Option<f64>) -> Benchmark {

@@ -242,7 +242,7 @@ impl Sample {
         } = CoreCounts::of(self).plus(&CoreCounts::of(other));
         Sample {
             windows: self.windows + other.windows,
-            wall_ns: self.wall_ns + other.wall_ns,
+            wall_ns: self.wall_ns.saturating_add(other.wall_ns),
             slots,
             level1,
             level2,
@@ -286,7 +286,7 @@ impl From<std::time::Duration> for Sample {
     fn from(duration: std::time::Duration) -> Sample {
         Sample {
             windows: 1,
-            wall_ns: duration.as_nanos() as u64,
+            wall_ns: u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX),
             ..Sample::EMPTY
         }
     }
@@ -406,6 +406,14 @@ mod tests {
             resolution_slots: 1.0,
             ..Sample::EMPTY
         }
+    }
+
+    /// A closure of `iter_custom` may return any duration.
+    #[test]
+    fn very_long_times_do_not_overflow() {
+        let years = Sample::from(std::time::Duration::from_secs(500 * 366 * 86_400));
+        assert_eq!(years.plus(&years).wall_ns, u64::MAX);
+        assert_eq!(Sample::from(std::time::Duration::MAX).wall_ns, u64::MAX);
     }
 
     #[test]

@@ -247,7 +247,8 @@ fn build_base(
         }),
     };
     report_shared_configuration(candidate_root, tree);
-    let mut metadata = cargo.metadata().map_err(of_base)?;
+    let metadata = cargo.metadata().inspect_err(|_| report_lacking(tree));
+    let mut metadata = metadata.map_err(of_base)?;
     if adopt(session, tree, &metadata)? {
         cargo.flags.unlock();
         metadata = cargo.metadata().map_err(of_base)?;

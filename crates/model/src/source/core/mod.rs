@@ -230,6 +230,7 @@ impl Core {
             Part::All => end,
         };
         let is_whole = end == Some(Ok(End::Detach));
+        let is_traced = end.is_some();
         self.model.drain();
         let counts = self.counts();
         let why_not = self.why_not(end, &counts);
@@ -266,9 +267,15 @@ impl Core {
             }
             Fate::Modelled | Fate::Sampled(_) => {
                 benchmark.has_gap = true;
+                // If later iterations are shorter, this one initialised something that costs at
+                // least as much.
+                let counted = match benchmark.fate {
+                    Fate::Modelled if is_traced => counts,
+                    _ => Counts::default(),
+                };
                 Sample {
                     flags: Flags::NOT_COUNTING,
-                    ..sample_of(&Counts::default(), allocations)
+                    ..sample_of(&counted, allocations)
                 }
             }
         }
