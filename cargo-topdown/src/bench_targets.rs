@@ -20,8 +20,8 @@ use crate::config::measuring::{Settings, WorkspaceSettings};
 use crate::executable::{Content, Unreadable};
 use crate::file_identity::FileIdentity;
 use crate::interrupt;
-use crate::terminal::print_text;
 use crate::waits;
+use topdown_terminal::terminal::print_text;
 
 /// An executable bench target.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use topdown_run::run_file::BenchmarkId;
 
-use crate::terminal::stdout_for_programs;
+use topdown_terminal::terminal::stdout_for_programs;
 
 /// Something that a program may want to know while a suite is measured.
 #[derive(Debug, Serialize)]

@@ -6,10 +6,10 @@ use crate::adoption::AdoptionError;
 use crate::base_tree::BaseTreeError;
 use crate::baseline_store::StoreError;
 use crate::error::{CiError, Error, ExecError};
-use crate::explained::ExplainError;
 use crate::measure::MeasureError;
 use crate::runner::launch_error::LaunchError;
 use crate::shared_store::SharedStoreError;
+use topdown_explain::ExplainError;
 use topdown_gate::verdict::{Comparison, Outcome};
 
 /// The exit codes. They are part of the interface: the README lists them, and CI relies on them.

@@ -18,8 +18,8 @@ use crate::arm_specification::described_core;
 use crate::baseline_store::history::RunName;
 use crate::functions::{Symbols, attribute, attribute_hits, attribute_paths, fingerprint_of};
 use crate::import::{self, Told};
-use crate::report::foreign_comment::ForeignComparison;
 use crate::runner::protocol::{Connection, Event};
+use topdown_report::foreign_comment::ForeignComparison;
 
 /// The run of the samples in the corpus.
 const RUN_ID: &str = "20261121T023000Z-4f2a";

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use crate::adoption::PACKAGE;
 use crate::adoption::lock_file::in_the_way;
 use crate::bench_targets::{BuildError, Cargo};
-use crate::terminal::tell;
 use crate::waits;
+use topdown_terminal::terminal::tell;
 
 const FEATURE: &str = "launches";
 

@@ -2,7 +2,7 @@
 //!
 //! Data flow: `command::bench` builds the bench targets, and [`runner`] launches them; their
 //! samples become a run file. `command::compare` reads two run files, [`topdown_gate`] judges them,
-//! and [`report`] prints the result without computing anything.
+//! and [`topdown_report`] prints the result without computing anything.
 #![forbid(unsafe_code)]
 
 mod absent_features;
@@ -16,11 +16,9 @@ mod built;
 mod cargo_runner;
 mod cgroup;
 mod cli;
-mod columns;
 mod command;
 mod comparing;
 mod config;
-mod count;
 mod counted_command;
 mod diagnosis;
 mod disturbances;
@@ -30,7 +28,6 @@ mod error;
 mod event;
 mod executable;
 mod exit;
-mod explained;
 mod file_identity;
 mod functions;
 #[cfg(any(test, fuzzing))]
@@ -45,16 +42,15 @@ mod nearest;
 mod place;
 mod processes;
 mod renames;
-mod report;
 mod required_features;
 mod runner;
+mod saved;
 #[cfg(test)]
 mod schema;
 mod scratch;
 mod selected_packages;
 mod shard;
 mod shared_store;
-mod terminal;
 mod waits;
 mod whole_file;
 
@@ -67,7 +63,7 @@ fn main() -> ExitCode {
     match command::run(cli.command) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            terminal::tell!("error: {error}");
+            topdown_terminal::tell!("error: {error}");
             exit::Exit::from(&error).into()
         }
     }

@@ -19,11 +19,8 @@ use published_schema::directory;
 
 use crate::accepted_file::{ACCEPTED_SCHEMA_VERSION, AcceptedFile};
 use crate::command::baseline::{BASELINES_SCHEMA_VERSION, BaselineList};
-use crate::report::diagnosis_json::{DOCTOR_SCHEMA_VERSION, DoctorReport};
-use crate::report::difference_json::{DIFFERENCE_SCHEMA_VERSION, DifferenceReport};
-use crate::report::examples;
-use crate::report::machine_report_json::{MACHINE_REPORT_SCHEMA_VERSION, MachineReport};
-use crate::report::metric_groups_json::{EXPLAIN_SCHEMA_VERSION, ExplainReport};
+use crate::diagnosis::json::{DOCTOR_SCHEMA_VERSION, DoctorReport};
+use crate::diagnosis::machine_report_json::{MACHINE_REPORT_SCHEMA_VERSION, MachineReport};
 use topdown_gate::metric::Metric;
 use topdown_gate::pattern::Pattern;
 use topdown_gate::policy::{Budget, Policy, Subject};
@@ -33,6 +30,9 @@ use topdown_gate::verdict::{
     BudgetCheck, COMPARISON_SCHEMA_VERSION, Comparison, LabelledRun, NoiseReport, check_budgets,
     noise_of,
 };
+use topdown_report::difference_json::{DIFFERENCE_SCHEMA_VERSION, DifferenceReport};
+use topdown_report::examples;
+use topdown_report::metric_groups_json::{EXPLAIN_SCHEMA_VERSION, ExplainReport};
 
 /// A machine-readable document.
 struct Document {

@@ -16,7 +16,7 @@ use std::time::Duration;
 use cargo_metadata::{Metadata, MetadataCommand};
 
 use crate::processes;
-use crate::terminal::tell;
+use topdown_terminal::terminal::tell;
 
 /// A wait for a process.
 #[derive(Clone, Copy, Debug)]

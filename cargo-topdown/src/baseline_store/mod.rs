@@ -31,7 +31,6 @@ use newest::{NEWEST, NEWEST_OF_COMMANDS, NEWEST_ON_SECOND_CORE};
 pub use error::StoreError;
 pub use keep::keep_current;
 pub use name::{BaselineName, BaselineNameError, is_machine_key};
-pub use newest::COMMANDS;
 pub use place::StorePlace;
 
 /// The store of one workspace, as seen from one machine.

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use topdown_run::run_file::COMMANDS;
 use topdown_run::run_file::{self, Run, RunFileError, RunFileProblem};
 
 use super::{BaselineStore, StoreError, is_run};
@@ -17,9 +18,6 @@ pub(super) const NEWEST_ON_SECOND_CORE: &str = "newest-second-core";
 
 /// The same for runs of commands, which `exec` makes: no suite is ever compared with them.
 pub(super) const NEWEST_OF_COMMANDS: &str = "newest-exec";
-
-/// The package and bench target under which commands are stored.
-pub const COMMANDS: (&str, &str) = ("exec", "command");
 
 /// This process's run, even if another process replaces the workspace's newest run meanwhile.
 #[derive(Debug)]

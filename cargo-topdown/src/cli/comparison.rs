@@ -4,8 +4,8 @@ use clap::Args;
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::{OutputArgs, SelectionArgs, StoreArgs};
-use crate::report::request::ReportRequest;
 use topdown_gate::policy::{FailOnClass, MarginSetting, Overrides, Subject, checked_alpha};
+use topdown_report::request::ReportRequest;
 
 /// `cargo topdown compare`.
 #[derive(Debug, Args)]

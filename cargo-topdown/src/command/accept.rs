@@ -10,10 +10,10 @@ use crate::comparing::second_look::{self, ComparedRun, Relaunch};
 use crate::comparing::{history, wanted_verdict};
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::report::style;
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::{Accepted, AcceptedChange};
 use topdown_gate::verdict::{AllocationChange, Verdict};
+use topdown_report::style;
 
 pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
     let workspace = args.store.place().workspace()?;

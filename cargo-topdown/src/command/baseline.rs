@@ -13,17 +13,17 @@ use crate::baseline_store::{StoreError, StoredBaseline, history};
 use crate::cli::{
     BaselineCommand, BaselineListArgs, BaselineRemoveArgs, BaselineSaveArgs, BaselineShowArgs,
 };
-use crate::count::count_of;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::report::noise_table;
-use crate::report::run_origin::write_run_origin;
-use crate::report::run_table::write_run_table;
-use crate::report::saved;
-use crate::report::style::{self, Look};
-use crate::report::table::{Cell, Column, Table};
+use crate::saved;
 use topdown_gate::policy::Overrides;
 use topdown_gate::verdict::{self, LabelledRun};
+use topdown_report::noise_table;
+use topdown_report::run_origin::write_run_origin;
+use topdown_report::run_table::write_run_table;
+use topdown_report::style::{self, Look};
+use topdown_report::table::{Cell, Column, Table};
+use topdown_terminal::count_of;
 
 pub fn run(command: BaselineCommand) -> Result<Exit, Error> {
     match command {

@@ -7,9 +7,9 @@ use topdown_run::run_file;
 use crate::cli::CheckArgs;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::report::budget_text;
-use crate::report::style::{self, Look};
 use topdown_gate::verdict::{LabelledRun, check_budgets};
+use topdown_report::budget_text;
+use topdown_report::style::{self, Look};
 
 /// Runs the subcommand; its exit code is the gate.
 pub fn run(args: &CheckArgs) -> Result<Exit, Error> {

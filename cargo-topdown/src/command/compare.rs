@@ -14,13 +14,13 @@ use crate::comparing::second_look::{self, Relaunch};
 use crate::comparing::{history, wanted_verdict};
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::report::cores::OnCore;
-use crate::report::explanation::{self, Explanation};
-use crate::report::function_table;
-use crate::report::request::of_second_core;
-use crate::report::style::{self, Look};
-use crate::terminal::tell;
 use topdown_gate::verdict::Comparison;
+use topdown_report::cores::OnCore;
+use topdown_report::explanation::{self, Explanation};
+use topdown_report::function_table;
+use topdown_report::request::of_second_core;
+use topdown_report::style::{self, Look};
+use topdown_terminal::terminal::tell;
 
 /// Runs the subcommand; its exit code is the gate.
 pub fn run(args: CompareArgs) -> Result<Exit, Error> {

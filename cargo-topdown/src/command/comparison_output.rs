@@ -2,7 +2,7 @@
 
 use crate::cli::{ColorChoice, ComparisonArgs};
 use crate::comparing::output::Output;
-use crate::report::detail::Detail;
+use topdown_report::detail::Detail;
 
 /// Returns what to print and write, in these colours; with all details if `verbose`.
 pub fn asked(args: &ComparisonArgs, verbose: bool, color: ColorChoice) -> Output<'_> {

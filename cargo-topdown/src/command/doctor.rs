@@ -5,11 +5,11 @@ use std::io::Write;
 use super::{machine_report, noise};
 use crate::cli::DoctorArgs;
 use crate::diagnosis::Diagnosis;
+use crate::diagnosis::json;
+use crate::diagnosis::text::write_text;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::report::diagnosis::write_text;
-use crate::report::diagnosis_json;
-use crate::report::style::{self, Look};
+use topdown_report::style::{self, Look};
 
 /// Inspects the machine, and tries to open its counters and the model.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
@@ -26,7 +26,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
         Diagnosis::of_this_machine(args.launch.measuring.launch.source.unwrap_or_default());
     let mut out = style::stdout(args.output.color);
     if args.json {
-        diagnosis_json::write(&mut out, &diagnosis)?;
+        json::write(&mut out, &diagnosis)?;
     } else {
         write_text(&mut out, &diagnosis, Look::of_environment())?;
     }

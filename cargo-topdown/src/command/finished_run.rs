@@ -16,12 +16,12 @@ use crate::cli::{OutputArgs, StoredRunArgs};
 use crate::config::WorkspaceError;
 use crate::error::Error;
 use crate::measure::run_id;
-use crate::report::function_table::write_function_table;
-use crate::report::run_table::write_run_table;
-use crate::report::saved;
-use crate::report::style::{self, Look};
-use crate::terminal::tell;
+use crate::saved;
 use topdown_gate::statistics::launch::value_of_whole_launch;
+use topdown_report::function_table::write_function_table;
+use topdown_report::run_table::write_run_table;
+use topdown_report::style::{self, Look};
+use topdown_terminal::terminal::tell;
 
 /// A benchmark whose launches are one sample of one iteration each.
 pub struct WholeLaunches {

@@ -9,10 +9,10 @@ use crate::comparing::history;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::nearest::{Suggestion, nearest};
-use crate::report::style::{self, Look};
-use crate::report::trend_text;
 use topdown_gate::pattern::Pattern;
 use topdown_gate::trend::MIN_RUNS;
+use topdown_report::style::{self, Look};
+use topdown_report::trend_text;
 
 /// Runs the subcommand.
 ///

@@ -9,8 +9,8 @@ use crate::cli::ImportArgs;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::import::{self, Told};
-use crate::runner::hits::MIN_HITS;
-use crate::terminal::tell;
+use topdown_run::hits::MIN_HITS;
+use topdown_terminal::terminal::tell;
 
 /// The package and cargo profile of an imported run.
 const PACKAGE: &str = "import";

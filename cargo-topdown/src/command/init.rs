@@ -11,13 +11,13 @@ use crate::adoption::{
 };
 use crate::bench_targets::cargo_program;
 use crate::cli::InitArgs;
-use crate::columns::folded;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::launch_features::features_of_library;
-use crate::report::style::{self, Look};
 use crate::required_features::NeedsFeatures;
 use crate::waits;
+use topdown_report::style::{self, Look};
+use topdown_terminal::columns::folded;
 
 pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     let cargo = cargo_program();

@@ -16,13 +16,13 @@ use topdown_run::machine::Machine;
 use topdown_run::sample::Flags;
 use topdown_run::setting::{Counters, Setting};
 
-use crate::columns::folded;
-use crate::error::Error;
-use crate::report::machine_report_json::{
+use crate::diagnosis::machine_report_json::{
     Attempt, Loop, MACHINE_REPORT_SCHEMA_VERSION, MachineReport, Obstacle, ReportedPmu, Shares,
 };
-use crate::report::request::ReportError;
+use crate::error::Error;
 use crate::whole_file;
+use topdown_report::request::ReportError;
+use topdown_terminal::columns::folded;
 
 /// Measures, and writes the file.
 ///

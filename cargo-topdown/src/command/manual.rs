@@ -8,7 +8,7 @@ use clap::CommandFactory;
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::terminal::stdout_for_programs;
+use topdown_terminal::terminal::stdout_for_programs;
 
 /// The program's file name, for shell completions and `man`. As a cargo subcommand it is completed
 /// by cargo's own completions.

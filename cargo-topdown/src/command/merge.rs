@@ -3,19 +3,20 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::count::count_of;
 use jiff::Timestamp;
 use topdown_run::run_file::{
     LaunchSamples, read_run, read_samples, write_run, write_run_without_samples,
 };
+use topdown_terminal::count_of;
 
 use crate::cli::MergeArgs;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::measure::run_id;
 use crate::merge::{Part, merge};
-use crate::report::{saved, style};
-use crate::terminal::tell;
+use crate::saved;
+use topdown_report::style;
+use topdown_terminal::terminal::tell;
 
 pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
     let parts = args.runs.iter().map(|path| {

@@ -11,9 +11,9 @@ use crate::config::measuring::Settings;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::measure::{Session, on_its_cores, problems};
-use crate::report::noise_table;
-use crate::report::style::{self, Look};
 use topdown_gate::verdict::{LabelledRun, noise_of};
+use topdown_report::noise_table;
+use topdown_report::style::{self, Look};
 
 /// Runs the suite, or reads the given run. Stores nothing.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {

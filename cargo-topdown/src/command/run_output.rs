@@ -10,15 +10,15 @@ use topdown_run::run_file::{self, Run, write_run_without_samples};
 
 use crate::comparing::output::commit_pages;
 use crate::error::Error;
-use crate::report::event_table::write_event_table;
-use crate::report::function_table::write_function_table;
-use crate::report::html;
-use crate::report::profile::ProfileFormat;
-use crate::report::request::{FileFormat, ReportError, ReportRequest};
-use crate::report::run_table::write_run_table;
-use crate::report::style::{self, Look};
 use crate::scratch::Scratch;
-use crate::terminal::stdout_for_programs;
+use topdown_report::event_table::write_event_table;
+use topdown_report::function_table::write_function_table;
+use topdown_report::html;
+use topdown_report::profile::ProfileFormat;
+use topdown_report::request::{FileFormat, ReportError, ReportRequest};
+use topdown_report::run_table::write_run_table;
+use topdown_report::style::{self, Look};
+use topdown_terminal::terminal::stdout_for_programs;
 
 /// What to print of a run.
 pub struct RunOutput {

@@ -6,8 +6,8 @@ use topdown_run::run_file::Run;
 
 use crate::cli::ColorChoice;
 use crate::error::Error;
-use crate::report::cores::{self, OnCore};
-use crate::report::style::{self, Look};
+use topdown_report::cores::{self, OnCore};
+use topdown_report::style::{self, Look};
 
 /// Prints which core the comparison below is on, apart from one above.
 ///

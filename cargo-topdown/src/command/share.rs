@@ -8,10 +8,10 @@ use crate::baseline_store::BaselineStore;
 use crate::cli::{BaselineGcArgs, BaselinePullArgs, BaselinePushArgs, SharedStoreArgs};
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::report::style;
 use crate::shared_store::transfer::{Collection, Machines, Pulled, Pushed, SharedStore};
 use crate::shared_store::{Address, SharedStoreError};
-use crate::terminal::tell;
+use topdown_report::style;
+use topdown_terminal::terminal::tell;
 
 /// Pushes the runs that the store lacks.
 pub fn push(args: &BaselinePushArgs) -> Result<Exit, Error> {

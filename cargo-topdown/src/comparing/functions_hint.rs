@@ -6,7 +6,7 @@ use topdown_run::provenance::SourceKind;
 use topdown_run::run_file::{Benchmark, Run};
 
 use super::second_look::ComparedRun;
-use crate::baseline_store::COMMANDS;
+use topdown_run::run_file::COMMANDS;
 
 /// How many digits of a commit's hash git needs to know it.
 const COMMIT_DIGITS: usize = 12;

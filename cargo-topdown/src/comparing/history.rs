@@ -9,7 +9,7 @@ use topdown_run::run_file::Run;
 use crate::baseline_store::{self, BaselineStore, history};
 use crate::error::Error;
 use crate::renames::Renames;
-use crate::terminal::tell;
+use topdown_terminal::terminal::tell;
 
 /// The probability of finding any change point in a suite that never changed; the gate's default.
 const ALPHA: f64 = 0.05;

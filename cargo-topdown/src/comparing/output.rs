@@ -9,14 +9,14 @@ use topdown_run::run_file::Run;
 
 use crate::error::Error;
 use crate::measure::build_identity;
-use crate::report::comparison_json;
-use crate::report::comparison_text;
-use crate::report::detail::Detail;
-use crate::report::event_table::write_event_changes;
-use crate::report::html::CommitPages;
-use crate::report::request::{Compared, ReportRequest};
-use crate::report::style::{self, Look};
-use crate::terminal::stdout_for_programs;
+use topdown_report::comparison_json;
+use topdown_report::comparison_text;
+use topdown_report::detail::Detail;
+use topdown_report::event_table::write_event_changes;
+use topdown_report::html::CommitPages;
+use topdown_report::request::{Compared, ReportRequest};
+use topdown_report::style::{self, Look};
+use topdown_terminal::terminal::stdout_for_programs;
 
 /// Returns where the commits of the repository around the current directory have pages.
 pub fn commit_pages() -> Option<CommitPages> {

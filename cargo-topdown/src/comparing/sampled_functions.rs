@@ -8,7 +8,6 @@ use topdown_run::run_file::{self, Benchmark, BenchmarkId, Run};
 
 use super::second_look::{ComparedRun, Relaunch};
 use crate::bench_targets::BenchTarget;
-use crate::count::count_of;
 use crate::error::Error;
 use crate::interrupt;
 use crate::measure::MeasureError;
@@ -20,9 +19,10 @@ use crate::runner::launcher::Launcher;
 use crate::runner::progress::{Progress, Style};
 use crate::runner::record::LaunchRecord;
 use crate::scratch::Scratch;
-use crate::terminal::tell;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{self, BenchmarkVerdict, Comparison, Verdict};
+use topdown_terminal::count_of;
+use topdown_terminal::terminal::tell;
 
 /// The directory of the functions, inside that of their run.
 const FUNCTIONS: &str = "functions";

@@ -19,9 +19,9 @@ use crate::runner::progress::Style;
 use crate::runner::record::{CannotLaunchAgain, LaunchRecord};
 use crate::runner::{again, model_or_clock};
 use crate::scratch::Scratch;
-use crate::terminal::tell;
 use topdown_gate::policy::Policy;
 use topdown_gate::verdict::{self, Comparison, FirstLook, LabelledRun, Sessions};
+use topdown_terminal::terminal::tell;
 
 /// The directory of a run's further launches, inside its own.
 const FURTHER: &str = "further";

@@ -5,7 +5,7 @@ use topdown_run::run_file::Run;
 
 use crate::config::Config;
 use crate::error::Error;
-use crate::terminal::tell;
+use topdown_terminal::terminal::tell;
 
 /// Understands a filter expression with the tags of `config`.
 ///

@@ -14,14 +14,14 @@ use crate::accepted_file::AcceptedError;
 use crate::arm_specification::SpecificationError;
 use crate::baseline_store::{BaselineNameError, StoreError};
 use crate::config::{ConfigError, WorkspaceError};
-use crate::explained::ExplainError;
 use crate::import::ImportError;
 use crate::measure::MeasureError;
 use crate::merge::MergeError;
 use crate::nearest::Suggestion;
-use crate::report::foreign_comment::ForeignComparisonError;
-use crate::report::request::ReportError;
 use crate::shared_store::SharedStoreError;
+use topdown_explain::ExplainError;
+use topdown_report::foreign_comment::ForeignComparisonError;
+use topdown_report::request::ReportError;
 
 pub use ci::CiError;
 pub use exec::ExecError;

@@ -17,11 +17,11 @@ use crate::counted_command::CommandError;
 use crate::git::GitError;
 use crate::merge::MergeError;
 use crate::nearest::Suggestion;
-use crate::report::request::ReportError;
 use crate::runner::launch_error::LaunchError;
 use crate::shared_store::BackendError;
 use topdown_gate::policy::Accepted;
 use topdown_gate::scenario::run;
+use topdown_report::request::ReportError;
 
 fn io_error() -> io::Error {
     io::Error::other("no")

@@ -4,7 +4,7 @@ use std::fmt;
 
 use topdown_run::run_file::SourceLine;
 
-use super::last_names::last_names;
+use topdown_terminal::last_names;
 
 /// More columns of a function's name would fill a narrow terminal.
 const LONGEST_FUNCTION: usize = 30;

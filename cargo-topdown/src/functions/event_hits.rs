@@ -4,34 +4,9 @@ use std::collections::HashMap;
 
 use topdown_run::hits::CodeHits;
 
+use topdown_explain::{GroupFunctions, HitEvent, HitFunction};
+
 use super::{HitFunctions, Place};
-
-/// The functions in which a metric group was hit.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct GroupFunctions {
-    /// By the event that paces the group: cycles, or instructions.
-    pub paced: HitEvent,
-    /// By each event that is sampled for its metrics, with its name.
-    pub events: Vec<(String, HitEvent)>,
-}
-
-/// Where an event's counts are from.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct HitEvent {
-    /// How often it interrupted.
-    pub hits: u64,
-    /// The function that it hit most first.
-    pub functions: Vec<HitFunction>,
-}
-
-/// A function that an event hit.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HitFunction {
-    pub name: Option<String>,
-    pub module: Option<String>,
-    /// The fraction of the event's counts.
-    pub share: f64,
-}
 
 /// An event of a group.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,38 +44,36 @@ pub fn group_functions(launches: &[&HitFunctions]) -> Option<GroupFunctions> {
             let own = launch.own.iter();
             own.map(move |(place, own)| (place, own.count_of(at), period))
         });
-        events.push((event.name.clone(), HitEvent::new(counts)));
+        events.push((event.name.clone(), event_of(counts)));
     }
     let paces = launches.iter().flat_map(|launch| launch.hits());
     (!events.is_empty()).then(|| GroupFunctions {
-        paced: HitEvent::new(paces.map(|(place, hits)| (place, hits, 1))),
+        paced: event_of(paces.map(|(place, hits)| (place, hits, 1))),
         events,
     })
 }
 
-impl HitEvent {
-    /// Takes what was counted in each function, in interrupts after as many counts as the period.
-    fn new<'a>(counts: impl Iterator<Item = (&'a Place, u64, u64)>) -> HitEvent {
-        let mut sums: HashMap<&Place, u64> = HashMap::new();
-        let mut hits = 0_u64;
-        for (place, count, period) in counts {
-            // Saturating: a bench can write anything.
-            let sum = sums.entry(place).or_default();
-            *sum = sum.saturating_add(count);
-            hits = hits.saturating_add(count / period);
-        }
-        let all: f64 = sums.values().map(|count| *count as f64).sum();
-        let mut sums: Vec<(&Place, u64)> = sums.into_iter().filter(|of| of.1 > 0).collect();
-        sums.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then_with(|| a.cmp(b)));
-        let functions = sums.into_iter().map(|(place, count)| HitFunction {
-            name: place.name.clone(),
-            module: place.module.clone(),
-            share: count as f64 / all,
-        });
-        HitEvent {
-            hits,
-            functions: functions.collect(),
-        }
+/// Takes what was counted in each function, in interrupts after as many counts as the period.
+fn event_of<'a>(counts: impl Iterator<Item = (&'a Place, u64, u64)>) -> HitEvent {
+    let mut sums: HashMap<&Place, u64> = HashMap::new();
+    let mut hits = 0_u64;
+    for (place, count, period) in counts {
+        // Saturating: a bench can write anything.
+        let sum = sums.entry(place).or_default();
+        *sum = sum.saturating_add(count);
+        hits = hits.saturating_add(count / period);
+    }
+    let all: f64 = sums.values().map(|count| *count as f64).sum();
+    let mut sums: Vec<(&Place, u64)> = sums.into_iter().filter(|of| of.1 > 0).collect();
+    sums.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then_with(|| a.cmp(b)));
+    let functions = sums.into_iter().map(|(place, count)| HitFunction {
+        name: place.name.clone(),
+        module: place.module.clone(),
+        share: count as f64 / all,
+    });
+    HitEvent {
+        hits,
+        functions: functions.collect(),
     }
 }
 

@@ -11,7 +11,6 @@ mod event_hits;
 mod fingerprint;
 mod hits;
 mod inlined;
-mod last_names;
 mod own_counts;
 mod paths;
 mod symbols;
@@ -22,12 +21,9 @@ use topdown_run::code::{CodeCounts, CodeSlots};
 use topdown_run::run_file::{Function, Functions, IterationSample, OtherFunctions};
 
 pub use code_place::CodePlace;
-#[cfg(test)]
-pub use event_hits::HitFunction;
-pub use event_hits::{GroupFunctions, HitEvent, group_functions};
+pub use event_hits::group_functions;
 pub use fingerprint::fingerprint_of;
 pub use hits::{HitFunctions, attribute_hits, functions_of_hits};
-pub use last_names::last_names;
 pub use paths::{SamplePaths, attribute_paths, call_paths_of};
 pub use symbols::Symbols;
 

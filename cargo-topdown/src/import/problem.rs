@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::execution::Lost;
-use crate::count::count_of;
+use topdown_terminal::count_of;
 
 /// What is wrong with a file, and what to do about it.
 #[derive(Debug, Error, PartialEq)]

@@ -8,7 +8,7 @@ use topdown_run::run_file::{BenchmarkId, Build, Fingerprint, Run, Unchanged};
 
 use crate::bench_targets::BenchTarget;
 use crate::runner::fingerprints::Fingerprints;
-use crate::terminal::tell;
+use topdown_terminal::terminal::tell;
 
 /// At most this many benchmarks are listed by name.
 const MAX_NAMES: usize = 10;

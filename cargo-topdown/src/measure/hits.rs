@@ -7,7 +7,7 @@ use super::{MeasureError, Session};
 use crate::bench_targets::BenchTarget;
 use crate::runner::launcher::Launcher;
 use crate::runner::{Outcome, hits};
-use crate::terminal::tell;
+use topdown_terminal::terminal::tell;
 
 impl Session {
     /// Adds the functions of those benchmarks that the hardware has counted, in further launches.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::bench_targets::BenchTarget;
 use crate::runner::environment;
-use crate::terminal::tell;
+use topdown_terminal::terminal::tell;
 
 /// Lists the set variables that benches do not inherit but may be expecting.
 pub fn tell(targets: &[BenchTarget]) {

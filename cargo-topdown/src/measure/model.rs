@@ -7,13 +7,13 @@ use topdown_run::run_file::BenchmarkId;
 
 use super::{MeasureError, Session, jobs};
 use crate::bench_targets::BenchTarget;
-use crate::count::count_of;
 use crate::runner::launch_error::LaunchError;
 use crate::runner::launcher::Launcher;
 use crate::runner::model_processes::Processes;
 use crate::runner::{self, Outcome, model_or_clock, modelled, parting, second_core, tracing};
 use crate::scratch::Scratch;
-use crate::terminal::tell;
+use topdown_terminal::count_of;
+use topdown_terminal::terminal::tell;
 
 impl Session {
     /// Adds modelled slots to the time of those targets that request the model or found no

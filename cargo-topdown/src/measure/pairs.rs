@@ -10,7 +10,7 @@ use crate::runner::launch_error::LaunchError;
 use crate::runner::launcher::Launcher;
 use crate::runner::progress::{Progress, Style};
 use crate::runner::{self, Outcome};
-use crate::terminal::tell;
+use topdown_terminal::terminal::tell;
 
 /// The targets of both sides, and how to launch them.
 pub struct Pairs<'a> {

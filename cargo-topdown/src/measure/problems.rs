@@ -4,7 +4,7 @@ use crate::adoption;
 use crate::runner::benchmark_error::BenchmarkError;
 use crate::runner::launch_error::LaunchError;
 use crate::runner::{OtherMeasurement, Outcome};
-use crate::terminal::{print_text, tell};
+use topdown_terminal::terminal::{print_text, tell};
 
 /// Prints what was left out and what failed.
 pub fn report(outcome: &Outcome) {

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::count::count_of;
 use jiff::Timestamp;
 use topdown_gate::filter_expression::FilterExpression;
 use topdown_gate::pattern::Pattern;
 use topdown_gate::selection::{NameFilter, Wanted};
 use topdown_gate::verdict::MIN_TOLD_LOAD_FACTOR;
 use topdown_run::run_file::{Filter, Run, Selection};
+use topdown_terminal::count_of;
 
 use super::pairs::Pairs;
 use super::{MeasureError, Request, missed_variables, run, selection};
@@ -25,7 +25,7 @@ use crate::runner::launcher::Launcher;
 use crate::runner::progress::{Progress, Style};
 use crate::runner::{self, Outcome, left_out};
 use crate::scratch::Scratch;
-use crate::terminal::tell;
+use topdown_terminal::terminal::tell;
 
 /// A suite that is being measured. While it lives, Ctrl-C lets the program clean up.
 pub struct Session {

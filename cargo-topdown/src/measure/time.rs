@@ -13,10 +13,10 @@ use topdown_run::run_file::{Benchmark, BenchmarkId};
 
 use super::{MeasureError, Session, problems};
 use crate::bench_targets::BenchTarget;
-use crate::count::count_of;
 use crate::runner::launcher::Launcher;
 use crate::runner::{Outcome, again, model_or_clock, second_core};
-use crate::terminal::tell;
+use topdown_terminal::count_of;
+use topdown_terminal::terminal::tell;
 
 /// How often a benchmark is timed whose slots are modelled exactly.
 const LAUNCHES_BESIDE_THE_MODEL: u32 = 2;

@@ -10,10 +10,10 @@ mod tests;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::count::count_of;
 use topdown_run::machine::Machine;
 use topdown_run::provenance::{Provenance, SourceKind};
 use topdown_run::run_file::{Benchmark, BenchmarkId, LaunchSettings, Run, Selection, Shard};
+use topdown_terminal::count_of;
 
 use topdown_gate::comparability::{self, Difference};
 use topdown_gate::selection;

@@ -16,8 +16,8 @@ use crate::cgroup::Cgroup;
 use crate::interrupt;
 use crate::processes;
 use crate::scratch;
-use crate::terminal::tell;
 use crate::waits::{self, in_words};
+use topdown_terminal::terminal::tell;
 
 /// The longest output of one launch that is kept.
 pub const LONGEST_OUTPUT_BYTES: u64 = 64 << 20;

@@ -18,7 +18,7 @@ use super::residual::{Residual, residual};
 use super::trail::LaunchTrail;
 use super::whose_work::{CountedAlike, counted_alike, time_alone};
 use crate::bench_targets::BenchTarget;
-use crate::functions::GroupFunctions;
+use topdown_explain::GroupFunctions;
 
 /// A launch without enough usable samples, in a benchmark with others that have.
 #[derive(Debug, PartialEq)]

@@ -5,6 +5,7 @@
 
 use topdown_counters::cpu::{FORMULA_LEVEL1, FORMULA_LEVEL2};
 use topdown_run::hits::HitEngine;
+use topdown_run::hits::MIN_HITS;
 use topdown_run::provenance::{CountedThreads, SourceKind};
 use topdown_run::run_file::{Benchmark, BenchmarkId, Functions};
 use topdown_run::setting::{Counters, SourceChoice, Threads};
@@ -16,10 +17,6 @@ use crate::config::measuring::Settings;
 
 /// How often a benchmark is launched for its functions.
 const LAUNCHES: u32 = 3;
-
-/// Fewer hits say nothing: the share of a function that has half of the slots is then known to 10
-/// points.
-pub const MIN_HITS: u64 = 100;
 
 /// Returns the launches that give functions to the benchmarks that the hardware has counted.
 pub fn wanted(targets: &[BenchTarget], counted: &[Benchmark]) -> Vec<BenchTarget> {

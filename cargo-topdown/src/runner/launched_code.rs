@@ -4,9 +4,9 @@ use topdown_gate::statistics::launch::Taken;
 use topdown_run::run_file::{CallPaths, Fingerprint, Functions};
 
 use super::measured::Measured;
-use crate::functions::{
-    GroupFunctions, call_paths_of, functions_of, functions_of_hits, group_functions,
-};
+use topdown_explain::GroupFunctions;
+
+use crate::functions::{call_paths_of, functions_of, functions_of_hits, group_functions};
 
 /// The code of a benchmark, as far as its launches know it.
 pub struct LaunchedCode {

@@ -13,8 +13,8 @@ use topdown_run::run_file::BenchmarkId;
 use super::collect::Collected;
 use super::trail::LaunchTrail;
 use crate::bench_targets::BenchTarget;
-use crate::count::count_of;
 use crate::functions::{CodePlace, Symbols};
+use topdown_terminal::count_of;
 
 /// How two launches differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -204,9 +204,9 @@ fn parted_at(one: &LaunchTrail, other: &LaunchTrail, symbols: &mut Symbols) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::folded;
     use std::path::Path;
     use topdown_run::run_file::SourceLine;
+    use topdown_terminal::columns::folded;
 
     /// Makes a trail of these blocks, with one hash for every `every_blocks` of them.
     fn trail(blocks: &[u64], every_blocks: u64) -> Trail {

@@ -13,7 +13,7 @@ use topdown_run::setting::Sampling;
 
 use crate::bench_targets::BenchTarget;
 use crate::event::Event;
-use crate::terminal::{print_text, tell};
+use topdown_terminal::terminal::{print_text, tell};
 
 /// Redraws per second. Each takes a little of the machine from the bench.
 const REDRAWS_PER_SECOND: u8 = 4;

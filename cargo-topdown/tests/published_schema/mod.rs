@@ -6,9 +6,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// The directory of the schemas.
+/// The directory of the schemas: that of the repository, above the crate that is tested.
 pub fn directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/schema")
+    let crate_directory = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let above = crate_directory.ancestors().map(|at| at.join("docs/schema"));
+    above
+        .into_iter()
+        .find(|at| at.is_dir())
+        .expect("a clone has schemas")
 }
 
 /// Panics unless `document` conforms to the schema `name` of its version.

@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::category::PerCategory;
 
+/// Fewer hits say nothing: the share of a function that has half of the slots is then known to 10
+/// points.
+pub const MIN_HITS: u64 = 100;
+
 /// Cycles between two hits. A prime number, so that hits do not keep step with a loop.
 pub const DEFAULT_PERIOD_CYCLES: u64 = 20_011;
 

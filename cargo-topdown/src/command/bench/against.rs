@@ -28,12 +28,12 @@ use crate::exit::Exit;
 use crate::measure::second_core::run_of_second_core;
 use crate::measure::{MeasureError, Session, on_its_cores, pairs, run_id};
 use crate::renames::Renames;
-use crate::report::cores::OnCore;
-use crate::report::request::of_second_core;
 use crate::runner::collect::Collected;
 use crate::runner::{self, again, model_or_clock};
-use crate::terminal::tell;
 use topdown_gate::verdict::{self, FirstLook, LabelledRun, Sessions};
+use topdown_report::cores::OnCore;
+use topdown_report::request::of_second_core;
+use topdown_terminal::terminal::tell;
 
 /// Builds the sources in `tree`, which `reference` names, launches both sides, and compares them.
 /// `targets` are the candidate's.

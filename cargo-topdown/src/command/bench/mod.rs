@@ -21,14 +21,14 @@ use crate::measure::{
     MeasureError, Session, build_identity, listing, on_its_cores, problems, shards,
 };
 use crate::merge::check_whole;
-use crate::report::function_table::advice_for_run;
-use crate::report::request::of_second_core;
-use crate::report::saved;
-use crate::report::style;
 use crate::runner::Outcome;
 use crate::runner::fingerprints::Fingerprints;
 use crate::runner::record::LaunchRecord;
-use crate::terminal::{Lines, tell};
+use crate::saved;
+use topdown_report::function_table::advice_for_run;
+use topdown_report::request::of_second_core;
+use topdown_report::style;
+use topdown_terminal::terminal::{Lines, tell};
 
 /// Flags of criterion that this program sets itself, with our flag to use instead, and flags under
 /// which criterion measures nothing, or nothing that can be stored.

@@ -17,10 +17,10 @@ use super::no_comparison;
 use super::outcome::Ending;
 use super::variables::Variables;
 use crate::exit::Exit;
-use crate::report::comparison_json::MAX_FILE_BYTES;
-use crate::report::foreign_comment::ForeignComparison;
-use crate::report::workflow_command::Level;
-use crate::terminal::tell;
+use topdown_report::comparison_json::MAX_FILE_BYTES;
+use topdown_report::foreign_comment::ForeignComparison;
+use topdown_report::workflow_command::Level;
+use topdown_terminal::terminal::tell;
 
 /// Runs the step. A comment that cannot be posted is worth a warning; the gate does not fail for
 /// it.

@@ -4,7 +4,7 @@ use super::github::say;
 use super::variables::Variables;
 use crate::error::{CiError, Error};
 use crate::exit::Exit;
-use crate::report::workflow_command::Level;
+use topdown_report::workflow_command::Level;
 
 /// Runs the step.
 ///

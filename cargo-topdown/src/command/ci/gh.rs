@@ -9,8 +9,8 @@ use std::process::Command;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::terminal::tell;
 use crate::waits;
+use topdown_terminal::terminal::tell;
 
 /// The most entries that GitHub puts on a page.
 const PAGE: usize = 100;

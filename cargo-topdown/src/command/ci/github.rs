@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::variables::Variables;
 use crate::error::CiError;
-use crate::report::workflow_command::{self, Level};
+use topdown_report::workflow_command::{self, Level};
 
 /// Shows `message` on the page of the workflow's run. If nobody reads it, there is nothing to do.
 pub fn say(level: Level, message: &str) {

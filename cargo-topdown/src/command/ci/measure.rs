@@ -14,8 +14,8 @@ use super::variables::Variables;
 use crate::baseline_store::{StoreError, StorePlace};
 use crate::error::{CiError, Error};
 use crate::exit::Exit;
-use crate::report::foreign_comment::ForeignComparison;
-use crate::report::workflow_command::Level;
+use topdown_report::foreign_comment::ForeignComparison;
+use topdown_report::workflow_command::Level;
 
 /// Runs the step.
 ///

@@ -20,7 +20,7 @@ use self::variables::Variables;
 use crate::cli::CiStep;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::report::workflow_command::Level;
+use topdown_report::workflow_command::Level;
 
 /// Runs the step. An error is shown on the page of the workflow's run.
 pub fn run(step: CiStep) -> Result<Exit, Error> {

@@ -12,7 +12,7 @@ use topdown_run::run_file::stored_file;
 
 use super::outcome::Ending;
 use crate::baseline_store::BaselineName;
-use crate::report::markdown_text::code;
+use topdown_report::markdown_text::code;
 
 /// The file of the reports with the reason.
 pub const FILE: &str = "no-comparison.json";

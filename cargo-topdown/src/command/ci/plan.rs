@@ -15,10 +15,10 @@ use super::github::set_outputs;
 use super::variables::Variables;
 use crate::cli::ColorChoice;
 use crate::diagnosis::Diagnosis;
+use crate::diagnosis::text::write_text;
 use crate::error::{CiError, Error};
 use crate::exit::Exit;
-use crate::report::diagnosis::write_text;
-use crate::report::style::{self, Look};
+use topdown_report::style::{self, Look};
 
 /// Runs the step.
 ///

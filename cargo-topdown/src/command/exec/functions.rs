@@ -9,13 +9,13 @@ use topdown_run::run_file::{Functions, IterationSample};
 
 use super::launch_once;
 use crate::cli::ExecArgs;
-use crate::count::count_of;
 use crate::counted_command::{CountedCommand, Recorded};
 use crate::error::ExecError;
 use crate::functions::{HitFunctions, Symbols, attribute_hits, functions_of_hits};
-use crate::report::number::percent;
-use crate::runner::hits::MIN_HITS;
-use crate::terminal::tell;
+use topdown_report::number::percent;
+use topdown_run::hits::MIN_HITS;
+use topdown_terminal::count_of;
+use topdown_terminal::terminal::tell;
 
 /// The number of hits to aim for: a share of 50 % is then known to 0.7 points.
 const WANTED_HITS: f64 = 20_000.0;

@@ -12,14 +12,14 @@ use topdown_run::run_file::{BenchmarkId, Build, IterationSample};
 use topdown_run::setting::SourceChoice;
 
 use super::finished_run::{Destination, WholeLaunches};
-use crate::baseline_store::COMMANDS;
 use crate::cli::{ExecArgs, ExecWhenToldArgs};
 use crate::counted_command::{self, CommandError, CountedCommand, Launched, Recorded};
 use crate::error::{Error, ExecError};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::measure::build_identity::build_identity;
-use crate::terminal::tell;
+use topdown_run::run_file::COMMANDS;
+use topdown_terminal::terminal::tell;
 
 /// Runs the command as often as requested, stores the run, and prints its table.
 ///

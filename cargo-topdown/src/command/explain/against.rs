@@ -12,12 +12,12 @@ use crate::comparing::sampled_functions::Sampled;
 use crate::comparing::second_look::Relaunch;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::explained::ExplainError;
-use crate::report::style::{self, Look};
-use crate::report::{difference, difference_json};
-use crate::terminal::tell;
+use topdown_explain::ExplainError;
 use topdown_gate::policy::Overrides;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison};
+use topdown_report::style::{self, Look};
+use topdown_report::{difference, difference_json};
+use topdown_terminal::terminal::tell;
 
 /// Runs the subcommand with `--against base`. The exit code judges nothing: `compare` does.
 ///
@@ -151,8 +151,8 @@ fn check_measured(verdict: &BenchmarkVerdict, comparison: &Comparison) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::examples::compared;
     use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed};
+    use topdown_report::examples::compared;
     use topdown_run::event::{Event, Events};
     use topdown_run::run_file::Benchmark;
 

@@ -6,9 +6,9 @@ use topdown_run::run_file::BenchmarkId;
 use super::{Explaining, recorded};
 use crate::bench_targets::BenchTarget;
 use crate::error::Error;
-use crate::explained::GroupError;
-use crate::explained::latencies::{SampledLatency, sampled_of};
 use crate::runner::launcher::Launcher;
+use topdown_explain::GroupError;
+use topdown_explain::latencies::{SampledLatency, sampled_of};
 
 impl Explaining<'_> {
     /// Launches the target to sample retire latencies, if the cores record those that the group

@@ -22,17 +22,17 @@ use crate::cli::ExplainArgs;
 use crate::config::measuring::Settings;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::explained::latencies::can_be_known;
-use crate::explained::{
+use crate::measure::{MeasureError, Session, problems};
+use crate::runner::launcher::Launcher;
+use crate::runner::{Outcome, TargetFailure, model_or_clock, second_core};
+use topdown_explain::latencies::can_be_known;
+use topdown_explain::{
     ExplainError, Explained, GroupError, KnownLatencies, MeasuredGroup, Values, categories_of,
     dominant_category, groups_for, may_hide_events, stalled_cycles, stalling_category, values_of,
 };
-use crate::measure::{MeasureError, Session, problems};
-use crate::report::style::{self, Look};
-use crate::report::{metric_groups, metric_groups_json};
-use crate::runner::launcher::Launcher;
-use crate::runner::{Outcome, TargetFailure, model_or_clock, second_core};
 use topdown_gate::summary::Summary;
+use topdown_report::style::{self, Look};
+use topdown_report::{metric_groups, metric_groups_json};
 
 /// Runs the subcommand.
 ///

@@ -6,9 +6,9 @@ use topdown_run::run_file::BenchmarkId;
 use super::{Explaining, refusal};
 use crate::bench_targets::BenchTarget;
 use crate::error::Error;
-use crate::explained::GroupError;
-use crate::explained::sampled::{SampledGroup, periods_of};
 use crate::runner::launcher::Launcher;
+use topdown_explain::GroupError;
+use topdown_explain::sampled::{SampledGroup, periods_of};
 
 impl Explaining<'_> {
     /// Launches the target to find the functions in which the group's events happen, given what

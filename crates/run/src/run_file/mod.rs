@@ -61,6 +61,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
 
+/// The package and bench target under which commands are stored.
+pub const COMMANDS: (&str, &str) = ("exec", "command");
+
 /// All launches of one invocation of `cargo topdown bench`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {

@@ -1,0 +1,40 @@
+//! Message about a run that became a baseline.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use topdown_gate::verdict::{named, wild_launches};
+use topdown_run::run_file::Run;
+
+use crate::baseline_store::StoredBaseline;
+use topdown_terminal::terminal::tell;
+
+/// Lists the launches that comparisons will leave out.
+pub fn warn_of_wild_launches(run: &Run) {
+    let wild = wild_launches(run);
+    if !wild.is_empty() {
+        tell!(
+            "warning: comparisons will leave out launches that differ from the others: {}; what \
+             disturbed them may have affected more, so run again before you keep this as a \
+             baseline",
+            named(&wild)
+        );
+    }
+}
+
+/// Reports where a baseline was saved; used by `bench --save` too.
+pub fn report(out: &mut impl Write, stored: &StoredBaseline) -> io::Result<()> {
+    let StoredBaseline {
+        name, directory, ..
+    } = stored;
+    writeln!(out, "saved baseline `{name}` in {}", shown(directory))
+}
+
+/// Returns a path relative to the current directory if it is inside.
+fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(here)
+        .unwrap_or(path)
+        .display()
+        .to_string()
+}

