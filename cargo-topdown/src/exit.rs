@@ -180,6 +180,7 @@ fn of_base_tree(error: &BaseTreeError) -> Exit {
         | BaseTreeError::NoDefaultBranch
         | BaseTreeError::NoMergeBase { .. }
         | BaseTreeError::IsCandidate { .. }
+        | BaseTreeError::HasNothingSelected { .. }
         | BaseTreeError::Git(_) => Exit::NoComparison,
         BaseTreeError::Submodule { .. } | BaseTreeError::Busy { .. } | BaseTreeError::Io { .. } => {
             Exit::BenchFailed

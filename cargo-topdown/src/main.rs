@@ -5,7 +5,7 @@
 //! and [`topdown_report`] prints the result without computing anything.
 #![forbid(unsafe_code)]
 
-mod absent_features;
+mod absent_names;
 mod accepted_file;
 mod adoption;
 mod arm_specification;

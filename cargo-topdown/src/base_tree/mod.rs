@@ -83,6 +83,13 @@ pub enum BaseTreeError {
         reference: String,
         candidate: String,
     },
+    /// All that was selected is new.
+    #[error("nothing was compared: {base} has no {absent}, so all selected benchmarks are new")]
+    HasNothingSelected {
+        base: String,
+        /// What was selected by name.
+        absent: String,
+    },
     /// A submodule of the base is not available.
     #[error("could not check out the submodule `{path}` of the base, at {commit}: {error}")]
     Submodule {

@@ -401,6 +401,10 @@ fn incomparable_runs_exit_102() {
                 reference: "a".to_owned(),
                 candidate: "b".to_owned(),
             }),
+            MeasureError::BaseTree(BaseTreeError::HasNothingSelected {
+                base: "a".to_owned(),
+                absent: "package `b`".to_owned(),
+            }),
             MeasureError::BaseTree(BaseTreeError::Git(git_error())),
             MeasureError::Launch(LaunchError::SameExecutable {
                 target: "a::b".to_owned(),

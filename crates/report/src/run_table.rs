@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 
 use topdown_gate::launches_made::LaunchesMade;
+use topdown_gate::summary::Shares;
 use topdown_run::provenance::{Provenance, SourceKind};
 use topdown_run::run_file::{Benchmark, Run};
 use topdown_terminal::count_of;
@@ -153,6 +154,17 @@ fn source_in_words(provenance: &Provenance) -> String {
 
 const INDENT: usize = 2;
 
+/// From this share of branch mispredicts, and of fetch latency, the table says how they belong
+/// together: `bad_speculation/random_branches` of this repository has more of the latter.
+const MIN_EXPLAINED_SHARE: f64 = 0.1;
+
+/// Returns whether mispredicted branches cost the frontend slots that people may not expect there.
+fn shows_restarts(shares: &Shares) -> bool {
+    let parts = shares.level2.as_ref();
+    parts
+        .is_some_and(|parts| parts.bad_speculation.min(parts.frontend_bound) >= MIN_EXPLAINED_SHARE)
+}
+
 /// Explains what `table`, of these `rows`, shows.
 fn write_legend(out: &mut impl Write, rows: &[Row], table: &Table, look: Look) -> io::Result<()> {
     const GAP: usize = 3;
@@ -182,6 +194,9 @@ fn write_legend(out: &mut impl Write, rows: &[Row], table: &Table, look: Look) -
     };
     if shares().next().is_some() {
         explain("in percent of slots");
+    }
+    if shares().any(|shares| shows_restarts(&shares)) {
+        explain("fetch latency includes restarts after branch mispredicts");
     }
     if table.shows(SPREAD, look) {
         explain("spread: standard deviation between launches");
@@ -227,6 +242,7 @@ mod tests {
     use super::*;
     use crate::shown::shown;
     use std::path::Path;
+    use topdown_run::category::PerCategory;
     use topdown_run::event::{Event, Events};
     use topdown_run::run_file::{SlotsValue, read_run};
     use topdown_run::sample::Level1;
@@ -302,6 +318,21 @@ mod tests {
             assert_eq!(line, line.trim_end());
         }
         text
+    }
+
+    #[test]
+    fn restarts_after_mispredicts_are_explained() {
+        const TEXT: &str = "fetch latency includes restarts after branch mispredicts";
+        let mut run = counted_run();
+        assert!(!table(&run, 80, true).contains(TEXT));
+        for value in run.benchmarks[0].slots_launches_mut() {
+            value.level2 = Some(PerCategory {
+                bad_speculation: 0.44 * value.slots,
+                frontend_bound: 0.44 * value.slots,
+                ..PerCategory::default()
+            });
+        }
+        assert!(table(&run, 80, true).contains(TEXT));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use cargo_metadata::camino::Utf8PathBuf;
 use topdown_run::run_file::{BenchmarkId, LaunchSamples, Run, Selection, write_run};
 
 use crate::adoption::{self, PACKAGE};
-use crate::base_tree::BaseTree;
+use crate::base_tree::{BaseTree, BaseTreeError};
 use crate::baseline_store::BaselineStore;
 use crate::bench_targets::{BenchTarget, BuildError, Cargo};
 use crate::cli::BenchArgs;
@@ -260,6 +260,21 @@ fn build_base(
              need it are new",
             tree.label,
             absent.join("`, `")
+        );
+    }
+    let absent = cargo.flags.take_absent_targets(&metadata);
+    if absent.are_all {
+        return Err(MeasureError::BaseTree(BaseTreeError::HasNothingSelected {
+            base: tree.label.clone(),
+            absent: absent.names.join(", "),
+        })
+        .into());
+    }
+    if !absent.names.is_empty() {
+        tell!(
+            "note: {} has no {}; benchmarks in there are new",
+            tree.label,
+            absent.names.join(", ")
         );
     }
     let moved = moved_packages(&session.workspace.metadata, &metadata);
