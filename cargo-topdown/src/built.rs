@@ -66,7 +66,7 @@ impl Built {
     }
 
     /// Returns the files in `workspace_root` that compilers and build scripts have read, as far as
-    /// these say so, without those in `built`, the directories of build results.
+    /// these say so, and the manifests of local packages, without those in `built`, the directories of build results.
     pub fn read_files(&self, workspace_root: &Path, built: &[&Path]) -> BTreeSet<PathBuf> {
         let lists = self.dependency_lists.iter();
         let texts = lists.filter_map(|list| fs::read_to_string(list).ok());
@@ -84,8 +84,11 @@ impl Built {
             let root = root.cloned().unwrap_or_default();
             files.into_iter().map(move |file| root.join(file))
         });
+        // A path dependency may be ignored as a whole.
+        let manifests = self.roots.values().map(|root| root.join("Cargo.toml"));
         of_compilers
             .chain(of_scripts)
+            .chain(manifests)
             .filter(|file| file.is_file() && !built.iter().any(|built| file.starts_with(built)))
             .collect()
     }

@@ -247,7 +247,12 @@ fn build_base(
         }),
     };
     report_shared_configuration(candidate_root, tree);
-    let metadata = cargo.metadata().inspect_err(|_| report_lacking(tree));
+    let metadata = match cargo.metadata() {
+        Err(BuildError::Metadata(_)) if copy_ignored(session, tree)? => {
+            cargo.metadata().inspect_err(|_| report_lacking(tree))
+        }
+        metadata => metadata,
+    };
     let mut metadata = metadata.map_err(of_base)?;
     if adopt(session, tree, &metadata)? {
         cargo.flags.unlock();
@@ -291,21 +296,8 @@ fn build_base(
     let settings = workspace.config.measuring(&session.request.settings)?;
     let build = || cargo.bench_targets(&workspace.metadata, &settings);
     let built = match build() {
-        Err(error) if error.is_of_sources() => {
-            let copied = tree.copy_ignored(&session.read);
-            let copied = copied.map_err(MeasureError::BaseTree)?;
-            if copied.is_empty() {
-                report_lacking(tree);
-                Err(error)
-            } else {
-                tell!(
-                    "note: building {} again with copies of files that git ignores and the \
-                     candidate's build reads: {}",
-                    tree.label,
-                    copied.join(", ")
-                );
-                build().inspect_err(|_| report_lacking(tree))
-            }
+        Err(error) if error.is_of_sources() && copy_ignored(session, tree)? => {
+            build().inspect_err(|_| report_lacking(tree))
         }
         built => built,
     };
@@ -339,6 +331,24 @@ fn report_shared_configuration(candidate_root: &Path, tree: &BaseTree) {
              to compare its effect, check the base out elsewhere and use `--against DIRECTORY`"
         );
     }
+}
+
+/// Copies what git ignores and the candidate's build reads into a base that failed without it. Returns
+/// whether there was any.
+fn copy_ignored(session: &Session, tree: &BaseTree) -> Result<bool, MeasureError> {
+    let copied = tree.copy_ignored(&session.read);
+    let copied = copied.map_err(MeasureError::BaseTree)?;
+    if copied.is_empty() {
+        report_lacking(tree);
+        return Ok(false);
+    }
+    tell!(
+        "note: building {} again with copies of files that git ignores and the candidate's build \
+         reads: {}",
+        tree.label,
+        copied.join(", ")
+    );
+    Ok(true)
 }
 
 /// Says what a base that failed may lack.
