@@ -32,7 +32,7 @@ thread_local! {
 /// Adds a window that has ended, and returns the value by which criterion knows it.
 pub(crate) fn add(window: &Sample) -> Duration {
     WINDOWS.with_borrow_mut(|windows| {
-        windows.sum = windows.sum.plus(window);
+        windows.sum.add(window);
         windows.last = *window;
     });
     duration(window)

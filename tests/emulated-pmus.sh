@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Checks windows on emulated machines with real kernels: run it after every change of the counters.
+# It takes some ten minutes of one processor, and ends with a table of results.
 #
 #     tests/emulated-pmus.sh PMU_VM [costs]
 #
@@ -12,19 +13,25 @@ pmu_vm=${1:?the path of pmu-vm is missing}
 what=${2-checks}
 cargo build --release --locked --quiet --example windows
 program=${CARGO_TARGET_DIR:-target}/release/examples/windows
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
 
-failed=()
+results=()
+failed=0
 
-# usage: run "CHECKS" OPTIONS OF PMU_VM…
+# usage: run CHECK OPTIONS OF PMU_VM…
 run() {
-    local checks=$1 check
+    local check=$1 result=failed
     shift
-    local command=true
-    for check in $checks; do
-        command+=" && ./windows $check"
-    done
-    echo "== $* : $checks"
-    "$pmu_vm" --set perf_event_paranoid=1 "$@" "$program" -- sh -c "$command" || failed+=("$*: $checks")
+    echo "== $* : $check"
+    if "$pmu_vm" --time-limit 900 --set perf_event_paranoid=1 "$@" "$program" \
+        -- ./windows "$check" >"$output" 2>&1; then
+        result=passed
+    else
+        failed=1
+    fi
+    cat "$output"
+    results+=("| $* | $check | $result | $(sed 's/.*: //' "$output" | paste -sd ';') |")
 }
 
 metrics=(--env CARGO_TOPDOWN_COUNTERS=metrics)
@@ -39,26 +46,25 @@ if [ "$what" = costs ]; then
     done
 else
     # Hybrid machines: the thread moves to the other kind of core at every instruction.
-    run 'moves' --cpu adl "${metrics[@]}"
-    run 'moves' --cpu adl --kernel 6.12 "${metrics[@]}"
-    run 'moves' --cpu adl "${exact[@]}"
-    run 'nested calls' --cpu adl
+    run moves --cpu adl "${metrics[@]}"
+    run moves --cpu adl --kernel 6.12 "${metrics[@]}"
+    run moves --cpu adl "${exact[@]}"
     # Root forbids RDPMC at every instruction.
-    run 'forbidden' --cpu spr "${metrics[@]}"
-    run 'forbidden' --cpu zen4
-    # The only CPU of its kind on which the thread may run goes away.
-    run 'offline' --cpu spr --smp 2 "${metrics[@]}"
-    run 'nested calls' --cpu spr "${metrics[@]}"
-    run 'nested calls' --cpu spr "${exact[@]}"
-    run 'nested calls' --cpu spr --rdpmc 0 "${metrics[@]}"
-    run 'nested calls' --cpu spr --rdpmc 0 "${exact[@]}"
-    run 'nested calls' --cpu spr --env CARGO_TOPDOWN_THREADS=all
-    run 'nested calls' --cpu icx --kernel 6.12
-    run 'nested calls' --cpu skx
-    run 'nested calls' --cpu zen4 --kernel 6.12
+    run forbidden --cpu spr "${metrics[@]}"
+    run forbidden --cpu zen4
+    # The CPU of the thread goes away.
+    run offline --cpu spr --smp 2 "${metrics[@]}"
+    for cpu in adl "spr ${metrics[*]}" "spr ${exact[*]}" "spr --rdpmc 0 ${metrics[*]}" \
+        "spr --rdpmc 0 ${exact[*]}" "icx --kernel 6.12" skx "zen4 --kernel 6.12"; do
+        # shellcheck disable=SC2086 # Options.
+        run nested --cpu $cpu
+        # shellcheck disable=SC2086 # Options.
+        run calls --cpu $cpu
+    done
+    run nested --cpu spr --env CARGO_TOPDOWN_THREADS=all
+    echo
+    echo '| machine | check | result | |'
+    echo '|---|---|---|---|'
+    printf '%s\n' "${results[@]}"
 fi
-
-if [ ${#failed[@]} -gt 0 ]; then
-    printf 'failed: %s\n' "${failed[@]}" >&2
-    exit 1
-fi
+exit "$failed"

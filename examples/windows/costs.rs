@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use crate::calls::{self, WINDOWS, empty_windows, open, window};
+use crate::calls::{self, WINDOWS, empty_windows};
+use crate::empty::{open, window};
 use crate::stepping;
 
 use topdown_counters::Source;

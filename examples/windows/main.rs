@@ -8,31 +8,38 @@
 mod calls;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod costs;
+#[cfg(target_os = "linux")]
+mod empty;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod moves;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(target_os = "linux")]
 mod nested;
+#[cfg(target_os = "linux")]
+mod refused;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod stepping;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod system_calls;
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+/// Only x86-64 can be single-stepped by user code.
 fn run(what: &str) -> Result<(), String> {
     match what {
-        "costs" => costs::print(),
-        "calls" => calls::check(),
+        #[cfg(target_os = "linux")]
         "nested" => nested::check(),
+        #[cfg(target_os = "linux")]
+        "refused" => refused::check(),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        "costs" => costs::print(),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        "calls" => calls::check(),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         "moves" => moves::moves(),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         "forbidden" => moves::forbidden(),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         "offline" => moves::offline(),
-        _ => Err("usage: windows costs|calls|nested|moves|forbidden|offline".to_owned()),
+        _ => Err("usage: windows costs|calls|nested|moves|forbidden|offline|refused".to_owned()),
     }
-}
-
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn run(_: &str) -> Result<(), String> {
-    Err("only x86-64 Linux can be single-stepped".to_owned())
 }
 
 fn main() -> std::process::ExitCode {

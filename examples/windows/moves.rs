@@ -9,9 +9,9 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 
 use topdown_counters::hardware::Hardware;
-use topdown_run::sample::{Flags, Sample};
+use topdown_run::sample::Flags;
 
-use crate::calls::{open, window};
+use crate::empty::{adds_up, open, window};
 use crate::stepping;
 
 /// What an act needs, which has no allocation, because it comes at any instruction.
@@ -81,7 +81,7 @@ pub fn offline() -> Result<(), String> {
         write(b"1");
         SCENE.with_borrow(|scene| run_on(scene.home));
     };
-    at_every_instruction(&hardware, "CPU offline", 7, || write(b"0"), come_back)
+    at_every_instruction(&hardware, "CPU offline", 29, || write(b"0"), come_back)
 }
 
 /// Acts at every `stride`th instruction of an empty window. The window must be flagged or right,
@@ -118,12 +118,6 @@ fn at_every_instruction(
         }
     }
     Ok(())
-}
-
-fn adds_up(sample: &Sample) -> bool {
-    let slots = sample.slots.unwrap_or(0) as f64;
-    let sum = sample.level1.map_or(0.0, |level1| level1.total_slots());
-    !sample.flags.intersects(Flags::UNUSABLE) && slots > 0.0 && (sum / slots - 1.0).abs() < 0.1
 }
 
 fn writable(path: &str) -> Result<File, String> {

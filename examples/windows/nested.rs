@@ -3,7 +3,7 @@
 use topdown_counters::Source;
 use topdown_run::sample::{Flags, Sample};
 
-use crate::calls::{open, window};
+use crate::empty::{open, window};
 
 pub fn check() -> Result<(), String> {
     let hardware = open()?;

@@ -42,7 +42,7 @@ thread_local! {
     /// like the end of the benchmarks to [`LastWord`](crate::last_word::LastWord).
     static OPEN: RefCell<Option<ManuallyDrop<Rc<TopDown>>>> = const { RefCell::new(None) };
     /// The window that has begun: criterion carries only its `Instant`.
-    static BEGUN: Cell<Option<Reading>> = const { Cell::new(None) };
+    static BEGUN: Cell<Option<(Instant, Reading)>> = const { Cell::new(None) };
 }
 
 /// Keeps the [`TopDown`] of this thread open, which is shared.
@@ -81,19 +81,19 @@ impl Measurement for WallTime {
     type Value = Duration;
 
     fn start(&self) -> Instant {
-        with_open(|open| match open {
-            Some(topdown) => {
-                let begun = topdown.start();
-                BEGUN.set(Some(begun));
-                begun.at
+        with_open(|open| {
+            // Not in the window.
+            let at = Instant::now();
+            if let Some(topdown) = open {
+                BEGUN.set(Some((at, topdown.start())));
             }
-            None => Instant::now(),
+            at
         })
     }
 
     fn end(&self, start: Instant) -> Duration {
         with_open(|open| match (open, BEGUN.get()) {
-            (Some(topdown), Some(begun)) if begun.at == start => topdown.end(begun),
+            (Some(topdown), Some((at, begun))) if at == start => topdown.end(begun),
             _ => start.elapsed(),
         })
     }

@@ -106,11 +106,7 @@ mod tests {
     static EVENTS: [Event; 2] = [event("A", 1), event("B", 2)];
 
     const fn event(name: &'static str, config: u64) -> Event {
-        Event {
-            name,
-            config,
-            counter: Counter::General,
-        }
+        Event::new(name, config, Counter::General)
     }
 
     fn value(text: &str) -> Result<f64, String> {

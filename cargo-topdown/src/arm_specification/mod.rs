@@ -206,14 +206,13 @@ impl Group<'_> {
         if self.events.len() == MAX_EVENTS {
             return Err(format!("a group needs more than {MAX_EVENTS} events"));
         }
-        self.events.push(Event {
-            name: leak(name.to_owned()),
-            config: u64::from(number(&code.code)?),
-            counter: match name {
-                CYCLES => Counter::Fixed,
-                _ => Counter::General,
-            },
-        });
+        let counter = match name {
+            CYCLES => Counter::Fixed,
+            _ => Counter::General,
+        };
+        let config = u64::from(number(&code.code)?);
+        self.events
+            .push(Event::new(leak(name.to_owned()), config, counter));
         Ok(self.events.len() - 1)
     }
 

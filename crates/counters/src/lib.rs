@@ -13,6 +13,7 @@
 // each level. Lists are filled by loops there, because each chain of iterators is compiled by
 // itself.
 
+pub mod clock;
 #[cfg(feature = "commands")]
 mod command_hits;
 pub mod cpu;

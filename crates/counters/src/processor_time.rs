@@ -1,15 +1,15 @@
 //! Reads the processor time of the calling thread and of its process around a window.
 //!
 //! Each reading takes three system calls, so it is done outside the window, and not for every
-//! window: if windows follow each other closely, the next is watched after [`MIN_DISTANCE`].
+//! window: if windows follow each other closely, the next is watched after [`MIN_DISTANCE_NS`].
 
 use std::cell::Cell;
-use std::time::{Duration, Instant};
 
+use crate::clock;
 use topdown_run::activity::Activity;
 
 /// Readings take some six microseconds per interval of this length.
-const MIN_DISTANCE: Duration = Duration::from_millis(1);
+const MIN_DISTANCE_NS: u64 = 1_000_000;
 
 /// The kernel's accounting so far.
 #[derive(Clone, Copy, Debug)]
@@ -22,28 +22,32 @@ struct ProcessorTime {
 /// Watches the windows of a source.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    watched_at: Cell<Option<Instant>>,
+    /// From when on a window is to be watched.
+    due_at_ns: Cell<u64>,
     /// The times before the open window, if it is watched.
     before: Cell<Option<ProcessorTime>>,
 }
 
 impl Watch {
     /// Call this before a window opens. Returns the time when it is ready.
-    pub fn before_window(&self) -> Instant {
-        let now = Instant::now();
-        let is_due = |at: Instant| now.duration_since(at) >= MIN_DISTANCE;
-        if !self.watched_at.get().is_none_or(is_due) {
-            return now;
+    pub fn before_window(&self) -> u64 {
+        let now_ns = clock::now_ns();
+        if now_ns < self.due_at_ns.get() {
+            return now_ns;
         }
-        self.watched_at.set(Some(now));
+        self.watched_at(now_ns);
         self.before.set(read_before());
-        Instant::now()
+        clock::now_ns()
+    }
+
+    fn watched_at(&self, now_ns: u64) {
+        self.due_at_ns.set(now_ns + MIN_DISTANCE_NS);
     }
 
     /// Call this when the window has closed. Returns `None` if it is not watched.
     pub fn after_window(&self, wall_ns: u64) -> Option<Activity> {
         let (before, after) = (self.before.take()?, read_after()?);
-        self.watched_at.set(Some(Instant::now()));
+        self.watched_at(clock::now_ns());
         let own_ns = after.thread_ns.saturating_sub(before.thread_ns);
         let process_ns = after.process_ns.saturating_sub(before.process_ns);
         Some(Activity {
@@ -133,6 +137,7 @@ mod linux {
 mod tests {
     use super::*;
     use std::thread;
+    use std::time::{Duration, Instant};
 
     /// Long enough for the clocks to notice.
     const WORK: Duration = Duration::from_millis(20);

@@ -5,9 +5,8 @@
 //! count, from criterion and from the whole program.
 
 use std::cell::{Cell, RefCell};
-use std::time::Instant;
 
-use super::{Reading, Source, Wanted};
+use super::{Reading, Source, Wanted, clock};
 use crate::cpu::{
     CpuTable, Event, LatencyTable, Level1Counting, Metric, MetricExample, MetricGroup, Node,
     RetireLatency, Subject,
@@ -246,7 +245,7 @@ impl Source for Scripted {
         counts[8] = counters.instructions;
         let mut begun = self.begun.borrow_mut();
         begun.push(counts);
-        Reading::of_window(begun.len() as u32 - 1, Instant::now())
+        Reading::of_window(begun.len() as u32 - 1, clock::now_ns())
     }
 
     fn end(&self, start: &Reading) -> Sample {
@@ -255,7 +254,7 @@ impl Source for Scripted {
         let first_counts = begun(start);
         if let Some(group) = self.group {
             let end = self.start();
-            let wall_ns = end.at.duration_since(start.at).as_nanos() as u64;
+            let wall_ns = end.at_ns - start.at_ns;
             let counts: Vec<u64> = match self.records_latencies {
                 true => {
                     let instructions = begun(&end)[8] - first_counts[8];
@@ -283,7 +282,7 @@ impl Source for Scripted {
         let total_slots = level1.total_slots().round() as u64;
         Sample {
             windows: 1,
-            wall_ns: Instant::now().duration_since(start.at).as_nanos() as u64,
+            wall_ns: clock::elapsed_ns(start.at_ns),
             slots: Some(total_slots),
             level1: Some(level1),
             level2: Some(level2),

@@ -1,8 +1,8 @@
 //! What every source of slot counts does, and the cost of its windows.
 
 use std::marker::PhantomData;
-use std::time::Instant;
 
+use crate::clock;
 use crate::cpu::{CpuTable, LatencyTable, MODELLED};
 use crate::error::OpenError;
 use crate::hardware;
@@ -28,8 +28,8 @@ pub const MAX_COUNTERS: usize = 12;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
-    /// The clock.
-    pub at: Instant,
+    /// The monotonic clock.
+    pub at_ns: u64,
     /// Names the window to its source.
     #[cfg_attr(
         not(target_os = "linux"),
@@ -43,13 +43,13 @@ pub struct Reading {
 impl Reading {
     /// Reads only the clock, now.
     pub fn of_clock() -> Reading {
-        Reading::of_window(0, Instant::now())
+        Reading::of_window(0, clock::now_ns())
     }
 
     /// `ticket` names the window.
-    pub(crate) fn of_window(ticket: u32, at: Instant) -> Reading {
+    pub(crate) fn of_window(ticket: u32, at_ns: u64) -> Reading {
         Reading {
-            at,
+            at_ns,
             ticket,
             bound_to_thread: PhantomData,
         }

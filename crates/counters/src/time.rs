@@ -1,9 +1,7 @@
 //! The clock alone, for when slots cannot be counted.
 
-use std::time::Instant;
-
 use super::processor_time::Watch;
-use super::{Reading, Source};
+use super::{Reading, Source, clock};
 use topdown_run::provenance::Provenance;
 use topdown_run::sample::Sample;
 
@@ -38,7 +36,7 @@ impl Source for Time {
     }
 
     fn end(&self, start: &Reading) -> Sample {
-        let wall_ns = Instant::now().duration_since(start.at).as_nanos() as u64;
+        let wall_ns = clock::elapsed_ns(start.at_ns);
         Sample {
             windows: 1,
             wall_ns,

@@ -30,8 +30,6 @@ mod sampled;
 mod trail;
 mod warmed;
 
-use std::time::Instant;
-
 use topdown_core_model::{CoreParameters, cores};
 use topdown_tracer::{Config, Tracer};
 
@@ -42,7 +40,9 @@ use self::core::Core;
 use self::observer::Observer;
 use self::outside_time::OutsideTime;
 use topdown_counters::error::OpenError;
-use topdown_counters::{OnSecondCore, Reading, Source, empty_windows_of, median_window, modules};
+use topdown_counters::{
+    OnSecondCore, Reading, Source, clock, empty_windows_of, median_window, modules,
+};
 use topdown_run::code::CodeSlots;
 use topdown_run::doubling::FINGERPRINT_SAMPLES;
 use topdown_run::environment;
@@ -298,7 +298,7 @@ impl Source for Model {
     #[inline(never)]
     fn end(&self, start: &Reading) -> Sample {
         let end = self.tracer.is_attached().then(|| self.tracer.detach());
-        let wall_ns = Instant::now().duration_since(start.at).as_nanos() as u64;
+        let wall_ns = clock::elapsed_ns(start.at_ns);
         let outside_ns = self.outside_time.after_window(wall_ns);
         // criterion plans by its clock, and a group can set a time limit; hide the model's time
         // from both.

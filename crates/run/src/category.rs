@@ -143,6 +143,7 @@ impl<T> PerCategory<T> {
     }
 
     /// Creates it with the value of `of` for each category.
+    #[inline]
     pub fn from_fn(mut of: impl FnMut(Category) -> T) -> PerCategory<T> {
         PerCategory {
             retiring: of(Category::Retiring),

@@ -4,9 +4,9 @@
 use std::time::{Duration, Instant};
 
 use topdown_core_model::{CoreParameters, Counts};
-use topdown_counters::Source;
 use topdown_counters::error::OpenError;
 use topdown_counters::hardware::Hardware;
+use topdown_counters::{Source, clock};
 use topdown_run::category::{Category, PerCategory};
 use topdown_run::sample::{Flags, Sample};
 
@@ -42,7 +42,7 @@ impl Counters {
             let begun = self.0.start();
             (0..runs).for_each(|_| run());
             let sample = self.0.end(&begun);
-            if begun.at.elapsed() < MIN_WINDOW {
+            if Duration::from_nanos(clock::elapsed_ns(begun.at_ns)) < MIN_WINDOW {
                 runs = runs.saturating_mul(2);
             } else if let Some(counted) = usable_slots(&sample) {
                 slots = slots.zip(counted).map(|(sum, more)| sum + more);

@@ -80,11 +80,7 @@ impl DescribedCore {
                         "fixed" => Counter::Fixed,
                         _ => Counter::General,
                     };
-                    events.push(Event {
-                        name: name.to_owned().leak(),
-                        config,
-                        counter,
-                    });
+                    events.push(Event::new(name.to_owned().leak(), config, counter));
                 }
                 _ => return Err(wrong()),
             }

@@ -14,6 +14,8 @@ pub struct Event {
     pub config: u64,
     /// The counters that can count it.
     pub counter: Counter,
+    /// A hash of the name.
+    key: u64,
 }
 
 /// The counters that can count an event.
@@ -28,21 +30,39 @@ pub enum Counter {
 }
 
 impl Event {
-    pub(crate) const fn general(name: &'static str, config: u64) -> Event {
+    /// Creates an event with this name and code.
+    pub const fn new(name: &'static str, config: u64, counter: Counter) -> Event {
         Event {
             name,
             config,
-            counter: Counter::General,
+            counter,
+            key: fnv1a(name.as_bytes()),
         }
     }
 
-    pub(crate) const fn fixed(name: &'static str, config: u64) -> Event {
-        Event {
-            name,
-            config,
-            counter: Counter::Fixed,
-        }
+    #[cfg(test)]
+    pub(super) fn key(self) -> u64 {
+        self.key
     }
+
+    pub(crate) const fn general(name: &'static str, config: u64) -> Event {
+        Event::new(name, config, Counter::General)
+    }
+
+    pub(crate) const fn fixed(name: &'static str, config: u64) -> Event {
+        Event::new(name, config, Counter::Fixed)
+    }
+}
+
+/// 64-bit FNV-1a: <http://www.isthe.com/chongo/tech/comp/fnv/>.
+const fn fnv1a(bytes: &[u8]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325;
+    let mut at = 0;
+    while at < bytes.len() {
+        hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
+        at += 1;
+    }
+    hash
 }
 
 impl fmt::Display for Event {
@@ -56,8 +76,59 @@ impl fmt::Display for Event {
 #[derive(Clone, Copy, Debug)]
 pub struct Counts {
     events: &'static [Event],
+    positions: Positions,
     values: [f64; MAX_EVENTS],
     slots_per_cycle: f64,
+}
+
+/// The positions of a group's events by the highest bits of their keys' products with a factor. A
+/// window evaluates a formula, so it compares no names.
+#[derive(Clone, Copy, Debug)]
+struct Positions {
+    factor: u64,
+    rows: [u8; 1 << ROW_BITS],
+}
+
+const ROW_BITS: u32 = 6;
+
+impl Positions {
+    /// Tries factors until no two events share a row. About every third serves twelve events.
+    fn of(events: &[Event]) -> Positions {
+        const ATTEMPTS: u64 = 1000;
+        // 2^64 divided by the golden ratio: names that differ in their last letters alone have keys
+        // that differ in their middle bits, which small factors leave there.
+        const FIRST: u64 = 0x9e37_79b9_7f4a_7c15;
+        let odd = (1..2 * ATTEMPTS).step_by(2);
+        let factors = odd.map(|number| FIRST.wrapping_mul(number));
+        let mut all = factors.map(|factor| Positions::by(factor, events));
+        let is_right = |positions: &Positions| {
+            let is_found = |event: &Event| events[positions.get(event.key)].key == event.key;
+            events.iter().all(is_found)
+        };
+        all.find(is_right)
+            .expect("some of so many factors separates twelve names")
+    }
+
+    fn by(factor: u64, events: &[Event]) -> Positions {
+        let mut positions = Positions {
+            factor,
+            rows: [0; 1 << ROW_BITS],
+        };
+        for (at, event) in events.iter().enumerate() {
+            positions.rows[positions.row(event.key)] = at as u8;
+        }
+        positions
+    }
+
+    #[inline]
+    fn row(&self, key: u64) -> usize {
+        (key.wrapping_mul(self.factor) >> (u64::BITS - ROW_BITS)) as usize
+    }
+
+    #[inline]
+    fn get(&self, key: u64) -> usize {
+        self.rows[self.row(key)].into()
+    }
 }
 
 impl Counts {
@@ -69,14 +140,23 @@ impl Counts {
         deltas: impl IntoIterator<Item = u64>,
         slots_per_cycle: u32,
     ) -> Counts {
-        let mut values = [0.0; MAX_EVENTS];
-        for (value, delta) in values.iter_mut().zip(deltas) {
+        let mut counts = Counts {
+            events,
+            positions: Positions::of(events),
+            values: [0.0; MAX_EVENTS],
+            slots_per_cycle: f64::from(slots_per_cycle),
+        };
+        for (value, delta) in counts.values.iter_mut().zip(deltas) {
             *value = delta as f64;
         }
-        Counts {
-            events,
-            values,
-            slots_per_cycle: f64::from(slots_per_cycle),
+        counts
+    }
+
+    /// Replaces all counts, none of which is negative.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, deltas: &[i64; MAX_EVENTS]) {
+        for (value, delta) in self.values.iter_mut().zip(deltas) {
+            *value = *delta as f64;
         }
     }
 
@@ -102,13 +182,23 @@ impl Index<Event> for Counts {
     // Not inlined, because hundreds of formulas call it.
     #[inline(never)]
     fn index(&self, event: Event) -> &f64 {
-        let position = self
-            .events
-            .iter()
-            // Cores count the same event by different codes: one formula is right for all of them.
-            // No two events of a group have the same name.
-            .position(|member| member.name == event.name)
-            .unwrap_or_else(|| panic!("{event} is not in the group of this formula"));
-        &self.values[position]
+        // Cores count the same event by different codes: one formula is right for all of them. No
+        // two events of a group have the same name, and no two names the same key.
+        let position = self.positions.get(event.key);
+        match self.events.get(position) {
+            Some(member) if member.key == event.key => &self.values[position],
+            _ => panic!("{event} is not in the group of this formula"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_hash_as_published() {
+        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
     }
 }

@@ -163,6 +163,17 @@ fn every_group_has_an_event_of_any_code() {
 }
 
 #[test]
+fn names_of_events_have_different_keys() {
+    let of_forms = all_forms().map(|(_, form)| form.events);
+    let of_groups = all_groups().map(|(_, group)| group.events);
+    let mut names = std::collections::HashMap::new();
+    for event in of_forms.chain(of_groups).flatten() {
+        assert_eq!(*names.entry(event.key()).or_insert(event.name), event.name);
+    }
+    assert!(names.len() > 100);
+}
+
+#[test]
 fn metric_of_zero_counts_has_no_value() {
     for (_, group) in all_groups() {
         let nothing = Counts::new(group.events, [], 4);

@@ -5,16 +5,15 @@
 //! for new ones. Reading takes one system call per group.
 
 use std::cell::Cell;
-use std::time::Instant;
 
 use super::inherited_group::{InheritedGroup, MAX_EVENTS, Shape, Totals};
 use super::opener::Opener;
 use super::readout::Readout;
 use super::self_check;
 use super::syscalls::{Counted, current_thread, disowned};
-use crate::MAX_COUNTERS;
 use crate::error::OpenError;
 use crate::processor_time::switches_of_process;
+use crate::{MAX_COUNTERS, clock};
 use topdown_run::sample::{Flags, Sample};
 
 /// How often the threads are listed until no new one has appeared.
@@ -99,7 +98,7 @@ impl AllThreads {
             ..*start
         };
         self.fill(&mut end);
-        end.at = Instant::now();
+        end.at_ns = clock::now_ns();
         let mut flags = start.flags | end.flags;
         let enabled_ns = end.time_enabled_ns.wrapping_sub(start.time_enabled_ns);
         let running_ns = end.time_running_ns.wrapping_sub(start.time_running_ns);
@@ -128,7 +127,7 @@ impl AllThreads {
         }
         Sample {
             windows: 1,
-            wall_ns: end.at.duration_since(start.at).as_nanos() as u64,
+            wall_ns: end.at_ns.saturating_sub(start.at_ns),
             flags,
             ..sample
         }

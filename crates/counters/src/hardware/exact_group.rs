@@ -5,8 +5,8 @@
 //! code if the kernel allows it, otherwise with read(). The numbers are the same, but a window then
 //! costs more. The counters are never reset, so that the kernel's protocol for plain events holds.
 
+use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::Instant;
 
 use super::doubts;
 use super::opener::Opener;
@@ -15,9 +15,9 @@ use super::self_check;
 use super::syscalls::{Event, current_cpu};
 use super::system::CpuIdentity;
 use super::user_reads::UserReads;
-use crate::MAX_COUNTERS;
-use crate::cpu::{self, Counts, CpuTable, Form, Formula, MAX_EVENTS, MetricGroup, Split};
+use crate::cpu::{self, Counts, CpuTable, Form, Formula, MAX_EVENTS, MetricGroup};
 use crate::error::OpenError;
+use crate::{MAX_COUNTERS, clock};
 use topdown_run::category::Category;
 use topdown_run::sample::{Flags, GroupCounts, Level1, Sample};
 
@@ -96,6 +96,8 @@ pub(super) struct ExactGroup {
     /// One page per event of the plan, in its order.
     reads: Rc<UserReads>,
     plan: Plan,
+    /// Those of the window that ended last.
+    counts: Box<RefCell<Counts>>,
     slots_per_cycle: u32,
     /// Whether user code reads the counters.
     reads_in_user_code: bool,
@@ -165,6 +167,7 @@ impl ExactGroup {
             _members: members,
             reads: Rc::new(UserReads::new(pages)),
             plan,
+            counts: Box::new(RefCell::new(Counts::new(plan.events, [], slots_per_cycle))),
             slots_per_cycle,
             reads_in_user_code: false,
         };
@@ -306,7 +309,7 @@ impl ExactGroup {
             if !self.fill_with_read(&mut end) {
                 end.flags = Flags::NOT_COUNTING;
             }
-            end.at = Instant::now();
+            end.at_ns = clock::now_ns();
             end.cpu = current_cpu();
             end
         };
@@ -314,19 +317,19 @@ impl ExactGroup {
     }
 
     fn sample(&self, start: &Readout, mut end: Readout) -> Sample {
-        let events = self.plan.events.len();
-        let mut deltas = [0_u64; MAX_COUNTERS];
-        let mut counting_flags = start.flags | end.flags;
-        for (at, delta) in deltas.iter_mut().enumerate().take(events) {
-            let advance = if self.reads_in_user_code {
+        let mut deltas = [0; MAX_COUNTERS];
+        let mut all_bits = 0;
+        for (at, delta) in deltas.iter_mut().enumerate().take(self.plan.events.len()) {
+            *delta = if self.reads_in_user_code {
                 self.reads.advance(at, start, &end)
             } else {
                 end.counts[at].wrapping_sub(start.counts[at]) as i64
             };
-            if advance < 0 {
-                counting_flags |= Flags::WENT_BACKWARDS;
-            }
-            *delta = advance as u64;
+            all_bits |= *delta;
+        }
+        let mut counting_flags = start.flags | end.flags;
+        if all_bits < 0 {
+            counting_flags |= Flags::WENT_BACKWARDS;
         }
         // The readings themselves take cycles and instructions: a counter that stood still is not
         // there.
@@ -338,39 +341,32 @@ impl ExactGroup {
             // The flags mark these zeros as placeholders.
             deltas = [0; MAX_COUNTERS];
         }
-        let sample = Sample {
-            windows: 1,
-            wall_ns: end.at.duration_since(start.at).as_nanos() as u64,
-            instructions: self.plan.instructions_at.map(|at| deltas[at]),
-            cycles: self.plan.cycles_at.map(|at| deltas[at]),
-            ..Sample::EMPTY
-        };
-        let Some(split) = self.split(deltas) else {
-            return Sample {
-                group_counts: GroupCounts::new(&deltas[..events]),
-                flags: doubts::whatever_was_counted(start, &end) | counting_flags,
-                ..sample
-            };
-        };
-        end.slots = start.slots + split.slots as u64;
-        let mut flags = doubts::between(start, &end) | counting_flags;
-        let is_split = off_by(&split.level1, split.slots) <= WINDOW_TOLERANCE * split.slots;
-        if !flags.intersects(Flags::FEW_SLOTS) && !is_split {
-            flags |= Flags::BAD_RATIOS;
+        let wall_ns = end.at_ns.saturating_sub(start.at_ns);
+        let mut sample = Sample::of_window(wall_ns, counting_flags);
+        sample.instructions = self.plan.instructions_at.map(|at| deltas[at] as u64);
+        sample.cycles = self.plan.cycles_at.map(|at| deltas[at] as u64);
+        match self.plan.split {
+            None => {
+                let counts = deltas.map(|delta| delta as u64);
+                sample.group_counts = GroupCounts::new(&counts[..self.plan.events.len()]);
+                sample.flags |= doubts::whatever_was_counted(start, &end);
+            }
+            Some(formula) => {
+                let mut counts = self.counts.borrow_mut();
+                counts.set(&deltas);
+                let split = formula(&counts);
+                end.slots = start.slots + split.slots as u64;
+                sample.flags |= doubts::between(start, &end);
+                let is_split = off_by(&split.level1, split.slots) <= WINDOW_TOLERANCE * split.slots;
+                if !sample.flags.intersects(Flags::FEW_SLOTS) && !is_split {
+                    sample.flags |= Flags::BAD_RATIOS;
+                }
+                sample.slots = Some(split.slots as u64);
+                sample.level1 = Some(split.level1);
+                sample.level2 = split.level2;
+            }
         }
-        Sample {
-            slots: Some(split.slots as u64),
-            level1: Some(split.level1),
-            level2: split.level2,
-            flags,
-            ..sample
-        }
-    }
-
-    fn split(&self, deltas: [u64; MAX_COUNTERS]) -> Option<Split> {
-        let formula = self.plan.split?;
-        let counts = Counts::new(self.plan.events, deltas, self.slots_per_cycle);
-        Some(formula(&counts))
+        sample
     }
 }
 

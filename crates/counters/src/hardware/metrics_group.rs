@@ -5,8 +5,8 @@
 //! them, while the page's `offset` counts the past a second time. One metric event is enough: all
 //! of them name the same register, which holds all eight fractions.
 
+use std::cell::Cell;
 use std::rc::Rc;
-use std::time::Instant;
 
 use super::doubts;
 use super::metrics_shape::{MetricsShape, RETIRING, SLOTS};
@@ -16,9 +16,9 @@ use super::readout::Readout;
 use super::self_check;
 use super::syscalls::{Event, current_cpu};
 use super::user_reads::UserReads;
-use crate::MAX_COUNTERS;
 use crate::cpu::MAX_CORRECTION_EVENTS;
 use crate::error::OpenError;
+use crate::{MAX_COUNTERS, clock};
 use topdown_run::sample::{Flags, Sample};
 
 /// Page indices: Linux, arch/x86/include/asm/perf_event.h.
@@ -36,14 +36,28 @@ const CYCLES_AT: usize = 3;
 const CORRECTION_AT: usize = 4;
 const _: () = assert!(CORRECTION_AT + MAX_CORRECTION_EVENTS <= MAX_COUNTERS);
 
-/// With more slots since the last reset, a window has one before it.
+/// A window has a reset before it if that many slots precede it since the last one: some times
+/// those of the window before, which has about as many.
 ///
 /// The resolution of a window is a share of its slots and of twice those before it, so a reset
-/// before each would be best. But a reset is a system call, which short windows feel. Without it,
-/// this many slots widen the resolution by 2 x 50 000 / 255 = 392 slots: less than 0.8 % of the
-/// shortest window that is not [`FEW_SLOTS`](Flags::FEW_SLOTS), and longer ones all have theirs.
-/// Resetting at ever longer intervals was rejected: the resolution soon exceeds the window.
-const SLOTS_WITHOUT_RESET: u64 = doubts::FEW_SLOTS;
+/// before each would be best. But a reset is a system call, which short windows feel. So a window
+/// has a resolution of (2 x 4 + 1) / 255 = 3.5 % of its slots or better, and most windows make no
+/// system call. Resetting at ever longer intervals was rejected: the resolution soon exceeds the
+/// window.
+const WINDOWS_WITHOUT_RESET: u64 = 4;
+const MAX_SLOTS_WITHOUT_RESET: u64 = doubts::FEW_SLOTS;
+
+/// Shorter windows ask for no resets: their own cost, some 120 slots, is above 5 % of them, and
+/// they decide nothing. Judgement.
+const SHORT_SLOTS: u64 = 2500;
+
+/// Returns how many slots may precede a window of about `window_slots`.
+fn slots_without_reset(window_slots: u64) -> u64 {
+    if window_slots < SHORT_SLOTS {
+        return MAX_SLOTS_WITHOUT_RESET;
+    }
+    MAX_SLOTS_WITHOUT_RESET.min(WINDOWS_WITHOUT_RESET * window_slots)
+}
 
 /// A window with fewer slots than this fraction of its cycles' slots lost some: the registers were
 /// cleared inside it. Hardware threads share the slots of a core.
@@ -64,6 +78,8 @@ pub(super) struct MetricsGroup {
     _retiring: Event,
     _plain_events: Vec<Event>,
     shape: MetricsShape,
+    /// The slots of the window before.
+    last_slots: Cell<u64>,
     /// The least slots of a cycle, if the width of the pipeline is known.
     least_slots_per_cycle: Option<f64>,
 }
@@ -106,6 +122,7 @@ impl MetricsGroup {
             _retiring: retiring,
             _plain_events: plain_events,
             shape,
+            last_slots: Cell::new(0),
             least_slots_per_cycle: shape
                 .slots_per_cycle
                 .map(|width| f64::from(width) * least_of_cycles),
@@ -201,7 +218,7 @@ impl MetricsGroup {
             self.reads.look();
         } else if self.is_reset_due() {
             self.reset();
-            readout.at = Instant::now();
+            readout.at_ns = clock::now_ns();
         }
         self.reads.look_at_pages(readout);
     }
@@ -209,7 +226,8 @@ impl MetricsGroup {
     /// Returns whether the slots since the last reset are too many for the next window.
     fn is_reset_due(&self) -> bool {
         let slots = self.reads.leader_count();
-        slots.is_none_or(|slots| slots & SLOTS_MASK > SLOTS_WITHOUT_RESET)
+        let max_slots = slots_without_reset(self.last_slots.get());
+        slots.is_none_or(|slots| slots & SLOTS_MASK > max_slots)
     }
 
     /// Begins a window after that failed once.
@@ -239,18 +257,14 @@ impl MetricsGroup {
     }
 
     fn sample(&self, start: &Readout, mut end: Readout) -> Sample {
-        let mut sample = Sample {
-            windows: 1,
-            wall_ns: end.at.duration_since(start.at).as_nanos() as u64,
-            // Placeholders: the flags say that nothing was counted.
-            slots: Some(0),
-            level1: Some(Default::default()),
-            level2: self.shape.level2.then(Default::default),
-            instructions: Some(0),
-            cycles: Some(0),
-            flags: start.flags | end.flags,
-            ..Sample::EMPTY
-        };
+        let wall_ns = end.at_ns.saturating_sub(start.at_ns);
+        let mut sample = Sample::of_window(wall_ns, start.flags | end.flags);
+        // Placeholders: the flags say that nothing was counted.
+        sample.slots = Some(0);
+        sample.level1 = Some(Default::default());
+        sample.level2 = self.shape.level2.then(Default::default);
+        sample.instructions = Some(0);
+        sample.cycles = Some(0);
         if sample.flags.intersects(Flags::NOT_COUNTING) {
             return sample;
         }
@@ -272,6 +286,7 @@ impl MetricsGroup {
         end.slots = start.slots + last.slots.saturating_sub(first.slots);
         sample.flags = doubts::between(start, &end);
         let slots = end.slots - start.slots;
+        self.last_slots.set(slots);
         let least = self.least_slots_per_cycle.unwrap_or(0.0)
             * cycles.saturating_sub(CYCLES_OF_READINGS) as f64;
         if last.slots < first.slots || (slots as f64) < least {

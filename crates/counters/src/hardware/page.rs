@@ -75,9 +75,14 @@ impl Page {
         (field!(self, time_enabled), field!(self, time_running))
     }
 
-    /// Returns what the kernel has counted apart from the counter, and the counter's width in bits.
-    pub fn offset_and_width(&self) -> (i64, u16) {
-        (field!(self, offset), field!(self, pmc_width))
+    /// Returns what the kernel has counted apart from the counter.
+    pub fn offset(&self) -> i64 {
+        field!(self, offset)
+    }
+
+    /// Returns the counter's width in bits.
+    pub fn width(&self) -> u16 {
+        field!(self, pmc_width)
     }
 
     /// Returns the counter that the event is on, if it is on one that user code can read.
@@ -283,16 +288,6 @@ mod arm {
     );
 }
 
-/// Returns the count by the mmap protocol: the counter's highest bit is a sign.
-pub(crate) fn extended(raw: u64, offset: i64, width: u16) -> u64 {
-    let unused_bits = match width {
-        1..=63 => 64 - u32::from(width),
-        _ => 0,
-    };
-    let signed = (raw << unused_bits) as i64 >> unused_bits;
-    offset.wrapping_add(signed) as u64
-}
-
 /// Returns the sum of the locks of `pages`. Locks only ever grow, so it changes if any of them
 /// does.
 #[inline]
@@ -347,14 +342,6 @@ mod tests {
         );
         assert_eq!(std::mem::offset_of!(perf_event_mmap_page, pmc_width), 48);
         assert_eq!(std::mem::offset_of!(perf_event_mmap_page, data_head), 1024);
-    }
-
-    #[test]
-    fn full_count_is_offset_plus_signed_counter() {
-        assert_eq!(extended(0x0000_ffff_ffff_fff0, 100, 48), 84);
-        assert_eq!(extended(84, 0, 48), 84);
-        assert_eq!(extended(0xdead_beef_ffff_fff0, 1 << 40, 32), (1 << 40) - 16);
-        assert_eq!(extended(7, -7, 64), 0);
     }
 
     #[test]

@@ -35,8 +35,10 @@ impl Registers {
         self.slots as f64 / FULL_FRACTION
     }
 
+    /// Returns the fraction in the byte with this number, in steps.
+    #[inline(always)]
     fn fraction(self, byte: usize) -> f64 {
-        f64::from(self.ratios.to_le_bytes()[byte])
+        f64::from((self.ratios >> (8 * byte)) as u8)
     }
 
     /// Returns the sum of the four level-1 fractions; nominally 255.
@@ -76,6 +78,7 @@ fn level2_between(start: Registers, end: Registers) -> PerCategory<f64> {
 }
 
 /// Returns the slots of four fractions, starting with `first`.
+#[inline(always)]
 fn slots_between(start: Registers, end: Registers, first: usize) -> PerCategory<f64> {
     let (before, after) = (start.slots_per_step(), end.slots_per_step());
     PerCategory::from_fn(|category| {

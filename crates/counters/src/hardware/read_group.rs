@@ -5,8 +5,6 @@
 //! window starts at 0 by itself, and the numbers are comparable with those of RDPMC. Only the
 //! window costs more: two system calls, whose user part is measured.
 
-use std::time::Instant;
-
 use super::doubts;
 use super::metrics_shape::{METRIC_EVENTS, MetricsShape, SLOTS};
 use super::opener::Opener;
@@ -15,9 +13,9 @@ use super::ratios::resolution_slots;
 use super::readout::Readout;
 use super::self_check;
 use super::syscalls::{Event, current_cpu};
-use crate::MAX_COUNTERS;
 use crate::cpu::MAX_CORRECTION_EVENTS;
 use crate::error::OpenError;
+use crate::{MAX_COUNTERS, clock};
 use topdown_run::sample::{Flags, Sample};
 
 /// Words before the counts in a group read.
@@ -113,7 +111,7 @@ impl ReadGroup {
             flags: Flags::NONE,
             ..*start
         });
-        end.at = Instant::now();
+        end.at_ns = clock::now_ns();
         let flags = doubts::between(start, &end);
         let usable = !flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS);
         // If nothing was counted, the flags say so, and 0 stands in for the counts.
@@ -132,7 +130,7 @@ impl ReadGroup {
             .split_of_read(slots, &counts[..self.members.len()]);
         Sample {
             windows: 1,
-            wall_ns: end.at.duration_since(start.at).as_nanos() as u64,
+            wall_ns: end.at_ns.saturating_sub(start.at_ns),
             slots: Some(slots),
             level1: Some(split.level1),
             level2: split.level2,

@@ -1,16 +1,15 @@
 //! Raw counts at an instant, and where those at the beginning of the open window are kept.
 
 use std::cell::{Cell, Ref, RefCell, RefMut};
-use std::time::Instant;
 
-use crate::{MAX_COUNTERS, Reading};
+use crate::{MAX_COUNTERS, Reading, clock};
 use topdown_run::sample::Flags;
 
 /// Raw counts at an instant. Only the group that took it knows what each field means.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Readout {
     /// The clock.
-    pub at: Instant,
+    pub at_ns: u64,
     /// The sequence number of the leader's page.
     pub lock: u32,
     /// The sum of the sequence numbers of all pages.
@@ -27,8 +26,6 @@ pub(super) struct Readout {
     pub slots: u64,
     /// Counters in the order of the group's events.
     pub counts: [u64; MAX_COUNTERS],
-    /// What to add to each of them.
-    pub offsets: [i64; MAX_COUNTERS],
     /// Doubts that arose while reading.
     pub flags: Flags,
 }
@@ -36,12 +33,12 @@ pub(super) struct Readout {
 impl Readout {
     /// Nothing but the time.
     pub fn now() -> Readout {
-        Readout::at(Instant::now())
+        Readout::at(clock::now_ns())
     }
 
-    fn at(at: Instant) -> Readout {
+    fn at(at_ns: u64) -> Readout {
         Readout {
-            at,
+            at_ns,
             lock: 0,
             locks: 0,
             faults: 0,
@@ -50,7 +47,6 @@ impl Readout {
             time_running_ns: 0,
             slots: 0,
             counts: [0; MAX_COUNTERS],
-            offsets: [0; MAX_COUNTERS],
             flags: Flags::NONE,
         }
     }
@@ -98,10 +94,13 @@ impl Default for Beginning {
 impl Beginning {
     /// Returns the place for the beginning of the next window, with the time filled in.
     #[inline]
-    pub fn next(&self, at: Instant) -> (Reading, RefMut<'_, Readout>) {
+    pub fn next(&self, at_ns: u64) -> (Reading, RefMut<'_, Readout>) {
         let mut readout = self.readout.borrow_mut();
-        *readout = Readout::at(at);
-        let reading = Reading::of_window(self.tickets.next(), at);
+        // The groups fill in the rest.
+        readout.at_ns = at_ns;
+        readout.slots = 0;
+        readout.flags = Flags::NONE;
+        let reading = Reading::of_window(self.tickets.next(), at_ns);
         (reading, readout)
     }
 

@@ -13,14 +13,13 @@
 //! again, in the usual way.
 
 use std::cell::Cell;
-use std::time::Instant;
 
 use super::faults;
-use super::page::{Counter, Page, extended, locks, wait_for_earlier_instructions};
+use super::page::{Counter, Page, locks, wait_for_earlier_instructions};
 use super::readout::Readout;
 use super::syscalls::current_cpu;
-use crate::MAX_COUNTERS;
 use crate::cpu::MAX_CORRECTION_EVENTS;
+use crate::{MAX_COUNTERS, clock};
 use topdown_run::sample::Flags;
 
 /// How often to repeat a reading while the kernel keeps moving events. One disturbance in the few
@@ -34,8 +33,18 @@ pub(super) struct UserReads {
     pages: Vec<Page>,
     /// Where the counters were noted to be.
     counters: Counters,
-    /// The leader's sequence number when they were noted.
+    /// The leader's sequence number when they were noted, and the sum of all.
     lock: Cell<u32>,
+    locks: Cell<u32>,
+    /// What else the pages said then.
+    times_ns: Cell<(u64, u64)>,
+    offsets: [Cell<i64>; MAX_COUNTERS],
+    /// The bits that each counter lacks.
+    unused_bits: [u32; MAX_COUNTERS],
+    /// Whether the kernel moved events in the window that ended last, and what it counted apart
+    /// from the counters since that began.
+    has_moved: Cell<bool>,
+    moved: [Cell<i64>; MAX_COUNTERS],
     readings: Readings,
     /// Whether the look at the end of a window, if there was one, has read the counters.
     has_read: Cell<bool>,
@@ -168,10 +177,25 @@ impl UserReads {
 
     fn with(pages: Vec<Page>, readings: Readings, cleared: usize) -> UserReads {
         faults::survive();
+        let mut unused_bits = [0; MAX_COUNTERS];
+        for (unused, page) in unused_bits.iter_mut().zip(&pages) {
+            let width = page.width();
+            *unused = if width < 64 {
+                64 - u32::from(width.max(1))
+            } else {
+                0
+            };
+        }
         UserReads {
+            unused_bits,
+            has_moved: Cell::new(false),
+            moved: [const { Cell::new(0) }; MAX_COUNTERS],
             pages,
             counters: [const { Cell::new(Counter::UNKNOWN) }; MAX_COUNTERS],
             lock: Cell::new(NOT_NOTED),
+            locks: Cell::new(0),
+            times_ns: Cell::new((0, 0)),
+            offsets: [const { Cell::new(0) }; MAX_COUNTERS],
             readings,
             has_read: Cell::new(false),
             cleared,
@@ -229,14 +253,15 @@ impl UserReads {
     /// [`look`](UserReads::look) returned `is_unmoved`.
     pub fn end(&self, is_unmoved: bool, start: &Readout) -> Readout {
         let mut end = Readout {
-            at: Instant::now(),
+            at_ns: clock::now_ns(),
             cpu: current_cpu(),
             flags: Flags::NONE,
+            counts: self.last.each_ref().map(Cell::get),
             ..*start
         };
-        if is_unmoved && locks(self.pages()) == start.locks {
-            self.put_last(&mut end);
-        } else {
+        let has_moved = !is_unmoved || locks(self.pages()) != start.locks;
+        self.has_moved.set(has_moved);
+        if has_moved {
             self.read_again(start, &mut end);
         }
         if faults::count() != start.faults {
@@ -251,32 +276,32 @@ impl UserReads {
         self.has_read.set(true);
         reading.faults = faults::count();
         reading.locks = locks(self.pages());
-        reading.lock = self.leader().lock();
-        (reading.time_enabled_ns, reading.time_running_ns) = self.leader().times_ns();
-        for (offset, page) in reading.offsets.iter_mut().zip(self.pages()) {
-            *offset = page.offset_and_width().0;
+        // A page whose sequence number is the same says the same.
+        if self.lock.get() == NOT_NOTED || reading.locks != self.locks.get() {
+            self.note(reading.locks);
         }
-        self.note(reading.lock)
+        reading.lock = self.leader().lock();
+        (reading.time_enabled_ns, reading.time_running_ns) = self.times_ns.get();
+        self.lock.get() != NOT_NOTED
     }
 
-    /// Notes where the events are, as long as the leader's sequence number is `lock`. Returns
-    /// whether all are on counters.
-    fn note(&self, lock: u32) -> bool {
+    /// Notes what the pages say as long as the sum of their sequence numbers is `locks`, if all
+    /// events are on counters.
+    #[inline(never)]
+    fn note(&self, locks: u32) {
+        let lock = self.leader().lock();
         let mut are_all = true;
-        for (noted, page) in self.counters.iter().zip(&self.pages) {
+        self.times_ns.set(self.leader().times_ns());
+        let noted = self.counters.iter().zip(&self.offsets);
+        for ((counter, offset), page) in noted.zip(&self.pages) {
+            offset.set(page.offset());
             match page.counter() {
-                Some(counter) => noted.set(counter),
+                Some(shown) => counter.set(shown),
                 None => are_all = false,
             }
         }
+        self.locks.set(locks);
         self.lock.set(if are_all { lock } else { NOT_NOTED });
-        are_all
-    }
-
-    fn put_last(&self, end: &mut Readout) {
-        for (count, last) in end.counts.iter_mut().zip(&self.last) {
-            *count = last.get();
-        }
     }
 
     #[cold]
@@ -286,6 +311,7 @@ impl UserReads {
                 .get()
                 .then(|| self.last.each_ref().map(Cell::get))
         };
+        let offsets = self.offsets.each_ref().map(Cell::get);
         // What it cleared is right if the group is still there: slots and PERF_METRICS never move.
         let mut first_look = looked();
         // The first attempt was made.
@@ -307,7 +333,10 @@ impl UserReads {
                 continue;
             }
             if locks(self.pages()) == end.locks {
-                self.put_last(end);
+                end.counts = self.last.each_ref().map(Cell::get);
+                for ((moved, now), before) in self.moved.iter().zip(&self.offsets).zip(offsets) {
+                    moved.set(now.get().wrapping_sub(before));
+                }
                 if end.lock == start.lock {
                     // Members were moved without their leader, perhaps while the start was read.
                     end.flags = Flags::NOT_COUNTING;
@@ -318,18 +347,49 @@ impl UserReads {
         end.flags = Flags::NOT_COUNTING;
     }
 
-    /// Returns by how much a plain counter advanced; negative if something set it back.
-    ///
+    /// Returns by how much a plain counter advanced in the window that ended last; negative if
+    /// something set it back.
+    #[inline(always)]
+    pub fn advance(&self, at: usize, start: &Readout, end: &Readout) -> i64 {
+        let (start, end) = (start.counts[at], end.counts[at]);
+        if self.has_moved.get() {
+            return self.moved_advance(at, start, end);
+        }
+        extended(end.wrapping_sub(start), self.unused_bits[at])
+    }
+
     /// A wide counter is taken modulo its width: after a reset, the kernel's offset is 2^48 short
     /// until the next switch. A narrow one may wrap in a window, and its offset counts the wraps.
-    pub fn advance(&self, at: usize, start: &Readout, end: &Readout) -> i64 {
-        const NARROW: u16 = 40;
-        let (_, width) = self.pages()[at].offset_and_width();
-        let full = |reading: &Readout| extended(reading.counts[at], reading.offsets[at], width);
-        let advance = full(end).wrapping_sub(full(start));
-        match width {
-            NARROW..64 => extended(advance, 0, width) as i64,
-            _ => advance as i64,
+    #[cold]
+    fn moved_advance(&self, at: usize, start: u64, end: u64) -> i64 {
+        const MAX_UNUSED_OF_WIDE: u32 = 24;
+        let (unused_bits, moved) = (self.unused_bits[at], self.moved[at].get());
+        match unused_bits {
+            1..=MAX_UNUSED_OF_WIDE => {
+                let advance = end.wrapping_sub(start).wrapping_add(moved as u64);
+                extended(advance, unused_bits)
+            }
+            _ => extended(end, unused_bits)
+                .wrapping_sub(extended(start, unused_bits))
+                .wrapping_add(moved),
         }
+    }
+}
+
+/// Returns a counter without its unused bits. Its highest bit is a sign.
+fn extended(raw: u64, unused_bits: u32) -> i64 {
+    (raw << unused_bits) as i64 >> unused_bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn highest_bit_of_a_counter_is_its_sign() {
+        assert_eq!(extended(0x0000_ffff_ffff_fff0, 16), -16);
+        assert_eq!(extended(0xdead_7fff_ffff_fff0, 16), 0x7fff_ffff_fff0);
+        assert_eq!(extended(0xdead_beef_ffff_fff0, 32), -16);
+        assert_eq!(extended(7, 0), 7);
     }
 }

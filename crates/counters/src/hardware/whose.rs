@@ -18,7 +18,7 @@ use super::syscalls::Counted;
 use super::system::CpuIdentity;
 use crate::error::OpenError;
 use crate::processor_time::Watch;
-use crate::{Reading, Wanted, empty_windows_by, median_window};
+use crate::{Reading, Wanted, clock, empty_windows_by, median_window};
 use topdown_run::activity::Activity;
 use topdown_run::provenance::{CountedThreads, Provenance};
 use topdown_run::sample::{Flags, Sample};
@@ -107,8 +107,8 @@ impl Opened {
 
     #[inline(never)]
     fn prepare(&self) -> (Reading, RefMut<'_, Readout>) {
-        let at = self.whose.watch.before_window();
-        let (reading, mut place) = self.beginning.next(at);
+        let at_ns = self.whose.watch.before_window();
+        let (reading, mut place) = self.beginning.next(at_ns);
         match &*self.whose.all.borrow() {
             Some(all) => all.start(&mut place),
             None => self.engine.prepare(&mut place),
@@ -138,7 +138,7 @@ impl Opened {
             (Some(start), None) => self.engine.end(is_counting, &start),
             (None, _) => Sample {
                 windows: 1,
-                wall_ns: start.at.elapsed().as_nanos() as u64,
+                wall_ns: clock::elapsed_ns(start.at_ns),
                 slots: Some(0),
                 flags: Flags::NOT_COUNTING,
                 ..Sample::EMPTY

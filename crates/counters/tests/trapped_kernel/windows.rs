@@ -128,6 +128,13 @@ fn reset_comes_once_its_slots_would_show() {
     assert!(sum.resolution_slots <= 5000.0 * (2.0 * 51_000.0 + 1000.0) / 255.0);
     assert_split(&sum, DEFAULT_MIX, 0.21);
     assert_eq!(sum.flags, Flags::FEW_SLOTS);
+    // Windows that can decide something are not much coarser than long ones.
+    for slots in [2500, 5000, 12_500] {
+        resets(1, slots);
+        let (count, sum) = resets(100, slots);
+        assert_eq!(count, 25, "{slots}");
+        assert!(sum.resolution_fraction() < Some(0.036), "{sum:?}");
+    }
 }
 
 #[test]

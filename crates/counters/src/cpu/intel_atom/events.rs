@@ -2,11 +2,7 @@
 
 use crate::cpu::{Counter, Counts, Event};
 
-pub(super) const CYCLES: Event = Event {
-    name: "CPU_CLK_UNHALTED.CORE",
-    config: 0x003c,
-    counter: Counter::FixedCycles,
-};
+pub(super) const CYCLES: Event = Event::new("CPU_CLK_UNHALTED.CORE", 0x003c, Counter::FixedCycles);
 pub(super) const INSTRUCTIONS: Event = Event::fixed("INST_RETIRED.ANY", 0x00c0);
 
 // Goldmont.

@@ -3,11 +3,8 @@
 
 use crate::cpu::{Counter, Event};
 
-pub(super) const CYCLES: Event = Event {
-    name: "CPU_CLK_UNHALTED.THREAD",
-    config: 0x003c,
-    counter: Counter::FixedCycles,
-};
+pub(super) const CYCLES: Event =
+    Event::new("CPU_CLK_UNHALTED.THREAD", 0x003c, Counter::FixedCycles);
 pub(super) const INSTRUCTIONS: Event = Event::fixed("INST_RETIRED.ANY", 0x00c0);
 pub(super) const NOT_DELIVERED: Event = Event::general("IDQ_UOPS_NOT_DELIVERED.CORE", 0x019c);
 pub(super) const RETIRED: Event = Event::general("UOPS_RETIRED.RETIRE_SLOTS", 0x02c2);

@@ -2,11 +2,8 @@
 
 use crate::cpu::{Counter, Event};
 
-pub(super) const CYCLES: Event = Event {
-    name: "CPU_CLK_UNHALTED.THREAD",
-    config: 0x003c,
-    counter: Counter::FixedCycles,
-};
+pub(super) const CYCLES: Event =
+    Event::new("CPU_CLK_UNHALTED.THREAD", 0x003c, Counter::FixedCycles);
 pub(super) const INSTRUCTIONS: Event = Event::fixed("INST_RETIRED.ANY", 0x00c0);
 pub(super) const SLOTS: Event = Event::fixed("TOPDOWN.SLOTS", 0x0400);
 /// Slots on a general counter, for virtual machines, which do not see fixed counter 3.

@@ -31,7 +31,6 @@ pub(super) mod ring;
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
-use std::time::Instant;
 
 use super::exact_group::Plan;
 use super::inherited_group::{MAX_EVENTS, Shape};
@@ -43,7 +42,7 @@ use super::system::{CorePmu, CpuIdentity};
 use super::tables::{slots_per_cycle, supported_table, table_of, wanted_group};
 use super::{SystemPaths, cores, exact_group, self_check};
 use crate::error::OpenError;
-use crate::{Reading, Source, Wanted, empty_window_of};
+use crate::{Reading, Source, Wanted, clock, empty_window_of};
 use account::Account;
 #[cfg(feature = "commands")]
 pub use command::Following;
@@ -440,7 +439,7 @@ impl Source for HittingHardware {
 
     #[inline(never)]
     fn start(&self) -> Reading {
-        let reading = Reading::of_window(self.tickets.next(), Instant::now());
+        let reading = Reading::of_window(self.tickets.next(), clock::now_ns());
         // If that fails, `end` notices that nothing was counted.
         let _ = self.group.leader().enable();
         reading
@@ -449,7 +448,7 @@ impl Source for HittingHardware {
     #[inline(never)]
     fn end(&self, start: &Reading) -> Sample {
         let _ = self.group.leader().disable();
-        let wall_ns = Instant::now().duration_since(start.at).as_nanos() as u64;
+        let wall_ns = clock::elapsed_ns(start.at_ns);
         let mut state = self.state.borrow_mut();
         let is_latest = self.tickets.is_latest(start);
         let (counts, flags, too_many) =

@@ -11,7 +11,6 @@ mod weights;
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
-use std::time::Instant;
 
 use super::hits::ring::Ring;
 use super::opener::Opener;
@@ -21,7 +20,7 @@ use super::tables::{table_of, wanted_group};
 use super::{SystemPaths, cores, self_check};
 use crate::cpu;
 use crate::error::OpenError;
-use crate::{MAX_COUNTERS, Reading, Source, empty_window_of};
+use crate::{MAX_COUNTERS, Reading, Source, clock, empty_window_of};
 use topdown_run::provenance::{Provenance, SourceKind};
 use topdown_run::sample::{Flags, GroupCounts, Sample};
 use topdown_run::setting::Counters;
@@ -190,7 +189,7 @@ impl Source for TimedHardware {
 
     #[inline(never)]
     fn start(&self) -> Reading {
-        let reading = Reading::of_window(self.tickets.next(), Instant::now());
+        let reading = Reading::of_window(self.tickets.next(), clock::now_ns());
         // If that fails, `end` notices that nothing was recorded.
         let _ = self.events[0].event.enable();
         reading
@@ -199,7 +198,7 @@ impl Source for TimedHardware {
     #[inline(never)]
     fn end(&self, start: &Reading) -> Sample {
         let _ = self.events[0].event.disable();
-        let wall_ns = Instant::now().duration_since(start.at).as_nanos() as u64;
+        let wall_ns = clock::elapsed_ns(start.at_ns);
         let mut state = self.state.borrow_mut();
         let State { rings, last } = &mut *state;
         let before = *last;
