@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(feature = "files")]
-use super::{columns::Rows, error::RunFileProblem, functions::check_counts};
 use crate::code::CodeCounts;
 
 /// Where a benchmark's slots went, by call path: sums over the samples that determined its launch
@@ -103,37 +101,5 @@ impl CallPaths {
     /// Returns the function of a path.
     pub fn function_of(&self, path: &CallPath) -> &CalledFunction {
         &self.functions[path.function as usize]
-    }
-
-    /// Checks that every index and number is plausible.
-    #[cfg(feature = "files")]
-    pub(super) fn check(&self) -> Result<(), RunFileProblem> {
-        let one = Rows {
-            count: 1,
-            what: "number",
-        };
-        one.counts("iterations", &[self.iterations])?;
-        if self.iterations == 0 {
-            return Err(RunFileProblem::field("iterations", "is 0".to_owned()));
-        }
-        for (index, path) in self.paths.iter().enumerate() {
-            let below = |field: &str, number: u32, count: usize| {
-                if (number as usize) < count {
-                    return Ok(());
-                }
-                let field = format!("paths[{index}].{field}");
-                Err(RunFileProblem::field(
-                    field,
-                    format!("is {number}, which must be below {count}"),
-                ))
-            };
-            below("function", path.function, self.functions.len())?;
-            if let Some(caller) = path.caller {
-                below("caller", caller, index)?;
-            }
-            check_counts(&path.counts)
-                .map_err(|problem| problem.under(&format!("paths[{index}].counts")))?;
-        }
-        Ok(())
     }
 }

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(feature = "files")]
-use super::{columns::Rows, error::RunFileProblem, hit_columns::check_sampled};
 use crate::code::CodeCounts;
 use crate::hits::Sampled;
 
@@ -77,57 +75,4 @@ impl Functions {
         }
         total
     }
-
-    /// Checks that every number is plausible.
-    #[cfg(feature = "files")]
-    pub(super) fn check(&self) -> Result<(), RunFileProblem> {
-        let one = Rows {
-            count: 1,
-            what: "number",
-        };
-        one.counts("iterations", &[self.iterations])?;
-        if self.iterations == 0 {
-            return Err(RunFileProblem::field("iterations", "is 0".to_owned()));
-        }
-        for (index, function) in self.largest.iter().enumerate() {
-            check_counts(&function.counts)
-                .map_err(|problem| problem.under(&format!("largest[{index}].counts")))?;
-            one.counts("category_hits", &[function.category_hits.unwrap_or(0)])
-                .and_then(|()| match function.category_margin {
-                    None | Some(0.0..=1.0) => Ok(()),
-                    Some(margin) => {
-                        let problem = format!("is {margin}, not between 0 and 1");
-                        Err(RunFileProblem::field("category_margin", problem))
-                    }
-                })
-                .map_err(|problem| problem.under(&format!("largest[{index}]")))?;
-        }
-        if let Some(sampled) = &self.sampled {
-            check_sampled(sampled).map_err(|problem| problem.under("sampled"))?;
-        }
-        if let Some(others) = &self.others {
-            one.counts("others.functions", &[others.functions])?;
-            check_counts(&others.counts).map_err(|problem| problem.under("others.counts"))?;
-        }
-        Ok(())
-    }
-}
-
-#[cfg(feature = "files")]
-pub(super) fn check_counts(counts: &CodeCounts) -> Result<(), RunFileProblem> {
-    let one = Rows {
-        count: 1,
-        what: "number",
-    };
-    one.counts("instructions", &[counts.instructions])?;
-    let slots = counts.level1_slots.zip(counts.level2_slots);
-    for (category, &(whole, part)) in slots.iter() {
-        let (whole_name, part_name) = (category.name(), category.measured_part().name());
-        one.counts(whole_name, &[whole])?;
-        if part > whole {
-            let what = format!("is {part}, more than the {whole} of {whole_name}");
-            return Err(RunFileProblem::field(part_name, what));
-        }
-    }
-    Ok(())
 }

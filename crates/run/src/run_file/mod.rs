@@ -6,56 +6,23 @@
 //! previous one. `docs/run-file.md` describes both files for other programs.
 
 mod call_paths;
-#[cfg(feature = "files")]
-mod code_columns;
 mod cold;
-#[cfg(feature = "files")]
-mod columns;
-#[cfg(feature = "files")]
-mod error;
 mod fingerprint;
 mod functions;
-#[cfg(feature = "files")]
-mod hit_columns;
-#[cfg(feature = "files")]
-mod launch_columns;
-#[cfg(feature = "files")]
-mod record;
-#[cfg(feature = "files")]
-mod sample_columns;
-#[cfg(feature = "files")]
-mod samples_file;
-#[cfg(feature = "schema")]
-pub mod schema;
 mod selection;
 mod series;
 #[cfg(feature = "files")]
-mod store;
-#[cfg(feature = "files")]
-pub mod stored_file;
-#[cfg(feature = "files")]
-mod version;
-#[cfg(feature = "files")]
-mod wire;
+mod stored;
 
 pub use crate::record::{LAST_WORD_OWED, LAST_WORD_SAID, Record, SCHEMA_VERSION};
 pub use call_paths::{CallPath, CallPaths, CalledFunction, SourceLine};
 pub use cold::Cold;
-#[cfg(feature = "files")]
-pub use error::{RunFileError, RunFileProblem};
 pub use fingerprint::{Fingerprint, FunctionFingerprint, Hash};
 pub use functions::{Function, Functions, OtherFunctions};
-#[cfg(feature = "files")]
-pub use samples_file::LaunchSamples;
 pub use selection::{Expression, Filter, LeftOut, Selection, TargetId, Unchanged};
 pub use series::{IterationSample, LaunchValue, Series, SlotsValue, TimeValue};
 #[cfg(feature = "files")]
-pub use store::{
-    RUN_FILE_NAME, copy_run, parse_run, parse_samples, read_bytes, read_run, read_samples,
-    remove_run, run_file_of, samples_file_of, write_run, write_run_without_samples,
-};
-#[cfg(feature = "files")]
-pub use wire::samples_file_name;
+pub use stored::*;
 
 use serde::{Deserialize, Serialize};
 

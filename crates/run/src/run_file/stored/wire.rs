@@ -9,12 +9,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::error::RunFileProblem;
 use super::launch_columns::{SlotsColumns, TimeColumns};
+use super::plausible::{check_call_paths, check_cold, check_functions};
 use super::version::{KnownVersion, parse};
-use super::{
+use crate::machine::Machine;
+use crate::run_file::{
     Benchmark, BenchmarkId, Build, CallPaths, Cold, Fingerprint, Functions, LaunchSettings,
     MAX_SHARDS, Run, Selection, Shard, Throughput,
 };
-use crate::machine::Machine;
 
 /// Returns the name of the samples file of the run `id`.
 ///
@@ -115,15 +116,15 @@ impl<'de> Deserialize<'de> for ReadBenchmark {
 
 impl BenchmarkWire {
     fn into_benchmark(self) -> Result<Benchmark, Box<(BenchmarkId, RunFileProblem)>> {
-        let functions = self.functions.as_ref().map_or(Ok(()), Functions::check);
+        let functions = self.functions.as_ref().map_or(Ok(()), check_functions);
         let checked = functions
             .map_err(|problem| problem.under("functions"))
             .and_then(|()| {
-                let paths = self.call_paths.as_ref().map_or(Ok(()), CallPaths::check);
+                let paths = self.call_paths.as_ref().map_or(Ok(()), check_call_paths);
                 paths.map_err(|problem| problem.under("call_paths"))
             })
             .and_then(|()| {
-                let cold = self.cold.as_ref().map_or(Ok(()), Cold::check);
+                let cold = self.cold.as_ref().map_or(Ok(()), check_cold);
                 cold.map_err(|problem| problem.under("cold"))
             })
             .and_then(|()| {

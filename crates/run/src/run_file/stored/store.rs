@@ -12,8 +12,8 @@ use super::stored_file::{
     self, LONGEST_RUN_FILE_BYTES, LONGEST_SAMPLES_FILE_BYTES, TEMPORARY_SUFFIX,
 };
 use super::wire::{ReadBenchmark, RunWire};
-use super::{BenchmarkId, Run};
 use crate::provenance::SourceKind;
+use crate::run_file::{BenchmarkId, Run};
 
 /// The file in a run's directory that a comparison needs.
 pub const RUN_FILE_NAME: &str = "run.json";

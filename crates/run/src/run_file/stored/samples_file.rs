@@ -8,8 +8,8 @@ use super::columns::Rows;
 use super::error::RunFileProblem;
 use super::sample_columns::SampleColumns;
 use super::version::{KnownVersion, parse};
-use super::{BenchmarkId, IterationSample};
 use crate::provenance::SourceKind;
+use crate::run_file::{BenchmarkId, IterationSample};
 use crate::sample::Sample;
 
 /// The samples of one benchmark in one launch.

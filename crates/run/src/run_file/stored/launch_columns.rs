@@ -7,8 +7,8 @@ use super::columns::{
     some_column,
 };
 use super::error::RunFileProblem;
-use super::{Series, SlotsValue, TimeValue};
 use crate::provenance::Provenance;
+use crate::run_file::{Series, SlotsValue, TimeValue};
 
 /// A benchmark's times, launch by launch; per iteration.
 #[derive(Debug, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::BenchmarkId;
+use crate::run_file::BenchmarkId;
 
 /// A problem with a file, and the file.
 #[derive(Debug, Error)]

@@ -3,7 +3,8 @@
 use schemars::{Schema, SchemaGenerator};
 
 use super::version::KnownVersion;
-use super::{SCHEMA_VERSION, record, samples_file, wire};
+use super::{record, samples_file, wire};
+use crate::record::SCHEMA_VERSION;
 
 /// Returns the schema of `run.json`.
 pub fn run(generator: SchemaGenerator) -> Schema {
