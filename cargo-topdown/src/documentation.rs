@@ -17,15 +17,19 @@ fn documents() -> Vec<(PathBuf, String)> {
     let root = Path::new(REPOSITORY);
     let others = [
         "README.md",
+        "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "baselines/README.md",
         "cargo-topdown/README.md",
         "crates/core-model/README.md",
         "crates/core-model/native/README.md",
         "crates/counters/README.md",
+        "crates/explain/README.md",
         "crates/gate/README.md",
         "crates/model/README.md",
+        "crates/report/README.md",
         "crates/run/README.md",
+        "crates/terminal/README.md",
         "crates/tracer/README.md",
     ];
     let mut paths = Vec::from(others.map(|path| root.join(path)));
