@@ -3,7 +3,7 @@
 //! A [`sample`] says where the issue slots of some iterations went, by [`category`] and [`event`]. Its
 //! [`provenance`] says what counted them, and the [`machine`] where. A bench writes samples as
 //! [`record`]s, which [`environment`] variables and [settings](setting) request. The program gathers the
-//! records of all launches into a [run file](run_file).
+//! records of all launches into a run, which `run_file` stores.
 //!
 //! This crate measures nothing and judges nothing.
 
@@ -22,6 +22,7 @@ pub mod hits;
 pub mod machine;
 pub mod provenance;
 pub mod record;
+#[cfg(feature = "runs")]
 pub mod run_file;
 pub mod sample;
 pub mod setting;
