@@ -7,9 +7,10 @@ use std::time::Duration;
 #[cfg(feature = "commands")]
 use super::command_hits::CommandHits;
 use super::survey::Survey;
-use super::{Provenance, Reading, Source, Wanted};
+use super::{Reading, Source, Wanted};
 use crate::cpu::{CpuTable, LatencyTable};
 use crate::error::OpenError;
+use topdown_run::provenance::Provenance;
 use topdown_run::sample::Sample;
 #[cfg(feature = "commands")]
 use topdown_run::setting::Counters;

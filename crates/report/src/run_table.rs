@@ -1,7 +1,7 @@
 //! The table of a run: one benchmark after the other, with its TopDown bar.
 //!
 //! On a narrow terminal, a benchmark has two lines, for numbers and bar; on a wide one, a single
-//! line. Doubts about its numbers follow below. [`run_row`](super::run_row) fills the cells.
+//! line. Doubts about its numbers follow below. `run_row` fills the cells.
 
 use std::io::{self, Write};
 
