@@ -85,6 +85,20 @@ pub struct Frontend {
     pub runahead_lines: u32,
 }
 
+/// How atomic operations keep the order of loads and stores.
+#[derive(Clone, Copy, Debug)]
+pub enum Atomics {
+    /// They begin as soon as they can, and all later loads wait until they have written.
+    HoldLoads,
+    /// They begin when everything before them is complete and all earlier stores are written. One
+    /// that finds some unwritten tries again `retry_cycles` later. Only loads of what they write
+    /// wait.
+    BeginLast {
+        /// See above.
+        retry_cycles: u32,
+    },
+}
+
 /// What is read per cycle from the cache of decoded operations.
 #[derive(Clone, Debug)]
 pub enum UopCacheReads {
@@ -455,6 +469,8 @@ pub struct Memory {
     pub forward_cycles: u32,
     /// Added if a load overlaps a store that cannot forward: it waits for the write.
     pub blocked_forward_cycles: u32,
+    /// How atomic operations keep the order of loads and stores.
+    pub atomics: Atomics,
     /// Cycles that a load takes longer which does not read an earlier store in flight, but has the
     /// low twelve bits of its address.
     pub aliased_load_extra_cycles: u32,

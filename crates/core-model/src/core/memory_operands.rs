@@ -444,9 +444,10 @@ impl Core {
             is_simple: operand.kind == AccessKind::Write
                 && !operand.is_vector
                 && !operand.is_indexed(),
+            is_atomic: operation.is_atomic,
         };
         let written = self.stores.write(store, retires, line_ready);
-        if operation.is_atomic {
+        if operation.is_atomic && self.holds_loads() {
             self.load_from = self.load_from.max(written);
         }
     }

@@ -17,7 +17,7 @@ use crate::instruction::{
 };
 use crate::ledger::Ledger;
 use crate::memory::{Hierarchy, LINE_BYTES};
-use crate::parameters::{CoreParameters, MemoryRenaming};
+use crate::parameters::{Atomics, CoreParameters, MemoryRenaming};
 use crate::pipeline::{
     BoundPorts, Dependences, Disambiguation, Frontend, Issued, LoadNumber, Mispredicted, NO_LOAD,
     Schedulers, SharedPath, StoreQueue, VECTOR_QUEUE, VectorQueue, Window,
@@ -312,9 +312,17 @@ impl Core {
             self.shared_path.arrive(operation);
         }
         let issued = self.issue::<RARE>(operation, executed.block);
-        let earliest = issued + u64::from(self.parameters.issue_delay);
+        let mut earliest = issued + u64::from(self.parameters.issue_delay);
+        if RARE && operation.is_atomic {
+            earliest = self.atomic_start(earliest);
+        }
         let loaded = if RARE {
-            self.loads(operation, executed, earliest)
+            let mut loaded = self.loads(operation, executed, earliest);
+            // A fence loads nothing.
+            if operation.is_atomic {
+                loaded.ready = loaded.ready.max(earliest);
+            }
+            loaded
         } else if operation.loads > 0 {
             self.common_load(operation, executed, earliest)
         } else {
@@ -358,9 +366,30 @@ impl Core {
             self.issue_from = self.issue_from.max(completes);
         }
         if RARE && operation.is_atomic {
-            self.load_from = self.load_from.max(done);
+            if self.holds_loads() {
+                self.load_from = self.load_from.max(done);
+            } else {
+                self.window.retire_with_last();
+            }
         }
         done
+    }
+
+    /// Returns when an atomic operation begins that could at `earliest`.
+    #[inline(never)]
+    fn atomic_start(&self, earliest: u64) -> u64 {
+        let Atomics::BeginLast { retry_cycles } = self.parameters.memory.atomics else {
+            return earliest;
+        };
+        let start = earliest.max(self.window.last_completion());
+        match self.stores.written_before_atomic() {
+            Some(written) if written >= start => written.max(start + u64::from(retry_cycles)),
+            _ => start,
+        }
+    }
+
+    fn holds_loads(&self) -> bool {
+        matches!(self.parameters.memory.atomics, Atomics::HoldLoads)
     }
 
     /// Continues after the last instruction of a block, which lies at `place` and is done at

@@ -12,9 +12,9 @@
 use crate::calendar::Ports;
 use crate::instruction::{Class, Late, Timing};
 use crate::parameters::{
-    Binding, Cache, CoreParameters, FirstLevel, Frontend, LearntOrder, Memory, MemoryPorts,
-    MemoryRenaming, Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer, Tlb,
-    UopCacheReads, VectorSchedulers, Window,
+    Atomics, Binding, Cache, CoreParameters, FirstLevel, Frontend, LearntOrder, Memory,
+    MemoryPorts, MemoryRenaming, Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer,
+    Tlb, UopCacheReads, VectorSchedulers, Window,
 };
 
 // Four integer pipes and one for branches alone, three address pipes, four floating-point pipes,
@@ -241,13 +241,14 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         l2_fills_per_request: 4,
         l2_banks: 0, // M: one line in 8 takes as long as each
         l2_bank_cycles: 0,
-        code_line_cycles: 4,       // M: 8 or 16 instructions to a line
-        l3_line_cycles: 2,         // O: 32 bytes per cycle
-        memory_line_cycles: 7,     // A
-        l1_fill_buffers: 24,       // O
-        l2_fill_buffers: 96,       // A
-        forward_cycles: 6,         // M
-        blocked_forward_cycles: 9, // M: 19 from a store to a load that needs another one, too
+        code_line_cycles: 4,         // M: 8 or 16 instructions to a line
+        l3_line_cycles: 2,           // O: 32 bytes per cycle
+        memory_line_cycles: 7,       // A
+        l1_fill_buffers: 24,         // O
+        l2_fill_buffers: 96,         // A
+        forward_cycles: 6,           // M
+        blocked_forward_cycles: 9,   // M: 19 from a store to a load that needs another one, too
+        atomics: Atomics::HoldLoads, // A
         // M: a chain of loads takes 11 cycles each, at any distance of a multiple of 4 KiB, with up
         // to 16 stores between
         aliased_load_extra_cycles: 7,

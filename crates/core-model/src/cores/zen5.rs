@@ -12,9 +12,9 @@
 use crate::calendar::Ports;
 use crate::instruction::{Class, Late, Timing};
 use crate::parameters::{
-    Binding, Cache, CoreParameters, DecodedEntries, Frontend, LearntOrder, Memory, MemoryPorts,
-    MemoryRenaming, Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer, Tlb,
-    UopCacheReads, VectorSchedulers, Window,
+    Atomics, Binding, Cache, CoreParameters, DecodedEntries, Frontend, LearntOrder, Memory,
+    MemoryPorts, MemoryRenaming, Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer,
+    Tlb, UopCacheReads, VectorSchedulers, Window,
 };
 
 // Six integer pipes, four address pipes, four floating-point pipes and two that store vectors. The
@@ -255,6 +255,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         forward_cycles: 7,     // P
         // M: after it is written, which is when it retires.
         blocked_forward_cycles: 1,
+        atomics: Atomics::HoldLoads,  // A
         aliased_load_extra_cycles: 0, // A
         // O
         dtlb: Tlb {

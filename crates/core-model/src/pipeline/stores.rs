@@ -36,6 +36,8 @@ pub(crate) struct Store {
     pub is_vector: bool,
     /// Whether it stores a general register at an address without an index.
     pub is_simple: bool,
+    /// Whether an atomic operation stores it, which forwards nothing.
+    pub is_atomic: bool,
 }
 
 /// What a load finds in the store queue.
@@ -47,7 +49,7 @@ pub(crate) enum Forward {
     Written,
     /// A store that contains all of its bytes.
     Whole(Store),
-    /// A store that contains some of them.
+    /// A store that contains some of them, or is atomic.
     Part(Store),
 }
 
@@ -103,6 +105,12 @@ impl StoreQueue {
     #[inline]
     pub(crate) fn addresses_known(&self) -> u64 {
         self.addresses_known
+    }
+
+    /// Returns when all stores are written, if the youngest is not atomic: then all before it are.
+    pub(crate) fn written_before_atomic(&self) -> Option<u64> {
+        let youngest = self.ring[self.next.wrapping_sub(1) as usize % RING];
+        (!youngest.is_atomic).then_some(youngest.written)
     }
 
     /// Returns this store as the next load sees it.
@@ -166,7 +174,7 @@ impl StoreQueue {
         }
         let whole =
             store.address <= address && end <= store.address.wrapping_add(u64::from(store.bytes));
-        if whole {
+        if whole && !store.is_atomic {
             Forward::Whole(*store)
         } else {
             Forward::Part(*store)

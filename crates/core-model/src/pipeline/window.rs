@@ -181,6 +181,12 @@ impl Window {
         completes
     }
 
+    /// Lets a full width of later instructions retire together with the youngest one, which
+    /// retires as a whole at its end.
+    pub(crate) fn retire_with_last(&mut self) {
+        self.completed_in_cycle = 0;
+    }
+
     /// Returns the cycle in which the youngest instruction is complete.
     pub(crate) fn last_completion(&self) -> u64 {
         self.complete_cycle
