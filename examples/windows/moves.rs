@@ -109,7 +109,9 @@ fn at_every_instruction(
             };
         }
         let is_flagged = sample.flags.intersects(Flags::UNUSABLE);
-        flagged += u64::from(is_flagged);
+        // Counters move with the thread to a CPU of the same kind.
+        let is_noticed = is_flagged || sample.flags.intersects(Flags::MIGRATED);
+        flagged += u64::from(is_noticed);
         let next = window(hardware);
         if !is_flagged && !adds_up(&sample) || !adds_up(&next) {
             return Err(format!(

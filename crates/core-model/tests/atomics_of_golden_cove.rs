@@ -9,12 +9,13 @@ use topdown_core_model::cores::GOLDEN_COVE;
 
 type Body = fn(&mut CodeAssembler);
 
-/// Checks the cycles of each body.
+/// Checks the cycles of each body. Two of them fit a block, but for the longest.
 fn check(measured: &[(&str, Body, f64)]) {
     let wrong: Vec<String> = measured
         .iter()
         .filter_map(|(name, body, native)| {
-            let modelled = cycles_per_body(&GOLDEN_COVE, 1, body);
+            let bodies = if *name == "32" { 1 } else { 2 };
+            let modelled = cycles_per_body(&GOLDEN_COVE, bodies, body);
             println!("{name}: {modelled:.1} modelled, {native} measured");
             let is_right = (0.9..1.1).contains(&(modelled / native));
             (!is_right).then(|| format!("{name}: {modelled}, not {native}"))
