@@ -153,6 +153,10 @@ impl Counts {
     }
 
     /// Replaces all counts, none of which is negative.
+    #[cfg(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64")
+    ))]
     #[inline(always)]
     pub(crate) fn set(&mut self, deltas: &[i64; MAX_EVENTS]) {
         for (value, delta) in self.values.iter_mut().zip(deltas) {
