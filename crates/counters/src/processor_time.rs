@@ -1,7 +1,7 @@
 //! Reads the processor time of the calling thread and of its process around a window.
 //!
 //! Each reading takes three system calls, so it is done outside the window, and not for every
-//! window: if windows follow each other closely, the next is watched after [`MIN_DISTANCE_NS`].
+//! window: if windows follow each other closely, the next is watched after `MIN_DISTANCE_NS`.
 
 use std::cell::Cell;
 

@@ -18,7 +18,7 @@ pub const THREADS: &str = "CARGO_TOPDOWN_THREADS";
 pub const THREADS_DECIDED: &str = "CARGO_TOPDOWN_THREADS_DECIDED";
 
 /// The metric group to count instead of level 1; see
-/// [`CpuTable::groups`](crate::cpu::CpuTable::groups).
+/// `CpuTable::groups` of the counters.
 pub const GROUP: &str = "CARGO_TOPDOWN_GROUP";
 
 /// After how many cycles the hardware interrupts and records where the code is: see
@@ -27,7 +27,7 @@ pub const GROUP: &str = "CARGO_TOPDOWN_GROUP";
 /// statistics.
 pub const HIT_PERIOD: &str = "CARGO_TOPDOWN_HIT_PERIOD";
 
-/// The metric group whose [retire latencies](crate::cpu::RetireLatency) are recorded. Such a launch
+/// The metric group whose retire latencies are recorded. Such a launch
 /// counts nothing.
 pub const LATENCIES: &str = "CARGO_TOPDOWN_LATENCIES";
 

@@ -34,7 +34,7 @@ pub struct CodeHits {
 /// The counts of the events of a group, each by its own interrupts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OwnHits {
-    /// The names of the events, as the [form](crate::cpu::Form) of the provenance's formula has
+    /// The names of the events, as the form of the provenance's formula has
     /// them.
     pub events: Vec<String>,
     /// After how many counts each interrupts, at the end; 0 for an event whose counts
