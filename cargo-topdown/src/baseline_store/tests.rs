@@ -417,7 +417,7 @@ fn concurrent_savers_lose_no_run() {
         directory
     };
     let runs: Vec<PathBuf> = (0..SAVERS).map(from).collect();
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         for run in &runs {
             scope.spawn(|| store.save(&name("main"), run).unwrap());
         }

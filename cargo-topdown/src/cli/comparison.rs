@@ -4,7 +4,9 @@ use clap::Args;
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::{OutputArgs, SelectionArgs, StoreArgs};
-use topdown_gate::policy::{FailOnClass, MarginSetting, Overrides, Subject, checked_alpha};
+use topdown_gate::policy::{
+    FailOnClass, MarginSetting, Overrides, Subject, checked_alarms_per_year, checked_alpha,
+};
 use topdown_report::request::ReportRequest;
 
 /// `cargo topdown compare`.
@@ -143,6 +145,17 @@ pub struct PolicyArgs {
     #[arg(long, value_name = "P", env = "CARGO_TOPDOWN_ALPHA", value_parser = alpha)]
     pub alpha: Option<f64>,
 
+    /// How many merges of an unchanged suite may fail in a year; lowers `--alpha` accordingly
+    ///
+    /// Merges are counted by the baseline's history. With fewer than six runs, 250 are assumed.
+    #[arg(
+        long,
+        value_name = "N",
+        env = "CARGO_TOPDOWN_FALSE_ALARMS_PER_YEAR",
+        value_parser = alarms_per_year
+    )]
+    pub false_alarms_per_year: Option<f64>,
+
     /// Pass even if benchmarks of the baseline are missing
     ///
     /// A benchmark that a filter or the choice of targets left out is not missing.
@@ -177,6 +190,7 @@ impl PolicyArgs {
     pub fn overrides(&self) -> Overrides {
         Overrides {
             alpha: self.alpha,
+            false_alarms_per_year: self.false_alarms_per_year,
             fail_on: self.fail_on.clone(),
             gate: self.gate.clone(),
             margins: self.margins.clone(),
@@ -193,6 +207,11 @@ fn fail_on_class() -> impl TypedValueParser<Value = FailOnClass> {
         let mut classes = FailOnClass::ALL.into_iter();
         classes.find(|class| class.name() == word).ok_or("unknown")
     })
+}
+
+fn alarms_per_year(text: &str) -> Result<f64, String> {
+    let number = text.parse();
+    checked_alarms_per_year(number.map_err(|_| format!("{text:?} is not a number"))?)
 }
 
 fn alpha(text: &str) -> Result<f64, String> {

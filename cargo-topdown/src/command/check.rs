@@ -5,6 +5,7 @@ use std::io::Write;
 use topdown_run::run_file;
 
 use crate::cli::CheckArgs;
+use crate::comparing::history::ASSUMED_MERGES_PER_YEAR;
 use crate::error::Error;
 use crate::exit::Exit;
 use topdown_gate::verdict::{LabelledRun, check_budgets};
@@ -15,7 +16,10 @@ use topdown_report::style::{self, Look};
 pub fn run(args: &CheckArgs) -> Result<Exit, Error> {
     let workspace = args.store.place().workspace()?;
     let store = args.store.place().store_of(&workspace);
-    let policy = workspace.config.policy(&args.policy.overrides())?;
+    let policy = workspace
+        .config
+        .policy(&args.policy.overrides())?
+        .spent_over(ASSUMED_MERGES_PER_YEAR);
     if policy.budgets.is_empty() {
         return Err(Error::NoBudgets);
     }

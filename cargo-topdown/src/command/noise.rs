@@ -7,6 +7,7 @@ use topdown_run::run_file::{self, Run};
 use super::stored_run::resolve_run;
 use crate::bench_targets::BenchTarget;
 use crate::cli::DoctorArgs;
+use crate::comparing::history::ASSUMED_MERGES_PER_YEAR;
 use crate::config::measuring::Settings;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -32,7 +33,11 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
         }
         None => {
             let session = Session::begin(args.launch.request(&args.store, &args.output))?;
-            let policy = session.workspace.config.policy(&args.policy.overrides())?;
+            let policy = session
+                .workspace
+                .config
+                .policy(&args.policy.overrides())?
+                .spent_over(ASSUMED_MERGES_PER_YEAR);
             let (run, launches) = measure(session)?;
             (policy, run, launches)
         }

@@ -61,6 +61,23 @@ pub fn behind(path: &Path, candidate: &Run, renames: Renames<'_>) -> Vec<Run> {
     runs
 }
 
+/// Merges of a year if the history does not show them: one on each working day.
+pub const ASSUMED_MERGES_PER_YEAR: f64 = 250.0;
+
+/// Returns how many runs a year has, by `runs` in the order of time.
+pub fn merges_per_year(runs: &[Run]) -> f64 {
+    const SECONDS_OF_A_YEAR: f64 = 365.25 * 24.0 * 3600.0;
+    let at = |run: &Run| run.started_at.parse::<Timestamp>().ok();
+    let ends = runs.first().and_then(at).zip(runs.last().and_then(at));
+    match ends {
+        Some((first, last)) if runs.len() >= MIN_RUNS && first < last => {
+            let seconds = last.duration_since(first).as_secs_f64();
+            (runs.len() - 1) as f64 * SECONDS_OF_A_YEAR / seconds
+        }
+        _ => ASSUMED_MERGES_PER_YEAR,
+    }
+}
+
 /// Returns the history for the page of a comparison with `base`, which comes last in it: that of
 /// the baseline named `built`, or else of the default one. As in [`beside`], problems
 /// are only warnings.
@@ -107,6 +124,27 @@ mod tests {
     use topdown_run::run_file::read_run;
 
     const NONE: Renames<'_> = Renames(&BTreeMap::new());
+
+    #[test]
+    fn merges_are_counted_by_the_history() {
+        let daily = |count: i64| -> Vec<Run> {
+            let first: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+            let day = |n: i64| first + jiff::SignedDuration::from_hours(24 * n);
+            (0..count)
+                .map(|n| {
+                    let mut run = read_run(Path::new(RUN)).unwrap();
+                    run.started_at = day(n).to_string();
+                    run
+                })
+                .collect()
+        };
+        assert!((merges_per_year(&daily(30)) - 365.25).abs() < 1e-9);
+        assert_eq!(merges_per_year(&daily(5)), ASSUMED_MERGES_PER_YEAR);
+        assert_eq!(merges_per_year(&[]), ASSUMED_MERGES_PER_YEAR);
+        let mut broken = daily(8);
+        broken[0].started_at = "yesterday".to_owned();
+        assert_eq!(merges_per_year(&broken), ASSUMED_MERGES_PER_YEAR);
+    }
 
     #[test]
     fn base_history_is_same_name_or_default_baseline() {

@@ -83,9 +83,6 @@ pub fn judged(
 ) -> Result<Exit, Error> {
     let (runs, config) = Runs::new(&asked)?;
     let mut policy = config.policy(&asked.overrides)?;
-    if asked.core != JudgedCore::Only {
-        policy = for_each_of_two(policy);
-    }
     let expression = match &asked.selection {
         Some(text) => Some(selection::expression(text, &config)?),
         None => None,
@@ -122,6 +119,10 @@ pub fn judged(
         Found::Expired(changes) => Some(Warning::AcceptedExpired { changes }),
     };
     let mut runs = history::behind(&path, &candidate, renames);
+    policy = policy.spent_over(history::merges_per_year(&runs));
+    if asked.core != JudgedCore::Only {
+        policy = for_each_of_two(policy);
+    }
     let mut baseline = ComparedRun::new(&base, &path, baseline);
     let mut candidate = ComparedRun::new(label, &candidate_path, candidate);
     baseline.has_new_names = has_new_names;

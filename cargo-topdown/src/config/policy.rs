@@ -7,15 +7,16 @@ use serde::Deserialize;
 use topdown_gate::pattern::Pattern;
 use topdown_gate::policy::{
     Budget, Exception, FailOn, FailOnClass, MarginSetting, Margins, Overrides, Policy,
-    checked_alpha, percent,
+    checked_alarms_per_year, checked_alpha, percent,
 };
 
 use super::{Config, ConfigError, POLICY};
 
 /// The table's keys, which serde doesn't list where one is unknown, since the table is flattened;
 /// and what those without a flag of the same meaning are.
-pub const KEYS: [(&str, &str); 10] = [
+pub const KEYS: [(&str, &str); 11] = [
     ("alpha", ""),
+    ("false-alarms-per-year", ""),
     ("fail-on", ""),
     ("across-builds", ""),
     ("allow-missing", ""),
@@ -40,6 +41,7 @@ pub const KEYS: [(&str, &str); 10] = [
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct PolicyTable {
     alpha: Option<f64>,
+    false_alarms_per_year: Option<f64>,
     fail_on: Option<Vec<FailOnClass>>,
     across_builds: Option<bool>,
     allow_missing: Option<bool>,
@@ -89,6 +91,9 @@ fn apply(config: &Config, policy: &mut Policy) -> Result<(), ConfigError> {
     if let Some(alpha) = table.alpha {
         policy.alpha = checked_alpha(alpha).map_err(error)?;
     }
+    if let Some(alarms) = table.false_alarms_per_year {
+        policy.false_alarms_per_year = Some(checked_alarms_per_year(alarms).map_err(error)?);
+    }
     if let Some(classes) = &table.fail_on {
         policy.fail_on = FailOn::new(classes);
     }
@@ -101,6 +106,7 @@ fn apply(config: &Config, policy: &mut Policy) -> Result<(), ConfigError> {
         let section = &package.section;
         let table = &section.policy;
         if table.alpha.is_some()
+            || table.false_alarms_per_year.is_some()
             || table.fail_on.is_some()
             || table.across_builds.is_some()
             || table.allow_missing.is_some()
@@ -108,8 +114,8 @@ fn apply(config: &Config, policy: &mut Policy) -> Result<(), ConfigError> {
             || table.relaunch.is_some()
         {
             return Err(section.policy_error(format!(
-                "`alpha`, `fail-on`, `allow-missing`, `allow-nothing-decided`, `across-builds` and \
-                 `relaunch` apply to the whole suite; move them to `[{}.{POLICY}]`",
+                "`alpha`, `false-alarms-per-year`, `fail-on`, `allow-missing`, \
+                 `allow-nothing-decided`, `across-builds` and `relaunch` apply to the whole suite; move them to `[{}.{POLICY}]`",
                 workspace.table
             )));
         }

@@ -90,7 +90,7 @@ pub enum Error {
     /// `check` was called without any budgets.
     #[error(
         "there are no budgets in `[[workspace.metadata.topdown.policy.budgets]]` of Cargo.toml; \
-         docs/gate.md shows how to write one"
+         docs/margins.md shows how to write one"
     )]
     NoBudgets,
     /// The argument does not select exactly one benchmark of both runs.

@@ -115,6 +115,7 @@ impl Text<'_> {
             Verdict::Regressed,
             Verdict::NotComparable,
             Verdict::Accepted,
+            Verdict::SometimesSlower,
             Verdict::Shifted,
             Verdict::Inconclusive,
             Verdict::Improved,

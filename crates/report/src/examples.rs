@@ -82,7 +82,16 @@ pub fn hostile() -> (Run, Run) {
     (of(1, 0.0), of(2, 0.2))
 }
 
-/// One benchmark for each verdict, among 24.
+/// Makes these launches of `benchmark` 60 % slower.
+fn slower_in(mut benchmark: Benchmark, launches: &[usize]) -> Benchmark {
+    for &launch in launches {
+        benchmark.slots_launches_mut()[launch].slots *= 1.6;
+        benchmark.times.launches[launch].wall_ns *= 1.6;
+    }
+    benchmark
+}
+
+/// One benchmark for each verdict, among 25.
 pub fn one_of_each() -> (Vec<Benchmark>, Run) {
     let plain = |seed| Planted {
         seed,
@@ -137,8 +146,10 @@ pub fn one_of_each() -> (Vec<Benchmark>, Run) {
         (name, planted)
     });
     let mut baseline = with(1, &base);
+    baseline.push(benchmark("hash/seeded", plain(1)));
     baseline.push(benchmark("gone", plain(1)));
     let mut candidate = with(2, &new);
+    candidate.push(slower_in(benchmark("hash/seeded", plain(2)), &[2, 6]));
     candidate.push(benchmark("fresh", plain(2)));
     (baseline, scenario::run(candidate))
 }

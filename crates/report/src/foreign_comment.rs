@@ -116,6 +116,7 @@ impl Benchmark {
             (Verdict::Shifted, _, Some((category, _))) => {
                 format!("is not slower, but has more slots {}", category.name())
             }
+            (Verdict::SometimesSlower, ..) => "is slower in some launches".to_owned(),
             (Verdict::Accepted, ..) => format!("{changed}, as accepted"),
             (_, Some(_), Some((category, part))) if part > 0.0 => {
                 format!("{changed}: {} points {}", points(part), category.name())
@@ -258,11 +259,12 @@ impl fmt::Display for ForeignComparison {
             Outcome::NothingDecided => "nothing decided",
         };
         text.push(&format!("## TopDown: {outcome}\n\n"));
-        const VERDICTS: [Verdict; 8] = [
+        const VERDICTS: [Verdict; 9] = [
             Verdict::Regressed,
             Verdict::TimeDisagrees,
             Verdict::NotComparable,
             Verdict::Accepted,
+            Verdict::SometimesSlower,
             Verdict::Shifted,
             Verdict::Inconclusive,
             Verdict::Improved,

@@ -1,8 +1,8 @@
 //! A comparison as JUnit XML, for GitLab, Jenkins and other tools that show tests: one test case
 //! per benchmark.
 //!
-//! A benchmark that fails the gate is a failure, one that is not comparable an error, and an
-//! inconclusive one is skipped. Runs that are not comparable at all, or have nothing in common, are
+//! A benchmark that fails the gate is a failure, one that is not comparable an error. One that is
+//! inconclusive, or slower in some launches, is skipped. Runs that are not comparable at all, or have nothing in common, are
 //! an error too, and a comparison that decided nothing is a failure if the policy says so: a file
 //! without either would be shown as a success.
 
@@ -153,7 +153,7 @@ fn case(comparison: &Comparison, benchmark: &BenchmarkVerdict) -> Case {
     let kind = match benchmark.verdict {
         Verdict::NotComparable => Some(not_comparable(comparison)),
         _ if comparison.fails(benchmark) => Some("failure"),
-        Verdict::Inconclusive => Some("skipped"),
+        Verdict::Inconclusive | Verdict::SometimesSlower => Some("skipped"),
         _ => None,
     };
     Case {

@@ -35,7 +35,12 @@ pub fn summary(comparison: &Comparison, events: bool) -> String {
 pub fn comment(comparison: &Comparison) -> String {
     let counts = &comparison.counts;
     let is_news = comparison.outcome != Outcome::Passed
-        || counts.shifted + counts.improved + counts.missing + counts.slower_over_time > 0;
+        || counts.sometimes_slower
+            + counts.shifted
+            + counts.improved
+            + counts.missing
+            + counts.slower_over_time
+            > 0;
     let state = if is_news { "news" } else { "quiet" };
     format!(
         "<!-- cargo-topdown: {state} -->\n{}",
@@ -58,6 +63,7 @@ fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
     ];
     let others = [
         Verdict::Accepted,
+        Verdict::SometimesSlower,
         Verdict::Shifted,
         Verdict::Inconclusive,
         Verdict::Improved,

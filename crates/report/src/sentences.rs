@@ -198,6 +198,7 @@ pub fn counted(counts: &Counts) -> Vec<String> {
         (counts.regressed, "regressed"),
         (counts.not_comparable, "not comparable"),
         (counts.accepted, "accepted"),
+        (counts.sometimes_slower, Verdict::SometimesSlower.name()),
         (counts.shifted, "shifted"),
         (counts.inconclusive, "inconclusive"),
         (counts.improved, "improved"),

@@ -24,7 +24,9 @@ pub fn of_class(class: Verdict) -> Style {
     match class {
         Verdict::TimeDisagrees | Verdict::Regressed => BAD,
         Verdict::NotComparable => AnsiColor::Magenta.on_default(),
-        Verdict::Shifted | Verdict::Inconclusive => AnsiColor::Yellow.on_default(),
+        Verdict::SometimesSlower | Verdict::Shifted | Verdict::Inconclusive => {
+            AnsiColor::Yellow.on_default()
+        }
         Verdict::Accepted => AnsiColor::Cyan.on_default(),
         Verdict::Improved => AnsiColor::Green.on_default(),
         Verdict::Unchanged => Style::new(),

@@ -87,9 +87,10 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
                 Metric::Wall => "times",
                 _ => "slots",
             },
-            match drift.earlier_runs {
-                0 => String::new(),
-                runs => format!(", as in {runs} earlier ones"),
+            match (drift.unchanged_benchmarks, drift.earlier_runs) {
+                (0, 0) => String::new(),
+                (0, runs) => format!(", as in {runs} earlier ones"),
+                (unchanged, _) => format!(", as {unchanged} with the same machine code do"),
             },
         ));
     }
@@ -226,8 +227,8 @@ fn uncounted_allocations(comparison: &Comparison) -> BTreeSet<String> {
     let remedy = |benchmark: &BenchmarkVerdict| {
         let has_slots = benchmark.effect(Metric::Slots).is_some();
         if !has_slots || benchmark.source != SourceKind::Model {
-            return "what is not modelled counts no allocations: set its `gate` in \
-                    `policy.benchmarks` (docs/gate.md)"
+            return "what is not modelled counts no allocations: set its `gate` \
+                    (docs/margins.md)"
                 .to_owned();
         }
         let baseline = &comparison.baseline.label;

@@ -57,6 +57,9 @@ pub fn predicate(benchmark: &BenchmarkVerdict) -> String {
             disagrees(&disagreement, benchmark)
         }
         (Some(cause), _, _) => caused(cause, benchmark),
+        (None, None, _) if benchmark.verdict == Verdict::SometimesSlower => {
+            slow_launches(benchmark)
+        }
         (None, Some(undecided), _) => undecided_because(undecided, benchmark),
         (None, None, _) => match benchmark.main_effect() {
             Some(effect) if benchmark.verdict != Verdict::Unchanged => changed(effect),
@@ -315,6 +318,24 @@ fn disagrees(disagreement: &Disagreement, benchmark: &BenchmarkVerdict) -> Strin
     )
 }
 
+/// `is 60.2 % slower in 2 of 10 launches, in none of the baseline's 10`
+fn slow_launches(benchmark: &BenchmarkVerdict) -> String {
+    let (Some(slow), Some(effect)) = (benchmark.slow_launches, benchmark.main_effect()) else {
+        return String::new();
+    };
+    let of_baseline = match slow.baseline {
+        0 => "none".to_owned(),
+        count => count.to_string(),
+    };
+    format!(
+        "{} in {} of {} launches, in {of_baseline} of the baseline's {}",
+        change_in_words(effect.metric, slow.difference),
+        slow.candidate,
+        slow.candidate_launches,
+        slow.baseline_launches
+    )
+}
+
 fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> String {
     let with_interval = |effect: &Effect| {
         let interval = effect.interval.map_or(String::new(), |interval| {
@@ -337,6 +358,11 @@ fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> Str
         (None, _) => "too noisy to gate".to_owned(),
     };
     match undecided.reason {
+        UndecidedReason::SlowLaunches => format!(
+            "may be slower in some launches: it {}, which the suite's noise may explain; \
+             more launches show it",
+            slow_launches(benchmark)
+        ),
         UndecidedReason::MachineOrGlobalChange => {
             format!("is undecided at {change}: most benchmarks took longer, as on a slower machine")
         }

@@ -18,7 +18,7 @@ use crate::baseline_store::BaselineStore;
 use crate::bench_targets::{BenchTarget, BuildError, Cargo};
 use crate::cli::BenchArgs;
 use crate::command::{comparison_output, second_core};
-use crate::comparing::history;
+use crate::comparing::history::{self, ASSUMED_MERGES_PER_YEAR};
 use crate::comparing::judged::for_each_of_two;
 use crate::comparing::output::{Output, Sides};
 use crate::comparing::sampled_functions::{self, Sampled};
@@ -50,7 +50,9 @@ pub fn run(
     let Workspace { metadata, config } = &session.workspace;
     let workspace_root = metadata.workspace_root.as_std_path();
     // Before the build, which can take long.
-    let policy = config.policy(&args.policy.overrides())?;
+    let policy = config
+        .policy(&args.policy.overrides())?
+        .spent_over(ASSUMED_MERGES_PER_YEAR);
     let renamed = config.renames().0.clone();
     let (base_targets, base_selection) = build_base(&session, &targets, &tree)?;
     runner::check_apart(&base_targets, &targets).map_err(MeasureError::Launch)?;

@@ -95,6 +95,10 @@ enum Table {
     Drift,
     /// Drift that is proportional, of what is backend bound, or in common
     DriftKinds,
+    /// Drift in suites too small to show it well
+    SmallSuites,
+    /// A year of merges in which nothing changed
+    Years,
     /// Launches that resemble the one before
     Neighbours,
     /// A slow path that only some launches take
@@ -141,6 +145,7 @@ fn simulate_comparisons(out: &mut impl Write, args: &Args) -> io::Result<()> {
         planted: &[],
         wild: None,
         kind: Kind::Counted,
+        other_code_every: 0,
         earlier: 0,
     };
     let tables = if args.tables.is_empty() {

@@ -6,12 +6,15 @@ use super::{DESIGNS, Design, Table};
 use crate::simulation::advice::{ADVISED_BENCHMARKS, ADVISED_PERCENT, Advice};
 use crate::simulation::machine::{MACHINES, Machine, SHARED_MACHINE};
 use crate::simulation::scenarios::{
-    AUTOCORRELATIONS, BROAD, DOUBLED_TIME, DRIFTING, DRIFTS_OF_TIME, DriftOfTime, EARLIER_RUNS,
-    LONGER_AT_FLAT_SLOTS, LONGER_BESIDE_MODELLED, ONE_SLOWER_IN_TIME, SCENARIO_MACHINES,
-    SIZES_BESIDE_MODELLED, SIZES_OF_DRIFT, SIZES_OF_DRIFT_KINDS, SIZES_OF_TIME, SLOW_PATHS,
-    SLOWER_BACKEND, SLOWER_RETIRING, WILD, WILD_CHANGES, slow_path, unchanged, with_wild,
+    AUTOCORRELATIONS, BROAD, DOUBLED_TIME, DRIFTING, DRIFTS_OF_TIME, DRIFTS_OF_YEARS_PERCENT,
+    DriftOfTime, EARLIER_RUNS, KNOWN, LONGER_AT_FLAT_SLOTS, LONGER_BESIDE_MODELLED,
+    ONE_SLOWER_IN_TIME, SCENARIO_MACHINES, SIZES_BESIDE_MODELLED, SIZES_OF_DRIFT,
+    SIZES_OF_DRIFT_KINDS, SIZES_OF_SLOW_PATHS, SIZES_OF_TIME, SIZES_OF_YEARS, SLOW_PATHS,
+    SLOWER_BACKEND, SLOWER_RETIRING, SMALL_SUITES, UNLUCKY, WILD, WILD_CHANGES, YEARLY, slow_path,
+    unchanged, with_wild,
 };
-use crate::simulation::{Experiment, Kind, OfTime, Tally};
+use crate::simulation::year::{MERGES, Years};
+use crate::simulation::{Experiment, Kind, OfTime, PlantedChange, Tally};
 use topdown_gate::statistics::outlook::MAX_LAUNCHES;
 
 /// 10/5 and 10/10.
@@ -31,6 +34,7 @@ pub fn write(
         (Table::Time, []) => &SIZES_OF_TIME[..],
         (Table::Drift, []) => &SIZES_OF_DRIFT[..],
         (Table::DriftKinds, []) => &SIZES_OF_DRIFT_KINDS[..],
+        (Table::Years, []) => &SIZES_OF_YEARS[..],
         (Table::TimeBesideSlots, []) => &SIZES_BESIDE_MODELLED[..],
         (_, sizes) => sizes,
     };
@@ -38,6 +42,8 @@ pub fn write(
         Table::Unchanged | Table::Planted => Ok(()),
         Table::Drift => drift(out, seed, suites, sizes),
         Table::DriftKinds => drift_kinds(out, seed, suites, sizes),
+        Table::SmallSuites => small_suites(out, seed, suites),
+        Table::Years => years(out, seed, suites, sizes),
         Table::Neighbours => neighbours(out, seed, suites),
         Table::SlowPaths => slow_paths(out, seed, suites),
         Table::Broad => broad(out, seed, suites),
@@ -145,6 +151,89 @@ fn drift_kinds(out: &mut impl Write, seed: u64, suites: u64, sizes: &[usize]) ->
     Ok(())
 }
 
+fn small_suites(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
+    let title = format!(
+        "Drift of small suites, quiet, 10/10: failing of {suites} unchanged suites, and found of \
+         +5 % in the first benchmark, of retiring and of backend bound"
+    );
+    let columns = KNOWN.map(|known| known.name.to_owned());
+    heading(out, &title, &columns)?;
+    for benchmarks in SMALL_SUITES {
+        for drifting in [DRIFTING[0], DRIFTING[3]] {
+            for percent in DRIFTS_PERCENT {
+                let machine = drifting.on(SCENARIO_MACHINES[0], f64::from(percent) / 100.0);
+                let cells = KNOWN.map(|known| {
+                    let tally = |planted| {
+                        Experiment {
+                            seed,
+                            suites,
+                            machine,
+                            planted,
+                            other_code_every: known.other_code_every,
+                            earlier: known.earlier,
+                            ..unchanged(machine, benchmarks, machine.session_deviation)
+                        }
+                        .run()
+                    };
+                    format!(
+                        "{} {:.0} {:.0}",
+                        tally(&[]).suites_failing,
+                        tally(&SLOWER_RETIRING).power() * 100.0,
+                        tally(&SLOWER_BACKEND).power() * 100.0,
+                    )
+                });
+                let name = format!("{benchmarks}, {}, {percent} %", drifting.name);
+                row(out, &name, cells.into_iter())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn years(out: &mut impl Write, seed: u64, suites: u64, sizes: &[usize]) -> io::Result<()> {
+    let years = suites.div_ceil(10);
+    let title = format!(
+        "{MERGES} merges of a year in which nothing changed, shared, 10/10, a history of 30 runs: \
+         failing per year (in the worst of {years})"
+    );
+    let columns = YEARLY.map(|allowed| match allowed {
+        None => "alpha 0.05".to_owned(),
+        Some(alarms) => format!("{alarms} per year"),
+    });
+    heading(out, &title, &columns)?;
+    for (name, kind) in [("time alone", Kind::TimeAlone), ("counters", Kind::Counted)] {
+        for &benchmarks in sizes {
+            for percent in DRIFTS_OF_YEARS_PERCENT {
+                let drift = f64::from(percent) / 100.0;
+                let machine = Machine {
+                    session_deviation: drift,
+                    session_time_shift: drift,
+                    ..SHARED_MACHINE
+                };
+                let cells = YEARLY.iter().map(|allowed| {
+                    let (failing, worst) = Years {
+                        seed,
+                        years,
+                        benchmarks,
+                        machine,
+                        kind,
+                        launches: 10,
+                        allowed: *allowed,
+                    }
+                    .run();
+                    format!("{:.1} ({worst})", failing as f64 / years as f64)
+                });
+                row(
+                    out,
+                    &format!("{benchmarks}, {name}, drift {percent} %"),
+                    cells,
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
 fn neighbours(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
     let title = format!(
         "Launches that resemble the one before, shared, 10/10: failing of {suites} unchanged suites"
@@ -177,47 +266,66 @@ fn neighbours(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
 }
 
 fn slow_paths(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
-    let suites = suites.div_ceil(5);
+    for benchmarks in SIZES_OF_SLOW_PATHS {
+        slow_paths_of(out, seed, suites, benchmarks)?;
+    }
+    Ok(())
+}
+
+fn slow_paths_of(
+    out: &mut impl Write,
+    seed: u64,
+    suites: u64,
+    benchmarks: usize,
+) -> io::Result<()> {
+    let planted_suites = suites.div_ceil(5);
     let title = format!(
-        "A slow path in some launches of one in ten, 50 benchmarks, 10/10, {suites} suites: percent \
-         found, and called unchanged"
+        "A slow path in some launches of one in ten, {benchmarks} benchmarks, 10/10: failing and \
+         wrongly \"sometimes slower\" of {suites} unchanged suites, permille of benchmarks that \
+         may be; percent failing, \"sometimes slower\" and unchanged in {planted_suites}"
     );
-    let machines = [
-        SCENARIO_MACHINES[0],
-        SHARED_MACHINE,
-        MACHINES[2],
-        MACHINES[3],
-    ];
-    let unlucky = machines.map(|machine| Machine {
-        unlucky_one_in: 50,
-        ..machine
-    });
-    let columns: Vec<String> = machines
+    let machines: Vec<(String, Machine)> = UNLUCKY
         .iter()
-        .map(|machine| machine.name.to_owned())
-        .chain(
-            machines
-                .iter()
-                .map(|machine| format!("{}, 1 in 50", machine.name)),
-        )
+        .flat_map(|(name, unlucky_one_in, old_path_every)| {
+            MACHINES.map(|machine| {
+                let unlucky = Machine {
+                    unlucky_one_in: *unlucky_one_in,
+                    old_path_every: *old_path_every,
+                    ..machine
+                };
+                (format!("{}{name}", machine.name), unlucky)
+            })
+        })
         .collect();
+    let columns: Vec<String> = machines.iter().map(|(name, _)| name.clone()).collect();
     heading(out, &title, &columns)?;
+    let tally = |machine: &Machine, planted: &[PlantedChange], suites| {
+        Experiment {
+            seed,
+            suites,
+            machine: *machine,
+            planted,
+            ..unchanged(*machine, benchmarks, machine.session_deviation)
+        }
+        .run()
+    };
+    let cells = machines.iter().map(|(_, machine)| {
+        let tally = tally(machine, &[], suites);
+        let maybe = 1000.0 * tally.maybe_sometimes as f64 / tally.unchanged as f64;
+        let (failing, wrong) = (tally.suites_failing, tally.suites_with_false_slow_path);
+        format!("{failing} {wrong} {maybe:.1}")
+    });
+    row(out, "nothing changed", cells)?;
     for (launches_fraction, size) in SLOW_PATHS {
         let planted = [slow_path(launches_fraction, size)];
-        let cells = machines.into_iter().chain(unlucky).map(|machine| {
-            let tally = Experiment {
-                seed,
-                suites,
-                machine,
-                planted: &planted,
-                ..unchanged(machine, 50, 0.0)
-            }
-            .run();
-            let percent = |count: usize, of: usize| 100.0 * count as f64 / of as f64;
+        let cells = machines.iter().map(|(_, machine)| {
+            let tally = tally(machine, &planted, planted_suites);
+            let percent = |count: usize| 100.0 * count as f64 / tally.planted as f64;
             format!(
-                "{:.0} {:.0}",
-                percent(tally.found, tally.planted),
-                percent(tally.called_unchanged, tally.planted),
+                "{:.0} {:.0} {:.0}",
+                percent(tally.found),
+                percent(tally.found_sometimes),
+                percent(tally.called_unchanged),
             )
         });
         let name = format!(

@@ -12,7 +12,7 @@ use topdown_run::run_file::BenchmarkId;
 pub use accepted::{Accepted, AcceptedChange};
 pub use words::{
     Budget, BudgetBound, BudgetQuantity, FailOnClass, MarginSetting, MarginsOf, Subject,
-    checked_alpha, percent,
+    checked_alarms_per_year, checked_alpha, percent,
 };
 
 use crate::metric::Metric;
@@ -23,6 +23,9 @@ use crate::pattern::Pattern;
 pub struct Policy {
     /// The probability that an unchanged suite fails, over all its benchmarks and metrics.
     pub alpha: f64,
+    /// How many merges of an unchanged suite may fail in a year; then each has its part of them as
+    /// `alpha`, if that is less.
+    pub false_alarms_per_year: Option<f64>,
     /// Which verdicts fail in addition to `regressed`.
     pub fail_on: FailOn,
     /// Whether benchmarks of the baseline may be missing in the candidate; otherwise this fails.
@@ -63,6 +66,8 @@ pub struct Margins {
 /// What fails a comparison although nothing regressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FailOn {
+    /// Some launches of a benchmark are far slower, as those of the baseline are not.
+    pub sometimes_slower: bool,
     /// A category grew but the total did not.
     pub shifted: bool,
     /// A benchmark's time surely grew and its slots do not explain it, whatever the amount and the
@@ -90,6 +95,8 @@ pub struct Exception {
 pub struct Overrides {
     /// The probability that an unchanged suite fails.
     pub alpha: Option<f64>,
+    /// How many merges of an unchanged suite may fail in a year.
+    pub false_alarms_per_year: Option<f64>,
     /// The verdicts that fail in addition to `regressed`.
     pub fail_on: Option<Vec<FailOnClass>>,
     /// What can fail a benchmark.
@@ -123,6 +130,7 @@ impl Default for Policy {
     fn default() -> Policy {
         Policy {
             alpha: 0.05,
+            false_alarms_per_year: None,
             fail_on: FailOn::default(),
             allow_missing: false,
             allow_nothing_decided: false,
@@ -155,6 +163,10 @@ impl Policy {
     pub fn overridden_by(mut self, overrides: &Overrides) -> Policy {
         if let Some(alpha) = overrides.alpha {
             self.alpha = alpha;
+            self.false_alarms_per_year = None;
+        }
+        if overrides.false_alarms_per_year.is_some() {
+            self.false_alarms_per_year = overrides.false_alarms_per_year;
         }
         if let Some(classes) = &overrides.fail_on {
             self.fail_on = FailOn::new(classes);
@@ -173,6 +185,15 @@ impl Policy {
             for (_, exception) in &mut self.exceptions {
                 exception.margins.retain(|m| !setting.covers(m));
             }
+        }
+        self
+    }
+
+    /// Spends the false alarms of a year over so many comparisons.
+    #[must_use]
+    pub fn spent_over(mut self, merges_per_year: f64) -> Policy {
+        if let Some(alarms) = self.false_alarms_per_year {
+            self.alpha = self.alpha.min(alarms / merges_per_year.max(1.0));
         }
         self
     }
@@ -246,6 +267,7 @@ impl FailOn {
     /// Makes the set of `classes`.
     pub fn new(classes: &[FailOnClass]) -> FailOn {
         FailOn {
+            sometimes_slower: classes.contains(&FailOnClass::SometimesSlower),
             shifted: classes.contains(&FailOnClass::Shifted),
             time_disagrees: classes.contains(&FailOnClass::TimeDisagrees),
             inconclusive: classes.contains(&FailOnClass::Inconclusive),
@@ -259,6 +281,24 @@ impl FailOn {
 mod tests {
     use super::*;
     use crate::scenario::id;
+
+    #[test]
+    fn alarms_of_a_year_are_spent_over_its_merges() {
+        let yearly = |alarms| Policy {
+            false_alarms_per_year: alarms,
+            ..Policy::default()
+        };
+        assert_eq!(yearly(None).spent_over(250.0).alpha, 0.05);
+        assert_eq!(yearly(Some(2.0)).spent_over(250.0).alpha, 0.008);
+        assert_eq!(yearly(Some(2.0)).spent_over(20.0).alpha, 0.05);
+        assert_eq!(yearly(Some(0.01)).spent_over(0.0).alpha, 0.01);
+        let flags = Overrides {
+            alpha: Some(0.1),
+            ..Overrides::default()
+        };
+        let overridden = yearly(Some(2.0)).overridden_by(&flags).spent_over(250.0);
+        assert_eq!(overridden.alpha, 0.1);
+    }
 
     #[test]
     fn flags_override_manifest_exceptions() {

@@ -13,6 +13,8 @@ use crate::metric::Metric;
 pub enum FailOnClass {
     /// Always fails; may be listed.
     Regressed,
+    /// Some launches are far slower, as those of the baseline are not.
+    SometimesSlower,
     /// A category grew but the total did not.
     Shifted,
     /// The time surely grew and the slots do not explain it. With modelled slots, this fails anyway
@@ -28,8 +30,9 @@ pub enum FailOnClass {
 
 impl FailOnClass {
     /// Every class, in the order of help texts.
-    pub const ALL: [FailOnClass; 6] = [
+    pub const ALL: [FailOnClass; 7] = [
         FailOnClass::Regressed,
+        FailOnClass::SometimesSlower,
         FailOnClass::Shifted,
         FailOnClass::TimeDisagrees,
         FailOnClass::Inconclusive,
@@ -41,6 +44,7 @@ impl FailOnClass {
     pub fn name(self) -> &'static str {
         match self {
             FailOnClass::Regressed => "regressed",
+            FailOnClass::SometimesSlower => "sometimes-slower",
             FailOnClass::Shifted => "shifted",
             FailOnClass::TimeDisagrees => "time-disagrees",
             FailOnClass::Inconclusive => "inconclusive",
@@ -53,6 +57,7 @@ impl FailOnClass {
     pub fn meaning(self) -> &'static str {
         match self {
             FailOnClass::Regressed => "Always fails; may be listed",
+            FailOnClass::SometimesSlower => "Some launches are far slower, the others are not",
             FailOnClass::Shifted => "A category grew, but the total did not",
             FailOnClass::TimeDisagrees => {
                 "The time surely grew and the slots do not explain it; with modelled slots, this \
@@ -181,6 +186,20 @@ pub fn percent(text: &str) -> Result<f64, String> {
         .filter(|number| number.is_finite())
         .map(|number| number / 100.0)
         .ok_or_else(|| format!("`{text}` is not a percentage such as 2 %"))
+}
+
+/// Checks a number of false alarms per year.
+///
+/// # Errors
+/// Returns an error if it is not above 0, or not finite.
+pub fn checked_alarms_per_year(alarms: f64) -> Result<f64, String> {
+    if alarms > 0.0 && alarms.is_finite() {
+        Ok(alarms)
+    } else {
+        Err(format!(
+            "{alarms} false alarms per year; it must be above 0"
+        ))
+    }
 }
 
 /// Returns `alpha` if it is a valid error probability for a test.

@@ -80,3 +80,102 @@ impl BackendDrift {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::normal;
+    use crate::statistics::median;
+    use fastrand::Rng;
+
+    const ERROR: f64 = 0.002;
+    const EXPECTED: Expected = Expected {
+        least_benchmarks: 4,
+        most_deviation: 0.0325,
+        is_factor: false,
+        centred: false,
+        cautious: true,
+        at_least: None,
+    };
+
+    /// Benchmarks with shares from 0.2 to 0.8, each `slope` of its share slower, and apart by
+    /// `deviation` of it.
+    fn suite(size: usize, slope: f64, deviation: f64, rng: &mut Rng) -> Vec<Weighted> {
+        (0..size)
+            .map(|index| {
+                let share = 0.2 + 0.6 * index as f64 / size as f64;
+                let drift = share * (slope + deviation * normal(rng));
+                Weighted {
+                    deviating: Deviating {
+                        difference: drift + ERROR * normal(rng),
+                        standard_error: ERROR,
+                    },
+                    share,
+                }
+            })
+            .collect()
+    }
+
+    fn learned(slope: f64, deviation: f64) -> [f64; 2] {
+        let mut rng = Rng::with_seed(20261128);
+        let all: Vec<BackendDrift> = (0..200)
+            .map(|_| BackendDrift::new(&suite(60, slope, deviation, &mut rng), &EXPECTED).unwrap())
+            .collect();
+        let typical = |of: fn(&BackendDrift) -> f64| median(all.iter().map(of).collect()).unwrap();
+        [typical(|b| b.slope), typical(|b| b.drift.deviation)]
+    }
+
+    #[test]
+    fn slope_and_spread_are_learned() {
+        for slope in [-0.05, 0.0, 0.08] {
+            let [found, spread] = learned(slope, 0.0);
+            assert!((found - slope).abs() < 0.002, "{slope}: {found}");
+            assert!(spread < 0.01, "{slope}: {spread}");
+        }
+        // A suite may look steadier than it is, so the spread is put higher than it was drawn.
+        let [slope, spread] = learned(0.0, 0.02);
+        assert!(slope.abs() < 0.005, "{slope}");
+        assert!((0.02..0.03).contains(&spread), "{spread}");
+    }
+
+    #[test]
+    fn changed_benchmarks_do_not_move_the_slope() {
+        let mut rng = Rng::with_seed(20261128);
+        let mut changed = suite(60, 0.05, 0.0, &mut rng);
+        for benchmark in changed.iter_mut().step_by(3) {
+            benchmark.deviating.difference += 0.1;
+        }
+        let found = BackendDrift::new(&changed, &EXPECTED).unwrap();
+        assert!((found.slope - 0.05).abs() < 0.01, "{found:?}");
+    }
+
+    #[test]
+    fn spread_is_limited_and_few_backend_bound_benchmarks_show_none() {
+        let mut rng = Rng::with_seed(20261128);
+        let wild = suite(60, 0.0, 0.5, &mut rng);
+        let squares: f64 = wild.iter().map(|b| b.share.powi(2)).sum();
+        let limit = CAUTION * EXPECTED.most_deviation / (squares / 60.0).sqrt();
+        let found = BackendDrift::new(&wild, &EXPECTED).unwrap();
+        assert!((found.drift.deviation / limit - 1.0).abs() < 1e-9);
+        assert!(BackendDrift::new(&wild[..MIN_BENCHMARKS - 1], &EXPECTED).is_none());
+        let light: Vec<Weighted> = wild.iter().map(|b| Weighted { share: 0.1, ..*b }).collect();
+        assert!(BackendDrift::new(&light, &EXPECTED).is_none());
+    }
+
+    #[test]
+    fn drift_is_in_proportion_to_the_share() {
+        let backend = BackendDrift {
+            slope: 0.1,
+            slope_error: 0.03,
+            drift: Drift {
+                deviation: 0.04,
+                degrees_of_freedom: 12.0,
+                ..Drift::NONE
+            },
+        };
+        let half = backend.drift_at(0.5);
+        assert!((half.deviation - 0.025).abs() < 1e-12);
+        assert_eq!(half.degrees_of_freedom, 12.0);
+        assert_eq!(backend.drift_at(0.0).deviation, 0.0);
+    }
+}

@@ -21,6 +21,9 @@ use super::{mean, median};
 
 /// A level with fewer values cannot be distinguished from disturbed values.
 pub const MIN_SEGMENT: usize = 3;
+/// Longer series are searched in blocks of at most so many values, since the search takes time in
+/// proportion to the square of a block.
+const MAX_BLOCK: usize = 128;
 
 /// What counts as a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,16 +47,47 @@ pub struct ChangePoint {
 }
 
 /// Returns the change points of `values` in order; none if there are fewer than twice
-/// [`MIN_SEGMENT`] values.
+/// [`MIN_SEGMENT`] values. Takes time in proportion to the number of values.
 pub fn change_points(values: &[f64], criterion: &Criterion) -> Vec<ChangePoint> {
-    let mut borders = vec![0];
-    divide(values, 0, &mut borders);
+    let mut borders = candidates(values);
+    remove_insignificant(values, &mut borders, criterion);
+    if values.len() > MAX_BLOCK {
+        relocate(values, &mut borders);
+        remove_insignificant(values, &mut borders, criterion);
+    }
+    let changes = differences_of_levels(values, &borders, variance_of(values, criterion));
+    let places = places(values);
+    let points = changes.iter().zip(&borders[1..]);
+    points
+        .map(|(change, &index)| ChangePoint {
+            index,
+            p_value: f64::min(1.0, places * change.p_value()),
+        })
+        .collect()
+}
+
+/// Returns 0, the borders that may be changes, and the number of values. A long series is divided
+/// in blocks, whose own borders are candidates too.
+fn candidates(values: &[f64]) -> Vec<usize> {
+    let blocks = values.len().div_ceil(MAX_BLOCK).max(1);
+    let mut borders = Vec::new();
+    for block in 0..blocks {
+        let [start, end] = [block, block + 1].map(|block| block * values.len() / blocks);
+        borders.push(start);
+        divide(&values[start..end], start, &mut borders);
+    }
     borders.push(values.len());
     borders.sort_unstable();
-    let between = variance_between_neighbours(values).max(criterion.least_variance);
-    let places = (values.len() + 1).saturating_sub(2 * MIN_SEGMENT) as f64;
+    borders
+}
+
+/// Removes the weakest of `borders` until all are significant and large enough.
+fn remove_insignificant(values: &[f64], borders: &mut Vec<usize>, criterion: &Criterion) {
+    let variance = variance_of(values, criterion);
+    let places = places(values);
+    let mut segments = segments_between(values, borders);
     loop {
-        let changes = differences_of_levels(values, &borders, between);
+        let changes = differences_between(&segments, variance);
         let weakest_of = |is_meant: &dyn Fn(&LevelDifference) -> bool| {
             (0..changes.len())
                 .filter(|&index| is_meant(&changes[index]))
@@ -65,17 +99,34 @@ pub fn change_points(values: &[f64], criterion: &Criterion) -> Vec<ChangePoint> 
         let is_small =
             |change: &LevelDifference| !reaches(change.difference.abs(), criterion.least_change);
         let Some(weakest) = insignificant.or_else(|| weakest_of(&is_small)) else {
-            return changes
-                .iter()
-                .zip(&borders[1..])
-                .map(|(change, &index)| ChangePoint {
-                    index,
-                    p_value: f64::min(1.0, places * change.p_value()),
-                })
-                .collect();
+            return;
         };
         borders.remove(weakest + 1);
+        let after = segments.remove(weakest + 1);
+        segments[weakest] = segments[weakest].joined(&after);
     }
+}
+
+/// Looks for a better place of each border near it: that of a block is only near a change.
+fn relocate(values: &[f64], borders: &mut [usize]) {
+    for index in 1..borders.len() - 1 {
+        let [before, at, after] = [borders[index - 1], borders[index], borders[index + 1]];
+        let start = before.max(at.saturating_sub(MAX_BLOCK / 2));
+        let end = after.min(at + MAX_BLOCK / 2);
+        if let Some(place) = best_division(&values[start..end]) {
+            borders[index] = start + place;
+        }
+    }
+}
+
+/// Returns the number of places where the series could be divided.
+fn places(values: &[f64]) -> f64 {
+    (values.len() + 1).saturating_sub(2 * MIN_SEGMENT) as f64
+}
+
+/// Returns the least variance of a value.
+fn variance_of(values: &[f64], criterion: &Criterion) -> f64 {
+    variance_between_neighbours(values).max(criterion.least_variance)
 }
 
 /// Adds the borders inside `values`, which begin at `offset`, in no particular order.
@@ -147,12 +198,20 @@ pub fn differences_of_levels(
     borders: &[usize],
     least_variance: f64,
 ) -> Vec<LevelDifference> {
-    let segments: Vec<Segment> = borders
-        .windows(2)
+    differences_between(&segments_between(values, borders), least_variance)
+}
+
+fn segments_between(values: &[f64], borders: &[usize]) -> Vec<Segment> {
+    let segments = borders.windows(2);
+    segments
         .map(|ends| Segment::new(&values[ends[0]..ends[1]]))
-        .collect();
+        .collect()
+}
+
+fn differences_between(segments: &[Segment], least_variance: f64) -> Vec<LevelDifference> {
     let squares: f64 = segments.iter().map(|segment| segment.squares).sum();
-    let degrees_of_freedom = values.len().saturating_sub(segments.len()) as f64;
+    let values: f64 = segments.iter().map(|segment| segment.values).sum();
+    let degrees_of_freedom = values - segments.len() as f64;
     let variance = (squares / degrees_of_freedom).max(least_variance);
     segments
         .windows(2)
@@ -183,6 +242,19 @@ impl Segment {
             values: values.len() as f64,
             mean,
             squares: values.iter().map(|value| (value - mean).powi(2)).sum(),
+        }
+    }
+
+    /// Returns the segment of both.
+    fn joined(&self, after: &Segment) -> Segment {
+        let values = self.values + after.values;
+        let distance = after.mean - self.mean;
+        Segment {
+            values,
+            mean: self.mean + distance * after.values / values,
+            squares: self.squares
+                + after.squares
+                + distance.powi(2) * self.values * after.values / values,
         }
     }
 
@@ -241,6 +313,18 @@ mod tests {
         assert_eq!(found(&series(&[(1.05, 11), (1.0, 19)])), [11]);
         let up_and_down = series(&[(1.0, 10), (1.05, 5), (1.0, 10)]);
         assert_eq!(found(&up_and_down), [10, 15]);
+    }
+
+    #[test]
+    fn long_series_has_the_changes_of_a_short_one() {
+        for step in [63, 64, 126, 128, 200, 251, 252, 700] {
+            let values = series(&[(1.0, step), (1.05, 1000 - step)]);
+            assert_eq!(found(&values), [step]);
+        }
+        assert_eq!(found(&series(&[(1.0, 1000)])), NONE);
+        let levels: Vec<(f64, usize)> = (0..10).map(|n| (1.0 + 0.02 * f64::from(n), 100)).collect();
+        let steps: Vec<usize> = (1..10).map(|n| 100 * n).collect();
+        assert_eq!(found(&series(&levels)), steps);
     }
 
     #[test]

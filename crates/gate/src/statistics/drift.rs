@@ -34,6 +34,8 @@ const STEADIEST: f64 = 0.1;
 const MEDIAN_VARIANCE: f64 = std::f64::consts::FRAC_PI_2;
 /// Fewer pairs of earlier runs do not show how far sessions drift.
 const MIN_PAIRS: usize = 5;
+/// Fewer benchmarks that did not change do not show it.
+const MIN_UNCHANGED: usize = 4;
 /// The relative precision of the search for a variance.
 const PRECISION: f64 = 1e-4;
 /// Between earlier runs, code that differs by more deviations changed.
@@ -72,6 +74,8 @@ pub struct Drift {
     pub is_factor: bool,
     /// The number of earlier runs that also contributed.
     pub earlier_runs: usize,
+    /// The number of benchmarks that surely did not change, if these showed it.
+    pub unchanged_benchmarks: usize,
     /// Whether nothing showed it.
     pub is_assumed: bool,
 }
@@ -83,6 +87,7 @@ impl Drift {
         degrees_of_freedom: f64::INFINITY,
         is_factor: false,
         earlier_runs: 0,
+        unchanged_benchmarks: 0,
         is_assumed: false,
     };
 
@@ -171,8 +176,7 @@ impl Drift {
             deviation: variance.sqrt().min(expected.most_deviation),
             degrees_of_freedom,
             is_factor: expected.is_factor,
-            earlier_runs: 0,
-            is_assumed: false,
+            ..Drift::NONE
         };
         let mut drift = [known, expected.at_least]
             .into_iter()
@@ -185,6 +189,21 @@ impl Drift {
             drift.deviation = (variance + MEDIAN_VARIANCE * typical / size as f64).sqrt();
         }
         drift
+    }
+
+    /// Returns the drift of benchmarks that did not change; `None` if they are too few to show it.
+    ///
+    /// All that they differ by beyond their launches is drift, and so is what they have in common:
+    /// the variance is about zero. It has no limit, but a benchmark that memory layout moved far
+    /// must not hide the changes of others, so it is bounded as that of earlier runs.
+    pub fn of_unchanged(benchmarks: &[Deviating]) -> Option<Drift> {
+        (benchmarks.len() >= MIN_UNCHANGED).then_some(())?;
+        Some(Drift {
+            deviation: variance_without_outliers(benchmarks).sqrt(),
+            degrees_of_freedom: EFFICIENCY * benchmarks.len() as f64,
+            unchanged_benchmarks: benchmarks.len(),
+            ..Drift::NONE
+        })
     }
 
     /// Returns the drift between consecutive earlier runs, which multiplies; `pairs` has the
@@ -203,24 +222,17 @@ impl Drift {
         if pairs.len() < MIN_PAIRS {
             return None;
         }
-        let with_changes = bounded_variance(&all);
-        let mut unchanged = all.clone();
-        unchanged.retain(|b| {
-            let whole = b.standard_error.powi(2) + with_changes;
-            b.difference.powi(2) <= CHANGED.powi(2) * whole
-        });
-        let variance = bounded_variance(&unchanged);
         let independent = |pair: &Vec<Deviating>| match pair.len() {
             size if size < least_with_median => size.min(MAX_INDEPENDENT),
             size => size,
         };
         let independent: usize = pairs.iter().map(independent).sum();
         Some(Drift {
-            deviation: variance.sqrt(),
+            deviation: variance_without_outliers(&all).sqrt(),
             degrees_of_freedom: (KNOWLEDGE * independent as f64).min(pairs.len() as f64),
             is_factor: true,
             earlier_runs: pairs.len() + 1,
-            is_assumed: false,
+            ..Drift::NONE
         })
     }
 
@@ -272,6 +284,18 @@ fn excess_variance(benchmarks: &[Deviating], unit: f64) -> f64 {
     };
     let differences: Vec<f64> = benchmarks.iter().map(|b| b.difference).collect();
     largest_above(expected, super::variance(&differences) / unit, squares)
+}
+
+/// Returns the variance about zero beyond that of the launches, without what is farther from zero
+/// than [`CHANGED`] deviations.
+fn variance_without_outliers(benchmarks: &[Deviating]) -> f64 {
+    let with_outliers = bounded_variance(benchmarks);
+    let mut rest = benchmarks.to_vec();
+    rest.retain(|b| {
+        let whole = b.standard_error.powi(2) + with_outliers;
+        b.difference.powi(2) <= CHANGED.powi(2) * whole
+    });
+    bounded_variance(&rest)
 }
 
 /// Returns the variance beyond that of the launches with which the squared differences, each in
@@ -409,6 +433,34 @@ mod tests {
     }
 
     #[test]
+    fn unchanged_benchmarks_show_their_drift() {
+        let mut rng = Rng::with_seed(20261128);
+        for drift in [0.005, 0.02, 0.2] {
+            let found = typical(400, || {
+                let found = Drift::of_unchanged(&drawn(12, 0.002, drift, &mut rng)).unwrap();
+                assert_eq!(found.degrees_of_freedom, EFFICIENCY * 12.0);
+                assert_eq!(found.unchanged_benchmarks, 12);
+                found.deviation
+            });
+            assert!((found / drift - 1.0).abs() < 0.1, "{drift}: {found}");
+        }
+        // What they have in common is drift too.
+        let common = [0.03; 4].map(|difference| Deviating {
+            difference,
+            standard_error: 0.0,
+        });
+        let found = Drift::of_unchanged(&common).unwrap();
+        // Bounded, so that it is a little more.
+        assert!((0.03..0.035).contains(&found.deviation), "{found:?}");
+        assert_eq!(Drift::of_unchanged(&common[..3]), None);
+        let none = common.map(|b| Deviating {
+            difference: 0.0,
+            ..b
+        });
+        assert_eq!(Drift::of_unchanged(&none).unwrap().deviation, 0.0);
+    }
+
+    #[test]
     fn removed_median_adds_uncertainty() {
         let suite: Vec<Deviating> = [0.0; 4]
             .map(|difference| Deviating {
@@ -460,8 +512,7 @@ mod tests {
             deviation,
             degrees_of_freedom,
             is_factor: true,
-            earlier_runs: 0,
-            is_assumed: false,
+            ..Drift::NONE
         };
         let known = drift(0.05, 8.0);
         let with = |own: f64| drift(own, 3.0).with(known);

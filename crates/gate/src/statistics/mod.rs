@@ -25,6 +25,7 @@ mod polygamma;
 pub mod power;
 pub mod prior;
 pub mod share;
+pub mod slow_launches;
 pub mod spread;
 pub mod student;
 pub mod wild;

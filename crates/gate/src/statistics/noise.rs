@@ -51,10 +51,7 @@ impl Noise {
         };
         let deviating: Vec<Deviating> = contrasts
             .iter()
-            .map(|contrast| Deviating {
-                difference: contrast.difference,
-                standard_error: of_launches.estimate(contrast).whole.standard_error,
-            })
+            .map(|contrast| of_launches.deviating(contrast))
             .collect();
         Noise {
             drift: Drift::new(&deviating, &expected, known),
@@ -62,11 +59,40 @@ impl Noise {
         }
     }
 
+    fn without_drift(&self) -> Noise {
+        Noise {
+            drift: Drift::NONE,
+            ..*self
+        }
+    }
+
+    fn deviating(&self, contrast: &Contrast) -> Deviating {
+        Deviating {
+            difference: contrast.difference,
+            standard_error: self.estimate(contrast).whole.standard_error,
+        }
+    }
+
+    /// Replaces the drift by that of the benchmarks that surely did not change, if these are enough
+    /// to show it.
+    #[must_use]
+    pub fn with_drift_of_unchanged(&self, unchanged: &[Contrast]) -> Noise {
+        let of_launches = self.without_drift();
+        let deviating: Vec<Deviating> = unchanged
+            .iter()
+            .map(|contrast| of_launches.deviating(contrast))
+            .collect();
+        Noise {
+            drift: Drift::of_unchanged(&deviating).unwrap_or(self.drift),
+            ..*self
+        }
+    }
+
     /// Returns whether the whole suite moved in the direction of `difference`, by these margins.
-    /// Then drift does not apply to it.
+    /// Then drift does not apply to it, unless benchmarks that surely did not change show it.
     pub fn moved(&self, difference: f64, point: f64, sure: f64) -> bool {
         let moved = |common: &CommonDifference| common.moved(difference, point, sure);
-        self.common.as_ref().is_some_and(moved)
+        self.drift.unchanged_benchmarks == 0 && self.common.as_ref().is_some_and(moved)
     }
 
     /// Returns the noise of what does not depend on when it ran: only values of one side differ.

@@ -17,6 +17,7 @@ use super::function_parts::{self, FunctionPart};
 use super::functions::{self, FunctionChange};
 use super::measured::Coarse;
 use super::rules::{self, CheckedRule, Evidence, Rule, RuleState, Verdict};
+use super::slow_launches::SlowLaunches;
 use crate::comparability::Difference;
 use crate::event_rates::EventRates;
 use crate::metric::Metric;
@@ -82,6 +83,10 @@ pub struct BenchmarkVerdict {
     /// also have one, if time grew by far more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disagreement: Option<Disagreement>,
+    /// The slow launches of both sides, if the candidate may have a slow path that the baseline
+    /// lacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_launches: Option<SlowLaunches>,
     /// The cause, if something changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
@@ -309,6 +314,8 @@ pub enum UndecidedReason {
     Drift,
     /// The total looks worse, but the policy does not let it fail the benchmark.
     NotGated,
+    /// Some of the candidate's launches are far slower, and the suite's launches may explain it.
+    SlowLaunches,
     /// The slots did not change, but the time looks longer.
     TimeLooksLonger,
     /// With only the time of so few benchmarks, a change cannot be distinguished from the drift of

@@ -99,11 +99,7 @@ fn is_zero(count: &usize) -> bool {
 pub fn executed(baseline: &Benchmark, candidate: &Benchmark) -> Option<ExecutedChange> {
     let before = baseline.fingerprint.as_ref()?;
     let after = candidate.fingerprint.as_ref()?;
-    let change = match before.code == after.code {
-        true if before.is_same(after) => CodeChange::Same,
-        true => CodeChange::OtherData,
-        false => CodeChange::Differs,
-    };
+    let change = change_between(before, after);
     let mut functions = match change {
         CodeChange::Differs => differing_functions(before, after),
         _ => Vec::new(),
@@ -116,6 +112,24 @@ pub fn executed(baseline: &Benchmark, candidate: &Benchmark) -> Option<ExecutedC
         functions,
         more_functions,
     })
+}
+
+/// Returns whether both sides surely executed the same; see [`ExecutedChange::is_proof`].
+pub fn is_proven_same(baseline: &Benchmark, candidate: &Benchmark) -> bool {
+    let sides = baseline
+        .fingerprint
+        .as_ref()
+        .zip(candidate.fingerprint.as_ref());
+    sides.is_some_and(|(before, after)| change_between(before, after) == CodeChange::Same)
+        && same_counts(baseline, candidate)
+}
+
+fn change_between(before: &Fingerprint, after: &Fingerprint) -> CodeChange {
+    match before.code == after.code {
+        true if before.is_same(after) => CodeChange::Same,
+        true => CodeChange::OtherData,
+        false => CodeChange::Differs,
+    }
 }
 
 impl ExecutedChange {

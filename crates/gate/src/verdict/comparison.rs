@@ -148,6 +148,8 @@ pub struct Counts {
     pub accepted: usize,
     /// With the verdict `improved`.
     pub improved: usize,
+    /// With the verdict `sometimes_slower`.
+    pub sometimes_slower: usize,
     /// With the verdict `shifted`.
     pub shifted: usize,
     /// With the verdict `unchanged`.

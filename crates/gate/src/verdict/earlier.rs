@@ -115,3 +115,92 @@ fn deviating(
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{self, Planted, benchmark, modelled};
+    use fastrand::Rng;
+
+    /// Returns runs of `size` benchmarks, in each of which every benchmark is somewhere else by a
+    /// standard deviation of `drift`.
+    fn runs(count: u64, size: usize, drift: f64, rng: &mut Rng) -> Vec<Run> {
+        (0..count)
+            .map(|seed| {
+                let of = |index: usize| {
+                    let planted = Planted {
+                        seed: seed + 1,
+                        categories: [0.0, 0.0, 0.0, drift * scenario::normal(rng)].into(),
+                        ..Planted::default()
+                    };
+                    benchmark(&format!("b{index}"), planted)
+                };
+                scenario::run((0..size).map(of).collect())
+            })
+            .collect()
+    }
+
+    fn drift_between(runs: &[Run]) -> Option<Drift> {
+        let policy = Policy::default();
+        let [baseline, candidate] = [0, 1].map(|from_end| &runs[runs.len() - 1 - from_end]);
+        let pairs = baseline.benchmarks.iter().zip(&candidate.benchmarks);
+        let suite: Vec<Measured<'_>> = pairs
+            .map(|(a, b)| Measured::new(a, b, &policy, &[]).ok().unwrap())
+            .collect();
+        drift_of_slots(suite.iter(), runs, &policy)
+    }
+
+    #[test]
+    fn six_runs_show_the_drift_of_slots() {
+        let mut rng = Rng::with_seed(20261128);
+        for drift in [0.0, 0.01, 0.03] {
+            let found: Vec<f64> = (0..40)
+                .map(|_| {
+                    let drift = drift_between(&runs(6, 4, drift, &mut rng)).unwrap();
+                    assert!(!drift.is_factor && !drift.is_assumed);
+                    assert_eq!(drift.earlier_runs, 6);
+                    drift.deviation
+                })
+                .collect();
+            // Both runs of a pair are elsewhere.
+            let expected = drift * std::f64::consts::SQRT_2;
+            let typical = median(found).unwrap();
+            assert!(
+                (typical - expected).abs() < 0.002 + 0.2 * expected,
+                "{drift}: {typical}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_slots_have_in_common_is_drift_too() {
+        let mut rng = Rng::with_seed(20261128);
+        let mut all = runs(8, 6, 0.0, &mut rng);
+        for (number, run) in all.iter_mut().enumerate() {
+            for launch in run
+                .benchmarks
+                .iter_mut()
+                .flat_map(Benchmark::slots_launches_mut)
+            {
+                launch.slots *= [1.0, 1.02][number % 2];
+            }
+        }
+        let drift = drift_between(&all).unwrap();
+        assert!((0.018..0.025).contains(&drift.deviation), "{drift:?}");
+    }
+
+    #[test]
+    fn five_runs_and_exact_slots_show_nothing() {
+        let mut rng = Rng::with_seed(20261128);
+        assert_eq!(drift_between(&runs(5, 4, 0.01, &mut rng)), None);
+        let exact: Vec<Run> = (0..8)
+            .map(|_| scenario::run(vec![modelled("m", Planted::default())]))
+            .collect();
+        assert_eq!(drift_between(&exact), None);
+        let mut other_cpus = runs(8, 4, 0.01, &mut rng);
+        for run in other_cpus.iter_mut().step_by(2) {
+            run.machine.model = 207;
+        }
+        assert_eq!(drift_between(&other_cpus), None);
+    }
+}

@@ -89,7 +89,11 @@ impl<'a> Judge<'a> {
             })
             .flatten();
         verdict.executed = code_change::executed(measured.baseline, measured.candidate);
+        verdict.slow_launches =
+            (self.test.slow_launches(measured)).filter(|_| self.test.is_gated(measured, main));
         let evidence = Evidence {
+            sometimes_slower: verdict.slow_launches.is_some_and(|slow| slow.is_certain),
+            may_be_sometimes_slower: verdict.slow_launches.is_some(),
             time_disagrees: verdict.disagreement.is_some(),
             allocates_more: verdict.allocations.is_some_and(|change| change.is_hit()),
             ..self.evidence(measured, &tested, total, least_launches)
@@ -161,6 +165,7 @@ impl<'a> Judge<'a> {
             accepted: None,
             executed: None,
             disagreement: None,
+            slow_launches: None,
             cause: None,
             undecided: None,
             coarse: None,
@@ -313,6 +318,8 @@ impl<'a> Judge<'a> {
             suite_wide_slowdown: !reaches(difference, margins.point)
                 && self.suite_wide_slowdown(measured),
             time_disagrees: false,
+            sometimes_slower: false,
+            may_be_sometimes_slower: false,
             took_longer: enough_launches && took_longer(tested),
         }
     }

@@ -5,6 +5,7 @@ use topdown_run::activity::Elsewhere;
 use topdown_run::provenance::SourceKind;
 use topdown_run::run_file::{Benchmark, SlotsValue};
 
+use super::code_change;
 use super::left_out::LeftOut;
 use super::rules::Method;
 use crate::comparability::{self, Difference};
@@ -44,6 +45,8 @@ pub struct Measured<'a> {
     pub coarse: Option<Coarse>,
     /// How its slots are judged.
     pub method: Method,
+    /// Whether it surely executed the same machine code on both sides.
+    pub is_same_code: bool,
     /// Where its work is, if only time judges it.
     pub elsewhere: Option<Elsewhere>,
     /// The launches of both sides that are left out.
@@ -116,6 +119,7 @@ impl<'a> Measured<'a> {
             resolution: 0.0,
             coarse: None,
             method,
+            is_same_code: code_change::is_proven_same(baseline, candidate),
             elsewhere,
             left_out,
             rules: policy.rules_of(&baseline.id),

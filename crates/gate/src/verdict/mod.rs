@@ -23,6 +23,7 @@ mod measured;
 mod noise;
 mod renamed;
 pub mod rules;
+mod slow_launches;
 mod slower_over_time;
 mod suite;
 mod suite_summary;
@@ -61,6 +62,7 @@ use crate::selection::{self, Asked, LeftOutBy};
 use judge::Judge;
 use measured::Measured;
 pub use rules::{CheckedRule, Evidence, Method, Rule, RuleState, Verdict};
+pub use slow_launches::SlowLaunches;
 pub use suite::Sessions;
 use suite::SuiteTest;
 pub use suite_summary::{
@@ -237,6 +239,7 @@ fn failing(policy: &Policy) -> Vec<Verdict> {
         (Verdict::Regressed, true),
         (Verdict::NotComparable, true),
         (Verdict::TimeDisagrees, policy.fail_on.time_disagrees),
+        (Verdict::SometimesSlower, policy.fail_on.sometimes_slower),
         (Verdict::Shifted, policy.fail_on.shifted),
         (Verdict::Inconclusive, policy.fail_on.inconclusive),
     ]
@@ -315,6 +318,7 @@ fn count(benchmarks: &[BenchmarkVerdict]) -> Counts {
             Verdict::Regressed => &mut counts.regressed,
             Verdict::NotComparable => &mut counts.not_comparable,
             Verdict::Accepted => &mut counts.accepted,
+            Verdict::SometimesSlower => &mut counts.sometimes_slower,
             Verdict::Shifted => &mut counts.shifted,
             Verdict::Inconclusive => &mut counts.inconclusive,
             Verdict::Improved => &mut counts.improved,
@@ -339,6 +343,7 @@ fn outcome(
     } else if counts.regressed > 0
         || benchmarks.iter().any(BenchmarkVerdict::fails_by_time)
         || policy.fail_on.time_disagrees && counts.time_disagrees > 0
+        || policy.fail_on.sometimes_slower && counts.sometimes_slower > 0
         || policy.fail_on.shifted && counts.shifted > 0
         || policy.fail_on.slower_over_time && counts.slower_over_time > 0
     {

@@ -18,6 +18,8 @@ pub enum Verdict {
     NotComparable,
     /// Slower like a regression, but by no more than what the user accepted with a reason.
     Accepted,
+    /// Some launches are far slower, as those of the baseline are not; the others are as before.
+    SometimesSlower,
     /// A category grew but the total did not.
     Shifted,
     /// Too few launches, or too noisy, for any other verdict.
@@ -36,6 +38,7 @@ impl Verdict {
             Verdict::Regressed => "regressed",
             Verdict::NotComparable => "not comparable",
             Verdict::Accepted => "accepted",
+            Verdict::SometimesSlower => "sometimes slower",
             Verdict::Shifted => "shifted",
             Verdict::Inconclusive => "inconclusive",
             Verdict::Improved => "improved",
@@ -108,6 +111,11 @@ pub struct Evidence {
     /// Whether it surely took longer by the margin of time, although slots and machine do not
     /// explain it, and time does not gate it.
     pub time_disagrees: bool,
+    /// Whether some of the candidate's launches are far slower than the others, more than of the
+    /// baseline, and more than the suite's launches explain.
+    pub sometimes_slower: bool,
+    /// The same, whether the suite's launches explain it or not.
+    pub may_be_sometimes_slower: bool,
     /// Whether time gates it, is not hit, and surely grew by more than the sure margin for this
     /// benchmark alone, although slots do not explain it: it is not unchanged.
     pub took_longer: bool,
@@ -137,6 +145,10 @@ pub enum Rule {
     TookLonger,
     /// It took longer only as much as the whole suite did, with only time to go by.
     SuiteWideSlowdown,
+    /// Some launches are far slower, more than of the baseline or than the suite explains.
+    SlowLaunches,
+    /// Some launches are far slower, more than of the baseline.
+    MaybeSlowLaunches,
     /// The total surely shrank.
     Faster,
     /// A category is hit, and the total did not grow.
@@ -148,7 +160,7 @@ pub enum Rule {
 }
 
 /// The rules in order, each with the verdict that it gives.
-pub const RULES: [(Rule, Verdict); 13] = [
+pub const RULES: [(Rule, Verdict); 15] = [
     (Rule::SameCode, Verdict::Unchanged),
     (Rule::AllocationsUnknown, Verdict::NotComparable),
     (Rule::Accepted, Verdict::Accepted),
@@ -158,6 +170,8 @@ pub const RULES: [(Rule, Verdict); 13] = [
     (Rule::CostlyWindows, Verdict::Inconclusive),
     (Rule::TookLonger, Verdict::Inconclusive),
     (Rule::SuiteWideSlowdown, Verdict::Inconclusive),
+    (Rule::SlowLaunches, Verdict::SometimesSlower),
+    (Rule::MaybeSlowLaunches, Verdict::Inconclusive),
     (Rule::Faster, Verdict::Improved),
     (Rule::CategoryHit, Verdict::Shifted),
     (Rule::TotalWithinMargin, Verdict::Unchanged),
@@ -186,6 +200,8 @@ impl Rule {
             Rule::CostlyWindows => evidence.costly_windows,
             Rule::TookLonger => evidence.took_longer && decided,
             Rule::SuiteWideSlowdown => evidence.suite_wide_slowdown && decided,
+            Rule::SlowLaunches => evidence.sometimes_slower,
+            Rule::MaybeSlowLaunches => evidence.may_be_sometimes_slower,
             Rule::Faster => evidence.faster,
             Rule::CategoryHit => evidence.category_hit,
             Rule::TotalWithinMargin => evidence.total_within_margin,

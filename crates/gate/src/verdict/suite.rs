@@ -9,6 +9,7 @@ use super::earlier::{
 };
 use super::machine_part::{self, MIN_BENCHMARKS_WITH_SLOTS, MIN_SHIFT};
 use super::measured::Measured;
+use super::slow_launches::{self, SlowLaunches};
 use super::suite_summary::{
     CommonPart, DriftBetween, DriftOfBackendBound, MachineShift, MetricNoise, Suite, TimePerSlot,
 };
@@ -22,13 +23,18 @@ use crate::statistics::drift::{Drift, Expected};
 use crate::statistics::margin::reaches;
 use crate::statistics::noise::{Estimate, Noise};
 use crate::statistics::prior::Prior;
+use crate::statistics::slow_launches::Tail;
 
 /// Time that doubles did not drift, however few benchmarks there are.
 const LARGEST_DRIFT_OF_TIME: f64 = 1.0;
+/// Fewer benchmarks do not show how far their slots drift.
+const MIN_BENCHMARKS_WITH_DRIFT: usize = 4;
+/// Fewer do not show how far each category does, nor how far time per slot does.
+const MIN_BENCHMARKS_WITH_CATEGORIES: usize = 10;
 /// Slots drift by at most 3 %; a larger difference is a change. The cautious estimate for a suite
 /// of 200 that drifts by 3 % is 3.2 %.
 const SLOTS_DRIFT: Expected = Expected {
-    least_benchmarks: 10,
+    least_benchmarks: MIN_BENCHMARKS_WITH_DRIFT,
     most_deviation: 0.0325,
     is_factor: false,
     centred: false,
@@ -37,6 +43,7 @@ const SLOTS_DRIFT: Expected = Expected {
 };
 /// Time per slot has no such limit.
 const TIME_DRIFT: Expected = Expected {
+    least_benchmarks: MIN_BENCHMARKS_WITH_CATEGORIES,
     most_deviation: f64::INFINITY,
     is_factor: true,
     cautious: false,
@@ -59,8 +66,8 @@ const ASSUMED_SLOTS_DRIFT: Drift = Drift {
     deviation: 0.02,
     degrees_of_freedom: 20.0,
     is_factor: false,
-    earlier_runs: 0,
     is_assumed: true,
+    ..Drift::NONE
 };
 /// When the launches of the two sides were made.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +94,9 @@ pub struct SuiteTest {
     time_alone_is_gated: bool,
     noise: [Option<(Noise, usize)>; Metric::ALL.len()],
     backend_drift: Option<BackendDrift>,
+    /// How often launches of the suite are slow by accident.
+    slow_launches: Tail,
+    benchmarks: usize,
 }
 
 impl SuiteTest {
@@ -127,21 +137,16 @@ impl SuiteTest {
             time_per_slot: machine_part::time_per_slot(suite.clone()),
             noise: [None; Metric::ALL.len()],
             backend_drift: None,
+            slow_launches: slow_launches::of_suite(suite.clone()),
+            benchmarks: suite.clone().count(),
         };
         for metric in Metric::ALL {
-            let (gated, others): (Vec<_>, Vec<_>) = suite
-                .clone()
-                // Benchmarks without noise need no test and show nothing about noise.
-                .filter(|m| !m.is_exact(metric))
-                .filter_map(|m| Some((m, test.contrast(m, metric)?)))
-                .partition(|(m, _)| test.is_gated(m, metric));
-            test.tests += gated.len();
-            // Metrics that cannot fail must not decide how noisy those are that can.
-            let learned_from = if gated.is_empty() { others } else { gated };
-            let contrasts: Vec<Contrast> = learned_from.into_iter().map(|(_, c)| c).collect();
-            if contrasts.is_empty() {
+            let (tests, learned_from) = test.learned_from(suite.clone(), metric);
+            test.tests += tests;
+            if learned_from.is_empty() {
                 continue;
             }
+            let is_small = learned_from.len() < MIN_BENCHMARKS_WITH_CATEGORIES;
             let assumed = match metric {
                 Metric::Wall => ASSUMED_WALL_DEVIATION,
                 _ => ASSUMED_DEVIATION,
@@ -159,20 +164,68 @@ impl SuiteTest {
             });
             let known = match metric {
                 Metric::Wall => known.filter(|_| is_of_time_alone),
-                Metric::Slots if apart && contrasts.len() < SLOTS_DRIFT.least_benchmarks => {
+                Metric::Slots if apart && is_small => {
                     let earlier = earlier::drift_of_slots(suite.clone(), earlier_runs, policy);
-                    Some(earlier.unwrap_or(ASSUMED_SLOTS_DRIFT))
+                    let shows_itself = learned_from.len() >= MIN_BENCHMARKS_WITH_DRIFT;
+                    earlier.or((!shows_itself).then_some(ASSUMED_SLOTS_DRIFT))
                 }
                 _ => None,
             };
-            let noise = Noise::new(&contrasts, assumed, drift, known);
+            let contrasts: Vec<Contrast> = learned_from.iter().map(|(_, c)| *c).collect();
+            let mut noise = Noise::new(&contrasts, assumed, drift, known);
+            if apart && metric != Metric::Wall {
+                noise = noise.with_drift_of_unchanged(&of_same_code(&learned_from, policy));
+            }
             test.noise[metric as usize] = Some((noise, contrasts.len()));
         }
         if apart {
             test.backend_drift = test.learn_backend_drift(suite.clone());
+            test.learn_slots_drift_again(suite.clone(), policy);
         }
         test.alpha_per_test = test.alpha / f64::from(looks) / test.tests.max(1) as f64;
         test
+    }
+
+    /// Returns how many benchmarks `metric` can fail, and those from which its noise is learned.
+    fn learned_from<'a>(
+        &self,
+        suite: impl Iterator<Item = &'a Measured<'a>>,
+        metric: Metric,
+    ) -> (usize, Vec<(&'a Measured<'a>, Contrast)>) {
+        let (gated, others): (Vec<_>, Vec<_>) = suite
+            // Benchmarks without noise need no test and show nothing about noise.
+            .filter(|m| !m.is_exact(metric))
+            .filter_map(|m| Some((m, self.contrast(m, metric)?)))
+            .partition(|(m, _)| self.is_gated(m, metric));
+        let tests = gated.len();
+        // Metrics that cannot fail must not decide how noisy those are that can.
+        let learned_from = if gated.is_empty() { others } else { gated };
+        (tests, learned_from)
+    }
+
+    /// Learns the drift of slots again from what the neighbour does not explain, which would
+    /// otherwise count twice.
+    fn learn_slots_drift_again<'a>(
+        &mut self,
+        suite: impl Iterator<Item = &'a Measured<'a>> + Clone,
+        policy: &Policy,
+    ) {
+        let Some(backend) = self.backend_drift else {
+            return;
+        };
+        for metric in [Metric::Slots, Metric::BackendBound] {
+            let (_, mut rest) = self.learned_from(suite.clone(), metric);
+            for (measured, contrast) in &mut rest {
+                contrast.difference -= backend.slope * backend_share(measured).unwrap_or(0.0);
+            }
+            let contrasts: Vec<Contrast> = rest.iter().map(|(_, c)| *c).collect();
+            let noise = Noise::new(&contrasts, ASSUMED_DEVIATION, Some(SLOTS_DRIFT), None)
+                .with_drift_of_unchanged(&of_same_code(&rest, policy));
+            if let Some((learned, _)) = &mut self.noise[metric as usize] {
+                learned.drift = noise.drift;
+            }
+        }
+        self.backend_drift = self.learn_backend_drift(suite);
     }
 
     fn learn_backend_drift<'a>(
@@ -212,6 +265,7 @@ impl SuiteTest {
                 is_factor: drift.is_factor,
                 earlier_runs: drift.earlier_runs,
                 is_assumed: drift.is_assumed,
+                unchanged_benchmarks: drift.unchanged_benchmarks,
             });
             let common = found.common.map(|common| CommonDifference {
                 median: common.difference,
@@ -239,6 +293,11 @@ impl SuiteTest {
             time_alone_is_gated: first.time_alone_is_gated,
             noise,
             backend_drift: first.backend_drift.map(BackendDrift::from),
+            slow_launches: Tail {
+                slow: first.slow_launches,
+                launches: first.launches,
+            },
+            benchmarks: first.benchmarks,
         }
     }
 
@@ -300,6 +359,12 @@ impl SuiteTest {
         self.alpha / f64::from(self.looks) / self.tests.max(times) as f64
     }
 
+    /// Compares the slow launches of both sides.
+    pub fn slow_launches(&self, measured: &Measured<'_>) -> Option<SlowLaunches> {
+        let alpha = self.alpha / f64::from(self.looks) / self.benchmarks.max(1) as f64;
+        SlowLaunches::new(measured, self.slow_launches, alpha)
+    }
+
     /// Returns the noise of `metric`; `None` if no benchmark has it.
     pub fn noise(&self, metric: Metric) -> Option<&Noise> {
         self.noise[metric as usize].as_ref().map(|(noise, _)| noise)
@@ -358,7 +423,7 @@ impl SuiteTest {
     /// Returns whether the suite is large enough to show how far `metric` drifts.
     fn shows_drift(&self, metric: Metric) -> bool {
         let learned_from = self.noise[metric as usize].map_or(0, |(_, benchmarks)| benchmarks);
-        learned_from >= SLOTS_DRIFT.least_benchmarks
+        learned_from >= MIN_BENCHMARKS_WITH_CATEGORIES
     }
 
     /// Returns whether the drift that this metric is judged by was assumed, so that a change which
@@ -383,6 +448,9 @@ impl SuiteTest {
             global_slots_difference: self.global_slots_difference,
             time_per_slot: self.time_per_slot,
             backend_drift: self.backend_drift.map(DriftOfBackendBound::from),
+            benchmarks: self.benchmarks,
+            launches: self.slow_launches.launches,
+            slow_launches: self.slow_launches.slow,
             noise: Metric::ALL
                 .into_iter()
                 .filter_map(|metric| {
@@ -400,6 +468,7 @@ impl SuiteTest {
                             is_factor: noise.drift.is_factor,
                             earlier_runs: noise.drift.earlier_runs,
                             is_assumed: noise.drift.is_assumed,
+                            unchanged_benchmarks: noise.drift.unchanged_benchmarks,
                         }),
                         common: noise.common.map(CommonPart::from),
                     })
@@ -407,6 +476,13 @@ impl SuiteTest {
                 .collect(),
         }
     }
+}
+
+/// Returns the benchmarks that surely did not change, if the policy lets their code prove that.
+fn of_same_code(benchmarks: &[(&Measured<'_>, Contrast)], policy: &Policy) -> Vec<Contrast> {
+    let is_proof = |measured: &Measured<'_>| measured.is_same_code && !policy.fail_on.same_code;
+    let same = benchmarks.iter().filter(|(measured, _)| is_proof(measured));
+    same.map(|(_, contrast)| *contrast).collect()
 }
 
 /// Returns the backend-bound share of the baseline.

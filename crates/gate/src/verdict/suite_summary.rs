@@ -10,6 +10,13 @@ use crate::metric::Metric;
 pub struct Suite {
     /// The probability that an unchanged suite fails.
     pub alpha: f64,
+    /// Benchmarks that were compared.
+    pub benchmarks: usize,
+    /// Launches that show how often one is slow by accident: all of the baseline, and those of the
+    /// candidate where at most one of a benchmark is slow.
+    pub launches: usize,
+    /// Those of them that are far slower than the others of their benchmark.
+    pub slow_launches: usize,
     /// Gated metrics times benchmarks.
     pub tests: usize,
     /// How often the suite is judged: 2 if suspects are launched again, and `alpha` is split.
@@ -134,6 +141,9 @@ pub struct DriftBetween {
     /// The number of earlier runs of the machine that also contributed.
     #[serde(skip_serializing_if = "is_zero")]
     pub earlier_runs: usize,
+    /// The number of benchmarks that surely did not change, if these showed it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unchanged_benchmarks: usize,
     /// Whether it was assumed, since neither the suite nor earlier runs could show it. Left out if
     /// it was learned.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

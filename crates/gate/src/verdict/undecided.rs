@@ -52,6 +52,8 @@ impl<'a> Outlooks<'a> {
             UndecidedReason::CostlyWindows
         } else if evidence.suite_wide_slowdown {
             UndecidedReason::MachineOrGlobalChange
+        } else if evidence.may_be_sometimes_slower {
+            UndecidedReason::SlowLaunches
         } else if total.effect.outcome == TestOutcome::OthersFaster {
             UndecidedReason::OthersFaster
         } else if least_launches == 1 {

@@ -11,7 +11,7 @@ use super::PairedBenchmarks;
 use super::allocations::Uncounted;
 use super::benchmark_verdict::BenchmarkVerdict;
 use super::left_out::{WildLaunch, named, wild_launches};
-use super::rules::{Method, Rule};
+use super::rules::{Method, Rule, Verdict};
 use crate::comparability::{self, Difference};
 use crate::policy::Policy;
 use crate::selection::{self, Asked};
@@ -263,7 +263,7 @@ pub(super) fn warnings(
     warnings.extend(few_launches(benchmarks));
     warnings.extend(busy_machine(baseline, false));
     warnings.extend(busy_machine(candidate, true));
-    warnings.extend(launches_left_out(baseline, candidate));
+    warnings.extend(launches_left_out(baseline, candidate, benchmarks));
     warnings.extend(judged_by_time(benchmarks));
     warnings.extend(sampled_otherwise(pairs));
     warnings.extend(allocations_unknown(pairs, benchmarks, policy));
@@ -301,11 +301,22 @@ fn few_launches(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
     (launches < FEW).then_some(Warning::FewLaunches { launches })
 }
 
-fn launches_left_out(baseline: &Run, candidate: &Run) -> impl Iterator<Item = Warning> {
+/// Names wild launches, but not those that are what a verdict is about.
+fn launches_left_out(
+    baseline: &Run,
+    candidate: &Run,
+    benchmarks: &[BenchmarkVerdict],
+) -> impl Iterator<Item = Warning> {
+    let is_told = |id: &BenchmarkId| {
+        let place = benchmarks.binary_search_by(|b| b.id.cmp(id));
+        place.is_ok_and(|place| benchmarks[place].verdict == Verdict::SometimesSlower)
+    };
+    let mut launches = wild_launches(candidate);
+    launches.retain(|launch| !is_told(&launch.benchmark));
     let of_baseline = Some(wild_launches(baseline))
         .filter(|launches| !launches.is_empty())
         .map(|launches| Warning::LaunchesOfBaselineLeftOut { launches });
-    let of_candidate = Some(wild_launches(candidate))
+    let of_candidate = Some(launches)
         .filter(|launches| !launches.is_empty())
         .map(|launches| Warning::LaunchesOfCandidateLeftOut { launches });
     of_baseline.into_iter().chain(of_candidate)

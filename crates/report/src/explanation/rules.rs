@@ -94,6 +94,15 @@ fn rule_text(
             let asked = "slower only because the whole suite is, and only time was measured";
             (asked.to_owned(), evidence.suite_wide_slowdown)
         }
+        Rule::SlowLaunches => {
+            let asked = "some launches are far slower, more than of the baseline, and more than \
+                         the suite's launches explain";
+            (asked.to_owned(), evidence.sometimes_slower)
+        }
+        Rule::MaybeSlowLaunches => {
+            let asked = "the same, but the suite's launches may explain it";
+            (asked.to_owned(), evidence.may_be_sometimes_slower)
+        }
         Rule::Faster if is_exact => {
             let asked = format!("the total shrank by {margin} % or more");
             (asked, evidence.faster)

@@ -176,6 +176,7 @@ fn class_counts(comparison: &Comparison) -> Vec<ClassCount> {
         (Verdict::Regressed, counts.regressed),
         (Verdict::NotComparable, counts.not_comparable),
         (Verdict::Accepted, counts.accepted),
+        (Verdict::SometimesSlower, counts.sometimes_slower),
         (Verdict::Shifted, counts.shifted),
         (Verdict::Inconclusive, counts.inconclusive),
         (Verdict::Improved, counts.improved),
@@ -488,8 +489,8 @@ mod tests {
             assert_eq!(
                 found,
                 serde_json::json!({
-                    "errors": [], "width": width, "fits": true, "all": 23, "sections": 23,
-                    "filtered": 7, "said": "7 of 23 shown", "without_unchanged": 7,
+                    "errors": [], "width": width, "fits": true, "all": 24, "sections": 24,
+                    "filtered": 7, "said": "7 of 24 shown", "without_unchanged": 8,
                     "by_name": "alloc/large", "by_change": "alloc/large",
                     "by_verdict": "sort/random", "links": true, "folded": 16, "open": 1,
                     "fetched": 0,

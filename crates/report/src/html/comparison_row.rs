@@ -83,6 +83,9 @@ impl CauseCell {
         if verdict.rule == Some(Rule::AllocatesMore) {
             return Some(without_category("allocations"));
         }
+        if verdict.verdict == Verdict::SometimesSlower {
+            return Some(without_category("single launches"));
+        }
         let cause = verdict.cause.as_ref()?;
         if verdict.verdict == Verdict::TimeDisagrees
             || matches!(cause.kind, CauseKind::TimePerSlot { .. })
@@ -360,6 +363,7 @@ fn change_style(effect: &Effect, verdict: &BenchmarkVerdict) -> &'static str {
     match verdict.verdict {
         Verdict::Regressed | Verdict::Accepted | Verdict::Shifted if effect.is_hit() => "worse",
         Verdict::TimeDisagrees if effect.metric == Metric::Wall => "worse",
+        Verdict::SometimesSlower if is_main(effect) => "worse",
         Verdict::Improved if is_main(effect) => "better",
         _ => "",
     }
@@ -386,6 +390,7 @@ pub(super) fn class_style(class: Verdict) -> &'static str {
         Verdict::Regressed => "regressed",
         Verdict::NotComparable => "not-comparable",
         Verdict::Accepted => "accepted",
+        Verdict::SometimesSlower => "sometimes-slower",
         Verdict::Shifted => "shifted",
         Verdict::Inconclusive => "inconclusive",
         Verdict::Improved => "improved",

@@ -39,10 +39,16 @@ pub struct Machine {
     /// One launch in this many takes an unlucky path on either side, and [`UNLUCKY_SLOWER`] more
     /// slots; 0 for none.
     pub unlucky_one_in: u32,
+    /// One benchmark in this many takes it in one launch of [`OLD_PATH_ONE_IN`] instead, on either
+    /// side; 0 for none.
+    pub old_path_every: usize,
 }
 
 /// How much slower an unlucky launch is.
 pub const UNLUCKY_SLOWER: f64 = 0.6;
+
+/// How often a benchmark takes a slow path that is not new.
+pub const OLD_PATH_ONE_IN: u32 = 8;
 
 /// Which slots drift between two sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +61,16 @@ pub enum DriftOfSlots {
     /// Backend-bound slots by a factor, as beside a neighbour on the shared cache. Benchmarks drift
     /// more the more backend bound they are; the deviation is the root mean square over them.
     BackendBound,
+}
+
+impl Machine {
+    /// Returns how rarely the benchmark with this number takes an unlucky path.
+    pub fn unlucky_one_in_of(&self, index: usize) -> u32 {
+        match self.old_path_every {
+            every @ 1.. if index % every == every - 1 => OLD_PATH_ONE_IN,
+            _ => self.unlucky_one_in,
+        }
+    }
 }
 
 const QUIET: Machine = Machine {
@@ -71,6 +87,7 @@ const QUIET: Machine = Machine {
     drift: DriftOfSlots::Even,
     drift_in_common: 0.0,
     unlucky_one_in: 0,
+    old_path_every: 0,
 };
 
 const SHARED: Machine = Machine {

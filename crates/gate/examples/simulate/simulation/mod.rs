@@ -8,6 +8,7 @@ pub mod history;
 pub mod machine;
 pub mod scenarios;
 mod suite;
+pub mod year;
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,8 +22,10 @@ pub use suite::{Kind, OfTime, PlantedChange, Session, Which, WildLaunch};
 use suite::{Plan, Suite};
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::Policy;
+use topdown_gate::scenario::with_fingerprint;
 use topdown_gate::verdict::{
-    CauseKind, Comparison, FirstLook, LabelledRun, Sessions, Verdict, compare, compare_after,
+    BenchmarkVerdict, CauseKind, Comparison, FirstLook, LabelledRun, Rule, Sessions, Verdict,
+    compare, compare_after,
 };
 
 /// How a suite is run.
@@ -55,6 +58,9 @@ pub struct Experiment<'a> {
     pub wild: Option<WildLaunch>,
     /// Where the numbers come from.
     pub kind: Kind,
+    /// One benchmark in this many executes other code in the candidate's run, and the fingerprints
+    /// of all are known; 0 if none are.
+    pub other_code_every: usize,
     /// Earlier runs of the machine, including the baseline. Each is then its own session, and any
     /// two drift as far apart as the machine says.
     pub earlier: usize,
@@ -87,6 +93,12 @@ pub struct Tally {
     pub explained: usize,
     /// Those judged unchanged.
     pub called_unchanged: usize,
+    /// Those judged slower in some launches.
+    pub found_sometimes: usize,
+    /// Suites in which an unchanged benchmark is judged slower in some launches.
+    pub suites_with_false_slow_path: usize,
+    /// Unchanged benchmarks that are inconclusive since they may be slower in some launches.
+    pub maybe_sometimes: usize,
 }
 
 /// Sums `tally` over the suites from 0 to `suites`, on as many threads as there are CPUs. `add`
@@ -157,6 +169,10 @@ impl Experiment<'_> {
         } = self.design;
         let mut baseline = run(Session::Baseline, base_launches, &|_| true);
         let mut candidate = run(Session::Candidate, new_launches, &|_| true);
+        if self.other_code_every > 0 {
+            fingerprint(&mut baseline, |_| false);
+            fingerprint(&mut candidate, |index| index % self.other_code_every == 0);
+        }
         let policy = Policy::default();
         let label = |label, run| LabelledRun { label, run };
         let sides = [label("baseline", &baseline), label("candidate", &candidate)];
@@ -233,17 +249,34 @@ impl Experiment<'_> {
                     }
                     tally.explained += usize::from(fails && right);
                     tally.called_unchanged += usize::from(benchmark.verdict == Verdict::Unchanged);
+                    tally.found_sometimes += usize::from(is_sometimes_slower(benchmark));
                 }
                 // One that got faster must not fail either.
                 _ => {
                     tally.unchanged += 1;
                     tally.false_alarms += usize::from(fails);
                     tally.inconclusive += usize::from(benchmark.verdict == Verdict::Inconclusive);
+                    tally.suites_with_false_slow_path |=
+                        usize::from(is_sometimes_slower(benchmark));
+                    tally.maybe_sometimes +=
+                        usize::from(benchmark.rule == Some(Rule::MaybeSlowLaunches));
                 }
             }
         }
         tally.suites_with_false_alarm = usize::from(tally.false_alarms > 0);
         tally
+    }
+}
+
+fn is_sometimes_slower(benchmark: &BenchmarkVerdict) -> bool {
+    benchmark.verdict == Verdict::SometimesSlower
+}
+
+/// Gives every benchmark of `run` a fingerprint: another one where `is_other`.
+fn fingerprint(run: &mut Run, is_other: impl Fn(usize) -> bool) {
+    for (index, benchmark) in run.benchmarks.iter_mut().enumerate() {
+        let code = u64::from(is_other(index));
+        *benchmark = with_fingerprint(benchmark.clone(), 0, &[("f", code)]);
     }
 }
 
@@ -261,6 +294,9 @@ impl Tally {
         self.found_heavy += other.found_heavy;
         self.explained += other.explained;
         self.called_unchanged += other.called_unchanged;
+        self.found_sometimes += other.found_sometimes;
+        self.suites_with_false_slow_path += other.suites_with_false_slow_path;
+        self.maybe_sometimes += other.maybe_sometimes;
     }
 
     /// Found among planted; NaN if nothing was planted.
@@ -297,6 +333,7 @@ mod tests {
         planted: &[],
         wild: None,
         kind: Kind::Counted,
+        other_code_every: 0,
         earlier: 0,
     };
 

@@ -41,6 +41,7 @@ impl Broad {
             planted: self.planted,
             wild: None,
             kind: Kind::Counted,
+            other_code_every: 0,
             earlier: 0,
         }
     }
@@ -294,6 +295,35 @@ impl Drifting {
     }
 }
 
+/// Sizes of suites that are too small to show their drift well.
+pub const SMALL_SUITES: [usize; 5] = [1, 2, 4, 6, 8];
+
+/// What is known of the drift of a small suite.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    pub name: &'static str,
+    /// Earlier runs, including the baseline.
+    pub earlier: usize,
+    /// See [`Experiment::other_code_every`].
+    pub other_code_every: usize,
+}
+
+const fn known(name: &'static str, earlier: usize, other_code_every: usize) -> Known {
+    Known {
+        name,
+        earlier,
+        other_code_every,
+    }
+}
+
+pub const KNOWN: [Known; 5] = [
+    known("two runs", 0, 0),
+    known("6 earlier runs", 6, 0),
+    known("10 earlier runs", 10, 0),
+    known("1 in 2 changed", 0, 2),
+    known("1 in 8 changed", 0, 8),
+];
+
 /// One benchmark in ten has 5 % more backend-bound slots.
 pub const SLOWER_BACKEND: [PlantedChange; 1] = ONE_IN_TEN;
 /// One benchmark in ten retires 5 % more.
@@ -305,6 +335,20 @@ pub const AUTOCORRELATIONS: [f64; 3] = [0.3, 0.6, 0.9];
 /// A slow path that only some launches of one benchmark in ten take: in how many, and by how much.
 pub const SLOW_PATHS: [(f64, f64); 5] =
     [(0.1, 1.0), (0.2, 1.0), (0.3, 0.5), (0.5, 0.3), (0.3, 0.1)];
+
+/// Sizes of the suites whose years are simulated.
+pub const SIZES_OF_YEARS: [usize; 4] = [1, 3, 8, 30];
+/// How far their sessions differ.
+pub const DRIFTS_OF_YEARS_PERCENT: [u32; 2] = [1, 4];
+/// The false alarms that a year may have.
+pub const YEARLY: [Option<f64>; 3] = [None, Some(2.0), Some(0.5)];
+
+/// Sizes of suites in which single launches are slow.
+pub const SIZES_OF_SLOW_PATHS: [usize; 2] = [8, 50];
+
+/// Machines on which launches are slow by accident, or by a path that is not new.
+pub const UNLUCKY: [(&str, u32, usize); 3] =
+    [("", 0, 0), (", 1 in 50", 50, 0), (", old paths", 0, 10)];
 
 /// Returns one benchmark in ten with such a path.
 pub const fn slow_path(launches_fraction: f64, size: f64) -> PlantedChange {

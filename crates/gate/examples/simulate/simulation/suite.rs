@@ -262,6 +262,7 @@ impl Suite {
                     session,
                     planted: self.change(index, plan.planted),
                     wild: plan.wild.filter(|wild| wild.session == session),
+                    unlucky_one_in: self.machine.unlucky_one_in_of(index),
                     state: [0.0; 5],
                 };
                 let launches = if wanted(index) { launches } else { 0 };
@@ -402,6 +403,8 @@ struct Process<'a> {
     session: Session,
     planted: Option<Change>,
     wild: Option<WildLaunch>,
+    /// One launch in this many takes an unlucky path; 0 for none.
+    unlucky_one_in: u32,
     /// How many times as long the candidate's session takes, since the benchmark is of a kind that
     /// the machine affects more.
     longer: f64,
@@ -451,7 +454,7 @@ impl Process<'_> {
                 None => ns_per_slot *= 1.0 + change.size,
             }
         }
-        if self.machine.unlucky_one_in > 0 && rng.u32(..self.machine.unlucky_one_in) == 0 {
+        if self.unlucky_one_in > 0 && rng.u32(..self.unlucky_one_in) == 0 {
             categories[BACKEND] += UNLUCKY_SLOWER;
         }
         if let Some(wild) = self.wild.filter(|_| launch == 0) {

@@ -8,12 +8,13 @@ mod exact;
 mod recorded;
 mod same_code;
 mod sampled;
+mod slow_launches;
 mod time_beside_slots;
 mod warning;
 
 use super::*;
 use crate::metric::Metric;
-use crate::policy::{AcceptedChange, FailOnClass, MarginSetting, Overrides, Subject};
+use crate::policy::{AcceptedChange, FailOn, FailOnClass, MarginSetting, Overrides, Subject};
 use crate::scenario::{self, Planted, benchmark, modelled, timed, with_functions};
 use topdown_run::hits::{HitEngine, Sampled};
 use topdown_run::provenance::{CountedThreads, SourceKind};

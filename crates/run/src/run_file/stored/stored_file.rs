@@ -10,9 +10,9 @@ use std::path::Path;
 
 use super::error::RunFileProblem;
 
-/// Maximum length of a `run.json` to read or write, in bytes: enough for a hundred thousand
-/// benchmarks.
-pub const LONGEST_RUN_FILE_BYTES: u64 = 64 << 20;
+/// Maximum length of a `run.json` to read or write, in bytes: a hundred thousand benchmarks of ten
+/// launches with counters have 330 MB.
+pub const LONGEST_RUN_FILE_BYTES: u64 = 384 << 20;
 
 /// Maximum length of a samples file to read or write, in bytes.
 pub const LONGEST_SAMPLES_FILE_BYTES: u64 = 1 << 30;

@@ -1,18 +1,22 @@
-//! Measures how long `cargo topdown compare` takes on a huge suite, including reading the files.
+//! Measures how long `cargo topdown compare` and `history` take on huge suites and long histories,
+//! including reading the files. Needs `/usr/bin/time`.
 //!
 //! ```text
 //! cargo build --release -p cargo-topdown
-//! cargo run --release -p cargo-topdown --example compare_speed [BENCHMARKS]
+//! cargo run --release -p cargo-topdown --example speed compare [BENCHMARKS]
+//! cargo run --release -p cargo-topdown --example speed history [RUNS] [BENCHMARKS]
 //! ```
 //!
-//! Writes two runs of 10 000 benchmarks with 10 launches and 6 metrics each, compares them five
-//! times as a user would, and prints the time of each and the largest memory that any took.
+//! Runs have 10 launches and 6 metrics. Each command is executed three times, as a user would.
 
+use std::error::Error;
+use std::ffi::OsStr;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
+use sha2::{Digest, Sha256};
 use topdown_run::category::PerCategory;
 use topdown_run::event::Events;
 use topdown_run::machine::Machine;
@@ -24,25 +28,70 @@ use topdown_run::run_file::{
 use topdown_run::sample::Level1;
 
 const LAUNCHES: u32 = 10;
-const REPETITIONS: usize = 5;
+const REPETITIONS: usize = 3;
+const USAGE: &str = "speed compare [BENCHMARKS], or speed history [RUNS] [BENCHMARKS]";
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let benchmarks: usize = match std::env::args().nth(1) {
-        Some(count) => count.parse()?,
-        None => 10_000,
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let count = |place: usize, usual: usize| match arguments.get(place) {
+        Some(count) => count.parse(),
+        None => Ok(usual),
     };
-    let program = program()?;
+    match arguments.first().map(String::as_str) {
+        Some("compare") => compare(count(1, 10_000)?),
+        Some("history") => history(count(1, 2_000)?, count(2, 100)?),
+        _ => Err(USAGE.into()),
+    }
+}
+
+fn compare(benchmarks: usize) -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
-    let sides = [directory.path().join("a"), directory.path().join("b")];
+    let sides = ["a", "b"].map(|side| directory.path().join(side));
     for (seed, side) in [1, 2].into_iter().zip(&sides) {
         write_run(side, &run(benchmarks, seed), [])?;
-        let size = std::fs::metadata(side.join("run.json"))?.len();
+        let size = fs::metadata(side.join("run.json"))?.len();
         println!("{}: {:.1} MB", side.display(), size as f64 / 1e6);
     }
+    println!("{benchmarks} benchmarks");
+    measure([OsStr::new("compare"), sides[0].as_ref(), sides[1].as_ref()])
+}
+
+fn history(runs: usize, benchmarks: usize) -> Result<(), Box<dyn Error>> {
+    let directory = tempfile::tempdir()?;
+    let key = run(1, 1).key();
+    let baseline = directory.path().join("main").join(key.to_string());
+    for seed in 1..=runs as u64 {
+        write_run(&baseline, &run(benchmarks, seed), [])?;
+        let json = fs::read(baseline.join("run.json"))?;
+        let history = baseline.join("history");
+        fs::create_dir_all(&history)?;
+        let at = jiff::Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_hours(24 * seed as i64);
+        let stamp = at.strftime("%Y%m%dT%H%M%SZ");
+        let name = format!("{stamp}-{:x}.json", Sha256::digest(&json));
+        fs::write(history.join(name), json)?;
+    }
+    println!("{runs} runs of {benchmarks} benchmarks");
+    let baselines = directory.path().as_os_str();
+    measure(
+        ["history", "main", "--baselines"]
+            .map(OsStr::new)
+            .into_iter()
+            .chain([baselines]),
+    )
+}
+
+/// Executes the program and prints what it needed.
+fn measure<'a>(
+    arguments: impl IntoIterator<Item = &'a OsStr> + Clone,
+) -> Result<(), Box<dyn Error>> {
     for _ in 0..REPETITIONS {
-        let (time, memory_kib) = compare(&program, &sides)?;
-        let memory = memory_kib.map_or("unknown".to_owned(), |kib| format!("{} MB", kib / 1024));
-        println!("{benchmarks} benchmarks: {time:.3?}, memory {memory}");
+        Command::new("/usr/bin/time")
+            .args(["-f", "%e s elapsed, %U s user, %S s system, %M KiB"])
+            .arg(program()?)
+            .arg("topdown")
+            .args(arguments.clone())
+            .stdout(Stdio::null())
+            .status()?;
     }
     Ok(())
 }
@@ -64,29 +113,8 @@ fn program() -> io::Result<PathBuf> {
     }
 }
 
-/// Returns the time and, on Linux, the peak memory in KiB.
-fn compare(program: &Path, sides: &[PathBuf; 2]) -> io::Result<(Duration, Option<u64>)> {
-    let start = Instant::now();
-    let mut child = Command::new(program)
-        .arg("compare")
-        .args(sides)
-        .stdout(Stdio::null())
-        .spawn()?;
-    let status = format!("/proc/{}/status", child.id());
-    let mut memory = None;
-    while child.try_wait()?.is_none() {
-        let line = std::fs::read_to_string(&status).unwrap_or_default();
-        let peak = line
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:"))
-            .and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-        memory = memory.max(peak);
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    Ok((start.elapsed(), memory))
-}
-
 fn run(benchmarks: usize, seed: u64) -> Run {
+    let day = jiff::Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_hours(24 * seed as i64);
     let mut random = fastrand::Rng::with_seed(seed);
     let benchmarks = (0..benchmarks)
         .map(|index| {
@@ -112,7 +140,7 @@ fn run(benchmarks: usize, seed: u64) -> Run {
         .collect();
     Run {
         id: format!("speed-{seed}"),
-        started_at: "2026-01-01T00:00:00Z".to_owned(),
+        started_at: day.to_string(),
         tool_version: "0.1.0".to_owned(),
         machine: Machine::default(),
         build: Build::default(),
