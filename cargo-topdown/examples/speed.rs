@@ -67,7 +67,9 @@ fn history(runs: usize, benchmarks: usize) -> Result<(), Box<dyn Error>> {
         fs::create_dir_all(&history)?;
         let at = jiff::Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_hours(24 * seed as i64);
         let stamp = at.strftime("%Y%m%dT%H%M%SZ");
-        let name = format!("{stamp}-{:x}.json", Sha256::digest(&json));
+        let digest = Sha256::digest(&json);
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = format!("{stamp}-{digest}.json");
         fs::write(history.join(name), json)?;
     }
     println!("{runs} runs of {benchmarks} benchmarks");
