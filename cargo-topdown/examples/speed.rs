@@ -59,7 +59,7 @@ fn compare(benchmarks: usize) -> Result<(), Box<dyn Error>> {
 fn history(runs: usize, benchmarks: usize) -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let key = run(1, 1).key();
-    let baseline = directory.path().join("main").join(key.to_string());
+    let baseline = directory.path().join("main").join(&key);
     for seed in 1..=runs as u64 {
         write_run(&baseline, &run(benchmarks, seed), [])?;
         let json = fs::read(baseline.join("run.json"))?;
