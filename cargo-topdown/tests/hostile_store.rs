@@ -255,11 +255,11 @@ fn oversized_file_is_not_fetched() {
     let run_file = only_run(&store).join("run.json");
     let file = fs::OpenOptions::new().write(true).open(run_file).unwrap();
     // One byte more than allowed. Sparse, so it takes no space.
-    file.set_len((64 << 20) + 1).unwrap();
+    file.set_len((384 << 20) + 1).unwrap();
     let output = Machine::new().pull(address);
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(
-        error.contains("longer than the limit of 67108864 bytes"),
+        error.contains("longer than the limit of 402653184 bytes"),
         "{error}"
     );
 }

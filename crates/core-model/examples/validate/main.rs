@@ -181,7 +181,7 @@ mod tests {
                 modelled: windows::modelled(&mut tracer, &mut run, None).unwrap(),
             });
         }
-        let document = std::fs::read_to_string(root.join("../docs/model.md")).unwrap();
+        let document = std::fs::read_to_string(root.join("../../docs/model.md")).unwrap();
         report::expect(core, &rows, &document).unwrap();
     }
 
