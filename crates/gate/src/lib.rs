@@ -8,7 +8,7 @@
 //! criterion or the counters:
 //!
 //! ```toml
-//! criterion-topdown = { version = "0.1", default-features = false, features = ["run_file"] }
+//! topdown-run = { version = "0.1", features = ["files"] }
 //! topdown-gate = "0.1"
 //! ```
 //!
@@ -33,7 +33,7 @@
 //!     };
 //!     Ok((comparison.exit_code, failing.map(line).collect()))
 //! }
-//! # let run = std::fs::read("../baselines/main/x86_64-model-golden-cove/run.json").unwrap();
+//! # let run = std::fs::read("../../baselines/main/x86_64-model-golden-cove/run.json").unwrap();
 //! # let id = parse_run(&run).unwrap().id;
 //! # let other = String::from_utf8(run.clone()).unwrap().replace(&id, &format!("{id}-2"));
 //! # assert_eq!(judge(&run, other.as_bytes()), Ok((0, Vec::new())));
