@@ -28,15 +28,12 @@
 //!
 //! # Features
 //!
-//! * `criterion` (default): the measurement for criterion 0.8.
-//! * `counters` (default): the sources of counts.
 //! * `launches`: the model and hits. `cargo topdown` adds this feature to its builds;
 //!   others do not compile an instruction decoder.
-//! * `proof`: loops with known bottlenecks, for the program.
-//! * `run`: what a run is, for crates that compare runs.
-//! * `run_file`: the files of runs and baselines, for programs that read them. Benches do not need
-//!   it.
 //! * `html_reports`, `plotters`, `rayon`, `async_tokio` …: forwarded to criterion.
+//!
+//! A source of your own implements `Source` of the crate `topdown-counters`, for
+//! [`TopDown::with_source`]. Runs and their files are in the crate `topdown-run`.
 //!
 //! [criterion]: https://docs.rs/criterion
 

@@ -1,9 +1,9 @@
 //! Counts where a CPU's issue slots go, by TopDown category.
 //!
 //! A [`Source`] takes a [`Reading`] at the start of a window and turns it into a
-//! [`Sample`](topdown_run::sample::Sample) at the end. [`hardware`] reads the CPU's counters with RDPMC, as
-//! the tables in [`cpu`] say; [`time`] reads only the clock; `scripted`, for tests only, plays back
-//! predefined counts. Errors at opening say what is missing and what to do: [`error`].
+//! [`Sample`](topdown_run::sample::Sample) at the end. [`hardware`] reads the CPU's counters with
+//! RDPMC, as the tables in [`cpu`] say; [`time`] reads only the clock; `scripted`, for tests only,
+//! plays back predefined counts. Errors at opening say what is missing and what to do: [`error`].
 
 #![warn(clippy::incompatible_msrv)]
 

@@ -1,6 +1,6 @@
 //! One benchmark, and the metric groups that explain where its slots went.
 //!
-//! This module selects the category to explain and the groups for it. The numbers come from
+//! This crate selects the category to explain and the groups for it. The numbers come from
 //! launches that counted one group each, and are never scaled: `values`.
 #![forbid(unsafe_code)]
 

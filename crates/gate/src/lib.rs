@@ -45,7 +45,8 @@
 //! [`selection`] what a run was asked for, [`launches_made`] how many launches it holds,
 //! [`summary`] what these have in common, and [`comparability`] which runs can be compared.
 //! [`cold`] compares first iterations. [`physical`] knows which counts are impossible.
-//! [`trend`] finds where a history changed. [`verdict`] uses all of them, and is the only place that decides "regressed".
+//! [`trend`] finds where a history changed. [`verdict`] uses all of them, and is the only place
+//! that decides "regressed".
 #![forbid(unsafe_code)]
 
 pub mod allocated;

@@ -1,5 +1,5 @@
-//! Finished runs and comparisons as text, Markdown, HTML, JUnit and JSON. Nothing is computed or decided
-//! here.
+//! Finished runs and comparisons as text, Markdown, HTML, JUnit and JSON. Nothing is computed or
+//! decided here.
 #![forbid(unsafe_code)]
 
 mod advice;

@@ -1,7 +1,7 @@
 //! Processor time of a process's threads during open windows, and the check that the slots of the
 //! measuring thread represent the work.
 //!
-//! This module interprets processor time; `counter` reads it.
+//! This module interprets processor time; the crate of counters reads it.
 
 use std::fmt;
 

@@ -1,9 +1,9 @@
 //! A run of `cargo topdown`: what it consists of, and its files.
 //!
-//! A [`sample`] says where the issue slots of some iterations went, by [`category`] and [`event`]. Its
-//! [`provenance`] says what counted them, and the [`machine`] where. A bench writes samples as
-//! [`record`]s, which [`environment`] variables and [settings](setting) request. The program gathers the
-//! records of all launches into a run, which `run_file` stores.
+//! A [`sample`] says where the issue slots of some iterations went, by [`category`] and [`event`].
+//! Its [`provenance`] says what counted them, and the [`machine`] where. A bench writes samples as
+//! [`record`]s, which [`environment`] variables and [settings](setting) request. The program
+//! gathers the records of all launches into a run, which `run_file` stores.
 //!
 //! This crate measures nothing and judges nothing.
 

@@ -1,6 +1,6 @@
 //! One sample: where the issue slots of its windows went.
 //!
-//! This module knows how windows add up and which doubts a sample carries. `counter` obtains
+//! This module knows how windows add up and which doubts a sample carries. A source obtains
 //! windows from raw counts, and the gate decides what a doubt means for a verdict.
 
 use std::fmt;

@@ -31,8 +31,8 @@ impl Modelled {
     }
 }
 
-/// Returns how much of the budget it took to model what was counted, as `counter/model/budget.rs` of
-/// the library does. A repeating string instruction is one instruction, and can copy gigabytes.
+/// Returns how much of the budget it took to model what was counted, as the crate `topdown-model`
+/// does in `budget.rs`. A repeating string instruction is one instruction, and can copy gigabytes.
 fn cost_instructions(counts: &Counts) -> u64 {
     let cost = counts.modelling_ns().saturating_mul(INSTRUCTIONS_PER_US) / 1000;
     cost.max(counts.events.instructions)

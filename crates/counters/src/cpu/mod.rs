@@ -4,7 +4,7 @@
 //! Its `events` are shared by its tables ([`CpuTable`], in `mod`) and its metric groups (`groups`);
 //! groups do not know the tables. [`table_for`] selects the table for a CPU. A table contains
 //! events, formulas and a worked example of each formula, which a test recomputes. It is
-//! independent of the kernel: `counter` opens and reads the groups. So supporting a new CPU takes a
+//! independent of the kernel: `hardware` opens and reads the groups. So supporting a new CPU takes a
 //! new table and nothing else.
 //!
 //! # Sources

@@ -138,7 +138,7 @@ fn every_metric_reproduces_its_example() {
     }
 }
 
-/// The self-check of `counter` looks for an event that its loop must advance.
+/// The self-check of `hardware` looks for an event that its loop must advance.
 #[test]
 fn every_group_has_an_event_of_any_code() {
     const MOVED: [&str; 9] = [

@@ -1,7 +1,7 @@
 //! The identity of the machine that this process runs on.
 //!
-//! `detect` reads it from `/proc` and `/sys`, `cpuid` from the CPU itself. `cores` finds out which of
-//! several kinds of cores measure.
+//! `detect` reads it from `/proc` and `/sys`, `cpuid` from the CPU itself. `cores` finds out which
+//! of several kinds of cores measure.
 
 pub(crate) mod cores;
 #[cfg(target_arch = "x86_64")]

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_slots_have_in_common_is_drift_too() {
+    fn common_change_of_slots_is_drift() {
         let mut rng = Rng::with_seed(20261128);
         let mut all = runs(8, 6, 0.0, &mut rng);
         for (number, run) in all.iter_mut().enumerate() {

@@ -1,7 +1,7 @@
 //! Intel's performance cores with plain counters: Ice Lake … Lion Cove.
 //!
 //! Here slots and categories have their own counts, exact to the event. The PERF_METRICS register
-//! of the same cores gives all categories at once, in steps of 1/255; `counter` reads it, and
+//! of the same cores gives all categories at once, in steps of 1/255; `hardware` reads it, and
 //! `metrics` corrects it. `latencies` has how long loads hold up retirement.
 //!
 //! Bad speculation is the remainder of the slots. Intel's own tools clamp it at 0; here it keeps
