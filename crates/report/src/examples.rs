@@ -1,13 +1,13 @@
 //! Comparisons for tests of reports.
 
-use topdown_run::run_file::{Benchmark, Run};
+use topdown_run::run_file::{Benchmark, BenchmarkId, Run};
 
 use super::detail::Detail;
 use super::shown::{shown, terminal};
 use topdown_gate::policy::Policy;
 use topdown_gate::scenario::{self, Planted, benchmark, timed, with_functions};
 use topdown_gate::trend::{Trend, trend};
-use topdown_gate::verdict::{Comparison, LabelledRun, compare};
+use topdown_gate::verdict::{BenchmarkVerdict, Comparison, LabelledRun, compare};
 
 /// Compares `candidate` with `baseline`, called `main`.
 pub fn compared(baseline: &Run, candidate: &Run) -> Comparison {
@@ -152,6 +152,37 @@ pub fn one_of_each() -> (Vec<Benchmark>, Run) {
     candidate.push(slower_in(benchmark("hash/seeded", plain(2)), &[2, 6]));
     candidate.push(benchmark("fresh", plain(2)));
     (baseline, scenario::run(candidate))
+}
+
+/// The comparison of [`one_of_each`], each of whose benchmarks is there `times` times. The change of
+/// each is larger than in the one before.
+pub fn many_of_each(times: usize) -> Comparison {
+    let (baseline, candidate) = one_of_each();
+    let mut comparison = compared(&scenario::run(baseline), &candidate);
+    let copies = |id: &BenchmarkId| {
+        let id = id.clone();
+        (0..times).map(move |number| BenchmarkId {
+            name: format!("{}/{number:05}", id.name),
+            ..id.clone()
+        })
+    };
+    comparison.missing = comparison.missing.iter().flat_map(copies).collect();
+    let benchmarks = std::mem::take(&mut comparison.benchmarks).into_iter();
+    comparison.benchmarks = benchmarks
+        .flat_map(|benchmark| {
+            copies(&benchmark.id).enumerate().map(move |(number, id)| {
+                let mut copy = BenchmarkVerdict {
+                    id,
+                    ..benchmark.clone()
+                };
+                for effect in &mut copy.effects {
+                    effect.difference *= 1.0 + number as f64 / times as f64;
+                }
+                copy
+            })
+        })
+        .collect();
+    comparison
 }
 
 /// The history of five benchmarks over `runs` runs, one a day: a step of 6 % in one category in the

@@ -14,7 +14,7 @@ use topdown_run::run_file::{BenchmarkId, RunFileProblem};
 use topdown_run::visible::visible_json;
 
 use super::comparison_json::MAX_FILE_BYTES;
-use super::markdown::{COMMENT_BYTES, RESERVED_BYTES};
+use super::markdown::{COMMENT_BYTES, END_BYTES};
 use super::markdown_text::{Bounded, code, folded};
 use super::number::points;
 use super::verdict_sentence::change_in_words;
@@ -23,6 +23,9 @@ use topdown_gate::verdict::{COMPARISON_SCHEMA_VERSION, Outcome, Verdict};
 
 /// Larger changes are not measurements.
 const LARGEST_CHANGE: f64 = 1e6;
+
+/// The most lines of a list but the last. Judgement: nobody reads more of them in a comment.
+const MAX_LINES: usize = 100;
 
 /// The columns and their metrics.
 const COLUMNS: [(&str, Metric); 6] = [
@@ -88,18 +91,23 @@ impl Benchmark {
         }
     }
 
+    /// Returns the change that its sentence is about.
+    fn told_change(&self) -> Option<(Metric, f64)> {
+        match (self.change(Metric::Slots), self.change(Metric::Wall)) {
+            (Some(slots), _) if !self.is_about_time(slots) => Some((Metric::Slots, slots)),
+            (_, time) => time.map(|time| (Metric::Wall, time)),
+        }
+    }
+
     /// Says what happened to it, from its verdict and numbers alone.
     fn predicate(&self) -> String {
-        let slots = self.change(Metric::Slots);
-        let time = self.change(Metric::Wall);
-        let (metric, change) = match (slots, time) {
-            _ if self.verdict == Verdict::NotComparable => {
-                return "cannot be compared".to_owned();
-            }
-            (Some(slots), _) if !self.is_about_time(slots) => (Metric::Slots, slots),
-            (_, Some(time)) => (Metric::Wall, time),
-            _ => return self.verdict.name().to_owned(),
+        if self.verdict == Verdict::NotComparable {
+            return "cannot be compared".to_owned();
+        }
+        let Some((metric, change)) = self.told_change() else {
+            return self.verdict.name().to_owned();
         };
+        let slots = self.change(Metric::Slots);
         let changed = change_in_words(metric, change);
         let categories = [
             Metric::Retiring,
@@ -232,6 +240,18 @@ impl ForeignComparison {
         self.benchmarks.iter().filter(move |b| b.verdict == verdict)
     }
 
+    /// Returns the benchmarks with these verdicts, in this order, and within each the largest
+    /// change first.
+    fn worst_first(&self, verdicts: &[Verdict]) -> Vec<&Benchmark> {
+        let size = |benchmark: &Benchmark| benchmark.told_change().map_or(0.0, |(_, size)| size);
+        let of = |verdict: &Verdict| {
+            let mut benchmarks: Vec<&Benchmark> = self.with(*verdict).collect();
+            benchmarks.sort_by(|a, b| size(b).total_cmp(&size(a)));
+            benchmarks
+        };
+        verdicts.iter().flat_map(of).collect()
+    }
+
     /// Returns whether the two runs could be compared.
     pub fn is_comparable(&self) -> bool {
         self.outcome != Outcome::NotComparable
@@ -250,7 +270,7 @@ impl ForeignComparison {
 impl fmt::Display for ForeignComparison {
     /// Formats the comment.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = Bounded::new(COMMENT_BYTES - RESERVED_BYTES);
+        let mut text = Bounded::new(COMMENT_BYTES, END_BYTES);
         let outcome = match self.outcome {
             Outcome::Passed => "passed",
             Outcome::Failed => "failed",
@@ -285,33 +305,53 @@ impl fmt::Display for ForeignComparison {
         } else {
             text.push(&format!("**{}**\n\n", counts.join(", ")))
         };
-        let told = VERDICTS[..5].iter().flat_map(|c| self.with(*c));
-        // The reason is the same for all.
-        let told: Vec<&Benchmark> = told.filter(|_| why_not.is_none()).collect();
+        // If the runs differ, the reason is the same for all.
+        let told = match &why_not {
+            None => self.worst_first(&VERDICTS[..5]),
+            Some(_) => Vec::new(),
+        };
+        let others = self.worst_first(&VERDICTS[5..]);
+        let mut told_lines = 0;
         if !told.is_empty() {
-            text.items(told.iter().map(|benchmark| {
-                let name = code(&benchmark.id.to_string());
-                format!("- {name} {}\n", benchmark.predicate())
-            }));
+            told_lines = text.first_items(
+                MAX_LINES,
+                told.iter().map(|benchmark| {
+                    let name = code(&benchmark.id.to_string());
+                    format!("- {name} {}\n", benchmark.predicate())
+                }),
+            );
             text.push("\n");
         }
         folded("In numbers", !told.is_empty(), &mut text, |text| {
-            table(&told, text);
+            table(&told, MAX_LINES, text);
         });
-        let others: Vec<&Benchmark> = VERDICTS[5..].iter().flat_map(|c| self.with(*c)).collect();
+        let mut missing_lines = 0;
+        folded(
+            &format!("Missing ({})", self.missing.len()),
+            !self.missing.is_empty(),
+            &mut text,
+            |text| {
+                let missing = self.missing.iter();
+                let lines = missing.map(|id| format!("- {}\n", code(&id.to_string())));
+                missing_lines = text.first_items(MAX_LINES, lines);
+            },
+        );
+        let mut other_lines = 0;
         folded(
             &format!("The others ({})", others.len()),
             !others.is_empty(),
             &mut text,
-            |text| table(&others, text),
+            |text| other_lines = table(&others, usize::MAX, text),
         );
-        let missing = self.missing.iter();
-        folded(
-            &format!("Missing ({})", missing.len()),
-            !self.missing.is_empty(),
-            &mut text,
-            |text| text.items(missing.map(|id| format!("- {}\n", code(&id.to_string())))),
-        );
+        text.begin_end();
+        let all = told.len() + self.missing.len() + others.len();
+        let left_out = all - told_lines - missing_lines - other_lines;
+        if left_out > 0 {
+            text.push(&format!(
+                "This comment has no space for {left_out} of the {all} benchmarks. The run's \
+                 reports have all of them.\n\n"
+            ));
+        }
         text.push("Measured by the pull request's own run.");
         if why_not.is_none() {
             text.push(
@@ -323,13 +363,14 @@ impl fmt::Display for ForeignComparison {
     }
 }
 
-fn table(rows: &[&Benchmark], text: &mut Bounded) {
+/// Writes a table of at most `max` rows. Returns how many it has.
+fn table(rows: &[&Benchmark], max: usize, text: &mut Bounded) -> usize {
     let headings: String = COLUMNS.map(|(name, _)| format!(" {name} |")).concat();
     let rule = "--:|".repeat(COLUMNS.len());
     text.push(&format!(
         "| benchmark | verdict |{headings}\n|:--|:--|{rule}\n"
     ));
-    text.items(rows.iter().map(|row| {
+    let lines = rows.iter().map(|row| {
         let mut line = format!("| {} | {} |", code(&row.id.to_string()), row.verdict.name());
         for (_, metric) in COLUMNS {
             let change = row.effects.iter().find(|change| change.metric == metric);
@@ -338,8 +379,10 @@ fn table(rows: &[&Benchmark], text: &mut Bounded) {
         }
         line.push('\n');
         line
-    }));
+    });
+    let shown = text.first_items(max, lines);
     text.push("\n");
+    shown
 }
 
 #[cfg(test)]
@@ -348,7 +391,7 @@ mod tests {
 
     use super::*;
     use crate::comparison_json;
-    use crate::examples::{HOSTILE_NAME, compared, hostile, one_of_each};
+    use crate::examples::{HOSTILE_NAME, compared, hostile, many_of_each, one_of_each};
     use topdown_gate::scenario;
 
     fn rendered(json: &[u8]) -> Result<String, String> {
@@ -365,6 +408,77 @@ mod tests {
         let comparison = compared(&scenario::run(baseline), &candidate);
         comparison_json::write(&comparison, &mut json).unwrap();
         json
+    }
+
+    /// Ten thousand benchmarks: those that fail come first, the worst of them at the top. The rest
+    /// is counted.
+    #[test]
+    fn comment_on_many_benchmarks_is_short() {
+        let mut json = Vec::new();
+        comparison_json::write(&many_of_each(400), &mut json).unwrap();
+        let text = rendered(&json).unwrap();
+        assert!(text.len() <= COMMENT_BYTES, "{}", text.len());
+        let sentences: Vec<&str> = text.lines().filter(|line| line.starts_with("- ")).collect();
+        let worst = "- <code>suite::bench::sort/random/00399</code> is 23.3 % slower: +8.1 points";
+        assert!(sentences[0].starts_with(worst), "{}", sentences[0]);
+        assert!(
+            text.contains("\n… and 1500 more, left out for lack of space\n"),
+            "{text}"
+        );
+        // No section is empty.
+        for (section, lines) in [
+            ("In numbers", 100),
+            ("Missing (400)", 100),
+            ("The others (8000)", 50),
+        ] {
+            let (_, rest) = text
+                .split_once(&format!("<summary>{section}</summary>"))
+                .unwrap();
+            let (content, _) = rest.split_once("</details>").unwrap();
+            assert!(content.matches("<code>").count() >= lines, "{content}");
+        }
+        let others = text
+            .split_once("The others")
+            .unwrap()
+            .1
+            .matches("<code>")
+            .count();
+        let left_out = 10_000 - 100 - 100 - others;
+        assert!(
+            text.contains(&format!(
+                "\nThis comment has no space for {left_out} of the 10000 benchmarks. The run's \
+                 reports have all of them.\n"
+            )),
+            "{text}"
+        );
+        assert!(
+            text.contains("\nMeasured by the pull request's own run."),
+            "{text}"
+        );
+    }
+
+    /// Names of the greatest length, each character of which is escaped.
+    #[test]
+    fn comment_on_many_long_names_is_short() {
+        let mut comparison = many_of_each(100);
+        let ids = comparison
+            .benchmarks
+            .iter_mut()
+            .map(|benchmark| &mut benchmark.id);
+        for id in ids.chain(&mut comparison.missing) {
+            id.name.insert_str(0, &"<".repeat(300));
+        }
+        let mut json = Vec::new();
+        comparison_json::write(&comparison, &mut json).unwrap();
+        let text = rendered(&json).unwrap();
+        assert!(text.len() <= COMMENT_BYTES, "{}", text.len());
+        assert!(text.contains("left out for lack of space"), "{text}");
+        assert!(
+            text.contains(" of the 2500 benchmarks. The run's reports have"),
+            "{text}"
+        );
+        let count = |text: &str, tag: &str| text.matches(tag).count();
+        assert_eq!(count(&text, "<details>"), count(&text, "</details>"));
     }
 
     #[test]

@@ -25,7 +25,8 @@ const SUMMARY_BYTES: usize = 1_000_000;
 /// GitHub accepts 65,536 characters; `command::ci::comment` adds a marker and a link.
 pub(super) const COMMENT_BYTES: usize = 60_000;
 /// Reserved for the end of the text.
-pub(super) const RESERVED_BYTES: usize = 1_000;
+pub(super) const END_BYTES: usize = 4_000;
+
 /// Returns the step summary, with a table of the events if `events` is set.
 pub fn summary(comparison: &Comparison, events: bool) -> String {
     document(comparison, events, SUMMARY_BYTES)
@@ -42,14 +43,13 @@ pub fn comment(comparison: &Comparison) -> String {
             + counts.slower_over_time
             > 0;
     let state = if is_news { "news" } else { "quiet" };
-    format!(
-        "<!-- cargo-topdown: {state} -->\n{}",
-        document(comparison, false, COMMENT_BYTES)
-    )
+    let marker = format!("<!-- cargo-topdown: {state} -->\n");
+    let document = document(comparison, false, COMMENT_BYTES - marker.len());
+    marker + &document
 }
 
 fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
-    let mut text = Bounded::new(limit - RESERVED_BYTES);
+    let mut text = Bounded::new(limit, END_BYTES);
     let names = Names::new(comparison);
     let Headline { word, rest, .. } = headline(comparison);
     text.push(&format!("## TopDown: {}\n\n", word.to_lowercase()));
@@ -123,6 +123,7 @@ fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
         &mut text,
         |text| event_table(&rows, names, text),
     );
+    text.begin_end();
     folded("The two runs", true, &mut text, |text| {
         runs(comparison, text)
     });
@@ -383,6 +384,10 @@ mod tests {
         assert!(comment.len() <= COMMENT_BYTES, "{}", comment.len());
         assert!(comment.len() > COMMENT_BYTES / 2, "{}", comment.len());
         assert!(comment.contains("more, left out for lack of space"));
+        assert!(
+            comment.contains("- baseline <code>main</code>"),
+            "{comment}"
+        );
         assert_eq!(
             comment.matches("<details>").count(),
             comment.matches("</details>").count()

@@ -63,30 +63,53 @@ fn escaped(text: &str) -> String {
 pub(super) struct Bounded {
     text: String,
     limit: usize,
+    reserved: usize,
 }
 
 impl Bounded {
-    pub(super) fn new(limit: usize) -> Bounded {
+    /// Text of at most `limit` bytes, `reserved` of which are for its end.
+    pub(super) fn new(limit: usize, reserved: usize) -> Bounded {
         Bounded {
             text: String::new(),
-            limit,
+            limit: limit - reserved,
+            reserved,
         }
     }
 
+    /// Begins the end of the text.
+    pub(super) fn begin_end(&mut self) {
+        self.limit += std::mem::take(&mut self.reserved);
+    }
+
     pub(super) fn push(&mut self, piece: &str) -> bool {
-        let fits = self.text.len() + piece.len() <= self.limit;
+        let fits = self.fits(piece.len());
         if fits {
             self.text.push_str(piece);
         }
         fits
     }
 
+    fn fits(&self, bytes: usize) -> bool {
+        self.text.len() + bytes <= self.limit
+    }
+
     /// Adds as many pieces as fit, and reports how many did not.
     pub(super) fn items(&mut self, pieces: impl ExactSizeIterator<Item = String>) {
+        self.first_items(usize::MAX, pieces);
+    }
+
+    /// Adds as many pieces as fit, at most `max`, and reports how many are left out. Returns how
+    /// many it added.
+    pub(super) fn first_items(
+        &mut self,
+        max: usize,
+        pieces: impl ExactSizeIterator<Item = String>,
+    ) -> usize {
         // Always reserve space for that report.
         const MORE: usize = 100;
         let all = pieces.len();
         self.limit = self.limit.saturating_sub(MORE);
+        let pieces = pieces.take(max);
         let shown = pieces.take_while(|piece| self.push(piece)).count();
         self.limit += MORE;
         if shown < all {
@@ -95,14 +118,17 @@ impl Bounded {
                 all - shown
             ));
         }
+        shown
     }
 
-    /// Begins what `close` must end, reserving space for it.
+    /// Begins what `close` must end, reserving space for it. Does not if nothing would be in it.
     fn open(&mut self, piece: &str, close: &str) -> bool {
-        self.limit = self.limit.saturating_sub(close.len());
-        let fits = self.push(piece);
-        if !fits {
-            self.limit += close.len();
+        // A table's headings, and a line with a name of the greatest length.
+        const MIN_CONTENT: usize = 2_000;
+        let fits = self.fits(piece.len() + MIN_CONTENT + close.len());
+        if fits {
+            self.push(piece);
+            self.limit -= close.len();
         }
         fits
     }

@@ -10,6 +10,7 @@ use std::fs;
 use std::path::Path;
 
 use topdown_counters::machine::this_machine;
+use topdown_report::examples::many_of_each;
 
 use self::composite::{Job, steps};
 use crate::fixture::{Fixture, PROGRAM, workspace};
@@ -222,8 +223,9 @@ fn every_action_step_runs() {
     comments_on_a_fork(&compares.report("comparison.json"));
 }
 
-/// The other workflow, which posts what the first one uploaded.
-fn comments_on_a_fork(comparison: &str) {
+/// The other workflow, for the pull request of a fork with this comparison. There is one comment by
+/// a user who imitates the workflow, and one by the workflow.
+fn fork(comparison: &str) -> Job {
     let mut job = job("workflow_run", "refs/heads/main");
     for (name, value) in [
         ("id", "100"),
@@ -242,7 +244,6 @@ fn comments_on_a_fork(comparison: &str) {
         r#"[{"number": 6, "head": {"sha": "bbbb"}}, {"number": 9, "head": {"sha": "aaaa"}}]"#,
     )
     .unwrap();
-    // One comment by a user who imitates the workflow, and one by the workflow.
     fs::write(
         job.path("comments"),
         r#"[{"id": 1, "user": {"type": "User"}, "body": "<!-- cargo-topdown: topdown-report -->"},
@@ -251,13 +252,19 @@ fn comments_on_a_fork(comparison: &str) {
     .unwrap();
     let uploaded = job.path("temp/topdown-comment");
     fs::create_dir(&uploaded).unwrap();
+    fs::write(uploaded.join("comparison.json"), comparison).unwrap();
+    // The Markdown from the pull request's job is never read.
+    fs::write(uploaded.join("comment.md"), "@someone").unwrap();
+    job
+}
+
+/// The other workflow posts what the first one uploaded.
+fn comments_on_a_fork(comparison: &str) {
     let prose = "@everyone see #1 https://example.com <img src=x> `code` www.example.com";
     // In the sentence and in the table.
     let forged = comparison.replace("\"chase\"", &format!("\"{prose}\""));
     assert_ne!(forged, comparison);
-    fs::write(uploaded.join("comparison.json"), forged).unwrap();
-    // The Markdown from the pull request's job is never read.
-    fs::write(uploaded.join("comment.md"), "@someone").unwrap();
+    let mut job = fork(&forged);
 
     let workspace = tempfile::tempdir().unwrap();
     assert_eq!(
@@ -308,6 +315,24 @@ fn comments_on_a_fork(comparison: &str) {
     assert!(!job.path("gh-body").exists());
     let says = "::warning title=cargo topdown::no comment: no open pull request has this commit";
     assert!(job.log.contains(says), "{}", job.log);
+}
+
+/// GitHub takes 65,536 characters.
+#[test]
+fn comment_on_ten_thousand_benchmarks_fits() {
+    let mut json = Vec::new();
+    topdown_report::comparison_json::write_file(&many_of_each(400), &mut json).unwrap();
+    let mut job = fork(std::str::from_utf8(&json).unwrap());
+    let workspace = tempfile::tempdir().unwrap();
+    let code = job.execute("comment", workspace.path(), &[]);
+    assert_eq!(code, 0, "{}", job.log);
+    let body = posted(&job);
+    assert!(body.chars().count() <= 65_536, "{}", body.chars().count());
+    let worst = "\n- <code>suite::bench::sort/random/00399</code> is 23.3 % slower";
+    assert!(body.contains(worst), "{body}");
+    assert!(body.contains(" of the 10000 benchmarks. The run's reports have all of them.\n"));
+    let link = "\n[Reports and raw data](https://github.com/owner/name/actions/runs/100)";
+    assert!(body.ends_with(link), "{body}");
 }
 
 /// A push with a newer compiler than that of the stored baseline, which is retaken.
