@@ -121,11 +121,15 @@ impl TopDown {
     /// # }
     /// ```
     pub fn measure<T>(&self, work: impl FnOnce() -> T) -> Duration {
-        windows::add(&self.sample(work))
+        windows::add(&self.window(work))
     }
 
     /// Measures one window by itself, without criterion.
     pub fn sample<T>(&self, work: impl FnOnce() -> T) -> Sample {
+        self.source.completed(&self.window(work))
+    }
+
+    fn window<T>(&self, work: impl FnOnce() -> T) -> Sample {
         let start = self.source.start();
         let result = work();
         let sample = self.source.end(&start);

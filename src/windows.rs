@@ -33,7 +33,7 @@ thread_local! {
 pub(crate) fn add(window: &Sample) -> Duration {
     WINDOWS.with_borrow_mut(|windows| {
         windows.sum.add(window);
-        windows.last = *window;
+        windows.last.set(window);
     });
     duration(window)
 }

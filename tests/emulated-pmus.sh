@@ -38,7 +38,7 @@ metrics=(--env CARGO_TOPDOWN_COUNTERS=metrics)
 exact=(--env CARGO_TOPDOWN_COUNTERS=exact)
 
 if [ "$what" = costs ]; then
-    echo '| formula | inside: instructions | slots | outside: instructions | slots | both: ns | system calls |'
+    echo '| formula | inside: instructions | slots | outside: instructions | slots | both: ns | in criterion: ns | system calls |'
     for cpu in "spr ${metrics[*]}" "spr ${exact[*]}" "icx ${metrics[*]}" "icx ${exact[*]}" skx zen4 \
         "adl ${metrics[*]}" "spr --rdpmc 0 ${metrics[*]}" "spr --rdpmc 0 ${exact[*]}"; do
         # shellcheck disable=SC2086 # Options.

@@ -1,10 +1,9 @@
 //! System calls of empty windows.
 
 use topdown_counters::Source;
-use topdown_counters::hardware::Hardware;
-use topdown_run::sample::{Flags, Sample};
+use topdown_run::sample::Flags;
 
-use crate::empty::{open, window};
+use crate::empty::{open, windows};
 use crate::system_calls;
 
 pub const WINDOWS: u64 = 10_000;
@@ -29,16 +28,11 @@ pub fn check() -> Result<(), String> {
 /// Returns the system calls of empty windows.
 pub fn of_windows() -> Result<u64, String> {
     system_calls::of(open, |hardware| {
-        let sum = empty_windows(&hardware, WINDOWS);
+        let sum = windows(&hardware, WINDOWS);
         // Nothing is shown by windows that count nothing.
         match sum.slots {
             Some(slots) if slots > 0 && !sum.flags.intersects(Flags::UNUSABLE) => Ok(()),
             _ => Err(format!("the windows did not count: {sum:?}")),
         }
     })
-}
-
-pub fn empty_windows(hardware: &Hardware, windows: u64) -> Sample {
-    hardware.sample_boundary();
-    (0..windows).fold(Sample::EMPTY, |sum, _| sum.plus(&window(hardware)))
 }

@@ -2,31 +2,39 @@
 
 use std::time::Instant;
 
-use crate::calls::{self, WINDOWS, empty_windows};
-use crate::empty::{open, window};
+use crate::calls::{self, WINDOWS};
+use crate::empty::{open, windows};
 use crate::stepping;
 
+use criterion::measurement::Measurement;
+use criterion_topdown::TopDown;
 use topdown_counters::Source;
 
 pub fn print() -> Result<(), String> {
     let hardware = open()?;
     let provenance = hardware.provenance().clone();
     // Until nothing happens for the first time.
-    empty_windows(&hardware, 100);
+    windows(&hardware, 100);
     // Unless it is interrupted, and then reads its counters again.
-    let steps = (0..20).map(|_| stepping::instructions_of(|| window(&hardware)));
+    let steps = (0..20).map(|_| stepping::instructions_of(|| hardware.end(&hardware.start())));
     let steps = steps.min_by_key(|steps| steps.all).ok_or("no window")?;
     let windows = || {
         for _ in 0..WINDOWS {
-            window(&hardware);
+            hardware.end(&hardware.start());
         }
     };
-    let begun_at = Instant::now();
-    windows();
-    let all_ns = begun_at.elapsed().as_nanos() as f64 / WINDOWS as f64;
+    let all_ns = ns_of_each(windows);
     let counts = hardware.counts_of(windows);
     let all_slots = slots_of(&counts, provenance.slots_per_cycle)? as f64 / WINDOWS as f64;
     drop(hardware);
+    let topdown = TopDown::open().map_err(|error| error.to_string())?;
+    let mut sum = topdown.zero();
+    let in_criterion_ns = ns_of_each(|| {
+        for _ in 0..WINDOWS {
+            sum = topdown.add(&sum, &topdown.end(topdown.start()));
+        }
+    });
+    drop(topdown);
     let calls = calls::of_windows()? as f64 / WINDOWS as f64;
     let inside = provenance
         .empty_window
@@ -36,12 +44,20 @@ pub fn print() -> Result<(), String> {
     let inside_instructions = inside.instructions.unwrap_or(steps.inside);
     println!("{}", provenance.reason);
     println!(
-        "| {} | {inside_instructions} | {inside_slots} | {} | {:.0} | {all_ns:.0} | {calls:.3} |",
+        "| {} | {inside_instructions} | {inside_slots} | {} | {:.0} | {all_ns:.0} | \
+         {in_criterion_ns:.0} | {calls:.3} |",
         provenance.formula,
         steps.all.saturating_sub(inside_instructions),
         all_slots - inside_slots as f64,
     );
     Ok(())
+}
+
+/// Returns the nanoseconds of each of the windows that `windows` makes.
+fn ns_of_each(windows: impl FnOnce()) -> f64 {
+    let begun_at = Instant::now();
+    windows();
+    begun_at.elapsed().as_nanos() as f64 / WINDOWS as f64
 }
 
 /// Returns the slots of what the kernel has counted. Those of PERF_METRICS lack what was counted

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 
+use topdown_counters::Source;
 use topdown_counters::hardware::Hardware;
 use topdown_run::sample::Flags;
 
@@ -81,7 +82,7 @@ pub fn offline() -> Result<(), String> {
         write(b"1");
         SCENE.with_borrow(|scene| run_on(scene.home));
     };
-    at_every_instruction(&hardware, "CPU offline", 29, || write(b"0"), come_back)
+    at_every_instruction(&hardware, "CPU offline", 11, || write(b"0"), come_back)
 }
 
 /// Acts at every `stride`th instruction of an empty window. The window must be flagged or right,
@@ -96,8 +97,10 @@ fn at_every_instruction(
     let mut flagged = 0;
     for steps in (0..).step_by(stride) {
         undo();
-        let (sample, is_done) = stepping::after_steps(steps, act, || window(hardware));
+        let empty_window = || hardware.end(&hardware.start());
+        let (ended, is_done) = stepping::after_steps(steps, act, empty_window);
         undo();
+        let sample = hardware.completed(&ended);
         if !is_done {
             println!(
                 "{name} at {} instructions of a window: {flagged} flagged",

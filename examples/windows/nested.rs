@@ -3,7 +3,7 @@
 use topdown_counters::Source;
 use topdown_run::sample::{Flags, Sample};
 
-use crate::empty::{open, window};
+use crate::empty::{end, open, window};
 
 pub fn check() -> Result<(), String> {
     let hardware = open()?;
@@ -11,13 +11,13 @@ pub fn check() -> Result<(), String> {
     let count_one = || {
         let start = hardware.start();
         work();
-        hardware.end(&start)
+        end(&hardware, &start)
     };
     let alone = count_one();
     let start = hardware.start();
     let inner = count_one();
     work();
-    let outer = hardware.end(&start);
+    let outer = end(&hardware, &start);
     println!(
         "{}: around another window: {}",
         hardware.provenance().reason,

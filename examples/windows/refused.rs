@@ -5,7 +5,7 @@ use std::time::Duration;
 use topdown_counters::Source;
 use topdown_run::sample::Flags;
 
-use crate::empty::{adds_up, open, window};
+use crate::empty::{adds_up, end, open, window};
 
 #[cfg(not(target_arch = "aarch64"))]
 const SWITCH: &str = "/sys/bus/event_source/devices/cpu/rdpmc";
@@ -20,7 +20,7 @@ pub fn check() -> Result<(), String> {
     for round in 0..ROUNDS {
         let start = hardware.start();
         allow(false)?;
-        let outer = hardware.end(&start);
+        let outer = end(&hardware, &start);
         let forbidden = window(&hardware);
         allow(true)?;
         for sample in [outer, forbidden] {

@@ -24,18 +24,26 @@ struct ProcessorTime {
 pub(super) struct Watch {
     /// From when on a window is to be watched.
     due_at_ns: Cell<u64>,
-    /// The times before the open window, if it is watched.
+    /// Whether the open window is watched, and the times before it.
+    is_watching: Cell<bool>,
     before: Cell<Option<ProcessorTime>>,
 }
 
 impl Watch {
     /// Call this before a window opens. Returns the time when it is ready.
+    #[inline]
     pub fn before_window(&self) -> u64 {
         let now_ns = clock::now_ns();
         if now_ns < self.due_at_ns.get() {
             return now_ns;
         }
+        self.watch(now_ns)
+    }
+
+    #[cold]
+    fn watch(&self, now_ns: u64) -> u64 {
         self.watched_at(now_ns);
+        self.is_watching.set(true);
         self.before.set(read_before());
         clock::now_ns()
     }
@@ -45,7 +53,16 @@ impl Watch {
     }
 
     /// Call this when the window has closed. Returns `None` if it is not watched.
+    #[inline]
     pub fn after_window(&self, wall_ns: u64) -> Option<Activity> {
+        match self.is_watching.replace(false) {
+            true => self.watched(wall_ns),
+            false => None,
+        }
+    }
+
+    #[cold]
+    fn watched(&self, wall_ns: u64) -> Option<Activity> {
         let (before, after) = (self.before.take()?, read_after()?);
         self.watched_at(clock::now_ns());
         let own_ns = after.thread_ns.saturating_sub(before.thread_ns);

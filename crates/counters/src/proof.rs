@@ -100,7 +100,7 @@ impl Loops {
                 hardware.sample_boundary();
                 let start = hardware.start();
                 self.run(name);
-                sample = hardware.end(&start);
+                sample = hardware.completed(&hardware.end(&start));
                 if sample.flags == Default::default() {
                     break;
                 }

@@ -80,7 +80,7 @@ pub trait Source {
     fn sample_boundary(&self) {}
 
     /// Called outside every window, when a sample has all its windows. Returns it with what is only
-    /// known then.
+    /// known then: a window of plain counters has no slots of its own.
     fn completed(&self, sample: &Sample) -> Sample {
         *sample
     }
@@ -156,7 +156,11 @@ pub fn latencies_behind(provenance: &Provenance) -> Option<&'static LatencyTable
 
 /// Returns the median cost of an empty window of `source`.
 pub fn empty_window_of(source: &dyn Source) -> EmptyWindow {
-    median_window(&empty_windows_of(source))
+    let mut windows = empty_windows_of(source);
+    for window in &mut windows {
+        *window = source.completed(window);
+    }
+    median_window(&windows)
 }
 
 /// Returns the cost of some empty windows of `source`.

@@ -79,27 +79,29 @@ events! {
 
 /// A count per event. Events that are not counted are absent, never 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Events<T>([Option<T>; Event::ALL.len()]);
+pub struct Events<T>(Option<[Option<T>; Event::ALL.len()]>);
 
 impl<T: Copy> Events<T> {
     /// No event is counted.
-    pub const NONE: Events<T> = Events([None; Event::ALL.len()]);
+    pub const NONE: Events<T> = Events(None);
 
     /// Returns the count of `event`.
     pub fn get(&self, event: Event) -> Option<T> {
-        self.0[event as usize]
+        self.0.as_ref()?[event as usize]
     }
 
     /// Returns these counts with that of `event` replaced.
     #[must_use]
     pub fn with(mut self, event: Event, count: T) -> Events<T> {
-        self.0[event as usize] = Some(count);
+        let counts = self.0.get_or_insert([None; Event::ALL.len()]);
+        counts[event as usize] = Some(count);
         self
     }
 
     /// Returns whether nothing is counted.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.0.iter().all(Option::is_none)
+        self.0.is_none()
     }
 
     /// Returns the counted events, in the order of [`Event::ALL`].
@@ -110,17 +112,16 @@ impl<T: Copy> Events<T> {
 
     /// Combines event by event. An event that only one of the two counts is absent from the result.
     pub fn combined(&self, other: &Events<T>, combine: impl Fn(T, T) -> T) -> Events<T> {
-        let mut both = Events::NONE;
-        for (place, (a, b)) in both.0.iter_mut().zip(self.0.iter().zip(&other.0)) {
-            *place = a.zip(*b).map(|(a, b)| combine(a, b));
-        }
-        both
+        let of_both = |(event, a)| Some((event, combine(a, other.get(event)?)));
+        self.iter().filter_map(of_both).collect()
     }
 }
 
 impl<T: Copy> Default for Events<T> {
+    // Not the constant, of which every window would copy the unused bytes too.
+    #[inline]
     fn default() -> Events<T> {
-        Events::NONE
+        Events(None)
     }
 }
 

@@ -82,6 +82,16 @@ impl GroupCounts {
         Some(group)
     }
 
+    /// Creates the counts of a group of so many events from those at the beginning of `counts`.
+    ///
+    /// # Panics
+    /// Panics if there are more than [`MAX_GROUP_EVENTS`].
+    #[inline]
+    pub fn first_of(counts: [u64; MAX_GROUP_EVENTS], events: usize) -> GroupCounts {
+        assert!(events <= MAX_GROUP_EVENTS, "a group of {events} events");
+        GroupCounts { counts, events }
+    }
+
     /// Returns one count per event.
     pub fn as_slice(&self) -> &[u64] {
         &self.counts[..self.events]
@@ -90,10 +100,16 @@ impl GroupCounts {
     /// Adds event by event. Returns `None` for counts of different groups.
     pub fn plus(&self, other: &GroupCounts) -> Option<GroupCounts> {
         let mut sum = *self;
-        for (count, more) in sum.counts.iter_mut().zip(&other.counts) {
-            *count += more;
-        }
+        sum.add(other);
         (self.events == other.events).then_some(sum)
+    }
+
+    /// Adds event by event.
+    #[inline]
+    fn add(&mut self, other: &GroupCounts) {
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count = count.wrapping_add(*more);
+        }
     }
 }
 
@@ -206,7 +222,7 @@ impl Sample {
             level2: None,
             instructions: None,
             cycles: None,
-            events: Events::NONE,
+            events: Events::default(),
             group_counts: None,
             activity: None,
             resolution_slots: 0.0,
@@ -257,7 +273,7 @@ impl Sample {
             return;
         }
         if self.windows == 0 {
-            *self = *other;
+            self.set(other);
             return;
         }
         self.windows += other.windows;
@@ -267,11 +283,9 @@ impl Sample {
         self.level2 = both(self.level2, other.level2, |a, b| a + b);
         self.instructions = both(self.instructions, other.instructions, |a, b| a + b);
         self.cycles = both(self.cycles, other.cycles, |a, b| a + b);
-        if !self.events.is_empty() {
-            self.events = self.events.combined(&other.events, |a, b| a + b);
-        }
-        if let Some(counts) = self.group_counts {
-            self.group_counts = other.group_counts.and_then(|more| counts.plus(&more));
+        match (&mut self.group_counts, &other.group_counts) {
+            (Some(counts), Some(more)) if counts.events == more.events => counts.add(more),
+            _ => self.group_counts = None,
         }
         // Not every window is watched.
         if let Some(more) = other.activity {
@@ -279,8 +293,53 @@ impl Sample {
         }
         self.resolution_slots += other.resolution_slots;
         self.flags |= other.flags;
-        if let Some(counts) = self.second_core {
-            self.second_core = other.second_core.map(|more| counts.plus(&more));
+        if !self.events.is_empty() || self.second_core.is_some() {
+            self.add_modelled(other);
+        }
+    }
+
+    /// Adds what only modelled windows have.
+    #[inline(never)]
+    fn add_modelled(&mut self, other: &Sample) {
+        self.events = self.events.combined(&other.events, |a, b| a + b);
+        self.second_core = self
+            .second_core
+            .and_then(|counts| Some(counts.plus(&other.second_core?)));
+    }
+
+    /// Like an assignment, without copying what neither of the two has: every window is copied.
+    pub fn set(&mut self, other: &Sample) {
+        let Sample {
+            windows,
+            wall_ns,
+            slots,
+            level1,
+            level2,
+            instructions,
+            cycles,
+            ref events,
+            group_counts,
+            activity,
+            resolution_slots,
+            flags,
+            ref second_core,
+        } = *other;
+        self.windows = windows;
+        self.wall_ns = wall_ns;
+        self.slots = slots;
+        self.level1 = level1;
+        self.level2 = level2;
+        self.instructions = instructions;
+        self.cycles = cycles;
+        self.group_counts = group_counts;
+        self.activity = activity;
+        self.resolution_slots = resolution_slots;
+        self.flags = flags;
+        if !events.is_empty() || !self.events.is_empty() {
+            self.events = *events;
+        }
+        if second_core.is_some() || self.second_core.is_some() {
+            self.second_core = *second_core;
         }
     }
 

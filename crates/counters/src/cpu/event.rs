@@ -76,59 +76,8 @@ impl fmt::Display for Event {
 #[derive(Clone, Copy, Debug)]
 pub struct Counts {
     events: &'static [Event],
-    positions: Positions,
     values: [f64; MAX_EVENTS],
     slots_per_cycle: f64,
-}
-
-/// The positions of a group's events by the highest bits of their keys' products with a factor. A
-/// window evaluates a formula, so it compares no names.
-#[derive(Clone, Copy, Debug)]
-struct Positions {
-    factor: u64,
-    rows: [u8; 1 << ROW_BITS],
-}
-
-const ROW_BITS: u32 = 6;
-
-impl Positions {
-    /// Tries factors until no two events share a row. About every third serves twelve events.
-    fn of(events: &[Event]) -> Positions {
-        const ATTEMPTS: u64 = 1000;
-        // 2^64 divided by the golden ratio: names that differ in their last letters alone have keys
-        // that differ in their middle bits, which small factors leave there.
-        const FIRST: u64 = 0x9e37_79b9_7f4a_7c15;
-        let odd = (1..2 * ATTEMPTS).step_by(2);
-        let factors = odd.map(|number| FIRST.wrapping_mul(number));
-        let mut all = factors.map(|factor| Positions::by(factor, events));
-        let is_right = |positions: &Positions| {
-            let is_found = |event: &Event| events[positions.get(event.key)].key == event.key;
-            events.iter().all(is_found)
-        };
-        all.find(is_right)
-            .expect("some of so many factors separates twelve names")
-    }
-
-    fn by(factor: u64, events: &[Event]) -> Positions {
-        let mut positions = Positions {
-            factor,
-            rows: [0; 1 << ROW_BITS],
-        };
-        for (at, event) in events.iter().enumerate() {
-            positions.rows[positions.row(event.key)] = at as u8;
-        }
-        positions
-    }
-
-    #[inline]
-    fn row(&self, key: u64) -> usize {
-        (key.wrapping_mul(self.factor) >> (u64::BITS - ROW_BITS)) as usize
-    }
-
-    #[inline]
-    fn get(&self, key: u64) -> usize {
-        self.rows[self.row(key)].into()
-    }
 }
 
 impl Counts {
@@ -142,7 +91,6 @@ impl Counts {
     ) -> Counts {
         let mut counts = Counts {
             events,
-            positions: Positions::of(events),
             values: [0.0; MAX_EVENTS],
             slots_per_cycle: f64::from(slots_per_cycle),
         };
@@ -150,18 +98,6 @@ impl Counts {
             *value = delta as f64;
         }
         counts
-    }
-
-    /// Replaces all counts, none of which is negative.
-    #[cfg(all(
-        target_os = "linux",
-        any(target_arch = "x86_64", target_arch = "aarch64")
-    ))]
-    #[inline(always)]
-    pub(crate) fn set(&mut self, deltas: &[i64; MAX_EVENTS]) {
-        for (value, delta) in self.values.iter_mut().zip(deltas) {
-            *value = *delta as f64;
-        }
     }
 
     /// Returns the count of the event at this position in the group.
@@ -188,10 +124,10 @@ impl Index<Event> for Counts {
     fn index(&self, event: Event) -> &f64 {
         // Cores count the same event by different codes: one formula is right for all of them. No
         // two events of a group have the same name, and no two names the same key.
-        let position = self.positions.get(event.key);
-        match self.events.get(position) {
-            Some(member) if member.key == event.key => &self.values[position],
-            _ => panic!("{event} is not in the group of this formula"),
+        let mut members = self.events.iter().zip(&self.values);
+        match members.find(|(member, _)| member.key == event.key) {
+            Some((_, value)) => value,
+            None => panic!("{event} is not in the group of this formula"),
         }
     }
 }

@@ -8,12 +8,11 @@ use std::cell::Cell;
 
 use super::inherited_group::{InheritedGroup, MAX_EVENTS, Shape, Totals};
 use super::opener::Opener;
-use super::readout::Readout;
 use super::self_check;
 use super::syscalls::{Counted, current_thread, disowned};
 use crate::error::OpenError;
 use crate::processor_time::switches_of_process;
-use crate::{MAX_COUNTERS, clock};
+use crate::{Reading, clock};
 use topdown_run::sample::{Flags, Sample};
 
 /// How often the threads are listed until no new one has appeared.
@@ -24,7 +23,8 @@ const ATTEMPTS: u32 = 10;
 pub(super) struct AllThreads {
     shape: Shape,
     groups: Vec<InheritedGroup>,
-    /// The threads' switch count when the open window began.
+    /// What they had counted when the open window began, and the threads' switch count.
+    start: Cell<Option<Totals>>,
     switches: Cell<u32>,
 }
 
@@ -40,6 +40,7 @@ impl AllThreads {
             let all = AllThreads {
                 shape,
                 groups,
+                start: Cell::new(None),
                 switches: Cell::new(0),
             };
             for group in &all.groups {
@@ -54,8 +55,8 @@ impl AllThreads {
 
     fn check(&self, opener: &Opener<'_>) -> Result<(), OpenError> {
         let leader = self.shape.leader();
-        let mut start = Readout::now();
-        self.start(&mut start);
+        let start = Reading::of_clock();
+        self.start();
         self_check::spin();
         let sample = self.end(&start);
         let most = sample
@@ -67,9 +68,9 @@ impl AllThreads {
         self_check::counted(opener, leader, 0, most.unwrap_or(0))
     }
 
-    pub fn start(&self, readout: &mut Readout) {
+    pub fn start(&self) {
         self.switches.set(self.switches_so_far());
-        self.fill(readout);
+        self.start.set(self.totals());
     }
 
     /// Returns `None` if a group could not be read.
@@ -81,55 +82,30 @@ impl AllThreads {
         Some(all)
     }
 
-    fn fill(&self, reading: &mut Readout) {
-        let Some(totals) = self.totals() else {
-            reading.flags |= Flags::NOT_COUNTING;
-            return;
-        };
-        reading.time_enabled_ns = totals.enabled_ns;
-        reading.time_running_ns = totals.running_ns;
-        reading.slots = totals.counts[0];
-        reading.counts.copy_from_slice(&totals.counts[1..]);
-    }
-
-    pub fn end(&self, start: &Readout) -> Sample {
-        let mut end = Readout {
-            flags: Flags::NONE,
-            ..*start
-        };
-        self.fill(&mut end);
-        end.at_ns = clock::now_ns();
-        let mut flags = start.flags | end.flags;
-        let enabled_ns = end.time_enabled_ns.wrapping_sub(start.time_enabled_ns);
-        let running_ns = end.time_running_ns.wrapping_sub(start.time_running_ns);
-        if enabled_ns != running_ns {
+    pub fn end(&self, start: &Reading) -> Sample {
+        let totals = self.totals();
+        let wall_ns = clock::elapsed_ns(start.at_ns);
+        let since = self.start.get().zip(totals);
+        let since = since.map(|(first, last)| last.minus(&first));
+        let is_counting = since.is_some_and(|since| since.enabled_ns == since.running_ns);
+        let mut counts = since.unwrap_or_default().counts;
+        let mut flags = Flags::NONE;
+        if !is_counting {
             flags |= Flags::NOT_COUNTING;
-        }
-        let mut counts = [0; MAX_EVENTS];
-        counts[0] = end.slots.wrapping_sub(start.slots);
-        for at in 0..MAX_COUNTERS {
-            counts[1 + at] = end.counts[at].wrapping_sub(start.counts[at]);
         }
         if counts.iter().any(|count| (*count as i64) < 0) {
             flags |= Flags::WENT_BACKWARDS;
         }
-        if flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS) {
+        if flags != Flags::NONE {
             // The flags mark these zeros as placeholders.
             counts = [0; MAX_EVENTS];
         }
         let switches = self.switches_so_far().wrapping_sub(self.switches.get());
-        let sample = self.shape.sample(&counts, switches);
-        if sample
-            .slots
-            .is_some_and(|slots| slots < super::doubts::FEW_SLOTS)
-        {
-            flags |= Flags::FEW_SLOTS;
-        }
         Sample {
             windows: 1,
-            wall_ns: end.at_ns.saturating_sub(start.at_ns),
+            wall_ns,
             flags,
-            ..sample
+            ..self.shape.sample(&counts, switches)
         }
     }
 

@@ -1,11 +1,11 @@
-//! The doubts that the two ends of a window raise.
+//! The doubts about windows.
 
-use super::readout::Readout;
+use super::readout::Presence;
 use topdown_run::sample::Flags;
 
-/// Windows with fewer slots are flagged. An empty window costs 200 to 500 slots, at most 1 % of
-/// this; and the slots between a reset and the first reading, up to about 1200, widen the
-/// resolution by a twentieth at most.
+/// Samples whose windows have fewer slots are flagged. An empty window costs 200 to 500 slots, at
+/// most 1 % of this; and the slots between a reset and the first reading, up to about 1200, widen
+/// the resolution by a twentieth at most.
 pub(super) const FEW_SLOTS: u64 = 50_000;
 
 /// Switching out and back in changes the leader's page three times on Linux 6.1 and 6.12, and each
@@ -19,20 +19,9 @@ pub(super) fn switches(start_lock: u32, end_lock: u32) -> u32 {
         .div_ceil(LOCK_STEPS_PER_SWITCH)
 }
 
-/// Returns the doubts about a window of slots, from where and when its two readings were taken.
-pub(super) fn between(start: &Readout, end: &Readout) -> Flags {
-    let mut flags = whatever_was_counted(start, end);
-    if end.slots < start.slots {
-        flags |= Flags::WENT_BACKWARDS;
-    } else if end.slots - start.slots < FEW_SLOTS {
-        flags |= Flags::FEW_SLOTS;
-    }
-    flags
-}
-
-/// Returns the doubts that do not depend on what was counted.
-pub(super) fn whatever_was_counted(start: &Readout, end: &Readout) -> Flags {
-    let mut flags = start.flags | end.flags;
+/// Returns the doubts about what a group counted, from where it was at the two ends of a window.
+pub(super) fn between(start: &Presence, end: &Presence) -> Flags {
+    let mut flags = Flags::NONE;
     if switches(start.lock, end.lock) > 0 {
         flags |= Flags::SWITCHED;
     }
@@ -47,25 +36,23 @@ pub(super) fn whatever_was_counted(start: &Readout, end: &Readout) -> Flags {
     flags
 }
 
+/// Returns whether windows have so few slots, on average, that their own cost shows.
+pub(super) fn are_few(slots: u64, windows: u64) -> bool {
+    slots < FEW_SLOTS.saturating_mul(windows)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn reading() -> Readout {
-        Readout {
+    fn after(change: impl Fn(&mut Presence)) -> Flags {
+        let start = Presence {
             lock: 10,
             cpu: 1,
-            slots: 100,
             time_enabled_ns: 70,
             time_running_ns: 60,
-            ..Readout::now()
-        }
-    }
-
-    fn after(change: impl Fn(&mut Readout)) -> Flags {
-        let start = reading();
-        let mut end = reading();
-        end.slots += FEW_SLOTS;
+        };
+        let mut end = start;
         change(&mut end);
         between(&start, &end)
     }
@@ -79,8 +66,6 @@ mod tests {
     fn each_disturbance_has_its_flag() {
         assert_eq!(after(|end| end.lock += 4), Flags::SWITCHED);
         assert_eq!(after(|end| end.cpu = 0), Flags::MIGRATED);
-        assert_eq!(after(|end| end.slots = 99), Flags::WENT_BACKWARDS);
-        assert_eq!(after(|end| end.slots -= 1), Flags::FEW_SLOTS);
         assert_eq!(after(|end| end.time_enabled_ns += 5), Flags::NOT_COUNTING);
         assert_eq!(
             after(|end| {
@@ -89,6 +74,12 @@ mod tests {
             }),
             Flags::NONE
         );
+    }
+
+    #[test]
+    fn slots_are_few_by_the_mean_of_windows() {
+        assert!(!are_few(2 * FEW_SLOTS, 2));
+        assert!(are_few(2 * FEW_SLOTS - 1, 2));
     }
 
     #[test]

@@ -7,10 +7,10 @@ use super::metrics_group::MetricsGroup;
 #[cfg(feature = "commands")]
 use super::metrics_shape;
 use super::read_group::ReadGroup;
-use super::readout::Readout;
 #[cfg(feature = "commands")]
 use super::syscalls::Event;
 use super::user_reads::UserReads;
+use crate::Reading;
 use topdown_run::sample::Sample;
 
 /// A group that counts the calling thread.
@@ -31,30 +31,43 @@ impl Engine {
         }
     }
 
-    /// Prepares a window whose counters are then read in user code; or begins it.
-    pub fn prepare(&self, readout: &mut Readout) {
+    /// Prepares a window whose counters are then read in user code; or begins it. Returns when it
+    /// is ready, given when this began.
+    #[inline]
+    pub fn prepare(&self, at_ns: u64) -> u64 {
         match self {
-            Engine::Rdpmc(group) => group.prepare(readout),
-            Engine::Read(group) => group.start(readout),
-            Engine::Exact(group) => group.prepare(readout),
+            Engine::Rdpmc(group) => return group.prepare(at_ns),
+            Engine::Read(group) => group.start(),
+            Engine::Exact(group) => group.prepare(),
         }
+        at_ns
     }
 
     /// Begins a window after reading the counters in user code failed once.
     #[cold]
-    pub fn start_anew(&self, readout: &mut Readout) {
+    pub fn start_anew(&self) {
         match self {
-            Engine::Rdpmc(group) => group.start_anew(readout),
-            Engine::Read(group) => group.start(readout),
-            Engine::Exact(group) => group.start_anew(readout),
+            Engine::Rdpmc(group) => group.start_anew(),
+            Engine::Read(group) => group.start(),
+            Engine::Exact(group) => group.start_anew(),
         }
     }
 
-    pub fn end(&self, is_counting: bool, start: &Readout) -> Sample {
+    /// Ends a window, of which reading the counters in user code returned `is_unmoved`.
+    #[inline]
+    pub fn end(&self, is_unmoved: bool, start: &Reading) -> Sample {
         match self {
-            Engine::Rdpmc(group) => group.end(is_counting, start),
+            Engine::Rdpmc(group) => group.end(is_unmoved, start),
             Engine::Read(group) => group.end(start),
-            Engine::Exact(group) => group.end(is_counting, start),
+            Engine::Exact(group) => group.end(is_unmoved, start),
+        }
+    }
+
+    /// Returns a sample that has all its windows, with its categories.
+    pub fn completed(&self, sample: &Sample) -> Sample {
+        match self {
+            Engine::Exact(group) => group.completed(sample),
+            Engine::Rdpmc(_) | Engine::Read(_) => *sample,
         }
     }
 

@@ -5,19 +5,19 @@
 //! code if the kernel allows it, otherwise with read(). The numbers are the same, but a window then
 //! costs more. The counters are never reset, so that the kernel's protocol for plain events holds.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::rc::Rc;
 
 use super::doubts;
 use super::opener::Opener;
-use super::readout::Readout;
+use super::readout::{Presence, Readout};
 use super::self_check;
 use super::syscalls::{Event, current_cpu};
 use super::system::CpuIdentity;
 use super::user_reads::UserReads;
 use crate::cpu::{self, Counts, CpuTable, Form, Formula, MAX_EVENTS, MetricGroup};
 use crate::error::OpenError;
-use crate::{MAX_COUNTERS, clock};
+use crate::{MAX_COUNTERS, Reading, clock};
 use topdown_run::category::Category;
 use topdown_run::sample::{Flags, GroupCounts, Level1, Sample};
 
@@ -30,8 +30,8 @@ const HEADER_WORDS: usize = 3;
 /// pipeline width is off by more; events that a real core misses or double-counts amount to less.
 const TOLERANCE: f64 = 0.1;
 
-/// The same for windows, in which more can happen.
-const WINDOW_TOLERANCE: f64 = 0.2;
+/// The same for samples, in which more can happen.
+const SAMPLE_TOLERANCE: f64 = 0.2;
 
 /// Which events are counted, and what their counts mean.
 #[derive(Clone, Copy)]
@@ -57,6 +57,25 @@ impl Plan {
             split: Some(form.split),
             #[cfg(feature = "hits")]
             example_counts: form.example.counts,
+        }
+    }
+
+    /// Returns a sample without windows, time and doubts. Takes one count for each event.
+    pub fn sample(&self, counts: &[u64], slots_per_cycle: u32) -> Sample {
+        let all = Counts::new(self.events, counts.iter().copied(), slots_per_cycle);
+        let split = self.split.map(|formula| formula(&all));
+        let group_counts = match split {
+            None => GroupCounts::new(counts),
+            Some(_) => None,
+        };
+        Sample {
+            slots: split.map(|split| split.slots as u64),
+            level1: split.map(|split| split.level1),
+            level2: split.and_then(|split| split.level2),
+            instructions: self.instructions_at.map(|at| counts[at]),
+            cycles: self.cycles_at.map(|at| counts[at]),
+            group_counts,
+            ..Sample::EMPTY
         }
     }
 
@@ -96,11 +115,12 @@ pub(super) struct ExactGroup {
     /// One page per event of the plan, in its order.
     reads: Rc<UserReads>,
     plan: Plan,
-    /// Those of the window that ended last.
-    counts: Box<RefCell<Counts>>,
     slots_per_cycle: u32,
     /// Whether user code reads the counters.
     reads_in_user_code: bool,
+    /// Doubts about the start of a window, and what read() counted there if it is needed.
+    start_flags: Cell<Flags>,
+    start: Cell<Readout>,
 }
 
 impl ExactGroup {
@@ -167,9 +187,10 @@ impl ExactGroup {
             _members: members,
             reads: Rc::new(UserReads::new(pages)),
             plan,
-            counts: Box::new(RefCell::new(Counts::new(plan.events, [], slots_per_cycle))),
             slots_per_cycle,
             reads_in_user_code: false,
+            start_flags: Cell::default(),
+            start: Cell::default(),
         };
         group
             .leader
@@ -198,10 +219,10 @@ impl ExactGroup {
     /// through, opens successfully and counts 0.
     #[inline(never)]
     fn check(&self, opener: &Opener<'_>) -> Result<(), OpenError> {
-        let mut start = Readout::now();
-        self.prepare(&mut start);
-        if self.reads_in_user_code && !self.reads.begin(&mut start) {
-            self.start_anew(&mut start);
+        let start = Reading::of_clock();
+        self.prepare();
+        if self.reads_in_user_code && !self.reads.begin() {
+            self.start_anew();
         }
         let failed = |problem| OpenError::SelfCheck {
             place: opener.place(self.plan.events[0].name),
@@ -215,11 +236,11 @@ impl ExactGroup {
                 Ok(())
             }
         };
-        are_usable(start.flags)?;
+        are_usable(self.start_flags.get())?;
         self_check::spin();
-        let sample = self.end(self.reads_in_user_code && self.reads.look(), &start);
-        are_usable(sample.flags)?;
-        check_sample(opener, self.plan.events[0].name, &sample)
+        let window = self.end(self.reads_in_user_code && self.reads.look(), &start);
+        are_usable(window.flags)?;
+        check_sample(opener, self.plan.events[0].name, &self.completed(&window))
     }
 
     /// Returns what is counted.
@@ -259,114 +280,128 @@ impl ExactGroup {
     }
 
     /// Prepares a window whose counters are then read in user code; or begins it.
-    pub fn prepare(&self, readout: &mut Readout) {
-        readout.cpu = current_cpu();
-        if self.reads_in_user_code {
-            self.reads.look_at_pages(readout);
-        } else if !self.fill_with_read(readout) {
-            self.start_anew(readout);
+    #[inline]
+    pub fn prepare(&self) {
+        self.start_flags.set(Flags::NONE);
+        if !self.reads_in_user_code && !self.begin_with_read() {
+            self.start_anew();
         }
     }
 
     /// Begins a window after that failed once.
     #[cold]
-    pub fn start_anew(&self, reading: &mut Readout) {
-        if self.reads_in_user_code && self.reads.start(reading) {
+    pub fn start_anew(&self) {
+        if self.reads_in_user_code && self.reads.start() {
             return;
         }
         // A pinned group that lost the PMU stays off it until it is enabled again.
         let _ = self.leader.enable();
         let is_counting = if self.reads_in_user_code {
-            self.reads.start(reading)
+            self.reads.start()
         } else {
-            self.fill_with_read(reading)
+            self.begin_with_read()
         };
         if !is_counting {
-            reading.flags = Flags::NOT_COUNTING;
+            self.start_flags.set(Flags::NOT_COUNTING);
         }
     }
 
-    fn fill_with_read(&self, reading: &mut Readout) -> bool {
+    #[inline(never)]
+    fn begin_with_read(&self) -> bool {
+        let readout = self.readout();
+        self.start.set(readout);
+        readout.flags == Flags::NONE
+    }
+
+    /// Reads the group with read().
+    fn readout(&self) -> Readout {
         let mut words = [0; HEADER_WORDS + MAX_COUNTERS];
-        let wanted = HEADER_WORDS + self.reads.pages().len();
+        let wanted = HEADER_WORDS + self.plan.events.len();
         let filled = self.leader.read_group(&mut words);
-        reading.lock = self.reads.pages()[0].lock();
-        reading.time_enabled_ns = words[1];
-        reading.time_running_ns = words[2];
-        reading.counts.copy_from_slice(&words[HEADER_WORDS..]);
-        filled.is_ok_and(|filled| filled == wanted)
-    }
-
-    /// Ends a window, after the counters were looked at in user code.
-    pub fn end(&self, is_counting: bool, start: &Readout) -> Sample {
-        let end = if self.reads_in_user_code {
-            self.reads.end(is_counting, start)
-        } else {
-            let mut end = Readout {
-                flags: Flags::NONE,
-                ..*start
-            };
-            if !self.fill_with_read(&mut end) {
-                end.flags = Flags::NOT_COUNTING;
-            }
-            end.at_ns = clock::now_ns();
-            end.cpu = current_cpu();
-            end
+        let mut readout = Readout {
+            presence: Presence {
+                lock: self.reads.pages()[0].lock(),
+                cpu: current_cpu(),
+                time_enabled_ns: words[1],
+                time_running_ns: words[2],
+            },
+            ..Readout::default()
         };
-        self.sample(start, end)
+        readout.counts.copy_from_slice(&words[HEADER_WORDS..]);
+        if !filled.is_ok_and(|filled| filled == wanted) {
+            readout.flags = Flags::NOT_COUNTING;
+        }
+        readout
     }
 
-    fn sample(&self, start: &Readout, mut end: Readout) -> Sample {
-        let mut deltas = [0; MAX_COUNTERS];
-        let mut all_bits = 0;
-        for (at, delta) in deltas.iter_mut().enumerate().take(self.plan.events.len()) {
-            *delta = if self.reads_in_user_code {
-                self.reads.advance(at, start, &end)
-            } else {
-                end.counts[at].wrapping_sub(start.counts[at]) as i64
-            };
-            all_bits |= *delta;
+    /// Ends a window, after the counters were looked at in user code. Returns its counts, which
+    /// [`completed`](ExactGroup::completed) turns into categories.
+    pub fn end(&self, is_unmoved: bool, start: &Reading) -> Sample {
+        let (at_ns, doubts, advances);
+        if self.reads_in_user_code {
+            at_ns = clock::now_ns();
+            doubts = self.reads.disturbance(is_unmoved).flags;
+            advances = self.reads.advances();
+        } else {
+            let (first, last) = (self.start.get(), self.readout());
+            at_ns = clock::now_ns();
+            doubts = last.flags | doubts::between(&first.presence, &last.presence);
+            advances = last.since(&first);
         }
-        let mut counting_flags = start.flags | end.flags;
-        if all_bits < 0 {
-            counting_flags |= Flags::WENT_BACKWARDS;
+        let mut flags = self.start_flags.get() | doubts;
+        match advances {
+            None => flags |= Flags::WENT_BACKWARDS,
+            Some(advances) if self.stands_still(&advances) => flags |= Flags::NOT_COUNTING,
+            Some(_) => {}
         }
-        // The readings themselves take cycles and instructions: a counter that stood still is not
-        // there.
-        let stands_still = |at: Option<usize>| at.is_some_and(|at| deltas[at] == 0);
-        if stands_still(self.plan.cycles_at) || stands_still(self.plan.instructions_at) {
-            counting_flags |= Flags::NOT_COUNTING;
+        let mut window = Sample::of_window(at_ns.saturating_sub(start.at_ns), flags);
+        let is_lost = flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS);
+        // Zeros are placeholders, which the flags mark.
+        let counts = advances.filter(|_| !is_lost).unwrap_or_default();
+        window.group_counts = Some(self.group_counts(counts));
+        window
+    }
+
+    /// The readings themselves take cycles and instructions: a counter that stood still is not
+    /// there.
+    #[inline]
+    fn stands_still(&self, advances: &[u64; MAX_COUNTERS]) -> bool {
+        let is_zero = |at: Option<usize>| at.is_some_and(|at| advances[at] == 0);
+        is_zero(self.plan.cycles_at) || is_zero(self.plan.instructions_at)
+    }
+
+    /// Splits the counts of all windows of a sample into categories, as if they had been one
+    /// window: to evaluate the formula for each would cost several hundred instructions.
+    pub fn completed(&self, sample: &Sample) -> Sample {
+        if self.plan.split.is_none() {
+            return *sample;
         }
-        if counting_flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS) {
-            // The flags mark these zeros as placeholders.
-            deltas = [0; MAX_COUNTERS];
-        }
-        let wall_ns = end.at_ns.saturating_sub(start.at_ns);
-        let mut sample = Sample::of_window(wall_ns, counting_flags);
-        sample.instructions = self.plan.instructions_at.map(|at| deltas[at] as u64);
-        sample.cycles = self.plan.cycles_at.map(|at| deltas[at] as u64);
-        match self.plan.split {
-            None => {
-                let counts = deltas.map(|delta| delta as u64);
-                sample.group_counts = GroupCounts::new(&counts[..self.plan.events.len()]);
-                sample.flags |= doubts::whatever_was_counted(start, &end);
+        let counts = match sample.group_counts {
+            Some(counts) => counts,
+            // Some window was not even looked at.
+            None if sample.flags.intersects(Flags::NOT_COUNTING) => {
+                self.group_counts([0; MAX_COUNTERS])
             }
-            Some(formula) => {
-                let mut counts = self.counts.borrow_mut();
-                counts.set(&deltas);
-                let split = formula(&counts);
-                end.slots = start.slots + split.slots as u64;
-                sample.flags |= doubts::between(start, &end);
-                let is_split = off_by(&split.level1, split.slots) <= WINDOW_TOLERANCE * split.slots;
-                if !sample.flags.intersects(Flags::FEW_SLOTS) && !is_split {
-                    sample.flags |= Flags::BAD_RATIOS;
-                }
-                sample.slots = Some(split.slots as u64);
-                sample.level1 = Some(split.level1);
-                sample.level2 = split.level2;
+            None => return *sample,
+        };
+        let mut completed = Sample {
+            windows: sample.windows,
+            wall_ns: sample.wall_ns,
+            activity: sample.activity,
+            flags: sample.flags,
+            ..self.plan.sample(counts.as_slice(), self.slots_per_cycle)
+        };
+        if let (Some(slots), Some(level1)) = (completed.slots, completed.level1) {
+            let is_split = off_by(&level1, slots as f64) <= SAMPLE_TOLERANCE * slots as f64;
+            if !is_split && !doubts::are_few(slots, sample.windows) {
+                completed.flags |= Flags::BAD_RATIOS;
             }
         }
-        sample
+        completed
+    }
+
+    fn group_counts(&self, counts: [u64; MAX_COUNTERS]) -> GroupCounts {
+        GroupCounts::first_of(counts, self.plan.events.len())
     }
 }
 

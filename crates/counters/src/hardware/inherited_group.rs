@@ -10,9 +10,8 @@ use super::opener::Opener;
 use super::ratios::resolution_slots;
 use super::syscalls::Event;
 use crate::MAX_COUNTERS;
-use crate::cpu::Counts;
 use crate::error::OpenError;
-use topdown_run::sample::{GroupCounts, Sample};
+use topdown_run::sample::Sample;
 
 /// Words before the counts in a group read.
 const HEADER_WORDS: usize = 3;
@@ -118,23 +117,7 @@ impl Shape {
             Shape::Exact {
                 plan,
                 slots_per_cycle,
-            } => {
-                let all = Counts::new(plan.events, counts.iter().copied(), slots_per_cycle);
-                let split = plan.split.map(|formula| formula(&all));
-                let group_counts = match split {
-                    None => GroupCounts::new(&counts[..plan.events.len()]),
-                    Some(_) => None,
-                };
-                Sample {
-                    slots: split.map(|split| split.slots as u64),
-                    level1: split.map(|split| split.level1),
-                    level2: split.and_then(|split| split.level2),
-                    instructions: plan.instructions_at.map(|at| counts[at]),
-                    cycles: plan.cycles_at.map(|at| counts[at]),
-                    group_counts,
-                    ..Sample::EMPTY
-                }
-            }
+            } => plan.sample(&counts[..plan.events.len()], slots_per_cycle),
             Shape::Metrics(shape) => {
                 let plain = shape.metric_events().len();
                 let members = plain + shape.plain_count();
@@ -206,6 +189,15 @@ impl InheritedGroup {
 }
 
 impl Totals {
+    /// Returns what was counted since `before`.
+    pub fn minus(&self, before: &Totals) -> Totals {
+        Totals {
+            enabled_ns: self.enabled_ns.wrapping_sub(before.enabled_ns),
+            running_ns: self.running_ns.wrapping_sub(before.running_ns),
+            counts: std::array::from_fn(|at| self.counts[at].wrapping_sub(before.counts[at])),
+        }
+    }
+
     /// Returns the sum of both groups.
     pub fn plus(&self, other: &Totals) -> Totals {
         Totals {

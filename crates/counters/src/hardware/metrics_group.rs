@@ -12,13 +12,12 @@ use super::doubts;
 use super::metrics_shape::{MetricsShape, RETIRING, SLOTS};
 use super::opener::Opener;
 use super::ratios::{Registers, resolution_slots, split_between};
-use super::readout::Readout;
 use super::self_check;
-use super::syscalls::{Event, current_cpu};
+use super::syscalls::Event;
 use super::user_reads::UserReads;
-use crate::cpu::MAX_CORRECTION_EVENTS;
+use crate::cpu::{MAX_CORRECTION_EVENTS, Split};
 use crate::error::OpenError;
-use crate::{MAX_COUNTERS, clock};
+use crate::{MAX_COUNTERS, Reading, clock};
 use topdown_run::sample::{Flags, Sample};
 
 /// Page indices: Linux, arch/x86/include/asm/perf_event.h.
@@ -80,8 +79,10 @@ pub(super) struct MetricsGroup {
     shape: MetricsShape,
     /// The slots of the window before.
     last_slots: Cell<u64>,
-    /// The least slots of a cycle, if the width of the pipeline is known.
-    least_slots_per_cycle: Option<f64>,
+    /// The least slots of a cycle; 0 if the width of the pipeline is not known.
+    least_slots_per_cycle: f64,
+    /// Doubts about the start of a window.
+    start_flags: Cell<Flags>,
 }
 
 impl MetricsGroup {
@@ -123,9 +124,8 @@ impl MetricsGroup {
             _plain_events: plain_events,
             shape,
             last_slots: Cell::new(0),
-            least_slots_per_cycle: shape
-                .slots_per_cycle
-                .map(|width| f64::from(width) * least_of_cycles),
+            least_slots_per_cycle: f64::from(shape.slots_per_cycle.unwrap_or(0)) * least_of_cycles,
+            start_flags: Cell::default(),
         };
         let failed = |action| opener.control(SLOTS.0, action);
         group.leader.enable().map_err(failed("enable"))?;
@@ -153,31 +153,24 @@ impl MetricsGroup {
                 _ => {}
             }
         }
-        let mut start = Readout::now();
-        self.prepare(&mut start);
-        if !self.reads.start(&mut start) {
+        self.prepare(0);
+        if !self.reads.start() {
             return Err(opener.never_scheduled(SLOTS.0));
         }
         self_check::spin();
-        let end = self.reads.end(self.reads.look(), &start);
-        if end.flags.intersects(Flags::NOT_COUNTING) {
+        let disturbance = self.reads.disturbance(self.reads.look());
+        if disturbance.flags.intersects(Flags::NOT_COUNTING) {
             return Err(opener.never_scheduled(SLOTS.0));
         }
-        let after = registers(&end);
-        let before = if self.shape.clears {
-            0
-        } else {
-            registers(&start).slots
-        };
-        self_check::counted(opener, SLOTS.0, before, after.slots)?;
-        self_check::adds_up(opener, after)?;
+        let (first, last) = self.registers();
+        self_check::counted(opener, SLOTS.0, first.slots, last.slots)?;
+        self_check::adds_up(opener, last)?;
         for ((name, _), at) in plain_events.into_iter().zip(INSTRUCTIONS_AT..CORRECTION_AT) {
-            let advance = self.reads.advance(at, &start, &end).max(0) as u64;
             let least = match at {
                 CYCLES_AT => 1,
                 _ => self_check::SPIN_TURNS,
             };
-            self_check::advanced(opener, name, advance, least)?;
+            self_check::advanced(opener, name, self.advance(at), least)?;
         }
         // The times in the page are those of its last change; a read() updates them.
         self_check::group_times(opener, SLOTS.0, &self.leader).map(|_| ())
@@ -209,18 +202,28 @@ impl MetricsGroup {
         &self.reads
     }
 
-    /// Prepares a window, whose counters are then read.
-    pub fn prepare(&self, readout: &mut Readout) {
-        readout.cpu = current_cpu();
+    /// Prepares a window, whose counters are then read. Returns when it is ready, given when this
+    /// began.
+    #[inline]
+    pub fn prepare(&self, at_ns: u64) -> u64 {
+        self.start_flags.set(Flags::NONE);
         if self.shape.clears {
             // Discards what was counted before the window.
-            self.reads.look_at_pages(readout);
-            self.reads.look();
+            if !self.reads.look() && self.reads.look_at_pages() {
+                self.reads.look();
+            }
         } else if self.is_reset_due() {
-            self.reset();
-            readout.at_ns = clock::now_ns();
+            return self.prepare_with_reset();
         }
-        self.reads.look_at_pages(readout);
+        at_ns
+    }
+
+    #[cold]
+    fn prepare_with_reset(&self) -> u64 {
+        self.reset();
+        let ready_at_ns = clock::now_ns();
+        self.reads.look_at_pages();
+        ready_at_ns
     }
 
     /// Returns whether the slots since the last reset are too many for the next window.
@@ -232,15 +235,15 @@ impl MetricsGroup {
 
     /// Begins a window after that failed once.
     #[cold]
-    pub fn start_anew(&self, readout: &mut Readout) {
-        if self.reads.start(readout) {
+    pub fn start_anew(&self) {
+        if self.reads.start() {
             return;
         }
         // A pinned group that lost the PMU stays off it until it is enabled again.
         let _ = self.leader.enable();
         self.reset();
-        if !self.reads.start(readout) {
-            readout.flags = Flags::NOT_COUNTING;
+        if !self.reads.start() {
+            self.start_flags.set(Flags::NOT_COUNTING);
         }
     }
 
@@ -251,83 +254,84 @@ impl MetricsGroup {
     }
 
     /// Ends a window, after the counters were looked at.
-    pub fn end(&self, is_counting: bool, start: &Readout) -> Sample {
-        let end = self.reads.end(is_counting, start);
-        self.sample(start, end)
-    }
-
-    fn sample(&self, start: &Readout, mut end: Readout) -> Sample {
-        let wall_ns = end.at_ns.saturating_sub(start.at_ns);
-        let mut sample = Sample::of_window(wall_ns, start.flags | end.flags);
-        // Placeholders: the flags say that nothing was counted.
-        sample.slots = Some(0);
-        sample.level1 = Some(Default::default());
-        sample.level2 = self.shape.level2.then(Default::default);
-        sample.instructions = Some(0);
-        sample.cycles = Some(0);
-        if sample.flags.intersects(Flags::NOT_COUNTING) {
-            return sample;
-        }
-        let (first, last) = if self.shape.clears {
-            // The first reading cleared them.
-            (Registers::default(), registers(&end))
-        } else {
-            (registers(start), registers(&end))
-        };
-        let since_start = |at: usize| self.reads.advance(at, start, &end).max(0) as u64;
-        let (instructions, cycles) = (since_start(INSTRUCTIONS_AT), since_start(CYCLES_AT));
-        let corrections: [u64; MAX_CORRECTION_EVENTS] = std::array::from_fn(|at| {
-            if CORRECTION_AT + at < self.reads.pages().len() {
-                since_start(CORRECTION_AT + at)
-            } else {
-                0
-            }
-        });
-        end.slots = start.slots + last.slots.saturating_sub(first.slots);
-        sample.flags = doubts::between(start, &end);
-        let slots = end.slots - start.slots;
-        self.last_slots.set(slots);
-        let least = self.least_slots_per_cycle.unwrap_or(0.0)
-            * cycles.saturating_sub(CYCLES_OF_READINGS) as f64;
+    pub fn end(&self, is_unmoved: bool, start: &Reading) -> Sample {
+        let wall_ns = clock::now_ns().saturating_sub(start.at_ns);
+        let disturbance = self.reads.disturbance(is_unmoved);
+        let mut flags = self.start_flags.get() | disturbance.flags;
+        let (first, last) = self.registers();
+        let slots = last.slots.saturating_sub(first.slots);
+        let (instructions, cycles) = (self.advance(INSTRUCTIONS_AT), self.advance(CYCLES_AT));
+        let least = self.least_slots_per_cycle * cycles.saturating_sub(CYCLES_OF_READINGS) as f64;
         if last.slots < first.slots || (slots as f64) < least {
-            sample.flags |= Flags::WENT_BACKWARDS;
+            flags |= Flags::WENT_BACKWARDS;
         }
         // The readings themselves take some of each: a counter that stood still is not there.
         if slots == 0 || instructions == 0 || cycles == 0 {
-            sample.flags |= Flags::NOT_COUNTING;
+            flags |= Flags::NOT_COUNTING;
         }
-        if sample
-            .flags
-            .intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS)
-        {
-            return sample;
+        if flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS) {
+            return self.lost(wall_ns, flags);
         }
         if !first.adds_up() || !last.adds_up() {
-            sample.flags |= Flags::BAD_RATIOS;
+            flags |= Flags::BAD_RATIOS;
         }
-        let split = self.shape.corrected(
-            split_between(first, last, self.shape.level2),
-            corrections.into_iter(),
-        );
-        sample.slots = Some(slots);
-        sample.level1 = Some(split.level1);
-        sample.level2 = split.level2;
-        sample.instructions = Some(instructions);
-        sample.cycles = Some(cycles);
-        sample.resolution_slots = resolution_slots(
-            first.slots,
-            last.slots,
-            doubts::switches(start.lock, end.lock),
-        );
-        sample
+        self.last_slots.set(slots);
+        let mut window = Sample::of_window(wall_ns, flags);
+        window.slots = Some(slots);
+        let raw = split_between(first, last, self.shape.level2);
+        window.level1 = Some(raw.level1);
+        window.level2 = raw.level2;
+        if self.shape.correction.is_some() {
+            let corrected = self.corrected_between(first, last);
+            window.level1 = Some(corrected.level1);
+            window.level2 = corrected.level2;
+        }
+        window.instructions = Some(instructions);
+        window.cycles = Some(cycles);
+        window.resolution_slots = resolution_slots(first.slots, last.slots, disturbance.switches);
+        window
     }
-}
 
-/// Slots are read before ratios: the ratios cover these slots and a few more, never fewer. Neither
-/// has a meaningful offset.
-fn registers(reading: &Readout) -> Registers {
-    Registers {
-        slots: reading.counts[SLOTS_AT] & SLOTS_MASK,
-        ratios: reading.counts[RATIOS_AT],
+    /// Returns a window without counts: zeros are placeholders, which the flags mark.
+    #[cold]
+    fn lost(&self, wall_ns: u64, flags: Flags) -> Sample {
+        Sample {
+            slots: Some(0),
+            level1: Some(Default::default()),
+            level2: self.shape.level2.then(Default::default),
+            instructions: Some(0),
+            cycles: Some(0),
+            ..Sample::of_window(wall_ns, flags)
+        }
+    }
+
+    #[inline(never)]
+    fn corrected_between(&self, first: Registers, last: Registers) -> Split {
+        let raw = split_between(first, last, self.shape.level2);
+        let events = CORRECTION_AT..self.reads.pages().len();
+        self.shape.corrected(raw, events.map(|at| self.advance(at)))
+    }
+
+    fn advance(&self, at: usize) -> u64 {
+        self.reads.advance(at).max(0) as u64
+    }
+
+    /// Returns the registers at the two ends of the window that ended last. Slots are read before
+    /// ratios: the ratios cover these slots and a few more, never fewer. Neither has a meaningful
+    /// offset.
+    fn registers(&self) -> (Registers, Registers) {
+        let (first_slots, last_slots) = self.reads.ends(SLOTS_AT);
+        let (first_ratios, last_ratios) = self.reads.ends(RATIOS_AT);
+        let registers = |slots, ratios| Registers {
+            slots: slots & SLOTS_MASK,
+            ratios,
+        };
+        let first = if self.shape.clears {
+            // Its reading cleared them.
+            Registers::default()
+        } else {
+            registers(first_slots, first_ratios)
+        };
+        (first, registers(last_slots, last_ratios))
     }
 }

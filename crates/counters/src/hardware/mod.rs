@@ -76,7 +76,7 @@ use crate::error::OpenError;
 use crate::{Reading, Source, Wanted, empty_window_of};
 use engine::Engine;
 use opener::Opener;
-use readout::Beginning;
+use readout::Tickets;
 use syscalls::Counted;
 use system::CorePmu;
 use topdown_run::environment;
@@ -111,7 +111,7 @@ struct Opened {
     engine: Engine,
     /// The provenance of the thread's own group.
     provenance: Provenance,
-    beginning: Beginning,
+    tickets: Tickets,
     whose: Whose,
 }
 
@@ -272,7 +272,7 @@ impl Opened {
                 ..Provenance::new(SourceKind::Hardware, group.formula, group.reason)
             },
             pmu,
-            beginning: Beginning::default(),
+            tickets: Tickets::default(),
             // Until its own windows have been measured.
             whose: Whose::new(Threads::Own),
         })
@@ -316,6 +316,10 @@ impl Source for Hardware {
 
     fn sample_boundary(&self) {
         self.opened.decide_whose();
+    }
+
+    fn completed(&self, sample: &Sample) -> Sample {
+        self.opened.completed(sample)
     }
 
     fn sample_kept(&self) {

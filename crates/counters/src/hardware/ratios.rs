@@ -30,23 +30,20 @@ impl Registers {
     /// With fewer slots since the reset, the register may not hold ratios yet.
     const SETTLED_SLOTS: u64 = 1000;
 
-    /// Returns the slots of one step of a fraction.
-    fn slots_per_step(self) -> f64 {
-        self.slots as f64 / FULL_FRACTION
-    }
-
-    /// Returns the fraction in the byte with this number, in steps.
+    /// Returns the slots of each fraction.
     #[inline(always)]
-    fn fraction(self, byte: usize) -> f64 {
-        f64::from((self.ratios >> (8 * byte)) as u8)
+    fn slots_of_fractions(self) -> [f64; 8] {
+        let slots_per_step = self.slots as f64 / FULL_FRACTION;
+        let fractions = self.ratios.to_le_bytes();
+        fractions.map(|fraction| f64::from(fraction) * slots_per_step)
     }
 
     /// Returns the sum of the four level-1 fractions; nominally 255.
     pub fn level1_sum(self) -> u32 {
-        self.ratios.to_le_bytes()[..4]
-            .iter()
-            .map(|byte| u32::from(*byte))
-            .sum()
+        const EVEN_BYTES: u32 = 0x00ff_00ff;
+        let ratios = self.ratios as u32;
+        let pairs = (ratios & EVEN_BYTES) + (ratios >> 8 & EVEN_BYTES);
+        (pairs & 0xffff) + (pairs >> 16)
     }
 
     /// Returns whether the level-1 fractions add up, within rounding.
@@ -58,33 +55,22 @@ impl Registers {
 /// Splits the slots between two states of the registers by category. A difference may fall below 0
 /// by as much as [`resolution_slots`]. Level 2 is meaningless on CPUs with four fractions, where
 /// its bytes are reserved.
+#[inline]
 pub(super) fn split_between(start: Registers, end: Registers, level2: bool) -> Split {
+    let (before, after) = (start.slots_of_fractions(), end.slots_of_fractions());
+    let slots_from = |first: usize| {
+        PerCategory::in_order(std::array::from_fn(|at| {
+            after[first + at] - before[first + at]
+        }))
+    };
     Split {
         slots: end.slots.saturating_sub(start.slots) as f64,
-        level1: level1_between(start, end),
-        level2: level2.then(|| level2_between(start, end)),
+        level1: Level1 {
+            slots: slots_from(0),
+            smt_contention_slots: None,
+        },
+        level2: level2.then_some(slots_from(4)),
     }
-}
-
-fn level1_between(start: Registers, end: Registers) -> Level1 {
-    Level1 {
-        slots: slots_between(start, end, 0),
-        smt_contention_slots: None,
-    }
-}
-
-fn level2_between(start: Registers, end: Registers) -> PerCategory<f64> {
-    slots_between(start, end, 4)
-}
-
-/// Returns the slots of four fractions, starting with `first`.
-#[inline(always)]
-fn slots_between(start: Registers, end: Registers, first: usize) -> PerCategory<f64> {
-    let (before, after) = (start.slots_per_step(), end.slots_per_step());
-    PerCategory::from_fn(|category| {
-        let byte = first + category as usize;
-        after * end.fraction(byte) - before * start.fraction(byte)
-    })
 }
 
 /// Returns the maximum error of a category's difference, in slots.
@@ -116,7 +102,7 @@ mod tests {
             ratios: 0x3333_3366,
         };
         assert_eq!(at.level1_sum(), 255);
-        let split = level1_between(Registers::default(), at);
+        let split = split_between(Registers::default(), at, false).level1;
         near(split.slots.retiring, 102_000.0);
         near(split.slots.bad_speculation, 51_000.0);
         near(split.slots.frontend_bound, 51_000.0);
@@ -134,7 +120,7 @@ mod tests {
             slots: 3_000_000,
             ratios: 0x6626_264d,
         };
-        let split = level1_between(start, end);
+        let split = split_between(start, end, false).level1;
         near(split.slots.retiring, 505_882.35);
         near(split.slots.bad_speculation, 247_058.82);
         near(split.slots.frontend_bound, 247_058.82);
@@ -148,11 +134,13 @@ mod tests {
             slots: 255,
             ratios: 0x8040_2010_3333_3366,
         };
-        let split = level2_between(Registers::default(), at);
-        near(split.retiring, 16.0);
-        near(split.bad_speculation, 32.0);
-        near(split.frontend_bound, 64.0);
-        near(split.backend_bound, 128.0);
+        let level2 = split_between(Registers::default(), at, true)
+            .level2
+            .unwrap();
+        near(level2.retiring, 16.0);
+        near(level2.bad_speculation, 32.0);
+        near(level2.frontend_bound, 64.0);
+        near(level2.backend_bound, 128.0);
     }
 
     #[test]
@@ -166,7 +154,7 @@ mod tests {
             slots: 72_024_042,
             ratios: 0x4c33_1967,
         };
-        let split = level1_between(start, end);
+        let split = split_between(start, end, false).level1;
         assert!(split.slots.bad_speculation < 0.0);
         assert!(resolution_slots(start.slots, end.slots, 0) > 24_042.0);
     }

@@ -5,17 +5,19 @@
 //! window starts at 0 by itself, and the numbers are comparable with those of RDPMC. Only the
 //! window costs more: two system calls, whose user part is measured.
 
+use std::cell::Cell;
+
 use super::doubts;
 use super::metrics_shape::{METRIC_EVENTS, MetricsShape, SLOTS};
 use super::opener::Opener;
 use super::page::Page;
 use super::ratios::resolution_slots;
-use super::readout::Readout;
+use super::readout::{Presence, Readout};
 use super::self_check;
 use super::syscalls::{Event, current_cpu};
 use crate::cpu::MAX_CORRECTION_EVENTS;
 use crate::error::OpenError;
-use crate::{MAX_COUNTERS, clock};
+use crate::{MAX_COUNTERS, Reading, clock};
 use topdown_run::sample::{Flags, Sample};
 
 /// Words before the counts in a group read.
@@ -32,6 +34,8 @@ pub(super) struct ReadGroup {
     page: Page,
     members: Vec<Event>,
     shape: MetricsShape,
+    /// The reading at the start of a window.
+    start: Cell<Readout>,
 }
 
 impl ReadGroup {
@@ -45,6 +49,7 @@ impl ReadGroup {
             leader,
             members,
             shape,
+            start: Cell::default(),
         };
         group
             .leader
@@ -78,67 +83,73 @@ impl ReadGroup {
         self.leader.enable()
     }
 
-    pub fn start(&self, into: &mut Readout) {
-        let mut reading = self.reading(*into);
+    #[inline(never)]
+    pub fn start(&self) {
+        let mut reading = self.reading();
         if reading.flags.intersects(Flags::NOT_COUNTING) {
             // A pinned group that lost the PMU stays off it until it is enabled again.
             let _ = self.leader.enable();
-            reading = self.reading(*into);
+            reading = self.reading();
         }
-        *into = reading;
+        self.start.set(reading);
     }
 
-    /// Fills in everything but the time, which the caller takes.
-    fn reading(&self, mut reading: Readout) -> Readout {
+    fn reading(&self) -> Readout {
         let mut words = [0; MAX_WORDS];
         let wanted = HEADER_WORDS + 1 + self.members.len();
         let filled = self.leader.read_group(&mut words);
-        reading.cpu = current_cpu();
-        reading.lock = self.page.lock();
-        reading.time_enabled_ns = words[1];
-        reading.time_running_ns = words[2];
-        reading.slots = words[HEADER_WORDS];
+        let mut reading = Readout {
+            presence: Presence {
+                lock: self.page.lock(),
+                cpu: current_cpu(),
+                time_enabled_ns: words[1],
+                time_running_ns: words[2],
+            },
+            slots: words[HEADER_WORDS],
+            ..Readout::default()
+        };
         let counts = &words[HEADER_WORDS + 1..wanted];
         reading.counts[..counts.len()].copy_from_slice(counts);
         if !filled.is_ok_and(|filled| filled == wanted) {
-            reading.flags |= Flags::NOT_COUNTING;
+            reading.flags = Flags::NOT_COUNTING;
         }
         reading
     }
 
-    pub fn end(&self, start: &Readout) -> Sample {
-        let mut end = self.reading(Readout {
-            flags: Flags::NONE,
-            ..*start
-        });
-        end.at_ns = clock::now_ns();
-        let flags = doubts::between(start, &end);
+    pub fn end(&self, start: &Reading) -> Sample {
+        let last = self.reading();
+        let wall_ns = clock::elapsed_ns(start.at_ns);
+        let first = self.start.get();
+        let mut flags = first.flags | last.flags | doubts::between(&first.presence, &last.presence);
+        if last.slots < first.slots {
+            flags |= Flags::WENT_BACKWARDS;
+        }
         let usable = !flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS);
         // If nothing was counted, the flags say so, and 0 stands in for the counts.
         let count = |at: usize| {
             if usable {
-                end.counts[at].wrapping_sub(start.counts[at])
+                last.counts[at].wrapping_sub(first.counts[at])
             } else {
                 0
             }
         };
-        let slots = if usable { end.slots - start.slots } else { 0 };
+        let slots = if usable { last.slots - first.slots } else { 0 };
         let counts: [u64; MAX_MEMBERS] = std::array::from_fn(count);
+        let switches = doubts::switches(first.presence.lock, last.presence.lock);
         let plain = self.shape.metric_events().len();
         let split = self
             .shape
             .split_of_read(slots, &counts[..self.members.len()]);
         Sample {
             windows: 1,
-            wall_ns: end.at_ns.saturating_sub(start.at_ns),
+            wall_ns,
             slots: Some(slots),
             level1: Some(split.level1),
             level2: split.level2,
             instructions: Some(count(plain)),
             cycles: Some(count(plain + 1)),
             // One slot for rounding down.
-            resolution_slots: resolution_slots(0, slots, doubts::switches(start.lock, end.lock))
-                + 1.0,
+            resolution_slots: resolution_slots(0, slots, switches) + 1.0,
             flags,
             ..Sample::EMPTY
         }

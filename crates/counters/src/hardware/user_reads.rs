@@ -14,44 +14,68 @@
 
 use std::cell::Cell;
 
+use super::doubts;
 use super::faults;
 use super::page::{Counter, Page, locks, wait_for_earlier_instructions};
-use super::readout::Readout;
+use super::readout::Presence;
 use super::syscalls::current_cpu;
+use crate::MAX_COUNTERS;
 use crate::cpu::MAX_CORRECTION_EVENTS;
-use crate::{MAX_COUNTERS, clock};
 use topdown_run::sample::Flags;
 
 /// How often to repeat a reading while the kernel keeps moving events. One disturbance in the few
 /// dozen instructions of a reading is rare; if they continue, the kernel is broken.
 const ATTEMPTS: u32 = 16;
 
-/// The pages of a group, and how to read them.
+/// The pages of a group, how to read them, and what was read at the two ends of a window.
 #[derive(Debug)]
 pub(super) struct UserReads {
     /// The leader's page first.
     pages: Vec<Page>,
     /// Where the counters were noted to be.
     counters: Counters,
-    /// The leader's sequence number when they were noted, and the sum of all.
-    lock: Cell<u32>,
+    /// The sum of all sequence numbers when they were noted, and what else the pages said.
     locks: Cell<u32>,
-    /// What else the pages said then.
-    times_ns: Cell<(u64, u64)>,
+    noted: Cell<Presence>,
     offsets: [Cell<i64>; MAX_COUNTERS],
     /// The bits that each counter lacks.
     unused_bits: [u32; MAX_COUNTERS],
+    /// A difference without these bits is the advance of any of the counters.
+    doubtful_bits: u64,
     /// Whether the kernel moved events in the window that ended last, and what it counted apart
     /// from the counters since that began.
     has_moved: Cell<bool>,
     moved: [Cell<i64>; MAX_COUNTERS],
     readings: Readings,
-    /// Whether the look at the end of a window, if there was one, has read the counters.
+    /// How many reads of the thread had been refused before the window.
+    faults: Cell<u32>,
+    /// Whether the look at the end of a window has read the counters.
     has_read: Cell<bool>,
     /// The first counters that reading clears: what a first look has taken, a second cannot find.
     cleared: usize,
-    /// Raw counters at the end of a window.
+    /// Raw counters at the two ends of a window.
+    first: Counts,
     last: Counts,
+}
+
+/// What happened to the counters in a window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Disturbance {
+    pub flags: Flags,
+    /// How often the thread was switched out, at most.
+    pub switches: u32,
+}
+
+impl Disturbance {
+    const NONE: Disturbance = Disturbance {
+        flags: Flags::NONE,
+        switches: 0,
+    };
+
+    const LOST: Disturbance = Disturbance {
+        flags: Flags::NOT_COUNTING,
+        switches: 0,
+    };
 }
 
 /// Slots and PERF_METRICS, the first of their group.
@@ -69,7 +93,7 @@ type Counters = [Cell<Counter>; MAX_COUNTERS];
 /// whose instructions would be measured.
 #[derive(Clone, Copy, Debug)]
 struct Readings {
-    begin: fn(&UserReads, &Counts) -> bool,
+    begin: fn(&UserReads) -> bool,
     end: fn(&UserReads) -> bool,
 }
 
@@ -111,30 +135,30 @@ const UNCORRECTED: usize = 4;
 impl UserReads {
     /// Reads the counters as the last thing before a window, slots and PERF_METRICS last of all.
     /// Returns whether they were where they were noted, and still are.
-    fn begin_of<const N: usize, const TOPDOWN: bool>(&self, counts: &Counts) -> bool {
-        let leader = self.leader();
-        if leader.lock() != self.lock.get() {
+    fn begin_of<const N: usize, const TOPDOWN: bool>(&self) -> bool {
+        if !self.are_where_noted::<N>() {
             return false;
         }
+        self.faults.set(faults::count());
+        self.has_read.set(true);
         wait_for_earlier_instructions();
         if TOPDOWN {
             // The nearer to the registers at the end, the nearer at the start.
-            self.read_some(counts, (REGISTERS..N).rev());
-            self.read_some(counts, 0..REGISTERS);
+            self.read_some(&self.first, (REGISTERS..N).rev());
+            self.read_some(&self.first, 0..REGISTERS);
         } else {
-            self.read_some(counts, 0..N);
+            self.read_some(&self.first, 0..N);
         }
         wait_for_earlier_instructions();
-        leader.lock() == self.lock.get()
+        self.is_leader_where_noted()
     }
 
     /// Reads the counters as the first thing after a window. Returns whether they still are where
-    /// they were noted: if not, the counts may be anything.
+    /// they were noted, all of them: if not, the counts may be anything.
     fn end_of<const N: usize>(&self) -> bool {
-        let leader = self.leader();
         // A thread that was moved to cores without these counters must not read them. `faults`
         // would notice, but it is not to be relied on where it is not needed.
-        if leader.lock() != self.lock.get() {
+        if !self.is_leader_where_noted() {
             self.has_read.set(false);
             return false;
         }
@@ -142,7 +166,7 @@ impl UserReads {
         self.read_some(&self.last, 0..N);
         wait_for_earlier_instructions();
         // Not before, where it would be measured.
-        leader.lock() == self.lock.get()
+        self.are_where_noted::<N>()
     }
 
     #[inline(always)]
@@ -152,6 +176,19 @@ impl UserReads {
             // window, and is mapped. `with` has called `survive`.
             unsafe { self.counters[at].get().read_into(&counts[at]) };
         }
+    }
+
+    /// A page whose sequence number is the same says the same.
+    #[inline(always)]
+    fn are_where_noted<const N: usize>(&self) -> bool {
+        let pages = self.pages.first_chunk::<N>();
+        pages.is_some_and(|pages| locks(pages) == self.locks.get())
+    }
+
+    #[inline(always)]
+    fn is_leader_where_noted(&self) -> bool {
+        let leader = self.pages.first();
+        leader.is_some_and(|leader| leader.lock() == self.noted.get().lock)
     }
 }
 
@@ -186,19 +223,26 @@ impl UserReads {
                 0
             };
         }
+        let most_unused = unused_bits.iter().fold(0, |most, bits| most.max(*bits));
         UserReads {
             unused_bits,
+            // Also the sign of the narrowest.
+            doubtful_bits: !(u64::MAX >> most_unused >> 1),
             has_moved: Cell::new(false),
             moved: [const { Cell::new(0) }; MAX_COUNTERS],
             pages,
             counters: [const { Cell::new(Counter::UNKNOWN) }; MAX_COUNTERS],
-            lock: Cell::new(NOT_NOTED),
-            locks: Cell::new(0),
-            times_ns: Cell::new((0, 0)),
+            locks: Cell::new(NOT_NOTED),
+            noted: Cell::new(Presence {
+                lock: NOT_NOTED,
+                ..Presence::default()
+            }),
             offsets: [const { Cell::new(0) }; MAX_COUNTERS],
             readings,
+            faults: Cell::new(0),
             has_read: Cell::new(false),
             cleared,
+            first: [const { Cell::new(0) }; MAX_COUNTERS],
             last: [const { Cell::new(0) }; MAX_COUNTERS],
         }
     }
@@ -207,105 +251,106 @@ impl UserReads {
         &self.pages
     }
 
-    fn leader(&self) -> &Page {
-        &self.pages[0]
-    }
-
-    /// Reads the counters into `readout`, as the last thing before the window; what the pages say
-    /// must be there. Returns whether that succeeded.
+    /// Reads the counters as the last thing before the window. Returns whether they are where they
+    /// were noted.
     #[inline(always)]
-    pub fn begin(&self, readout: &mut Readout) -> bool {
-        let counts = Cell::from_mut(&mut readout.counts[..]).as_slice_of_cells();
-        counts
-            .first_chunk::<MAX_COUNTERS>()
-            .is_some_and(|counts| (self.readings.begin)(self, counts))
+    pub fn begin(&self) -> bool {
+        (self.readings.begin)(self)
     }
 
-    /// Reads the counters at the end of a window, as the first thing after it. Returns whether that
-    /// succeeded. They must have been noted once.
+    /// Reads the counters at the end of a window, as the first thing after it. Returns whether
+    /// nothing moved in the window. They must have been noted once.
     #[inline(always)]
     pub fn look(&self) -> bool {
         (self.readings.end)(self)
     }
 
-    /// Returns what the leader's counter holds, if it is on one.
+    /// Returns what the leader's counter holds, if all events are on counters.
+    #[inline]
     pub fn leader_count(&self) -> Option<u64> {
+        if !self.is_leader_where_noted() && !self.look_at_pages() {
+            return None;
+        }
         let count = Cell::new(0);
-        // SAFETY: its page, which is mapped, has just shown the counter. `with` has called
-        // `survive`.
-        unsafe { self.leader().counter()?.read_into(&count) };
+        // SAFETY: as in `read_some`.
+        unsafe { self.counters[0].get().read_into(&count) };
         Some(count.get())
     }
 
-    /// Does both parts of a beginning, and repeats them while the kernel moves events. Returns
-    /// whether the events are on counters.
-    pub fn start(&self, readout: &mut Readout) -> bool {
+    /// Begins a window, noting anew where the counters are, and repeats that while the kernel moves
+    /// events. Returns whether the events are on counters.
+    pub fn start(&self) -> bool {
         for _ in 0..ATTEMPTS {
-            self.look_at_pages(readout);
-            if self.begin(readout) {
+            self.look_at_pages();
+            if self.begin() {
                 return true;
             }
         }
         false
     }
 
-    /// Returns the counts at the end of the window that `start` began, after
-    /// [`look`](UserReads::look) returned `is_unmoved`.
-    pub fn end(&self, is_unmoved: bool, start: &Readout) -> Readout {
-        let mut end = Readout {
-            at_ns: clock::now_ns(),
-            cpu: current_cpu(),
-            flags: Flags::NONE,
-            counts: self.last.each_ref().map(Cell::get),
-            ..*start
-        };
-        let has_moved = !is_unmoved || locks(self.pages()) != start.locks;
-        self.has_moved.set(has_moved);
-        if has_moved {
-            self.read_again(start, &mut end);
-        }
-        if faults::count() != start.faults {
-            end.flags = Flags::NOT_COUNTING;
-        }
-        end
-    }
-
-    /// Notes what the pages say, and where the counters are, before the counters are read.
-    /// Returns whether all are on counters.
-    pub fn look_at_pages(&self, reading: &mut Readout) -> bool {
-        self.has_read.set(true);
-        reading.faults = faults::count();
-        reading.locks = locks(self.pages());
-        // A page whose sequence number is the same says the same.
-        if self.lock.get() == NOT_NOTED || reading.locks != self.locks.get() {
-            self.note(reading.locks);
-        }
-        reading.lock = self.leader().lock();
-        (reading.time_enabled_ns, reading.time_running_ns) = self.times_ns.get();
-        self.lock.get() != NOT_NOTED
-    }
-
-    /// Notes what the pages say as long as the sum of their sequence numbers is `locks`, if all
-    /// events are on counters.
+    /// Notes what the pages say, and where the counters are. Returns whether all events are on
+    /// counters.
     #[inline(never)]
-    fn note(&self, locks: u32) {
-        let lock = self.leader().lock();
+    pub fn look_at_pages(&self) -> bool {
+        let locks = locks(&self.pages);
+        let leader = &self.pages[0];
+        let (time_enabled_ns, time_running_ns) = leader.times_ns();
+        let mut noted = Presence {
+            lock: leader.lock(),
+            cpu: current_cpu(),
+            time_enabled_ns,
+            time_running_ns,
+        };
         let mut are_all = true;
-        self.times_ns.set(self.leader().times_ns());
-        let noted = self.counters.iter().zip(&self.offsets);
-        for ((counter, offset), page) in noted.zip(&self.pages) {
+        let places = self.counters.iter().zip(&self.offsets);
+        for ((counter, offset), page) in places.zip(&self.pages) {
             offset.set(page.offset());
             match page.counter() {
                 Some(shown) => counter.set(shown),
                 None => are_all = false,
             }
         }
-        self.locks.set(locks);
-        self.lock.set(if are_all { lock } else { NOT_NOTED });
+        if !are_all {
+            noted.lock = NOT_NOTED;
+        }
+        self.locks.set(if are_all { locks } else { NOT_NOTED });
+        self.noted.set(noted);
+        are_all
+    }
+
+    /// Returns what happened to the counters in the window that ended last, after
+    /// [`look`](UserReads::look) returned `is_unmoved`.
+    #[inline]
+    pub fn disturbance(&self, is_unmoved: bool) -> Disturbance {
+        self.has_moved.set(false);
+        if is_unmoved && faults::count() == self.faults.get() {
+            // The thread was not even switched out.
+            return Disturbance::NONE;
+        }
+        self.look_again(is_unmoved)
     }
 
     #[cold]
-    fn read_again(&self, start: &Readout, end: &mut Readout) {
+    fn look_again(&self, is_unmoved: bool) -> Disturbance {
+        let faults = self.faults.get();
+        let start = self.noted.get();
+        let mut is_counting = is_unmoved || self.read_again(&start);
+        is_counting &= faults::count() == faults;
+        if !is_counting {
+            return Disturbance::LOST;
+        }
+        let end = self.noted.get();
+        Disturbance {
+            flags: doubts::between(&start, &end),
+            switches: doubts::switches(start.lock, end.lock),
+        }
+    }
+
+    /// Reads the counters at the end of a window again, where they are now. Returns whether that
+    /// succeeded.
+    fn read_again(&self, start: &Presence) -> bool {
+        self.has_moved.set(true);
         let looked = || {
             self.has_read
                 .get()
@@ -316,9 +361,10 @@ impl UserReads {
         let mut first_look = looked();
         // The first attempt was made.
         for _ in 1..ATTEMPTS {
-            if !self.look_at_pages(end) {
-                break;
+            if !self.look_at_pages() {
+                return false;
             }
+            self.has_read.set(true);
             let is_unmoved = self.look();
             first_look = first_look.or_else(looked);
             for (last, first) in self
@@ -329,48 +375,71 @@ impl UserReads {
             {
                 last.set(*first);
             }
-            if !is_unmoved {
-                continue;
-            }
-            if locks(self.pages()) == end.locks {
-                end.counts = self.last.each_ref().map(Cell::get);
+            if is_unmoved {
                 for ((moved, now), before) in self.moved.iter().zip(&self.offsets).zip(offsets) {
                     moved.set(now.get().wrapping_sub(before));
                 }
-                if end.lock == start.lock {
-                    // Members were moved without their leader, perhaps while the start was read.
-                    end.flags = Flags::NOT_COUNTING;
-                }
-                return;
+                // Otherwise members were moved without their leader, perhaps while the start was
+                // read.
+                return self.noted.get().lock != start.lock;
             }
         }
-        end.flags = Flags::NOT_COUNTING;
+        false
+    }
+
+    /// Returns the raw counters at the two ends of the window that ended last.
+    #[inline]
+    pub fn ends(&self, at: usize) -> (u64, u64) {
+        (self.first[at].get(), self.last[at].get())
     }
 
     /// Returns by how much a plain counter advanced in the window that ended last; negative if
     /// something set it back.
-    #[inline(always)]
-    pub fn advance(&self, at: usize, start: &Readout, end: &Readout) -> i64 {
-        let (start, end) = (start.counts[at], end.counts[at]);
+    #[inline]
+    pub fn advance(&self, at: usize) -> i64 {
+        let (first, last) = self.ends(at);
         if self.has_moved.get() {
-            return self.moved_advance(at, start, end);
+            return self.moved_advance(at, first, last);
         }
-        extended(end.wrapping_sub(start), self.unused_bits[at])
+        extended(last.wrapping_sub(first), self.unused_bits[at])
+    }
+
+    /// Returns by how much each counter of a group of plain counters advanced; `None` if something
+    /// set one back.
+    #[inline]
+    pub fn advances(&self) -> Option<[u64; MAX_COUNTERS]> {
+        let mut advances = [0; MAX_COUNTERS];
+        let mut all_bits = 0;
+        for (advance, (first, last)) in advances.iter_mut().zip(self.first.iter().zip(&self.last)) {
+            *advance = last.get().wrapping_sub(first.get());
+            all_bits |= *advance;
+        }
+        if self.has_moved.get() || all_bits & self.doubtful_bits != 0 {
+            return self.careful_advances();
+        }
+        Some(advances)
+    }
+
+    #[cold]
+    fn careful_advances(&self) -> Option<[u64; MAX_COUNTERS]> {
+        let advances: [i64; MAX_COUNTERS] = std::array::from_fn(|at| self.advance(at));
+        let are_forward = advances.iter().all(|advance| *advance >= 0);
+        are_forward.then(|| advances.map(|advance| advance as u64))
     }
 
     /// A wide counter is taken modulo its width: after a reset, the kernel's offset is 2^48 short
     /// until the next switch. A narrow one may wrap in a window, and its offset counts the wraps.
     #[cold]
-    fn moved_advance(&self, at: usize, start: u64, end: u64) -> i64 {
+    fn moved_advance(&self, at: usize, first: u64, last: u64) -> i64 {
         const MAX_UNUSED_OF_WIDE: u32 = 24;
         let (unused_bits, moved) = (self.unused_bits[at], self.moved[at].get());
         match unused_bits {
             1..=MAX_UNUSED_OF_WIDE => {
-                let advance = end.wrapping_sub(start).wrapping_add(moved as u64);
+                let advance = last.wrapping_sub(first).wrapping_add(moved as u64);
                 extended(advance, unused_bits)
             }
-            _ => extended(end, unused_bits)
-                .wrapping_sub(extended(start, unused_bits))
+            _ => extended(last, unused_bits)
+                .wrapping_sub(extended(first, unused_bits))
                 .wrapping_add(moved),
         }
     }

@@ -4,16 +4,16 @@
 //! all threads are counted. The decision is made in the warm-up, or by an earlier launch, so all
 //! samples kept of a benchmark count the same threads.
 
-use std::cell::{Cell, OnceCell, RefCell, RefMut};
+use std::cell::{Cell, OnceCell, Ref, RefCell};
 
 use super::Opened;
 use super::all_threads::AllThreads;
+use super::doubts;
 use super::engine::Engine;
 use super::group::{self, Group};
 use super::inherited_group::Shape;
 use super::metrics_shape::SLOTS;
 use super::opener::Opener;
-use super::readout::Readout;
 use super::syscalls::Counted;
 use super::system::CpuIdentity;
 use crate::error::OpenError;
@@ -34,7 +34,8 @@ pub(super) struct Whose {
     has_sample: Cell<bool>,
     /// Earlier launches' decisions: see [`THREADS_DECIDED`](topdown_run::environment::THREADS_DECIDED).
     decided: RefCell<String>,
-    /// Set while all threads are counted.
+    /// Whether all threads are counted, and how. Every window asks, and a flag is quick.
+    counts_all: Cell<bool>,
     all: RefCell<Option<AllThreads>>,
     /// Set once all threads have been counted.
     provenance_of_all: OnceCell<Provenance>,
@@ -50,6 +51,7 @@ impl Whose {
             activity: Cell::default(),
             has_sample: Cell::default(),
             decided: RefCell::default(),
+            counts_all: Cell::default(),
             all: RefCell::default(),
             provenance_of_all: OnceCell::new(),
             provenance_of_own: OnceCell::new(),
@@ -62,6 +64,21 @@ impl Whose {
 
     pub fn decide(&self, decided: &str) {
         *self.decided.borrow_mut() = decided.to_owned();
+    }
+
+    /// Returns the groups of all threads, while these are counted.
+    #[inline]
+    fn all(&self) -> Option<Ref<'_, AllThreads>> {
+        if !self.counts_all.get() {
+            return None;
+        }
+        Ref::filter_map(self.all.borrow(), Option::as_ref).ok()
+    }
+
+    /// Counts these groups from now on, if there are any. Returns those before.
+    fn replace_all(&self, all: Option<AllThreads>) -> Option<AllThreads> {
+        self.counts_all.set(all.is_some());
+        self.all.replace(all)
     }
 
     /// Returns whether to count all threads in the current benchmark.
@@ -82,8 +99,7 @@ thread_local! {
 impl Opened {
     pub(super) fn counting_provenance(&self) -> &Provenance {
         let whose = &self.whose;
-        let of_all = whose.all.borrow().is_some();
-        if of_all {
+        if whose.counts_all.get() {
             whose.provenance_of_all.get()
         } else {
             whose.provenance_of_own.get()
@@ -94,62 +110,69 @@ impl Opened {
     /// Begins a window. What is not needed at once is done before the counters are read.
     #[inline(always)]
     pub(super) fn start(&self) -> Reading {
-        let (reading, mut place) = self.prepare();
-        if !self
-            .reads
-            .as_ref()
-            .is_none_or(|reads| reads.begin(&mut place))
-        {
-            self.start_anew(&mut place);
+        let reading = self.prepare();
+        if !self.reads.as_ref().is_none_or(|reads| reads.begin()) {
+            self.start_anew();
         }
         reading
     }
 
     #[inline(never)]
-    fn prepare(&self) -> (Reading, RefMut<'_, Readout>) {
+    fn prepare(&self) -> Reading {
         let at_ns = self.whose.watch.before_window();
-        let (reading, mut place) = self.beginning.next(at_ns);
-        match &*self.whose.all.borrow() {
-            Some(all) => all.start(&mut place),
-            None => self.engine.prepare(&mut place),
-        }
-        (reading, place)
+        let ready_at_ns = match self.whose.all() {
+            Some(all) => {
+                all.start();
+                at_ns
+            }
+            None => self.engine.prepare(at_ns),
+        };
+        Reading::of_window(self.tickets.next(), ready_at_ns)
     }
 
     /// Reading the thread's own counters must fail while all threads are counted.
     #[cold]
-    fn start_anew(&self, readout: &mut Readout) {
-        if self.whose.all.borrow().is_none() {
-            self.engine.start_anew(readout);
+    fn start_anew(&self) {
+        if !self.whose.counts_all.get() {
+            self.engine.start_anew();
         }
     }
 
     /// Ends a window. What is not needed at once is done after the counters were read.
     #[inline(always)]
     pub(super) fn end(&self, start: &Reading) -> Sample {
-        let is_counting = self.reads.as_ref().is_some_and(|reads| reads.look());
-        self.finish(is_counting, start)
+        let is_unmoved = self.reads.as_ref().is_some_and(|reads| reads.look());
+        self.finish(is_unmoved, start)
     }
 
     #[inline(never)]
-    fn finish(&self, is_counting: bool, start: &Reading) -> Sample {
-        let mut sample = match (self.beginning.of(start), &*self.whose.all.borrow()) {
-            (Some(start), Some(all)) => all.end(&start),
-            (Some(start), None) => self.engine.end(is_counting, &start),
-            (None, _) => Sample {
-                windows: 1,
-                wall_ns: clock::elapsed_ns(start.at_ns),
+    fn finish(&self, is_unmoved: bool, start: &Reading) -> Sample {
+        let mut window = match self.whose.all() {
+            _ if !self.tickets.is_latest(start) => Sample {
                 slots: Some(0),
-                flags: Flags::NOT_COUNTING,
-                ..Sample::EMPTY
+                ..Sample::of_window(clock::elapsed_ns(start.at_ns), Flags::NOT_COUNTING)
             },
+            Some(all) => all.end(start),
+            None => self.engine.end(is_unmoved, start),
         };
-        sample.activity = self.whose.watch.after_window(sample.wall_ns);
-        if let Some(activity) = sample.activity {
+        if let Some(activity) = self.whose.watch.after_window(window.wall_ns) {
+            window.activity = Some(activity);
             let activities = &self.whose.activity;
             activities.set(activities.get().plus(&activity));
         }
-        sample
+        window
+    }
+
+    /// Returns a sample that has all its windows, with what they do not know one by one.
+    pub(super) fn completed(&self, sample: &Sample) -> Sample {
+        let mut completed = self.engine.completed(sample);
+        // The slots of unusable windows may be placeholders.
+        let is_usable = !completed.flags.intersects(Flags::UNUSABLE);
+        let slots = completed.slots.filter(|_| is_usable);
+        if slots.is_some_and(|slots| doubts::are_few(slots, sample.windows)) {
+            completed.flags |= Flags::FEW_SLOTS;
+        }
+        completed
     }
 
     /// Switches to counting all threads if others have worked in the warm-up. Call this outside
@@ -158,7 +181,7 @@ impl Opened {
         let whose = &self.whose;
         let is_open = whose.wanted == Threads::Auto
             && !whose.has_sample.get()
-            && whose.all.borrow().is_none()
+            && !whose.counts_all.get()
             && whose.provenance_of_own.get().is_none();
         if !is_open || !whose.wants_all() {
             return;
@@ -183,7 +206,7 @@ impl Opened {
             BENCHMARKS.set(BENCHMARKS.get() + 1);
         }
         self.whose.activity.take();
-        if self.whose.wanted == Threads::Auto && self.whose.all.take().is_some() {
+        if self.whose.wanted == Threads::Auto && self.whose.replace_all(None).is_some() {
             // A group that stays off the PMU is flagged in every window.
             let _ = self.engine.resume();
         }
@@ -199,7 +222,7 @@ impl Opened {
         if opened.is_err() {
             let _ = self.engine.resume();
         }
-        *self.whose.all.borrow_mut() = Some(opened?);
+        self.whose.replace_all(Some(opened?));
         Ok(())
     }
 
@@ -222,8 +245,8 @@ impl Opened {
         drop(plain);
         let all = AllThreads::open(opener, shape)?;
         let empty_window = median_window(&empty_windows_by(&|| {
-            let mut start = Readout::now();
-            all.start(&mut start);
+            let start = Reading::of_clock();
+            all.start();
             all.end(&start)
         }));
         let provenance = Provenance {

@@ -405,6 +405,66 @@ fn displaced_group_is_flagged_and_returns() {
     );
 }
 
+/// Measures windows of so many slots, and adds them up.
+fn sum_of(hardware: &Hardware, windows: &[u64]) -> Sample {
+    let mut sum = Sample::EMPTY;
+    for slots in windows {
+        let start = hardware.start();
+        with(|machine| machine.work(*slots));
+        sum.add(&hardware.end(&start));
+    }
+    sum
+}
+
+#[test]
+fn windows_of_a_sample_are_split_together() {
+    let Some(hardware) = open_exact(&skylake(), as_skylake) else {
+        return;
+    };
+    let sum = sum_of(&hardware, &[300_000, 200_000]);
+    assert_eq!((sum.slots, sum.level1, sum.windows), (None, None, 2));
+    let sample = hardware.completed(&sum);
+    assert_mix(&sample, 500_000);
+    assert_eq!((sample.windows, sample.wall_ns), (2, sum.wall_ns));
+    assert_eq!(sample.group_counts, None);
+    // Nothing is left to do.
+    assert_eq!(hardware.completed(&sample), sample);
+}
+
+#[test]
+fn few_slots_are_those_of_the_mean_window() {
+    let Some(hardware) = open_exact(&skylake(), as_skylake) else {
+        return;
+    };
+    let flags = |windows: &[u64]| hardware.completed(&sum_of(&hardware, windows)).flags;
+    assert_eq!(flags(&[20_000, 80_000]), Flags::NONE);
+    assert_eq!(flags(&[20_000, 79_996]), Flags::FEW_SLOTS);
+}
+
+#[test]
+fn sample_with_a_lost_window_keeps_its_flag_and_has_slots() {
+    let Some(hardware) = open_exact(&skylake(), as_skylake) else {
+        return;
+    };
+    let mut sum = sum_of(&hardware, &[1_000_000]);
+    let outer = hardware.start();
+    sum.add(&hardware.end(&hardware.start()));
+    sum.add(&hardware.end(&outer));
+    let sample = hardware.completed(&sum);
+    assert_eq!(sample.flags, Flags::NOT_COUNTING);
+    assert_eq!(sample.slots, Some(0));
+    assert!(sample.level1.is_some());
+}
+
+#[test]
+fn time_without_counts_stays_so() {
+    let Some(hardware) = open_exact(&skylake(), as_skylake) else {
+        return;
+    };
+    let timed = Sample::from(std::time::Duration::from_millis(1));
+    assert_eq!(hardware.completed(&timed), timed);
+}
+
 /// The inner window enables the group again; what the outer one missed is nowhere.
 #[test]
 fn group_rescheduled_in_window_is_flagged() {

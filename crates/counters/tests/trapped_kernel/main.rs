@@ -28,9 +28,9 @@ mod windows;
 
 use std::sync::Once;
 
-use topdown_counters::Source;
 use topdown_counters::error::OpenError;
 use topdown_counters::hardware::Hardware;
+use topdown_counters::{Reading, Source};
 use topdown_run::sample::Sample;
 use topdown_run::setting::Counters;
 use topdown_skipped::{Need, skip};
@@ -93,9 +93,14 @@ fn trapped<T>(prepare: impl FnOnce(&mut Machine), open: impl FnOnce() -> T) -> O
 fn window(hardware: &impl Source, inside: impl FnOnce(&mut Machine)) -> Sample {
     let start = hardware.start();
     with(inside);
-    let sample = hardware.end(&start);
+    let sample = end(hardware, &start);
     with(|machine| assert_eq!(machine.violations, [""; 0]));
     sample
+}
+
+/// Ends the only window of a sample.
+fn end(source: &impl Source, start: &Reading) -> Sample {
+    source.completed(&source.end(start))
 }
 
 /// A window at the beginning of a sample.

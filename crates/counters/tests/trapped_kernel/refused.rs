@@ -8,7 +8,7 @@ use crate::exact::{as_sapphire_rapids, as_skylake, open_exact, skylake};
 use crate::machine::{Disturbance, Machine};
 use crate::system::System;
 use crate::trap::with;
-use crate::{first_window, open};
+use crate::{end, first_window, open};
 
 /// Opens each kind of group that is read with RDPMC, and passes it on with its number of counters.
 /// PERF_METRICS on a hybrid machine, and plain counters of which one is that of the slots.
@@ -86,7 +86,7 @@ fn move_during_the_first_reads_is_survived() {
                 with(after_reads(reads, what));
                 let start = hardware.start();
                 with(|machine| machine.work(600_000));
-                assert_dropped(&hardware.end(&start), (what, reads));
+                assert_dropped(&end(hardware, &start), (what, reads));
                 assert_next_is_right(hardware);
             }
         }

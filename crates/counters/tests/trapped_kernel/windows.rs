@@ -9,7 +9,7 @@ use crate::exact::{as_sapphire_rapids, as_skylake, as_zen_4, open_exact, skylake
 use crate::machine::{Call, DEFAULT_MIX, Disturbance, Machine, Mix};
 use crate::system::System;
 use crate::trap::with;
-use crate::{allowed_cpus, first_window, open, run_on, window};
+use crate::{allowed_cpus, end, first_window, open, run_on, window};
 
 const OTHER_MIX: Mix = [0.05, 0.65, 0.10, 0.20, 0.01, 0.60, 0.02, 0.03];
 
@@ -185,7 +185,7 @@ fn interrupted_reading_is_repeated() {
         let start = hardware.start();
         assert_eq!(with(|machine| machine.rdpmcs), 1 + 4 + 4);
         with(|machine| machine.work(600_000));
-        let sample = hardware.end(&start);
+        let sample = end(&hardware, &start);
         assert_eq!(sample.flags, Flags::NONE, "interrupted at {rdpmcs}");
         assert_eq!(sample.instructions, Some(300_000));
         assert_split(&sample, DEFAULT_MIX, 0.004);
@@ -232,7 +232,7 @@ fn overflow_interrupt_shows_as_decreasing_slots() {
         machine.work(600_000);
         machine.overflow_interrupt();
     });
-    let sample = hardware.end(&start);
+    let sample = end(&hardware, &start);
     assert!(sample.flags.intersects(Flags::WENT_BACKWARDS));
     assert_eq!(sample.slots, Some(0));
 }
