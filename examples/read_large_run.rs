@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use topdown_counters::machine::this_machine;
 use topdown_run::category::PerCategory;
-use topdown_run::event::Events;
+use topdown_run::event::LaunchEvents;
 use topdown_run::provenance::{Provenance, SourceKind};
 use topdown_run::run_file::{
     Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, Selection, SlotsValue,
@@ -67,7 +67,7 @@ fn large_run() -> Run {
                 }),
                 instructions: Some(slots * 0.37),
                 cycles: Some(slots / 6.0),
-                events: Events::NONE,
+                events: LaunchEvents::default(),
                 resolution_fraction: 0.00390625,
                 window_fraction: None,
             }),

@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use sha2::{Digest, Sha256};
+use topdown_counters::machine::this_machine;
 use topdown_run::category::PerCategory;
-use topdown_run::event::Events;
-use topdown_run::machine::Machine;
+use topdown_run::event::LaunchEvents;
 use topdown_run::provenance::{Provenance, SourceKind};
 use topdown_run::run_file::{
     Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, Selection, SlotsValue,
@@ -144,7 +144,7 @@ fn run(benchmarks: usize, seed: u64) -> Run {
         id: format!("speed-{seed}"),
         started_at: day.to_string(),
         tool_version: "0.1.0".to_owned(),
-        machine: Machine::default(),
+        machine: this_machine(),
         build: Build::default(),
         launch_settings: LaunchSettings {
             launches: LAUNCHES,
@@ -192,7 +192,7 @@ fn launch(launch: u32, random: &mut fastrand::Rng) -> LaunchValue {
             }),
             instructions: Some(about(4000.0)),
             cycles: Some(about(1666.0)),
-            events: Events::NONE,
+            events: LaunchEvents::default(),
             resolution_fraction: 1.0 / 255.0,
             window_fraction: None,
         }),

@@ -279,7 +279,7 @@ fn all_kinds_of_comparisons_are_valid() {
     elsewhere.machine.model = 207;
     let mut with_events = modelled("a", planted(2, 0.5));
     for launch in with_events.slots_launches_mut() {
-        launch.events = Events::NONE.with(Event::L2Misses, 4.0);
+        launch.events = Events::NONE.with(Event::L2Misses, 4.0).into();
     }
     let mut uncommitted = one(timed("a", planted(1, 0.0)));
     uncommitted.build.git_dirty = Some(true);

@@ -1,9 +1,8 @@
 //! Two stored runs, found and judged as the command line and the settings say.
 
 use std::path::{Path, PathBuf};
-use std::thread;
 
-use topdown_run::run_file::{self, Run};
+use topdown_run::run_file;
 
 use super::sampled_functions::{self, Sampled};
 use super::second_look::{self, ComparedRun, Relaunch};
@@ -90,10 +89,9 @@ pub fn judged(
     let base = runs.base_name(&asked)?;
     let candidate_path = runs.candidate_path(&asked, &base)?;
     let path = runs.base_path(&base, &candidate_path)?;
-    let (mut baseline, mut candidate) = both(
-        || Ok(run_file::read_run(&path)?),
-        || Ok(run_file::read_run(&candidate_path)?),
-    )?;
+    // One after the other: in parallel both files would be in memory at once.
+    let mut baseline = run_file::read_run(&path)?;
+    let mut candidate = run_file::read_run(&candidate_path)?;
     let label = asked.candidate.unwrap_or("the newest run");
     check_whole(&base, &baseline)?;
     let renames = config.renames();
@@ -222,20 +220,4 @@ impl Runs {
             None => Ok(PathBuf::from(name)),
         }
     }
-}
-
-/// Reads both runs in parallel: a comparison spends most of its time parsing them.
-fn both(
-    baseline: impl FnOnce() -> Result<Run, Error>,
-    candidate: impl FnOnce() -> Result<Run, Error> + Send,
-) -> Result<(Run, Run), Error> {
-    thread::scope(|scope| {
-        let candidate = scope.spawn(candidate);
-        let baseline = baseline();
-        let candidate = match candidate.join() {
-            Ok(candidate) => candidate,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        Ok((baseline?, candidate?))
-    })
 }

@@ -103,28 +103,30 @@ pub fn add<'a>(
 impl ComparedRun<'_> {
     /// Adds the functions that an earlier comparison has sampled.
     fn add_stored(&mut self) -> Result<(), Error> {
-        for stored in self.stored()?.benchmarks {
+        for stored in self.stored()? {
             put(&mut self.run, stored);
         }
         Ok(())
     }
 
-    /// Returns the stored functions, as a run whose benchmarks know them.
-    fn stored(&self) -> Result<Run, Error> {
+    /// Returns the benchmarks whose functions are stored, with them.
+    fn stored(&self) -> Result<Vec<Benchmark>, Error> {
         let directory = self.directory.join(FUNCTIONS);
-        let id = format!("{}-functions", self.run.id);
-        if run_file::run_file_of(&directory).is_file() {
-            let stored = run_file::read_run(&directory)?;
-            // Otherwise it belongs to a previous run in this directory.
-            if stored.id == id {
-                return Ok(stored);
-            }
+        if !run_file::run_file_of(&directory).is_file() {
+            return Ok(Vec::new());
         }
-        Ok(Run {
-            id,
-            benchmarks: Vec::new(),
-            ..self.run.clone()
-        })
+        let stored = run_file::read_run(&directory)?;
+        if stored.id == self.functions_id() {
+            Ok(stored.benchmarks)
+        } else {
+            // It belongs to a previous run in this directory.
+            Ok(Vec::new())
+        }
+    }
+
+    /// Returns the id of the run that stores the functions.
+    fn functions_id(&self) -> String {
+        format!("{}-functions", self.run.id)
     }
 
     /// Launches those of the benchmarks `ids` that were counted and whose functions are unknown.
@@ -169,8 +171,13 @@ impl ComparedRun<'_> {
         let mut stored = self.stored()?;
         for sampled in lacking.into_iter().filter(|b| b.functions.is_some()) {
             put(&mut self.run, sampled.clone());
-            stored.benchmarks.push(sampled);
+            stored.push(sampled);
         }
+        let stored = Run {
+            id: self.functions_id(),
+            benchmarks: stored,
+            ..self.run.clone()
+        };
         let directory = self.directory.join(FUNCTIONS);
         run_file::write_run(&directory, &stored, &[]).map_err(Error::NotStored)
     }

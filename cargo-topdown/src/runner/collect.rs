@@ -496,7 +496,7 @@ mod tests {
         assert_eq!(possible.residuals, []);
         assert!(possible.benchmarks[0].slots_launches()[0].level1.is_some());
         let impossible = collected(-60.0);
-        let value = impossible.benchmarks[0].slots_launches()[0];
+        let value = &impossible.benchmarks[0].slots_launches()[0];
         assert_eq!((value.slots, value.level1), (1000.0, None));
         assert_eq!(impossible.residuals[0].fault, SplitFault::Impossible);
     }

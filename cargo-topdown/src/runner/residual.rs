@@ -53,7 +53,8 @@ pub fn residual(
             let was_split = measured.samples.iter().all(|s| s.sample.level1.is_some());
             was_split
                 && value
-                    .and_then(|value| value.slots)
+                    .as_ref()
+                    .and_then(|value| value.slots.as_ref())
                     .is_some_and(|slots| slots.level1.is_none())
         })
         .count();

@@ -90,7 +90,8 @@ mod tests {
             launch.instructions = Some(500.0);
             launch.events = Events::NONE
                 .with(Event::L2Misses, 4.0)
-                .with(Event::UnknownInstructions, 5.0);
+                .with(Event::UnknownInstructions, 5.0)
+                .into();
         }
         let rates = rates(&modelled).unwrap();
         assert_eq!(rates.instructions, Some(500.0));
@@ -106,7 +107,7 @@ mod tests {
         let mut counted = benchmark("a", Planted::default());
         for launch in counted.slots_launches_mut() {
             launch.instructions = None;
-            launch.events = Events::NONE.with(Event::Branches, 7.0);
+            launch.events = Events::NONE.with(Event::Branches, 7.0).into();
         }
         let rates = rates(&counted).unwrap();
         assert_eq!(rates.events[&Event::Branches].per_iteration, 7.0);

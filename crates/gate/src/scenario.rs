@@ -108,7 +108,7 @@ pub fn modelled(name: &str, planted: Planted) -> Benchmark {
     };
     let modelled = |slots: &SlotsValue| SlotsValue {
         resolution_fraction: 0.0,
-        ..*slots
+        ..slots.clone()
     };
     let slots = benchmark(name, quiet);
     Benchmark {
@@ -192,7 +192,7 @@ impl From<Launch> for LaunchValue {
                 level2: launch.level2,
                 instructions: launch.instructions,
                 cycles: launch.cycles,
-                events: launch.events,
+                events: launch.events.into(),
                 resolution_fraction: launch.resolution_fraction,
                 window_fraction: launch.window_fraction,
             }),
@@ -349,7 +349,8 @@ pub fn allocating(mut benchmark: Benchmark, times: f64, bytes: f64) -> Benchmark
             .with(Event::AllocatedBytes, bytes)
             .with(Event::Reallocations, 0.0)
             .with(Event::ReallocatedBytes, 0.0)
-            .with(Event::Frees, times);
+            .with(Event::Frees, times)
+            .into();
     }
     benchmark
 }

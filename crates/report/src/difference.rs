@@ -409,7 +409,8 @@ mod tests {
                     .with(Event::L2Misses, l2_misses)
                     .with(Event::L3Misses, 0.01)
                     .with(Event::MemoryReadBytes, 0.0)
-                    .with(Event::MemoryWriteBytes, 0.0);
+                    .with(Event::MemoryWriteBytes, 0.0)
+                    .into();
             }
         }
         sides.map(|side| scenario::run(vec![side]))

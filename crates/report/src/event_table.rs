@@ -239,10 +239,10 @@ mod tests {
         let mut some = benchmark("parse/some", Planted::default());
         let mut all = benchmark("a_group/of_a_rather_long_name/16384", Planted::default());
         for launch in some.slots_launches_mut() {
-            launch.events = Events::NONE.with(Event::Branches, 60.0);
+            launch.events = Events::NONE.with(Event::Branches, 60.0).into();
         }
         for launch in all.slots_launches_mut() {
-            launch.events = counts;
+            launch.events = counts.into();
         }
         scenario::run(vec![all, some, timed("read", Planted::default())])
     }
@@ -276,7 +276,7 @@ mod tests {
     fn events_before_and_after() {
         let mut candidate = run();
         for launch in candidate.benchmarks[0].slots_launches_mut() {
-            launch.events = launch.events.with(Event::L2Misses, 90.0);
+            launch.events = launch.events.with(Event::L2Misses, 90.0).into();
         }
         insta::assert_snapshot!(changes(&run(), &candidate));
     }

@@ -343,7 +343,7 @@ mod tests {
             let mut benchmark = benchmark("a", Planted::default());
             for launch in benchmark.slots_launches_mut() {
                 launch.instructions = Some(1000.0);
-                launch.events = Events::NONE.with(Event::L2Misses, misses);
+                launch.events = Events::NONE.with(Event::L2Misses, misses).into();
             }
             scenario::run(vec![benchmark])
         };

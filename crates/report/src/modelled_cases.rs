@@ -242,7 +242,7 @@ fn grown_allocations_are_reported_and_may_fail() {
     let mut uncounted = candidate.clone();
     for benchmark in uncounted.benchmarks.iter_mut().skip(1) {
         for launch in benchmark.slots_launches_mut() {
-            launch.events = Events::NONE;
+            launch.events = Events::NONE.into();
         }
     }
     let unknown = comparison_text_by(&gating, &baseline, &uncounted, 80);

@@ -286,7 +286,7 @@ mod tests {
     }
 
     fn scaled(value: &SlotsValue, factor: f64) -> SlotsValue {
-        let mut value = *value;
+        let mut value = value.clone();
         value.slots *= factor;
         value.instructions = value.instructions.map(|it| it * factor);
         value.cycles = value.cycles.map(|cycles| cycles * factor);
@@ -382,7 +382,9 @@ mod tests {
             launch.samples_dropped = 7;
             launch.samples_used = 3;
             let unknown = launch.instructions.unwrap() / 5000.0;
-            launch.events = Events::NONE.with(Event::UnknownInstructions, unknown);
+            launch.events = Events::NONE
+                .with(Event::UnknownInstructions, unknown)
+                .into();
         }
         let text = table(&run, 80, true);
         assert!(text.contains("few iterations to warm up"), "{text}");

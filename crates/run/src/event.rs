@@ -3,6 +3,8 @@
 //! This module defines the names and what each event means. The sources decide which to count, and
 //! the program how to show them.
 
+use std::ops::Deref;
+
 use serde::{Deserialize, Serialize};
 
 macro_rules! events {
@@ -131,6 +133,26 @@ impl<T: Copy> FromIterator<(Event, T)> for Events<T> {
         counts
             .into_iter()
             .fold(none, |events, (event, count)| events.with(event, count))
+    }
+}
+
+/// What was counted per iteration of a launch. Takes no more than a pointer where nothing was: runs
+/// have a hundred thousand launches.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LaunchEvents(Option<Box<Events<f64>>>);
+
+impl From<Events<f64>> for LaunchEvents {
+    fn from(events: Events<f64>) -> LaunchEvents {
+        LaunchEvents((!events.is_empty()).then(|| Box::new(events)))
+    }
+}
+
+impl Deref for LaunchEvents {
+    type Target = Events<f64>;
+
+    fn deref(&self) -> &Events<f64> {
+        const NONE: &Events<f64> = &Events::NONE;
+        self.0.as_deref().unwrap_or(NONE)
     }
 }
 

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed};
     use topdown_report::examples::compared;
-    use topdown_run::event::{Event, Events};
+    use topdown_run::event::{Event, Events, LaunchEvents};
     use topdown_run::run_file::Benchmark;
 
     fn refusal(baseline: Benchmark, candidate: Benchmark) -> String {
@@ -172,10 +172,10 @@ mod tests {
         let mut counted = benchmark("a", planted);
         let mut plain = counted.clone();
         for launch in counted.slots_launches_mut() {
-            launch.events = Events::NONE.with(Event::L2Misses, 4.0);
+            launch.events = Events::NONE.with(Event::L2Misses, 4.0).into();
         }
         for launch in plain.slots_launches_mut() {
-            (launch.instructions, launch.events) = (None, Events::NONE);
+            (launch.instructions, launch.events) = (None, LaunchEvents::default());
         }
         let text = refusal(counted, plain);
         assert!(

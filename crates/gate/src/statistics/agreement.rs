@@ -8,10 +8,10 @@ use topdown_run::sample::Level1;
 ///
 /// Counters and the clock never agree like this. A model that executed the same instructions at the
 /// same addresses does.
-pub fn slots_agree(launches: &[SlotsValue]) -> bool {
-    launches
-        .windows(2)
-        .all(|pair| slots_of(&pair[0]) == slots_of(&pair[1]))
+pub fn slots_agree<'a>(launches: impl IntoIterator<Item = &'a SlotsValue>) -> bool {
+    let mut slots = launches.into_iter().map(slots_of);
+    let first = slots.next();
+    slots.all(|other| Some(other) == first)
 }
 
 /// Returns whether the launches of a benchmark's slots are groups of units of a sampled iteration.

@@ -158,7 +158,7 @@ fn value_of(
         level2: level1.and_then(|(_, scale)| kept.level2(scale)),
         instructions: kept.without_windows(|sample| sample.instructions, cost.instructions),
         cycles: kept.without_windows(|sample| sample.cycles, cost.cycles),
-        events: kept.events(),
+        events: kept.events().into(),
         resolution_fraction,
         window_fraction: (window_fraction > 0.0).then_some(window_fraction),
     });

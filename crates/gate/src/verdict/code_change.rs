@@ -144,7 +144,10 @@ fn same_counts(baseline: &Benchmark, candidate: &Benchmark) -> bool {
     if candidate.provenance().source == SourceKind::Model {
         return is_exact(baseline)
             && is_exact(candidate)
-            && slots_agree(&[baseline.slots_launches()[0], candidate.slots_launches()[0]]);
+            && slots_agree([
+                &baseline.slots_launches()[0],
+                &candidate.slots_launches()[0],
+            ]);
     }
     let instructions = |benchmark: &Benchmark| -> Option<f64> {
         let launches = benchmark.slots_launches().iter();

@@ -35,7 +35,7 @@ mod undecided;
 mod warning;
 mod windows;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub use allocations::{AllocationChange, Uncounted};
 pub use benchmark_verdict::*;
@@ -114,11 +114,9 @@ pub fn compare_in_turn(
 /// of which is the candidate.
 pub fn with_history(comparison: Comparison, runs: &[Run], policy: &Policy) -> Comparison {
     let mut slower_over_time = slower_over_time::told_after(runs, policy);
-    let is_news = |id: &BenchmarkId| {
-        let mut benchmarks = comparison.benchmarks.iter();
-        benchmarks.any(|b| b.id == *id && b.verdict != Verdict::Regressed)
-    };
-    slower_over_time.retain(|slower| is_news(&slower.id));
+    let others = (comparison.benchmarks.iter()).filter(|b| b.verdict != Verdict::Regressed);
+    let others: HashSet<&BenchmarkId> = others.map(|b| &b.id).collect();
+    slower_over_time.retain(|slower| others.contains(&slower.id));
     let counts = Counts {
         slower_over_time: slower_over_time.len(),
         ..comparison.counts
@@ -144,9 +142,11 @@ pub fn with_functions(
 ) -> Comparison {
     let pairs = PairedBenchmarks::new(baseline, candidate);
     let functions_of = |mut verdict: BenchmarkVerdict| {
-        let mut pairs = pairs.both.iter();
-        let pair = pairs.find(|(old, _)| old.id == verdict.id);
-        if let Some((old, new)) = pair.filter(|_| verdict.is_compared()) {
+        let nth = (pairs.both).binary_search_by(|(old, _)| old.id.cmp(&verdict.id));
+        if let Ok(nth) = nth
+            && verdict.is_compared()
+        {
+            let (old, new) = pairs.both[nth];
             verdict.set_functions(old, new);
         }
         verdict
@@ -251,6 +251,7 @@ fn failing(policy: &Policy) -> Vec<Verdict> {
 /// The benchmarks of two runs, each list in the order of ids. Sums over benchmarks use this order,
 /// so that the order in the files cannot change the last bit of a result.
 struct PairedBenchmarks<'a> {
+    /// Sorted by id.
     both: Vec<(&'a Benchmark, &'a Benchmark)>,
     new: Vec<BenchmarkId>,
     missing: Vec<BenchmarkId>,

@@ -175,12 +175,12 @@ fn control(run: LabelledRun<'_>, policy: &Policy) -> Option<Comparison> {
 }
 
 /// The launches at these places of every four.
-fn half_of<V: Copy>(series: &Series<V>, wanted: [usize; 2]) -> Series<V> {
+fn half_of<V: Clone>(series: &Series<V>, wanted: [usize; 2]) -> Series<V> {
     let places = series.launches.iter().enumerate();
     let kept = places.filter(|(place, _)| wanted.contains(&(place % 4)));
     Series {
         provenance: series.provenance.clone(),
-        launches: kept.map(|(_, launch)| *launch).collect(),
+        launches: kept.map(|(_, launch)| launch.clone()).collect(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Benchmark, BenchmarkId};
 use crate::category::PerCategory;
-use crate::event::Events;
+use crate::event::LaunchEvents;
 use crate::provenance::Provenance;
 use crate::sample::{Level1, Sample};
 
@@ -42,7 +42,7 @@ pub struct TimeValue {
 /// middle half of its samples.
 ///
 /// Everything is per iteration. What the source does not measure is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SlotsValue {
     /// Which launch of the series, from 0. Modelled launches are others than those of the times.
     pub launch: u32,
@@ -62,7 +62,7 @@ pub struct SlotsValue {
     /// Unhalted cycles.
     pub cycles: Option<f64>,
     /// What else was counted.
-    pub events: Events<f64>,
+    pub events: LaunchEvents,
     /// No category is further off than this fraction of the slots (0 for exact counts).
     pub resolution_fraction: f64,
     /// What beginning and ending windows cost, as a fraction of the slots with it; taken out of
@@ -71,7 +71,7 @@ pub struct SlotsValue {
 }
 
 /// What one launch gave, where time and slots are measured at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaunchValue {
     /// Its time.
     pub time: TimeValue,
@@ -136,7 +136,7 @@ impl Benchmark {
             return;
         }
         if let Some(slots) = &mut self.slots {
-            slots.launches.extend(more.slots_launches());
+            slots.launches.extend_from_slice(more.slots_launches());
         }
     }
 

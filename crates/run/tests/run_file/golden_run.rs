@@ -3,7 +3,7 @@
 use topdown_run::activity::Elsewhere;
 use topdown_run::category::PerCategory;
 use topdown_run::code::CodeCounts;
-use topdown_run::event::{Event, Events};
+use topdown_run::event::{Event, Events, LaunchEvents};
 use topdown_run::hits::{HitEngine, Sampled};
 use topdown_run::machine::Machine;
 use topdown_run::provenance::{CountedThreads, EmptyWindow, Provenance, SourceKind};
@@ -284,7 +284,8 @@ fn full_value(launch: u32, factor: f64) -> LaunchValue {
             cycles: Some(cycles),
             events: Events::NONE
                 .with(Event::Branches, cycles / 7.0)
-                .with(Event::MemoryReadBytes, 64.0),
+                .with(Event::MemoryReadBytes, 64.0)
+                .into(),
             resolution_fraction: 0.00390625,
             window_fraction: Some(0.21),
         }),
@@ -304,7 +305,7 @@ fn contended_value() -> LaunchValue {
                 smt_contention_slots: Some(12.5),
             }),
             level2: None,
-            events: Events::NONE,
+            events: LaunchEvents::default(),
             resolution_fraction: 0.0,
             window_fraction: None,
             ..slots

@@ -175,7 +175,7 @@ impl SlotsColumns {
             level2: Level2Columns::new(values, |v| v.level2),
             instructions: optional_column(values, |v| v.instructions),
             cycles: optional_column(values, |v| v.cycles),
-            events: EventColumns::new(values, |v| v.events),
+            events: EventColumns::new(values, |v| *v.events),
             resolution_fraction: values.iter().map(|v| v.resolution_fraction).collect(),
             window_fraction: optional_column(values, |v| v.window_fraction),
         }
@@ -226,10 +226,8 @@ impl SlotsColumns {
             level2: self.level2.as_ref().map(|level2| level2.row(index)),
             instructions: quantity(&self.instructions),
             cycles: quantity(&self.cycles),
-            events: self
-                .events
-                .as_ref()
-                .map(|events| events.row(index))
+            events: (self.events.as_ref())
+                .map(|events| events.row(index).into())
                 .unwrap_or_default(),
             resolution_fraction: self.resolution_fraction[index],
             window_fraction: quantity(&self.window_fraction),
