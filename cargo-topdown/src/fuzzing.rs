@@ -1,7 +1,11 @@
-//! The parsers of strangers' bytes, for `fuzz/`, and a test that feeds them its corpus.
+//! The parsers of strangers' bytes, for `fuzz/`, and tests that feed them its corpus and changes of
+//! it.
 //!
 //! Each entry point calls what the program calls, and goes on as far as the bytes alone can decide.
 //! None may panic, or take memory or time beyond what its input is worth.
+
+#[cfg(test)]
+mod mutation;
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -169,8 +173,20 @@ pub fn comparison(bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::panic::catch_unwind;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+    use std::time::{Duration, Instant};
 
+    use fastrand::Rng;
+
+    use super::mutation::mutated;
     use super::*;
+
+    /// How long to feed changes of the corpus, in seconds. Without it, each target gets
+    /// [`MUTATIONS`].
+    const SECONDS: &str = "TOPDOWN_FUZZ_SECONDS";
+    const MUTATIONS: u64 = 300;
 
     type Target = (&'static str, fn(&[u8]));
 
@@ -197,16 +213,66 @@ mod tests {
         entries.map(|entry| entry.unwrap().path())
     }
 
+    /// Returns the files for a target, always in the same order.
+    fn corpus(name: &str) -> Vec<Vec<u8>> {
+        let mut paths: Vec<_> = fuzz(&format!("corpus/{name}")).collect();
+        paths.sort_unstable();
+        assert!(!paths.is_empty(), "{name} has no corpus");
+        let read = |path| fs::read(path).unwrap();
+        paths.into_iter().map(read).collect()
+    }
+
     #[test]
     fn corpus_of_each_target_is_parsed_without_panic() {
         for (name, target) in TARGETS {
-            let mut files = 0;
-            for path in fuzz(&format!("corpus/{name}")) {
-                target(&fs::read(path).unwrap());
-                files += 1;
+            for bytes in corpus(name) {
+                target(&bytes);
             }
-            assert!(files > 0, "{name} has no corpus");
         }
+    }
+
+    #[test]
+    fn mutation_is_determined_by_its_seed() {
+        let corpus = corpus("import");
+        let of = |seed| mutated(&corpus, &mut Rng::with_seed(seed));
+        assert_eq!(of(1), of(1));
+        let different = (0..100).filter(|seed| !corpus.contains(&of(*seed))).count();
+        assert!(different > 80, "{different}");
+    }
+
+    /// The inputs are the same each time, however many there is time for. One that panics is kept.
+    #[test]
+    fn mutated_corpus_is_parsed_without_panic() {
+        let seconds = std::env::var(SECONDS).ok();
+        let seconds = seconds.map(|text| text.parse().expect("a number of seconds"));
+        let threads = thread::available_parallelism().map_or(1, |threads| threads.get());
+        let next = AtomicUsize::new(0);
+        let feed = || {
+            while let Some((name, target)) = TARGETS.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let begun_at = Instant::now();
+                // A round of threads takes as many targets as there are threads.
+                let share =
+                    |seconds| Duration::from_secs(seconds) * threads as u32 / TARGETS.len() as u32;
+                let share = seconds.map(share);
+                let corpus = corpus(name);
+                let mut seed = 0;
+                while share.map_or(seed < MUTATIONS, |share| begun_at.elapsed() < share) {
+                    let bytes = mutated(&corpus, &mut Rng::with_seed(seed));
+                    if catch_unwind(|| target(&bytes)).is_err() {
+                        let kept = std::env::temp_dir().join(format!("topdown-{name}-{seed}"));
+                        fs::write(&kept, &bytes).unwrap();
+                        panic!("{name} panics: add {} to its corpus", kept.display());
+                    }
+                    seed += 1;
+                }
+                println!("{name}: {seed} inputs in {:?}", begun_at.elapsed());
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..threads.min(TARGETS.len()) {
+                scope.spawn(feed);
+            }
+        });
     }
 
     #[test]
