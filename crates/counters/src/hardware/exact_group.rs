@@ -209,7 +209,6 @@ impl ExactGroup {
         group.reads_in_user_code = group
             .reads
             .pages()
-            .iter()
             .all(|page| page.allows_rdpmc() && page.index() != 0);
         group.check(opener)?;
         Ok(group)
@@ -320,7 +319,7 @@ impl ExactGroup {
         let filled = self.leader.read_group(&mut words);
         let mut readout = Readout {
             presence: Presence {
-                lock: self.reads.pages()[0].lock(),
+                lock: self.reads.leader().lock(),
                 cpu: current_cpu(),
                 time_enabled_ns: words[1],
                 time_running_ns: words[2],

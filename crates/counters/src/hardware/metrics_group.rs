@@ -308,7 +308,7 @@ impl MetricsGroup {
     #[inline(never)]
     fn corrected_between(&self, first: Registers, last: Registers) -> Split {
         let raw = split_between(first, last, self.shape.level2);
-        let events = CORRECTION_AT..self.reads.pages().len();
+        let events = CORRECTION_AT..INSTRUCTIONS_AT + self.shape.plain_count();
         self.shape.corrected(raw, events.map(|at| self.advance(at)))
     }
 

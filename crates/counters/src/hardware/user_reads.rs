@@ -30,8 +30,8 @@ const ATTEMPTS: u32 = 16;
 /// The pages of a group, how to read them, and what was read at the two ends of a window.
 #[derive(Debug)]
 pub(super) struct UserReads {
-    /// The leader's page first.
-    pages: Vec<Page>,
+    leader: Page,
+    members: Vec<Page>,
     /// Where the counters were noted to be.
     counters: Counters,
     /// The sum of all sequence numbers when they were noted, and what else the pages said.
@@ -181,14 +181,16 @@ impl UserReads {
     /// A page whose sequence number is the same says the same.
     #[inline(always)]
     fn are_where_noted<const N: usize>(&self) -> bool {
-        let pages = self.pages.first_chunk::<N>();
-        pages.is_some_and(|pages| locks(pages) == self.locks.get())
+        let members = self.members.get(..N - 1);
+        members.is_some_and(|members| {
+            let locks = self.leader.lock().wrapping_add(locks(members));
+            locks == self.locks.get()
+        })
     }
 
     #[inline(always)]
     fn is_leader_where_noted(&self) -> bool {
-        let leader = self.pages.first();
-        leader.is_some_and(|leader| leader.lock() == self.noted.get().lock)
+        self.leader.lock() == self.noted.get().lock
     }
 }
 
@@ -212,7 +214,7 @@ impl UserReads {
         UserReads::with(pages, readings, if clears { REGISTERS } else { 0 })
     }
 
-    fn with(pages: Vec<Page>, readings: Readings, cleared: usize) -> UserReads {
+    fn with(mut pages: Vec<Page>, readings: Readings, cleared: usize) -> UserReads {
         faults::survive();
         let mut unused_bits = [0; MAX_COUNTERS];
         for (unused, page) in unused_bits.iter_mut().zip(&pages) {
@@ -230,7 +232,8 @@ impl UserReads {
             doubtful_bits: !(u64::MAX >> most_unused >> 1),
             has_moved: Cell::new(false),
             moved: [const { Cell::new(0) }; MAX_COUNTERS],
-            pages,
+            leader: pages.remove(0),
+            members: pages,
             counters: [const { Cell::new(Counter::UNKNOWN) }; MAX_COUNTERS],
             locks: Cell::new(NOT_NOTED),
             noted: Cell::new(Presence {
@@ -247,8 +250,13 @@ impl UserReads {
         }
     }
 
-    pub fn pages(&self) -> &[Page] {
-        &self.pages
+    pub fn leader(&self) -> &Page {
+        &self.leader
+    }
+
+    /// Returns the pages, the leader's first.
+    pub fn pages(&self) -> impl Iterator<Item = &Page> {
+        std::iter::once(&self.leader).chain(&self.members)
     }
 
     /// Reads the counters as the last thing before the window. Returns whether they are where they
@@ -293,18 +301,17 @@ impl UserReads {
     /// counters.
     #[inline(never)]
     pub fn look_at_pages(&self) -> bool {
-        let locks = locks(&self.pages);
-        let leader = &self.pages[0];
-        let (time_enabled_ns, time_running_ns) = leader.times_ns();
+        let locks = locks(self.pages());
+        let (time_enabled_ns, time_running_ns) = self.leader.times_ns();
         let mut noted = Presence {
-            lock: leader.lock(),
+            lock: self.leader.lock(),
             cpu: current_cpu(),
             time_enabled_ns,
             time_running_ns,
         };
         let mut are_all = true;
         let places = self.counters.iter().zip(&self.offsets);
-        for ((counter, offset), page) in places.zip(&self.pages) {
+        for ((counter, offset), page) in places.zip(self.pages()) {
             offset.set(page.offset());
             match page.counter() {
                 Some(shown) => counter.set(shown),
