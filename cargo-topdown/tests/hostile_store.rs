@@ -1,10 +1,12 @@
 //! Hostile stores, and programs that save at once: nothing is written outside, nothing hangs,
-//! nothing is lost. Issue 14, numbers 1, 2 and 9.
+//! nothing is lost.
 #![cfg(unix)]
 
 #[cfg(target_os = "linux")]
 #[path = "hostile_store/faults.rs"]
 mod faults;
+#[cfg(target_os = "linux")]
+mod strace;
 
 use std::fs;
 use std::io::Write;

@@ -200,8 +200,8 @@ fn failed_text(failed: &[String]) -> String {
     names.join(", ")
 }
 
-/// Says what happened to the previous baseline.
-fn unless_written(error: &RunFileError) -> &'static str {
+/// Says what happened to the previous run.
+pub fn unless_written(error: &RunFileError) -> &'static str {
     match error.problem {
         RunFileProblem::NotFlushed(_) => "",
         _ => "; the previous one is unchanged",

@@ -8,6 +8,7 @@ use topdown_gate::selection::Asked;
 use topdown_run::run_file::{self, RUN_FILE_NAME, RunFileError, Selection, parse_run};
 
 use super::history::{self, RunName};
+use super::newest::OwnRun;
 use super::place::word_of_shell;
 use super::{BaselineName, BaselineStore, StoreError, StoredBaseline};
 
@@ -53,6 +54,28 @@ impl BaselineStore {
     /// Returns an error if the run cannot be read or written. The previous baseline then stays,
     /// unless only the history could not be written: then the new one has replaced it.
     pub fn save(&self, name: &BaselineName, from: &Path) -> Result<StoredBaseline, StoreError> {
+        self.save_kept(name, from, from)
+    }
+
+    /// Saves this process's run as the baseline `name`.
+    ///
+    /// # Errors
+    /// As [`save`](BaselineStore::save).
+    pub fn save_own(
+        &self,
+        name: &BaselineName,
+        run: &OwnRun,
+    ) -> Result<StoredBaseline, StoreError> {
+        self.save_kept(name, run.path(), run.kept())
+    }
+
+    /// Saves the run at `from`, which later commands find at `kept`.
+    fn save_kept(
+        &self,
+        name: &BaselineName,
+        from: &Path,
+        kept: &Path,
+    ) -> Result<StoredBaseline, StoreError> {
         let from = run_file::run_file_of(from);
         let unreadable = |problem| {
             StoreError::Unreadable(RunFileError {
@@ -80,7 +103,7 @@ impl BaselineStore {
         let machine_key = run.key();
         let directory = self.directory_to_write(name, &machine_key)?;
         let not_saved = |error| StoreError::NotSaved {
-            arguments: self.arguments_to_save(name, &from),
+            arguments: self.arguments_to_save(name, &run_file::run_file_of(kept)),
             error: Box::new(error),
         };
         keep_current(&directory).map_err(not_saved)?;

@@ -29,7 +29,7 @@ use topdown_run::run_file::{RUN_FILE_NAME, Run, RunFileError};
 use crate::config::Workspace;
 use newest::{NEWEST, NEWEST_OF_COMMANDS, NEWEST_ON_SECOND_CORE};
 
-pub use error::StoreError;
+pub use error::{StoreError, unless_written};
 pub use keep::keep_current;
 pub use name::{BaselineName, BaselineNameError, is_machine_key};
 pub use place::StorePlace;

@@ -23,12 +23,19 @@ pub(super) const NEWEST_OF_COMMANDS: &str = "newest-exec";
 #[derive(Debug)]
 pub struct OwnRun {
     directory: Scratch,
+    /// Where it is kept, until another process replaces it there.
+    kept: PathBuf,
 }
 
 impl OwnRun {
     /// Returns the directory that holds the run.
     pub fn path(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// Returns the directory that holds it when this process is gone.
+    pub(super) fn kept(&self) -> &Path {
+        &self.kept
     }
 }
 
@@ -92,9 +99,8 @@ impl BaselineStore {
         &self,
         write: impl FnOnce(&Path) -> Result<(), RunFileError>,
     ) -> Result<OwnRun, RunFileError> {
-        let own = own_run(write)?;
-        run_file::copy_run(own.path(), &self.newest_on_second_core)?;
-        Ok(own)
+        let directory = written_aside(write)?;
+        keep(directory, &self.newest_on_second_core)
     }
 
     /// Makes the run that `write` writes into a directory the newest one.
@@ -105,16 +111,15 @@ impl BaselineStore {
         &self,
         write: impl FnOnce(&Path) -> Result<(), RunFileError>,
     ) -> Result<OwnRun, RunFileError> {
-        let own = own_run(write)?;
-        let run = run_file::read_run(own.path())?;
+        let directory = written_aside(write)?;
+        let run = run_file::read_run(directory.path())?;
         let newest = if is_of_command(&run) {
             &self.newest_of_commands
         } else {
             self.forget_second_core()?;
             &self.newest
         };
-        run_file::copy_run(own.path(), newest)?;
-        Ok(own)
+        keep(directory, newest)
     }
 
     /// Removes the run that was taken with the last newest one.
@@ -132,13 +137,23 @@ impl BaselineStore {
     }
 }
 
-fn own_run(write: impl FnOnce(&Path) -> Result<(), RunFileError>) -> Result<OwnRun, RunFileError> {
+fn keep(directory: Scratch, kept: &Path) -> Result<OwnRun, RunFileError> {
+    run_file::copy_run(directory.path(), kept)?;
+    Ok(OwnRun {
+        directory,
+        kept: kept.to_owned(),
+    })
+}
+
+fn written_aside(
+    write: impl FnOnce(&Path) -> Result<(), RunFileError>,
+) -> Result<Scratch, RunFileError> {
     let directory = Scratch::new().map_err(|error| RunFileError {
         path: std::env::temp_dir(),
         problem: RunFileProblem::Io(error),
     })?;
     write(directory.path())?;
-    Ok(OwnRun { directory })
+    Ok(directory)
 }
 
 /// Returns whether a run is of a command and not of a suite.

@@ -163,7 +163,7 @@ impl Destination {
             Destination::Workspace { store, .. } => {
                 let own = store.make_newest(write).map_err(Error::NotStored)?;
                 let name = args.save.as_ref();
-                name.map(|name| store.save(name, own.path())).transpose()?
+                name.map(|name| store.save_own(name, &own)).transpose()?
             }
         };
         let mut out = style::stdout(output.color);

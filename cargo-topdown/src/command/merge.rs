@@ -56,7 +56,7 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
                 if !args.partial {
                     store.check_replaces_whole(name, &run.key(), &run.selection)?;
                 }
-                saved::report(&mut out, &store.save(name, own.path())?)?;
+                saved::report(&mut out, &store.save_own(name, &own)?)?;
             }
         }
     }

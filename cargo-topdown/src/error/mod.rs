@@ -12,7 +12,7 @@ use topdown_run::run_file::RunFileError;
 
 use crate::accepted_file::AcceptedError;
 use crate::arm_specification::SpecificationError;
-use crate::baseline_store::{BaselineNameError, StoreError};
+use crate::baseline_store::{BaselineNameError, StoreError, unless_written};
 use crate::config::{ConfigError, WorkspaceError};
 use crate::import::ImportError;
 use crate::measure::MeasureError;
@@ -57,7 +57,7 @@ pub enum Error {
     #[error(transparent)]
     Import(#[from] ImportError),
     /// A run could not be stored.
-    #[error("could not store the run; the previous one is unchanged: {0}")]
+    #[error("could not store the run{}: {error}", unless_written(.0), error = .0)]
     NotStored(#[source] RunFileError),
     /// A baseline or a requested run could not be used.
     #[error(transparent)]

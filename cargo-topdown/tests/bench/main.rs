@@ -9,6 +9,8 @@ mod cargo_runner;
 mod cores;
 mod ends;
 mod explain;
+#[cfg(target_os = "linux")]
+mod faults;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod fingerprints;
 mod fixture;
@@ -30,6 +32,9 @@ mod selection;
 mod shard;
 mod short_windows;
 mod side_by_side;
+#[cfg(target_os = "linux")]
+#[path = "../strace/mod.rs"]
+mod strace;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod threads;
 mod trouble;

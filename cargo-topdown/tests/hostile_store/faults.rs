@@ -1,6 +1,7 @@
-//! The fault campaign: full disks, I/O errors and kills at each writing system call of each command
-//! that stores something, and kills at any time. No existing run is lost, none is incomplete, the
-//! same command succeeds afterwards, and the next one clears the temporary files.
+//! The fault campaign: full disks, I/O errors, renames to another file system, signals and kills at
+//! each writing system call of each command that writes, and kills at any time. No existing run is
+//! lost, none is incomplete, the same command succeeds afterwards, and the next one clears the
+//! temporary files. `tests/bench/faults.rs` has the commands that build and launch benches.
 //!
 //! It takes minutes and needs strace, so it runs only on request: `cargo test -p cargo-topdown
 //! --test hostile_store -- --ignored --nocapture campaign`. `CAMPAIGN_COMMAND=gc` selects the
@@ -19,13 +20,11 @@ use topdown_run::run_file::{
 };
 
 use super::{KEY, RUN, git};
+use crate::strace;
 
-/// System calls that change a file or a directory.
-const WRITING_CALLS: &str = "write,pwrite64,writev,rename,renameat,renameat2,link,linkat,symlink,\
-                             symlinkat,unlink,unlinkat,rmdir,mkdir,mkdirat,fsync,fdatasync,\
-                             ftruncate,chmod,fchmod,copy_file_range,sendfile";
-const FAULTS: [&str; 3] = ["error=ENOSPC", "error=EIO", "signal=KILL"];
 const KILLS: u32 = 1000;
+/// The most calls of one name that meet each fault.
+const MAX_CALLS: u32 = 40;
 
 /// The ids of the runs of `main`.
 type Ids = BTreeSet<String>;
@@ -47,7 +46,7 @@ const TEMPORARY: &str = "tmp";
 const DIRECTORY: &str = "../directory";
 const REPOSITORY: &str = "git+../repository.git#runs";
 
-const SCENARIOS: [Scenario; 13] = [
+const SCENARIOS: [Scenario; 18] = [
     Scenario {
         name: "save",
         words: &["baseline", "save", "main", "../new"],
@@ -126,6 +125,55 @@ const SCENARIOS: [Scenario; 13] = [
         ],
     ),
     writes_beside_stores("doctor", &["doctor", "--report", "report.json"]),
+    writes_beside_stores("report", &["report", "../one", "--html", "page.html"]),
+    writes_beside_stores("man", &["man", "pages"]),
+    writes_beside_stores(
+        "exec",
+        &[
+            "exec",
+            "--launches",
+            "1",
+            "--source",
+            "time",
+            "--save",
+            "commands",
+            "--",
+            "true",
+        ],
+    ),
+    writes_beside_stores(
+        "init",
+        &[
+            "init",
+            "--apply",
+            "--library",
+            "../library",
+            "--ci",
+            "github",
+            "--manifest-path",
+            "../adopting/Cargo.toml",
+        ],
+    ),
+    writes_beside_stores("ci plan", &["ci", "plan"]),
+];
+
+/// A workspace that `init` changes, the library without its dependencies, and where `ci` writes.
+const ADOPTING: [(&str, &str); 8] = [
+    (
+        "adopting/Cargo.toml",
+        "[package]\nname = \"adopting\"\nedition = \"2021\"\nrust-version = \"1.70\"\n\n\
+         [dev-dependencies]\ncriterion = \"0.8\"\n\n[[bench]]\nname = \"b\"\nharness = false\n",
+    ),
+    ("adopting/src/lib.rs", ""),
+    ("adopting/benches/b.rs", "criterion_main!(benches);\n"),
+    (
+        "library/Cargo.toml",
+        "[package]\nname = \"criterion-topdown\"\nversion = \"0.1.0\"\n",
+    ),
+    ("library/src/lib.rs", ""),
+    ("runner/output", ""),
+    ("home/none", ""),
+    ("adopting/.git/none", ""),
 ];
 
 /// A command that changes no store.
@@ -174,6 +222,11 @@ impl Place {
             }
             place.succeeds("other", &["baseline", "push", "--store", store]);
         }
+        for (path, text) in ADOPTING {
+            let path = live.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
         place.new_workspace("workspace");
         for (name, run) in [("main", "../one"), ("main", "../two"), ("other", "../zero")] {
             place.succeeds("workspace", &["baseline", "save", name, run]);
@@ -203,43 +256,40 @@ impl Place {
         git(&workspace, &["init", "--quiet"], "");
     }
 
-    /// Returns a command that runs `program` with `before` ahead of our words, in its own process
-    /// group.
-    fn command(&self, program: &str, before: &[&str], workspace: &str, words: &[&str]) -> Command {
-        let mut command = Command::new(program);
-        command
-            .args(before)
-            .arg("topdown")
-            .args(words)
-            .current_dir(self.live().join(workspace))
-            .env(
-                "CARGO_TARGET_DIR",
-                self.live().join(workspace).join("target"),
-            )
-            .env("TMPDIR", self.live().join(TEMPORARY))
-            .env_remove("CARGO_TOPDOWN_BASELINES")
-            .env_remove("CARGO_TOPDOWN_STORE")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0);
-        command
-    }
-
-    fn under_strace(&self, options: &[&str], words: &[&str]) -> Command {
-        let before = [&["-f", "-qq"], options, &[PROGRAM]].concat();
-        self.command("strace", &before, "workspace", words)
-    }
-
     /// Returns a command whose system call of this name and number meets a fault.
     fn with_fault(&self, call: &str, fault: &str, number: u32, words: &[&str]) -> Command {
-        let trace = format!("trace={call}");
-        let inject = format!("inject={call}:{fault}:when={number}");
-        self.under_strace(&["-o", "/dev/null", "-e", &trace, "-e", &inject], words)
+        let mut command = strace::with_fault(&self.plain("workspace", words), call, fault, number);
+        silence(&mut command);
+        command
     }
 
+    /// Returns a command that runs the program in its own process group.
     fn plain(&self, workspace: &str, words: &[&str]) -> Command {
-        self.command(env!("CARGO_BIN_EXE_cargo-topdown"), &[], workspace, words)
+        let live = self.live();
+        let mut command = Command::new(PROGRAM);
+        command
+            .arg("topdown")
+            .args(words)
+            .current_dir(live.join(workspace))
+            .env("CARGO_TARGET_DIR", live.join(workspace).join("target"))
+            .env("TMPDIR", live.join(TEMPORARY))
+            // cargo downloads nothing.
+            .env("CARGO_HOME", live.join("home"))
+            .env("CARGO_NET_OFFLINE", "true")
+            // Those of `ci plan`.
+            .env("INPUT_SAVE", "never")
+            .envs(
+                ["CACHE", "COMPARE", "COMMENT", "FAIL"]
+                    .map(|name| (format!("INPUT_{name}"), "true")),
+            )
+            .env("INPUT_WORKING_DIRECTORY", ".")
+            .env("GITHUB_WORKSPACE", live.join("workspace"))
+            .env("RUNNER_TEMP", live.join("runner"))
+            .env("GITHUB_OUTPUT", live.join("runner/output"))
+            .env_remove("CARGO_TOPDOWN_BASELINES")
+            .env_remove("CARGO_TOPDOWN_STORE");
+        silence(&mut command);
+        command
     }
 
     fn succeeds(&self, workspace: &str, words: &[&str]) {
@@ -255,33 +305,11 @@ impl Place {
     /// Returns, for each call, the largest number of times that one process makes it.
     fn calls(&self, words: &[&str]) -> BTreeMap<String, u32> {
         let log = self.root.path().join("calls");
-        let trace = format!("trace={}", faulted_calls());
-        let status = self
-            .under_strace(&["-e", &trace, "-o", log.to_str().unwrap()], words)
-            .status()
-            .unwrap();
-        assert!(status.success(), "{words:?}");
-        let mut by_process: BTreeMap<(String, String), u32> = BTreeMap::new();
-        for line in fs::read_to_string(&log).unwrap().lines() {
-            let mut parts = line.splitn(2, ' ');
-            let process = parts.next().unwrap().to_owned();
-            let call = parts
-                .next()
-                .unwrap()
-                .trim_start()
-                .split('(')
-                .next()
-                .unwrap();
-            if call.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-                *by_process.entry((process, call.to_owned())).or_default() += 1;
-            }
-        }
-        let mut calls = BTreeMap::new();
-        for ((_, call), count) in by_process {
-            let most: &mut u32 = calls.entry(call).or_default();
-            *most = count.max(*most);
-        }
-        calls
+        strace::most(&strace::calls(
+            &self.plain("workspace", words),
+            faulted_calls(),
+            &log,
+        ))
     }
 
     /// Returns the runs in the workspace and in the store that the scenario uses, each of which
@@ -333,6 +361,45 @@ impl Place {
         ids
     }
 
+    /// Returns the files in the live directory whose name or content says that they are a part.
+    fn unfinished(&self) -> Vec<PathBuf> {
+        let mut unfinished = Vec::new();
+        let mut directories = vec![self.live()];
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap()) {
+                let path = entry.path();
+                let name = entry.file_name().to_string_lossy().into_owned();
+                // git's own directories.
+                if path.is_dir() && name != ".git" && !name.ends_with(".git") {
+                    directories.push(path);
+                } else if name.ends_with(".tmp") {
+                    unfinished.push(path);
+                }
+            }
+        }
+        unfinished
+    }
+
+    /// Checks that what the program has written beside stores is whole.
+    fn check_outputs(&self, what: &str) {
+        let workspace = self.live().join("workspace");
+        for name in ["comparison.json", "report.json"] {
+            if let Ok(json) = fs::read(workspace.join(name)) {
+                let read: Result<serde_json::Value, _> = serde_json::from_slice(&json);
+                assert!(read.is_ok(), "{what}: {name}");
+            }
+        }
+        if let Ok(page) = fs::read_to_string(workspace.join("page.html")) {
+            assert!(page.trim_end().ends_with("</html>"), "{what}: page.html");
+        }
+        let manifest = fs::read_to_string(self.live().join(ADOPTING[0].0)).unwrap();
+        let is_whole = manifest.ends_with("harness = false\n");
+        assert!(
+            is_whole && manifest.contains("[dev-dep"),
+            "{what}: {manifest}"
+        );
+    }
+
     /// Returns how many temporary files and directories are there.
     fn left_behind(&self) -> usize {
         fs::read_dir(self.live().join(TEMPORARY)).unwrap().count()
@@ -353,6 +420,9 @@ impl Place {
                 "{what}: {found:?}, not {stored:?}"
             );
         }
+        if has_succeeded {
+            self.check_outputs(what);
+        }
         // An empty directory that could not be removed is not a run.
         let other = self.live().join("workspace/baselines/other").join(KEY);
         let is_there = other.join("run.json").exists();
@@ -371,22 +441,43 @@ impl Place {
             }
             let found = self.runs(scenario);
             assert_eq!(found, stored, "{what}, again");
+            self.check_outputs(what);
         }
         // The next command clears what this one has left; a directory that was killed before it got
-        // its lock, a minute later.
+        // its lock, a minute later; a file beside its target when that is written an hour later.
         let temporary = fs::read_dir(self.live().join(TEMPORARY)).unwrap();
-        for entry in temporary.map(|entry| entry.unwrap()) {
-            let is_old = fs::File::open(entry.path()).unwrap();
-            let long_ago = SystemTime::now() - Duration::from_secs(100);
-            is_old.set_modified(long_ago).unwrap();
+        let temporary = temporary.map(|entry| entry.unwrap().path());
+        let unfinished = self.unfinished();
+        let is_any_unfinished = !unfinished.is_empty();
+        for path in temporary.chain(unfinished) {
+            let long_ago = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
+            fs::File::open(path)
+                .unwrap()
+                .set_modified(long_ago)
+                .unwrap();
+        }
+        if is_any_unfinished {
+            self.succeeds("workspace", scenario.words);
+            self.succeeds("workspace", &["baseline", "save", "main", "../slower"]);
         }
         let next = ["import", "--machine", KEY, "../toplev.csv"];
         self.succeeds("other", &next);
         assert_eq!(self.left_behind(), 0, "{what}: temporary files");
+        let unfinished = self.unfinished();
+        assert!(unfinished.is_empty(), "{what}: {unfinished:?}");
     }
 }
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_cargo-topdown");
+
+/// Gives `command` a process group of its own and nothing to read or to write to.
+fn silence(command: &mut Command) {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0);
+}
 
 fn ids(names: &[&str]) -> Ids {
     names.iter().map(ToString::to_string).collect()
@@ -437,16 +528,20 @@ fn faulted_calls() -> &'static str {
     if kills_everywhere() {
         "all"
     } else {
-        WRITING_CALLS
+        strace::WRITING_CALLS
     }
 }
 
-fn faults() -> &'static [&'static str] {
-    if kills_everywhere() {
-        &FAULTS[2..]
-    } else {
-        &FAULTS
+/// The faults that `call` meets. Directories of a network may be of other file systems.
+fn faults_of(call: &str) -> Vec<&'static str> {
+    let mut faults = vec!["signal=KILL"];
+    if !kills_everywhere() {
+        faults.extend(["signal=INT", "error=ENOSPC", "error=EIO"]);
+        if call.starts_with("rename") {
+            faults.push("error=EXDEV");
+        }
     }
+    faults
 }
 
 fn one_of() -> u32 {
@@ -457,8 +552,8 @@ fn one_of() -> u32 {
 /// The last flush of a push to a directory is that of the directory.
 #[test]
 fn failing_directory_fsync_fails_push() {
-    if Command::new("strace").arg("-V").output().is_err() {
-        return topdown_skipped::skip(topdown_skipped::Need::System, "there is no strace");
+    if !strace::is_installed() {
+        return;
     }
     let place = Place::new();
     let scenario = SCENARIOS
@@ -486,11 +581,12 @@ fn write_fault_campaign_loses_nothing() {
     for scenario in wanted_scenarios() {
         place.restore();
         let calls = place.calls(scenario.words);
-        let (mut tried, mut failed, mut left) = (0, 0, 0);
+        let (mut tried, mut failed, mut left, mut beside) = (0, 0, 0, 0);
         for (call, count) in &calls {
-            for (fault, number) in faults()
-                .iter()
-                .flat_map(|f| (1..=*count).map(move |n| (f, n)))
+            let faults = faults_of(call).into_iter();
+            let step = count.div_ceil(MAX_CALLS) as usize;
+            for (fault, number) in
+                faults.flat_map(|f| (1..=*count).step_by(step).map(move |n| (f, n)))
             {
                 met += 1;
                 if met % one_of() != 0 {
@@ -501,14 +597,15 @@ fn write_fault_campaign_loses_nothing() {
                 let succeeded = command.status().unwrap().success();
                 let what = format!("{}: {call} {number}: {fault}", scenario.name);
                 left += place.left_behind();
+                beside += place.unfinished().len();
                 place.check(scenario, succeeded, &what);
                 tried += 1;
                 failed += u32::from(!succeeded);
             }
         }
         eprintln!(
-            "{}: {tried} faults, {failed} failed the command and left {left} temporary files for \
-             the next one; {calls:?}",
+            "{}: {tried} faults, {failed} failed the command and left {left} temporary files and \
+             {beside} beside their targets for the next one; {calls:?}",
             scenario.name
         );
         total += tried;

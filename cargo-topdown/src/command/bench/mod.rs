@@ -179,7 +179,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
             if !args.partial {
                 store.check_replaces_whole(name, &run.key(), &run.selection)?;
             }
-            stored.push(store.save(name, own.path())?);
+            stored.push(store.save_own(name, own)?);
         }
     }
     // Everything is stored: from here on, Ctrl-C may end the program at once.

@@ -1,0 +1,246 @@
+//! The fault campaign for commands that build and launch benches: full disks, I/O errors, renames to
+//! another file system, signals and kills at the writing system calls of the program and of its
+//! child processes. Each ends with a documented exit code, no run is lost or cut short, the same
+//! command succeeds afterwards, and it clears the temporary files.
+//!
+//! It takes minutes and needs strace: `cargo test -p cargo-topdown --test bench -- --ignored
+//! --nocapture campaign`. `CAMPAIGN_ONE_OF=4` selects every fourth fault.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::time::{Duration, SystemTime};
+
+use topdown_counters::machine::this_machine;
+use topdown_run::run_file::{read_run, read_samples};
+
+use crate::fixture::{Fixture, PROGRAM};
+use crate::strace;
+
+const FAULTS: [&str; 5] = [
+    "error=ENOSPC",
+    "error=EIO",
+    "signal=KILL",
+    "signal=INT",
+    "signal=TERM",
+];
+
+/// A fixture with a directory of temporary files, whose bench takes a second.
+struct Place {
+    fixture: Fixture,
+    temporary: tempfile::TempDir,
+}
+
+impl Place {
+    /// A place whose baseline has a run.
+    fn new() -> Place {
+        let place = Place {
+            fixture: Fixture::new(),
+            temporary: tempfile::tempdir().unwrap(),
+        };
+        place.succeeds();
+        place
+    }
+
+    /// Returns the command that measures, and keeps the run as the baseline.
+    fn bench(&self) -> Command {
+        let temporary = self.temporary.path().to_str().unwrap();
+        let environment = [
+            ("TMPDIR", temporary),
+            ("FIXTURE_TROUBLE", ""),
+            // The lock file leaves nothing to download.
+            ("CARGO_NET_OFFLINE", "true"),
+        ];
+        let words = ["--package", "trouble", "--launches", "1", "--save", "main"];
+        let words = [&["topdown", "bench"], &words[..]].concat();
+        self.fixture.command(&words, &environment)
+    }
+
+    fn succeeds(&self) {
+        let output = self.bench().output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{error}");
+    }
+
+    /// Returns the ids of the baseline's runs, each of which can be read.
+    fn runs(&self) -> BTreeSet<String> {
+        let baseline = self
+            .fixture
+            .baselines()
+            .join("main")
+            .join(this_machine().key());
+        read_samples(&baseline).unwrap();
+        let history = fs::read_dir(baseline.join("history")).unwrap();
+        let history = history.map(|entry| entry.unwrap().path());
+        let history = history.filter(|path| path.extension().is_some_and(|end| end == "json"));
+        let paths = history.chain([baseline.clone()]);
+        paths.map(|path| read_run(&path).unwrap().id).collect()
+    }
+
+    /// Returns the temporary files and directories, and the unfinished files beside their targets.
+    fn left(&self) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let temporary = fs::read_dir(self.temporary.path()).unwrap();
+        let temporary = temporary.map(|entry| entry.unwrap().path()).collect();
+        let mut unfinished = Vec::new();
+        let mut directories = vec![self.fixture.target()];
+        while let Some(directory) = directories.pop() {
+            for path in fs::read_dir(directory)
+                .unwrap()
+                .map(|entry| entry.unwrap().path())
+            {
+                if path.is_dir() {
+                    directories.push(path);
+                } else if path.extension().is_some_and(|end| end == "tmp") {
+                    unfinished.push(path);
+                }
+            }
+        }
+        (temporary, unfinished)
+    }
+
+    /// Checks what must hold after a fault, and after the same command without one.
+    fn check(&self, output: &Output, before: &BTreeSet<String>, what: &str) {
+        let error = String::from_utf8_lossy(&output.stderr);
+        let code = output.status.code();
+        let may_be = match what {
+            _ if what.contains("signal=KILL") => &[None, Some(0), Some(101)][..],
+            // The program, or cargo or the bench, which it tells.
+            _ if what.contains("signal=") => &[None, Some(0), Some(101), Some(130)],
+            _ => &[Some(0), Some(101)],
+        };
+        assert!(
+            may_be.contains(&code),
+            "{what}: {:?}\n{error}",
+            output.status
+        );
+        assert!(!error.contains("panicked"), "{what}: {error}");
+        // The fault may be that it cannot say anything.
+        assert!(
+            code != Some(101) || error.is_empty() || error.contains("error"),
+            "{what}: {error}"
+        );
+        let runs = self.runs();
+        assert!(
+            runs.is_superset(before),
+            "{what}: {runs:?} lacks some of {before:?}"
+        );
+        assert!(code != Some(0) || runs.len() == before.len() + 1, "{what}");
+        if self.fixture.newest().exists() {
+            read_run(&self.fixture.newest()).unwrap();
+            read_samples(&self.fixture.newest()).unwrap();
+        }
+        let (temporary, unfinished) = self.left();
+        // Unless it was the removal that failed.
+        let is_removal = ["unlink", "rmdir"]
+            .iter()
+            .any(|call| what.starts_with(call));
+        if code.is_some() && !is_removal {
+            assert!(temporary.is_empty(), "{what}: {temporary:?}");
+        }
+        for path in temporary.iter().chain(&unfinished) {
+            let long_ago = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
+            fs::File::open(path)
+                .unwrap()
+                .set_modified(long_ago)
+                .unwrap();
+        }
+        self.succeeds();
+        assert!(self.runs().len() > runs.len(), "{what}");
+        let (temporary, unfinished) = self.left();
+        assert!(temporary.is_empty(), "{what}: {temporary:?}");
+        assert!(unfinished.is_empty(), "{what}: {unfinished:?}");
+    }
+}
+
+/// The disk is full at an `fsync` of the run, of the newest run, of the record of its launches, of
+/// the baseline and of its history.
+#[test]
+fn full_disk_fails_bench_with_place_and_cause() {
+    if !strace::is_installed() {
+        return;
+    }
+    let place = Place::new();
+    let before = place.runs();
+    let mut is_saved_again = false;
+    for number in [1, 2, 8, 9, 10, 13, 15] {
+        let output = strace::with_fault(&place.bench(), "fsync", "error=ENOSPC", number).output();
+        let output = output.unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        let cause = "No space left on device";
+        let line = |line: &&str| line.contains(cause) && !line.starts_with("warning: failed to");
+        let told = error.lines().find(line).unwrap();
+        // Without the record of the launches only `--relaunch` fails.
+        let is_note = told.starts_with("note: `compare --relaunch` will not be able");
+        assert!(told.starts_with("error: ") || is_note, "{number}: {error}");
+        let code = if is_note { 0 } else { 101 };
+        assert_eq!(output.status.code(), Some(code), "{number}: {error}");
+        let is_written = told.contains("it is written");
+        assert!(!(is_written && told.contains("is unchanged")), "{told}");
+        assert!(
+            is_note || told.contains(": /"),
+            "{number}: no path in {told}"
+        );
+        assert!(place.runs().is_superset(&before), "{error}");
+        assert_eq!(place.left(), (Vec::new(), Vec::new()), "{error}");
+        let again = "to try again without measuring: `cargo ";
+        let Some((_, command)) = error.split_once(again) else {
+            continue;
+        };
+        let runs = place.runs().len();
+        let words: Vec<&str> = command.split('`').next().unwrap().split(' ').collect();
+        place.fixture.plain(&words, &[]).succeeds();
+        is_saved_again |= place.runs().len() > runs;
+    }
+    assert!(is_saved_again);
+    place.succeeds();
+}
+
+/// Returns each fault with the name and number of the call that meets it.
+fn faults(place: &Place) -> Vec<(String, &'static str, u32)> {
+    let log = place.fixture.target().join("calls");
+    let wanted = format!("execve,{}", strace::WRITING_CALLS);
+    let mut calls = strace::calls(&place.bench(), &wanted, &log).into_iter();
+    fs::remove_file(log).unwrap();
+    // Those of the program itself; as many of cargo and the bench meet them too.
+    let (program, _) = calls.next().expect("the program is executed");
+    let own: Vec<(String, String)> = calls.filter(|(by, _)| *by == program).collect();
+    let counts = strace::most(&own);
+    eprintln!("calls of the program: {counts:?}");
+    let mut faults = Vec::new();
+    for (call, count) in counts {
+        for number in 1..=count {
+            faults.extend(FAULTS.map(|fault| (call.clone(), fault, number)));
+            if call.starts_with("rename") {
+                faults.push((call.clone(), "error=EXDEV", number));
+            }
+        }
+    }
+    faults
+}
+
+#[test]
+#[ignore = "takes minutes and needs strace"]
+fn fault_campaign_of_bench_loses_nothing() {
+    let one_of = std::env::var("CAMPAIGN_ONE_OF").ok();
+    let one_of = one_of.map_or(1, |number| number.parse().unwrap());
+    let place = Place::new();
+    assert!(place.bench().get_program() == PROGRAM);
+    let (mut tried, mut failed, mut killed, mut left) = (0, 0, 0, (0, 0));
+    for (call, fault, number) in faults(&place).into_iter().step_by(one_of) {
+        let before = place.runs();
+        let output = strace::with_fault(&place.bench(), &call, fault, number).output();
+        let output = output.unwrap();
+        let (temporary, unfinished) = place.left();
+        left = (left.0 + temporary.len(), left.1 + unfinished.len());
+        place.check(&output, &before, &format!("{call} {number}: {fault}"));
+        tried += 1;
+        failed += u32::from(output.status.code().is_some_and(|code| code != 0));
+        killed += u32::from(output.status.code().is_none());
+    }
+    eprintln!(
+        "bench: {tried} faults, {failed} failed it and {killed} killed it; they left {} temporary \
+         directories and {} files beside their targets for the next one",
+        left.0, left.1
+    );
+}
