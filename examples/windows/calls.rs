@@ -1,9 +1,10 @@
 //! System calls of empty windows.
 
 use topdown_counters::Source;
-use topdown_run::sample::Flags;
+use topdown_counters::hardware::Hardware;
+use topdown_run::sample::{Flags, Sample};
 
-use crate::empty::{open, windows};
+use crate::empty::open;
 use crate::system_calls;
 
 pub const WINDOWS: u64 = 10_000;
@@ -35,4 +36,14 @@ pub fn of_windows() -> Result<u64, String> {
             _ => Err(format!("the windows did not count: {sum:?}")),
         }
     })
+}
+
+/// Returns a sample of many windows.
+pub fn windows(hardware: &Hardware, windows: u64) -> Sample {
+    hardware.sample_boundary();
+    let mut sum = Sample::EMPTY;
+    for _ in 0..windows {
+        sum.add(&hardware.end(&hardware.start()));
+    }
+    hardware.completed(&sum)
 }

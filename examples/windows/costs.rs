@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use crate::calls::{self, WINDOWS};
-use crate::empty::{open, windows};
+use crate::calls::{self, WINDOWS, windows};
+use crate::empty::open;
 use crate::stepping;
 
 use criterion::measurement::Measurement;

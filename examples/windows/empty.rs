@@ -18,16 +18,6 @@ pub fn end(hardware: &Hardware, start: &Reading) -> Sample {
     hardware.completed(&hardware.end(start))
 }
 
-/// Returns a sample of many windows.
-pub fn windows(hardware: &Hardware, windows: u64) -> Sample {
-    hardware.sample_boundary();
-    let mut sum = Sample::EMPTY;
-    for _ in 0..windows {
-        sum.add(&hardware.end(&hardware.start()));
-    }
-    hardware.completed(&sum)
-}
-
 /// Returns whether a sample is usable and its categories are its slots.
 pub fn adds_up(sample: &Sample) -> bool {
     let slots = sample.slots.unwrap_or(0) as f64;
