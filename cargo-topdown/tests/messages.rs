@@ -54,10 +54,15 @@ impl Repository {
 
     fn git(&self, words: &[&str]) {
         let status = Command::new("git")
-            .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
             .args(words)
             .current_dir(self.0.path())
+            // The commit's hash is in golden text, so nothing of the machine's may be in it.
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_AUTHOR_NAME", "a")
+            .env("GIT_AUTHOR_EMAIL", "a@example.com")
             .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
+            .env("GIT_COMMITTER_NAME", "a")
+            .env("GIT_COMMITTER_EMAIL", "a@example.com")
             .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
             .status();
         assert!(status.unwrap().success(), "{words:?}");
