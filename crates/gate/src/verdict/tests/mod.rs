@@ -321,6 +321,29 @@ fn noise_is_inconclusive_with_launches_needed() {
 }
 
 #[test]
+fn drift_between_sessions_is_assumed_of_three_benchmarks() {
+    let slower = |by: f64| {
+        move |index: usize| match index {
+            0 => in_category(3, by),
+            _ => unchanged(index),
+        }
+    };
+    let baseline = suite(3, 1, unchanged);
+    let first = |comparison: &Comparison| comparison.benchmarks[0].clone();
+    let candidate = suite(3, 2, slower(0.05));
+    let apart = first(&judged(&baseline, &candidate));
+    assert_eq!(apart.verdict, Verdict::Inconclusive);
+    let reason = apart.undecided.map(|undecided| undecided.reason);
+    assert_eq!(reason, Some(UndecidedReason::DriftAssumed));
+    let label = |run| LabelledRun { label: "a", run };
+    let policy = Policy::default();
+    let in_turn = compare_in_turn(label(&baseline), label(&candidate), &policy);
+    assert_eq!(first(&in_turn).verdict, Verdict::Regressed);
+    let doubled = first(&judged(&baseline, &suite(3, 2, slower(1.0))));
+    assert_eq!(doubled.verdict, Verdict::Regressed);
+}
+
+#[test]
 fn nothing_decided_exits_104_unless_allowed() {
     let launched_once = |seed| {
         suite(8, seed, |_| Planted {
