@@ -45,11 +45,13 @@ fn benches_are_started_through_the_runner() {
         assert_eq!(fixture.newest_run().benchmarks.len(), 3);
         fs::remove_file(&log).unwrap();
     }
-    // As `sudo` without `-E`.
-    let clearing = ["--config", "target.'cfg(all())'.runner=\"env -i\""];
-    (fixture.bench(&[&bench[..], &clearing].concat())).fails_with(
+    // As `sudo` without `-E`. Without its variable, criterion would write into the source tree.
+    let home = fixture.target().join("criterion");
+    let clearing = format!("env -i CRITERION_HOME={}", home.display());
+    let config = format!("target.'cfg(all())'.runner={clearing:?}");
+    (fixture.bench(&[&bench[..], &["--config", &config]].concat())).fails_with(
         101,
-        "through `env -i`, which must pass on all environment variables",
+        &format!("through `{clearing}`, which must pass on all environment variables"),
     );
     let missing = [
         "--config",
