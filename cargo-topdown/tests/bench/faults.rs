@@ -1,5 +1,5 @@
-//! The fault campaign for commands that build and launch benches: full disks, I/O errors, renames to
-//! another file system, signals and kills at the writing system calls of the program and of its
+//! The fault campaign for commands that build and launch benches: full disks, I/O errors, renames
+//! to another file system, signals and kills at the writing system calls of the program and of its
 //! child processes. Each ends with a documented exit code, no run is lost or cut short, the same
 //! command succeeds afterwards, and it clears the temporary files.
 //!

@@ -68,10 +68,10 @@ impl<'a> Judge<'a> {
     ) -> BenchmarkVerdict {
         let main = measured.main_metric();
         let least_launches = measured.least_launches(main);
-        let all = Metric::ALL.into_iter();
-        // Growing in steps would take a tenth of the time.
-        let mut tested: Vec<Tested> = Vec::with_capacity(all.len());
-        tested.extend(all.filter_map(|metric| self.tested(measured, metric, first)));
+        let mut tested: Vec<Tested> = Metric::ALL
+            .into_iter()
+            .filter_map(|metric| self.tested(measured, metric, first))
+            .collect();
         mark_what_looks_worse(&mut tested, main);
         let mut verdict = self.empty(measured.baseline, measured.candidate);
         verdict.look = if first.is_some() { 2 } else { 1 };
