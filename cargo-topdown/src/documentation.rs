@@ -12,36 +12,28 @@ use crate::cli::Cli;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Returns the Markdown files and workflows, with their text.
+/// Returns the Markdown files and workflows of the repository, with their text.
 fn documents() -> Vec<(PathBuf, String)> {
-    let root = Path::new(REPOSITORY);
-    let others = [
-        "README.md",
-        "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
-        "baselines/README.md",
-        "cargo-topdown/README.md",
-        "crates/core-model/README.md",
-        "crates/core-model/native/README.md",
-        "crates/counters/README.md",
-        "crates/explain/README.md",
-        "crates/gate/README.md",
-        "crates/model/README.md",
-        "crates/report/README.md",
-        "crates/run/README.md",
-        "crates/terminal/README.md",
-        "crates/tracer/README.md",
-    ];
-    let mut paths = Vec::from(others.map(|path| root.join(path)));
-    for directory in ["docs", "docs/ci", "docs/engineering"] {
-        let entries = fs::read_dir(root.join(directory)).unwrap();
-        paths.extend(entries.map(|entry| entry.unwrap().path()));
+    let mut documents = Vec::new();
+    add_documents(Path::new(REPOSITORY), &mut documents);
+    documents
+}
+
+/// Adds what is in `directory` and below it, but for hidden directories and build output.
+fn add_documents(directory: &Path, documents: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with('.') || name == "target" {
+            continue;
+        }
+        if path.is_dir() && !path.is_symlink() {
+            add_documents(&path, documents);
+        } else if name.ends_with(".md") || name.ends_with(".yml") {
+            let text = fs::read_to_string(&path);
+            documents.extend(text.ok().map(|text| (path.clone(), text)));
+        }
     }
-    paths
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|e| e == "md" || e == "yml"))
-        .filter_map(|path| Some((path.clone(), fs::read_to_string(&path).ok()?)))
-        .collect()
 }
 
 /// Extracts what follows `cargo topdown ` in code: to the end of a code span, or else to the end of

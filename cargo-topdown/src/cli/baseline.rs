@@ -84,11 +84,11 @@ pub struct BaselineGcArgs {
     #[arg(value_name = "NAME")]
     pub names: Vec<BaselineName>,
 
-    /// How many of the newest runs to keep for each baseline and machine
+    /// The number of newest runs to keep for each baseline and machine
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: u32,
 
-    /// Also remove runs that claim to have started after they were pushed, or in the future
+    /// Also remove runs whose start time is in the future, or later than their upload
     ///
     /// Such runs are never pulled.
     #[arg(long)]
@@ -183,7 +183,7 @@ pub struct BaselineSaveArgs {
 
     /// Let a partial run replace a baseline that has more benchmarks
     ///
-    /// Without this flag the run is refused, because nothing would guard the other benchmarks.
+    /// Otherwise the run is refused, because nothing would guard the other benchmarks.
     #[arg(long)]
     pub partial: bool,
 
@@ -197,7 +197,7 @@ pub struct BaselineSaveArgs {
 /// `cargo topdown baseline remove`.
 #[derive(Debug, Args)]
 pub struct BaselineRemoveArgs {
-    /// The baseline whose run of this machine to remove, unless an option selects others
+    /// The baseline; its run of this machine is removed unless an option selects others
     #[arg(value_name = "NAME")]
     pub name: BaselineName,
 

@@ -28,7 +28,7 @@ pub struct BenchArgs {
 
     /// Let a partial run replace a baseline that has more benchmarks
     ///
-    /// Without this flag the run is refused, because nothing would guard the other benchmarks.
+    /// Otherwise the run is refused, because nothing would guard the other benchmarks.
     #[arg(long, requires = "save", help_heading = "Baselines")]
     pub partial: bool,
 
@@ -42,9 +42,8 @@ pub struct BenchArgs {
 
     /// Print the functions that the slots went to
     ///
-    /// The model knows them. Where the hardware counts, further launches sample them. With
-    /// `--against`, up to five benchmarks that regressed are sampled unless it is
-    /// `--functions=false`.
+    /// Where the hardware counts, further launches sample them. With `--against`, up to five
+    /// regressed benchmarks are sampled by default; `--functions=false` samples none.
     #[arg(
         long,
         value_name = "BOOL",

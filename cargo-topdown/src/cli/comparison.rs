@@ -24,15 +24,14 @@ pub struct CompareArgs {
     #[arg(long, value_name = "BENCH", conflicts_with = "json")]
     pub explain: Option<String>,
 
-    /// Show both runs in full, all benchmarks, and all categories, functions and changed code of
-    /// each change
+    /// Show all benchmarks, both runs in full, and all categories, functions and changed code
     #[arg(short, long)]
     pub verbose: bool,
 
     /// Rerun suspected regressions once before judging
     ///
-    /// Benchmarks that may be slower get up to 20 launches and are judged by all of
-    /// them. The run's executables must still exist, on this machine.
+    /// Benchmarks that may be slower get up to 20 launches and are judged by all of them. The run's
+    /// executables must still exist, on this machine.
     #[arg(
         long,
         value_name = "BOOL",
@@ -47,7 +46,7 @@ pub struct CompareArgs {
     /// Sample the functions of all benchmarks that the hardware counted [default: of up to five
     /// that regressed]
     ///
-    /// Three further launches each record where the code is, after the judgement. The run's
+    /// Three further launches of each record where the code is, after the judgement. The run's
     /// executables must still exist, on this machine. `--functions=false` launches nothing.
     #[arg(
         long,
@@ -59,10 +58,9 @@ pub struct CompareArgs {
     )]
     pub functions: Option<bool>,
 
-    /// Pass where the run cannot be compared, since it becomes the baseline
+    /// Pass if the run cannot be compared, as after a new compiler, since it becomes the baseline
     ///
-    /// For a run that is saved as the baseline next, as those of the default branch are. After a
-    /// new compiler, for one, nothing failed, and the reports say so.
+    /// For runs that are saved as the baseline next, such as those of the default branch.
     #[arg(long)]
     pub becomes_baseline: bool,
 
@@ -119,8 +117,8 @@ pub struct PolicyArgs {
 
     /// The metrics that can fail a benchmark, separated by commas [default: all but `allocations`]
     ///
-    /// `allocations` makes a benchmark fail that allocates more often, or more bytes, per
-    /// iteration: `slots,allocations`. If a side did not count them, it is not comparable.
+    /// With `allocations`, a benchmark that allocates more often, or more bytes, per iteration
+    /// fails. If a side did not count them, it is not comparable.
     #[arg(
         long,
         value_name = "METRICS",
@@ -131,8 +129,8 @@ pub struct PolicyArgs {
 
     /// The smallest change of a metric that matters [default: 3 %; `wall` 5 %; `model` 2 %]
     ///
-    /// A third of it must be certain. METRIC can also be `categories`, for all of them, or `model`,
-    /// for modelled slots that are compared exactly.
+    /// A third of it must be certain. METRIC can also be `categories` (all of them) or `model`
+    /// (modelled slots that are compared exactly).
     #[arg(
         long = "margin",
         value_name = "METRIC=PERCENT",
@@ -145,9 +143,9 @@ pub struct PolicyArgs {
     #[arg(long, value_name = "P", env = "CARGO_TOPDOWN_ALPHA", value_parser = alpha)]
     pub alpha: Option<f64>,
 
-    /// How many merges of an unchanged suite may fail in a year; lowers `--alpha` accordingly
+    /// The number of merges of an unchanged suite that may fail in a year; lowers `--alpha`
     ///
-    /// Merges are counted by the baseline's history. With fewer than six runs, 250 are assumed.
+    /// Merges are counted by the baseline's history; with fewer than six runs, 250 are assumed.
     #[arg(
         long,
         value_name = "N",
@@ -231,15 +229,14 @@ pub struct ComparisonArgs {
 
     /// Show events too: branches, misses, bytes and allocations, where the source counts them
     ///
-    /// Markdown reports of a comparison show them as well. JSON always has them.
+    /// Markdown reports show them as well. JSON always has them.
     #[arg(long, conflicts_with = "json")]
     pub events: bool,
 
     /// Also write a report; may be repeated
     ///
-    /// FORMAT is `github` (annotations), or one of `markdown`, `comment`, `junit`, `html` and
-    /// `json` with `=PATH`. Without a comparison, only `html` and `json` are available, and show
-    /// the run.
+    /// FORMAT is `github` (annotations), or `markdown`, `comment`, `junit`, `html` or `json` with
+    /// `=PATH`. Without a comparison, `html` and `json` show the run, and no other is available.
     #[arg(long = "report", value_name = "FORMAT[=PATH]")]
     pub reports: Vec<ReportRequest>,
 }

@@ -13,7 +13,7 @@ use crate::config::measuring::MAX_LAUNCHES;
 /// `cargo topdown exec`.
 #[derive(Debug, Args)]
 pub struct ExecArgs {
-    /// How often to run the command
+    /// The number of executions
     #[arg(
         short = 'n',
         long,

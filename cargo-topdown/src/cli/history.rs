@@ -26,7 +26,7 @@ pub struct HistoryArgs {
     #[arg(long)]
     pub fail_on_change: bool,
 
-    /// How many of the newest runs --fail-on-change considers
+    /// The number of newest runs that --fail-on-change considers
     #[arg(
         long,
         value_name = "RUNS",

@@ -19,7 +19,7 @@ pub struct MeasuringArgs {
     #[command(flatten)]
     pub launch: LaunchMeasuringArgs,
 
-    /// How long to model a benchmark in each launch, at 15 million instructions per second or less
+    /// Seconds to model a benchmark in each launch, of up to 15 million instructions each
     /// [default: 2]
     #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_MODEL_BUDGET")]
     pub model_budget: Option<f64>,
@@ -43,10 +43,10 @@ pub struct MeasuringArgs {
     #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_LAUNCH_TIMEOUT")]
     pub launch_timeout: Option<f64>,
 
-    /// Let benches inherit more environment variables: those that match PATTERN, with `*` and `?`
+    /// Let benches inherit environment variables that match PATTERN, with `*` and `?`
     ///
-    /// These are added to the ones that benches always inherit and to those in Cargo.toml. May be
-    /// repeated; commas separate patterns.
+    /// Added to those that benches always inherit and to those in Cargo.toml. May be repeated;
+    /// commas separate patterns.
     #[arg(
         long,
         value_name = "PATTERN",
@@ -61,14 +61,14 @@ pub struct MeasuringArgs {
 
     /// Do not count allocations in modelled launches
     ///
-    /// Events, budgets and `--gate` then know none.
+    /// Events, budgets and `--gate` then have none.
     #[arg(long, env = "CARGO_TOPDOWN_NO_ALLOCATIONS")]
     pub no_allocations: bool,
 
     /// Do not take fingerprints of the machine code that benchmarks execute
     ///
-    /// They trace three iterations of every benchmark once per run. Without them a comparison
-    /// cannot tell that the same code ran.
+    /// Fingerprints trace three iterations of each benchmark, once per run. Without them a
+    /// comparison cannot tell that the same code ran.
     #[arg(long, env = "CARGO_TOPDOWN_NO_FINGERPRINTS")]
     pub no_fingerprints: bool,
 
@@ -144,8 +144,8 @@ pub struct LaunchMeasuringArgs {
     )]
     pub leave_out: Option<Vec<String>>,
 
-    /// Whose slots the hardware counters count [default: auto]
-    #[arg(long, value_name = "WHOSE", env = Threads::VARIABLE, value_parser = choices::<Threads>())]
+    /// The threads whose slots the hardware counters count [default: auto]
+    #[arg(long, value_name = "THREADS", env = Threads::VARIABLE, value_parser = choices::<Threads>())]
     pub threads: Option<Threads>,
 
     /// Keep the sample sizes, times and sampling modes that the benches set, as `cargo bench` does

@@ -173,9 +173,9 @@ pub struct ReportArgs {
 /// `cargo topdown doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Show how much launches of the suite differ, and how large a change the gate can detect
+    /// Show how much launches differ, and how large a change the gate can detect
     ///
-    /// Runs the suite with twice the launches, and compares one half of them with the other.
+    /// Runs the suite with twice the launches, and compares one half with the other.
     #[arg(long, conflicts_with = "strict")]
     pub noise: bool,
 
@@ -185,9 +185,9 @@ pub struct DoctorArgs {
 
     /// Write a file that proves this CPU's counters, to send to the project
     ///
-    /// Measures loops with one known bottleneck each by all kinds of counters and metric groups.
-    /// The file has their counts, what was refused, and what the kernel says about the CPU and its
-    /// PMUs; it names no host, user or path. [default FILE: topdown-report.json]
+    /// Measures loops with one known bottleneck each by all counters and metric groups. The file
+    /// has their counts, refusals, and the kernel's description of the CPU; it names no host, user
+    /// or path. [default FILE: topdown-report.json]
     #[arg(
         long,
         value_name = "FILE",

@@ -1,6 +1,7 @@
 //! The pages of the guide that are made from the program: the command line from clap, and the
 //! settings from their types. `UPDATE_DOCS=1 cargo test -p cargo-topdown generated` writes them.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -47,24 +48,123 @@ fn command() -> Command {
 
 #[test]
 fn commands_page_is_generated_from_clap() {
-    let mut page = format!("# Commands\n\n{NOTICE}");
-    write_commands(command(), &mut page);
+    let mut page = format!(
+        "# Commands\n\n{NOTICE}\n\
+         `--help` prints the same. Defaults are in brackets. *env*: the variable `CARGO_TOPDOWN_` \
+         with the flag's name in capitals,\n\
+         and `_` for `-`, does the same as the flag.\n"
+    );
+    write_commands(&command(), &mut BTreeMap::new(), &mut page);
     check("commands.md", &page);
 }
 
-fn write_commands(command: Command, page: &mut String) {
+/// Writes a section for each subcommand. `explained` has each row so far, and its command's name.
+fn write_commands(command: &Command, explained: &mut BTreeMap<String, String>, page: &mut String) {
     for subcommand in command.get_subcommands() {
         if subcommand.is_hide_set() || subcommand.get_name() == "help" {
             continue;
         }
-        let name = subcommand.get_bin_name().unwrap_or_default().to_owned();
-        let mut shown = subcommand.clone().term_width(WIDTH);
-        shown = shown.mut_args(|arg| arg.hide_env_values(true));
-        let help = shown.render_long_help().to_string();
-        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
-        writeln!(page, "\n## `{name}`\n\n```text\n{}\n```", lines.join("\n")).unwrap();
-        write_commands(shown, page);
+        let name = subcommand.get_bin_name().unwrap_or_default();
+        let name = name.trim_start_matches("cargo topdown ");
+        let about = subcommand.get_about().map(ToString::to_string);
+        writeln!(page, "\n## `{name}`\n\n{}.", about.unwrap_or_default()).unwrap();
+        write_arguments(subcommand, name, explained, page);
+        write_commands(subcommand, explained, page);
     }
+}
+
+/// Writes the arguments of a command as a table; those that an earlier command has, by name.
+fn write_arguments(
+    command: &Command,
+    name: &str,
+    explained: &mut BTreeMap<String, String>,
+    page: &mut String,
+) {
+    let mut tables: Vec<(&str, String)> = Vec::new();
+    let mut repeated: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for arg in command.get_arguments().filter(|arg| arg.get_id() != "help") {
+        let row = format!("| `{}` | {} |\n", shown(arg), meaning(arg));
+        if let Some(earlier) = explained.get(&row) {
+            let short = arg.get_long().map(|long| format!("`--{long}`"));
+            let word = short.unwrap_or_else(|| format!("`{arg}`"));
+            repeated.entry(earlier.clone()).or_default().push(word);
+            continue;
+        }
+        let heading = arg.get_help_heading().filter(|_| !arg.is_positional());
+        let heading = heading.unwrap_or_default();
+        match tables.iter_mut().find(|(known, _)| *known == heading) {
+            Some((_, rows)) => rows.push_str(&row),
+            None => tables.push((heading, row.clone())),
+        }
+        explained.insert(row, name.to_owned());
+    }
+    tables.sort_by_key(|(heading, _)| !heading.is_empty());
+    if !tables.is_empty() {
+        page.push_str("\n| | |\n|---|---|\n");
+    }
+    for (heading, rows) in tables {
+        if !heading.is_empty() {
+            writeln!(page, "| **{heading}** | |").unwrap();
+        }
+        page.push_str(&rows);
+    }
+    for (earlier, words) in repeated {
+        let anchor = earlier.replace(' ', "-");
+        let words = words.join(", ");
+        writeln!(page, "\nAs for [`{earlier}`](#{anchor}): {words}.").unwrap();
+    }
+}
+
+/// Returns the flag as the command line has it, with its value and its other names.
+fn shown(arg: &Arg) -> String {
+    let short = arg.get_short().filter(|_| !arg.is_positional());
+    let short = short.map_or(String::new(), |short| format!("-{short}, "));
+    let dashes = if arg.is_last_set() { "-- " } else { "" };
+    let aliases = arg.get_visible_aliases().unwrap_or_default();
+    let aliases: String = aliases.iter().map(|a| format!(", --{a}")).collect();
+    format!("{dashes}{short}{arg}{aliases}").replace('|', "\\|")
+}
+
+/// Returns the help of an argument as one line: its paragraphs, choices, default and variable.
+fn meaning(arg: &Arg) -> String {
+    let help = arg
+        .get_long_help()
+        .or(arg.get_help())
+        .map(ToString::to_string);
+    let help = help.unwrap_or_default();
+    let mut text = help.replace("\n\n", ". ").replace('\n', " ");
+    let choices = arg.get_possible_values();
+    let choices = choices.iter().filter(|choice| choice.get_help().is_some());
+    let choices: Vec<String> = choices
+        .map(|choice| format!("`{}`: {}", choice.get_name(), choice.get_help().unwrap()))
+        .collect();
+    if !choices.is_empty() {
+        let text_end = text.trim_end_matches('.').len();
+        text.truncate(text_end);
+        write!(text, ". {}", choices.join("; ")).unwrap();
+    }
+    let is_switch = !arg.is_positional() && !arg.get_action().takes_values();
+    if let ([default], false) = (arg.get_default_values(), is_switch) {
+        write!(text, " [{}]", default.to_string_lossy()).unwrap();
+    }
+    if arg.is_required_set() && !arg.is_positional() {
+        text.push_str(" (required)");
+    }
+    match (arg.get_env(), arg.get_long()) {
+        (Some(variable), Some(long)) => match variable.to_string_lossy() {
+            variable if *variable == variable_of(long) => text.push_str(" *env*"),
+            variable => write!(text, " *env* `{variable}`").unwrap(),
+        },
+        _ => {}
+    }
+    text.replace("[default: ", "[")
+        .replace("[default FILE: ", "[")
+        .replace('|', "\\|")
+}
+
+/// Returns the environment variable of a flag.
+fn variable_of(long: &str) -> String {
+    format!("CARGO_TOPDOWN_{}", long.to_uppercase().replace('-', "_"))
 }
 
 /// Finds the flag `name` of any subcommand.
@@ -91,12 +191,13 @@ fn settings_page_is_generated_from_types() {
          {NOTICE}\n\
          Settings are read from `[workspace.metadata.topdown]` in the workspace's Cargo.toml and, \
          for the benches of a package,\n\
-         from its `[package.metadata.topdown]`. A flag takes precedence over the variable, the \
-         variable over the package's table,\n\
-         and that over the workspace's.\n\n\
+         from its `[package.metadata.topdown]`. The flag takes precedence, then the variable \
+         (`CARGO_TOPDOWN_` with the flag's name\n\
+         in capitals, and `_` for `-`), the package's table, and the workspace's. [Commands]\
+         (commands.md#bench) explains the flags.\n\n\
          ## Measuring\n\n\
-         | key | value | flag | variable | meaning |\n\
-         |---|---|---|---|---|\n\
+         | key | value | flag | meaning |\n\
+         |---|---|---|---|\n\
          "
     );
     for (key, kind, description) in setting_types() {
@@ -109,8 +210,8 @@ fn settings_page_is_generated_from_types() {
          ## Policy\n\n\
          In `[workspace.metadata.topdown.policy]`; `gate`, `margins`, `benchmarks` and `budgets` \
          in `[package.metadata.topdown.policy]`, too.\n\n\
-         | key | flag | variable | meaning |\n\
-         |---|---|---|---|\n\
+         | key | flag | meaning |\n\
+         |---|---|---|\n\
          ",
     );
     for (key, description) in POLICY_KEYS {
@@ -131,8 +232,10 @@ fn write_row(key: &str, kind: &str, description: &str, page: &mut String) {
         !meaning.is_empty(),
         "the setting `{key}` has no description"
     );
-    let variable = arg.as_ref().and_then(Arg::get_env);
-    let variable = variable.map_or(String::new(), |v| format!("`{}`", v.to_string_lossy()));
+    if let Some(arg) = &arg {
+        let variable = arg.get_env().map(|v| v.to_string_lossy().into_owned());
+        assert_eq!(variable, arg.get_long().map(variable_of), "`{key}`");
+    }
     let long = arg.as_ref().and_then(Arg::get_long);
     let long = long.map_or(String::new(), |long| format!("`--{long}`"));
     let meaning = meaning.replace('\n', " ").replace('|', "\\|");
@@ -148,11 +251,8 @@ fn write_row(key: &str, kind: &str, description: &str, page: &mut String) {
         kind => kind.to_owned(),
     };
     match &*kind {
-        "" => writeln!(page, "| `{key}` | {long} | {variable} | {meaning} |"),
-        kind => writeln!(
-            page,
-            "| `{key}` | {kind} | {long} | {variable} | {meaning} |"
-        ),
+        "" => writeln!(page, "| `{key}` | {long} | {meaning} |"),
+        kind => writeln!(page, "| `{key}` | {kind} | {long} | {meaning} |"),
     }
     .unwrap();
 }
