@@ -1,7 +1,7 @@
 //! Files that are whole at any time, also if this process is killed.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -34,12 +34,48 @@ pub fn create(path: &Path, content: &[u8]) -> io::Result<()> {
 /// # Errors
 /// Returns an error if it cannot be written. The one that is there then stays.
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let file = written_beside(path, content)?;
+    persist(written_beside(path, content)?, path)
+}
+
+fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
     if let Ok(metadata) = fs::metadata(path) {
         file.as_file().set_permissions(metadata.permissions())?;
     }
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Writes the file that a user named for a report, with `fill`. A regular file is whole at any time;
+/// a pipe, a device, or what a link such as `/dev/stdout` leads to is written as it is.
+///
+/// # Errors
+/// Returns an error if `fill` fails, or the file cannot be written. A regular file that is there
+/// then stays.
+pub fn write_named(
+    path: &Path,
+    fill: impl Fn(&mut BufWriter<&File>) -> io::Result<()>,
+) -> io::Result<()> {
+    let is_replaceable = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata.is_file(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    };
+    if is_replaceable {
+        match filled_beside(path, &fill).and_then(|file| persist(file, path)) {
+            Err(error) if is_of_the_place(&error) => {}
+            written => return written,
+        }
+    }
+    fill_file(&File::create(path)?, &fill)
+}
+
+/// Returns whether the error means that a file can be written where it is and not be replaced: its
+/// directory belongs to somebody else, or it is mounted on its own, as into a container.
+fn is_of_the_place(error: &io::Error) -> bool {
+    use io::ErrorKind::{CrossesDevices, PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
+    matches!(
+        error.kind(),
+        CrossesDevices | PermissionDenied | ReadOnlyFilesystem | ResourceBusy
+    )
 }
 
 /// The end of the names of unfinished files.
@@ -48,9 +84,16 @@ const SUFFIX: &str = ".cargo-topdown.tmp";
 /// The writer of an older unfinished file no longer exists.
 const ABANDONED_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// Writes a temporary file in the directory of `path`, to the disk, and clears what killed writers
-/// of this file have left there.
 fn written_beside(path: &Path, content: &[u8]) -> io::Result<NamedTempFile> {
+    filled_beside(path, &|file: &mut BufWriter<&File>| file.write_all(content))
+}
+
+/// Fills a temporary file in the directory of `path`, to the disk, and clears what killed writers
+/// of this file have left there.
+fn filled_beside(
+    path: &Path,
+    fill: &impl Fn(&mut BufWriter<&File>) -> io::Result<()>,
+) -> io::Result<NamedTempFile> {
     let directory = match path.parent() {
         Some(directory) if directory != Path::new("") => directory,
         _ => Path::new("."),
@@ -66,10 +109,19 @@ fn written_beside(path: &Path, content: &[u8]) -> io::Result<NamedTempFile> {
         // Less the umask, as of any new file.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let mut file = builder.tempfile_in(directory)?;
-    file.write_all(content)?;
+    let file = builder.tempfile_in(directory)?;
+    fill_file(file.as_file(), fill)?;
     file.as_file().sync_all()?;
     Ok(file)
+}
+
+fn fill_file(
+    file: &File,
+    fill: &impl Fn(&mut BufWriter<&File>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = BufWriter::new(file);
+    fill(&mut out)?;
+    out.flush()
 }
 
 /// Such files are never read and do no harm, so failures are not reported.
@@ -114,7 +166,7 @@ mod tests {
         let [old, new, other] =
             ["file.a", "file.b", "other.a"].map(|name| path(&format!(".{name}{SUFFIX}")));
         for (path, age_hours) in [(&old, 2), (&new, 0), (&other, 2)] {
-            let file = fs::File::create(path).unwrap();
+            let file = File::create(path).unwrap();
             let age = Duration::from_secs(age_hours * 60 * 60);
             file.set_modified(std::time::SystemTime::now() - age)
                 .unwrap();
@@ -125,6 +177,44 @@ mod tests {
         }
         assert!(!old.exists());
         assert!(new.exists() && other.exists());
+    }
+
+    #[test]
+    fn failed_report_leaves_the_one_before() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report");
+        write_named(&path, |to| to.write_all(b"one")).unwrap();
+        let fails = |to: &mut BufWriter<&File>| {
+            to.write_all(b"tw")?;
+            Err(io::ErrorKind::StorageFull.into())
+        };
+        write_named(&path, fails).unwrap_err();
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        write_named(directory.path(), |to| to.write_all(b"two")).unwrap_err();
+    }
+
+    /// As root, replacing `/dev/stdout` would take it from everybody.
+    #[cfg(unix)]
+    #[test]
+    fn pipes_and_links_stay_what_they_are() {
+        use std::os::unix::fs::{FileTypeExt, symlink};
+        let directory = tempfile::tempdir().unwrap();
+        let [pipe, target, link] = ["pipe", "target", "link"].map(|n| directory.path().join(n));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read(pipe)
+        });
+        write_named(&pipe, |to| to.write_all(b"one")).unwrap();
+        assert_eq!(reader.join().unwrap().unwrap(), b"one");
+        assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+        fs::write(&target, "longer than that").unwrap();
+        symlink(&target, &link).unwrap();
+        write_named(&link, |to| to.write_all(b"two")).unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&target).unwrap(), b"two");
     }
 
     #[cfg(unix)]

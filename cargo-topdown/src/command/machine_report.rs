@@ -60,9 +60,10 @@ fn summary(report: &MachineReport) -> String {
 }
 
 fn write(path: &Path, report: &MachineReport) -> io::Result<()> {
-    let mut json = serde_json::to_vec_pretty(report)?;
-    json.push(b'\n');
-    whole_file::write(path, &json)
+    whole_file::write_named(path, |json| {
+        serde_json::to_writer_pretty(&mut *json, report)?;
+        json.write_all(b"\n")
+    })
 }
 
 fn report(survey: &Survey) -> MachineReport {

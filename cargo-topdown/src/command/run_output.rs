@@ -1,7 +1,6 @@
 //! Output of a run by `bench` and `report`: tables and report files.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 use anstream::ColorChoice;
@@ -11,6 +10,7 @@ use topdown_run::run_file::{self, Run, write_run_without_samples};
 use crate::comparing::output::commit_pages;
 use crate::error::Error;
 use crate::scratch::Scratch;
+use crate::whole_file;
 use topdown_report::event_table::write_event_table;
 use topdown_report::function_table::write_function_table;
 use topdown_report::html;
@@ -93,7 +93,8 @@ pub fn write_reports(reports: &[ReportRequest], run: &Run, label: &str) -> Resul
         match report {
             ReportRequest::File(FileFormat::Html, path) => write_page(path, run, label, None)?,
             ReportRequest::File(FileFormat::Json, path) => {
-                std::fs::write(path, json_of(run)?)
+                let json = json_of(run)?;
+                whole_file::write_named(path, |to| to.write_all(&json))
                     .map_err(|error| ReportError::new(path, error))?;
             }
             _ => {}
@@ -113,12 +114,11 @@ pub fn write_page(
     history: Option<&Trend>,
 ) -> Result<(), Error> {
     let commits = commit_pages();
-    let write = || {
-        let mut out = BufWriter::new(File::create(path)?);
-        html::write_run(run, label, history, commits.as_ref(), &mut out)?;
-        out.flush()
-    };
-    Ok(write().map_err(|error| ReportError::new(path, error))?)
+    whole_file::write_named(path, |to| {
+        html::write_run(run, label, history, commits.as_ref(), to)
+    })
+    .map_err(|error| ReportError::new(path, error))?;
+    Ok(())
 }
 
 /// Writes the call paths for another program.
@@ -135,12 +135,9 @@ pub fn write_profile(path: &Path, run: &Run, label: &str) -> Result<(), Error> {
             run: label.to_owned(),
         });
     }
-    let write = || {
-        let mut out = BufWriter::new(File::create(path)?);
-        format.write(run, label, &mut out)?;
-        out.flush()
-    };
-    Ok(write().map_err(|error| ReportError::new(path, error))?)
+    whole_file::write_named(path, |to| format.write(run, label, to))
+        .map_err(|error| ReportError::new(path, error))?;
+    Ok(())
 }
 
 /// Returns the run as the file format has it, without its samples.

@@ -1,6 +1,7 @@
 //! Printing and reports of a comparison.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use anstream::ColorChoice;
 use topdown_gate::trend::Trend;
@@ -9,12 +10,14 @@ use topdown_run::run_file::Run;
 
 use crate::error::Error;
 use crate::measure::build_identity;
+use crate::whole_file;
+use topdown_report::annotations;
 use topdown_report::comparison_json;
 use topdown_report::comparison_text;
 use topdown_report::detail::Detail;
 use topdown_report::event_table::write_event_changes;
 use topdown_report::html::CommitPages;
-use topdown_report::request::{Compared, ReportRequest};
+use topdown_report::request::{Compared, ReportError, ReportRequest};
 use topdown_report::style::{self, Look};
 use topdown_terminal::terminal::stdout_for_programs;
 
@@ -65,15 +68,26 @@ impl Output<'_> {
         // Only a page shows them, like the history.
         let has_page = self.reports.iter().any(ReportRequest::shows_history);
         let commits = has_page.then(commit_pages).flatten();
+        let compared = Compared {
+            comparison,
+            baseline: sides.baseline,
+            candidate: sides.candidate,
+            history: sides.history,
+            events: self.events,
+            commits: commits.as_ref(),
+        };
         for report in self.reports {
-            report.write(&Compared {
-                comparison,
-                baseline: sides.baseline,
-                candidate: sides.candidate,
-                history: sides.history,
-                events: self.events,
-                commits: commits.as_ref(),
-            })?;
+            match report {
+                // Standard output is for results; GitHub reads commands from both streams.
+                ReportRequest::GithubAnnotations => {
+                    annotations::write(comparison, io::stderr().lock())
+                        .map_err(|error| ReportError::new(Path::new("/dev/stderr"), error))?;
+                }
+                ReportRequest::File(format, path) => {
+                    whole_file::write_named(path, |to| format.write(&compared, to))
+                        .map_err(|error| ReportError::new(path, error))?;
+                }
+            }
         }
         Ok(())
     }

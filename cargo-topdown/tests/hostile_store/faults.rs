@@ -23,7 +23,7 @@ use super::{KEY, RUN, git};
 use crate::strace;
 
 const KILLS: u32 = 1000;
-/// The most calls of one name that meet each fault.
+/// The most calls of one name that meet each fault, unless every call is killed at.
 const MAX_CALLS: u32 = 40;
 
 /// The ids of the runs of `main`.
@@ -573,6 +573,51 @@ fn failing_directory_fsync_fails_push() {
     place.check(scenario, false, "fsync of the directory");
 }
 
+/// A page appears whole or not at all; where it cannot be replaced, it is written in place.
+#[test]
+fn failing_report_leaves_the_page_before() {
+    if !strace::is_installed() {
+        return;
+    }
+    let place = Place::new();
+    let page = place.live().join("workspace/page.html");
+    let report = |run| ["report", run, "--html", "page.html"];
+    place.succeeds("workspace", &report("../one"));
+    let before = fs::read(&page).unwrap();
+    let is_mounted = ["rename", "renameat", "renameat2"];
+    let all = is_mounted.join(",");
+    for (call, fault, is_written) in [
+        ("fsync", "error=EIO", false),
+        ("fsync", "signal=KILL", false),
+        (&*all, "error=ENOSPC", false),
+        (&*all, "error=EBUSY", true),
+        (&*all, "error=EXDEV", true),
+    ] {
+        let mut command = place.with_fault(call, fault, 1, &report("../slower"));
+        let succeeded = command.status().unwrap().success();
+        assert_eq!(succeeded, is_written, "{call}: {fault}");
+        let is_as_before = fs::read(&page).unwrap() == before;
+        assert_eq!(is_as_before, !is_written, "{call}: {fault}");
+        place.check_outputs(fault);
+        fs::write(&page, &before).unwrap();
+    }
+}
+
+/// `clap_mangen` would write each word of them.
+#[test]
+fn manual_pages_are_written_in_few_calls() {
+    if !strace::is_installed() {
+        return;
+    }
+    let place = Place::new();
+    let log = place.root.path().join("calls");
+    let calls = strace::calls(&place.plain("workspace", &["man", "pages"]), "write", &log);
+    let pages = fs::read_dir(place.live().join("workspace/pages")).unwrap();
+    let pages = pages.count();
+    // A page fills its buffer a few times.
+    assert!(calls.len() < 20 * pages, "{} for {pages}", calls.len());
+}
+
 #[test]
 #[ignore = "takes minutes and needs strace"]
 fn write_fault_campaign_loses_nothing() {
@@ -584,7 +629,10 @@ fn write_fault_campaign_loses_nothing() {
         let (mut tried, mut failed, mut left, mut beside) = (0, 0, 0, 0);
         for (call, count) in &calls {
             let faults = faults_of(call).into_iter();
-            let step = count.div_ceil(MAX_CALLS) as usize;
+            let step = match kills_everywhere() {
+                true => 1,
+                false => count.div_ceil(MAX_CALLS) as usize,
+            };
             for (fault, number) in
                 faults.flat_map(|f| (1..=*count).step_by(step).map(move |n| (f, n)))
             {

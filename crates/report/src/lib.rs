@@ -4,7 +4,7 @@
 
 mod advice;
 mod allocations;
-mod annotations;
+pub mod annotations;
 #[cfg(test)]
 mod awkward_cases;
 mod bar;

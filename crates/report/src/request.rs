@@ -1,8 +1,7 @@
-//! The reports that a user requests in addition to the one on the terminal, and writing them.
+//! The reports that a user requests in addition to the one on the terminal.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -10,7 +9,7 @@ use thiserror::Error;
 use topdown_run::run_file::Run;
 
 use super::cores::modelled_core;
-use super::{annotations, comparison_json, html, junit, markdown};
+use super::{comparison_json, html, junit, markdown};
 use topdown_gate::trend::Trend;
 use topdown_gate::verdict::Comparison;
 
@@ -122,20 +121,23 @@ impl ReportRequest {
     pub fn shows_history(&self) -> bool {
         matches!(self, ReportRequest::File(FileFormat::Html, _))
     }
+}
 
+impl FileFormat {
     /// Writes the report on `compared`.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be written.
-    pub fn write(&self, compared: &Compared<'_>) -> Result<(), ReportError> {
+    /// Returns an error if `out` cannot be written.
+    pub fn write(self, compared: &Compared<'_>, out: &mut impl Write) -> io::Result<()> {
         let comparison = compared.comparison;
         match self {
-            // Standard output is for results; GitHub reads commands from both streams.
-            ReportRequest::GithubAnnotations => annotations::write(comparison, io::stderr().lock())
-                .map_err(|error| ReportError::new(Path::new("/dev/stderr"), error)),
-            ReportRequest::File(format, path) => {
-                write_file(*format, path, compared).map_err(|error| ReportError::new(path, error))
+            FileFormat::Markdown => {
+                out.write_all(markdown::summary(comparison, compared.events).as_bytes())
             }
+            FileFormat::Comment => out.write_all(markdown::comment(comparison).as_bytes()),
+            FileFormat::Junit => junit::write(comparison, out),
+            FileFormat::Html => html::write_comparison(compared, out),
+            FileFormat::Json => comparison_json::write_file(comparison, out),
         }
     }
 }
@@ -157,23 +159,6 @@ pub fn of_second_core(reports: &[ReportRequest], run: &Run) -> Vec<ReportRequest
         }
     };
     reports.iter().map(of_core).collect()
-}
-
-fn write_file(format: FileFormat, path: &Path, compared: &Compared<'_>) -> io::Result<()> {
-    let comparison = compared.comparison;
-    let mut out = BufWriter::new(File::create(path)?);
-    match format {
-        FileFormat::Markdown => {
-            out.write_all(markdown::summary(comparison, compared.events).as_bytes())?
-        }
-        FileFormat::Comment => out.write_all(markdown::comment(comparison).as_bytes())?,
-        FileFormat::Junit => junit::write(comparison, &mut out)?,
-        FileFormat::Html => {
-            html::write_comparison(compared, &mut out)?;
-        }
-        FileFormat::Json => comparison_json::write_file(comparison, &mut out)?,
-    }
-    out.flush()
 }
 
 #[cfg(test)]

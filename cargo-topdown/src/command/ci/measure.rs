@@ -14,6 +14,7 @@ use super::variables::Variables;
 use crate::baseline_store::{StoreError, StorePlace};
 use crate::error::{CiError, Error};
 use crate::exit::Exit;
+use crate::whole_file;
 use topdown_report::foreign_comment::ForeignComparison;
 use topdown_report::workflow_command::Level;
 
@@ -220,7 +221,7 @@ impl Inputs {
 const SUMMARY: &str = "summary.md";
 
 fn write(path: &Path, text: &str) -> Result<(), CiError> {
-    fs::write(path, text).map_err(|error| CiError::file(path, error))
+    whole_file::write(path, text.as_bytes()).map_err(|error| CiError::file(path, error))
 }
 
 #[cfg(test)]
