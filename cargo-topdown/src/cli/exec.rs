@@ -28,8 +28,7 @@ pub struct ExecArgs {
     #[arg(long, value_name = "BENCH")]
     pub name: Option<String>,
 
-    /// Where the numbers come from; here `auto` is `hardware`, else `time`, and `model` is refused
-    /// [default: auto]
+    /// Where the numbers come from [default: auto: `hardware`, else `time`]; `model` is refused
     #[arg(
         long,
         value_name = "SOURCE",
@@ -38,8 +37,7 @@ pub struct ExecArgs {
     )]
     pub source: Option<SourceChoice>,
 
-    /// Which hardware counters to use, where a CPU has two kinds; here `auto` is `exact`, else
-    /// `metrics` [default: auto]
+    /// Which hardware counters to use [default: auto: `exact`, else `metrics`]
     #[arg(
         long,
         value_name = "KIND",

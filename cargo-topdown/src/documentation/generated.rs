@@ -52,14 +52,28 @@ fn commands_page_is_generated_from_clap() {
         "# Commands\n\n{NOTICE}\n\
          `--help` prints the same. Defaults are in brackets. *env*: the variable `CARGO_TOPDOWN_` \
          with the flag's name in capitals,\n\
-         and `_` for `-`, does the same as the flag.\n"
+         and `_` for `-`, does the same as the flag.\n\n\
+         Nearly all commands take `--baselines`, `--manifest-path` and `--color`, which \
+         [`bench`](#bench) explains.\n"
     );
-    write_commands(&command(), &mut BTreeMap::new(), &mut page);
+    write_commands(&command(), &mut Explained::default(), &mut page);
     check("commands.md", &page);
 }
 
-/// Writes a section for each subcommand. `explained` has each row so far, and its command's name.
-fn write_commands(command: &Command, explained: &mut BTreeMap<String, String>, page: &mut String) {
+/// Flags that nearly all commands take.
+const COMMON: [&str; 3] = ["`--baselines`", "`--manifest-path`", "`--color`"];
+
+/// What the page has explained so far.
+#[derive(Default)]
+struct Explained {
+    /// The command and the heading of each row.
+    rows: BTreeMap<String, (String, String)>,
+    /// The command of each list of choices.
+    choices: BTreeMap<String, String>,
+}
+
+/// Writes a section for each subcommand.
+fn write_commands(command: &Command, explained: &mut Explained, page: &mut String) {
     for subcommand in command.get_subcommands() {
         if subcommand.is_hide_set() || subcommand.get_name() == "help" {
             continue;
@@ -73,30 +87,36 @@ fn write_commands(command: &Command, explained: &mut BTreeMap<String, String>, p
     }
 }
 
-/// Writes the arguments of a command as a table; those that an earlier command has, by name.
-fn write_arguments(
-    command: &Command,
-    name: &str,
-    explained: &mut BTreeMap<String, String>,
-    page: &mut String,
-) {
+/// Writes the arguments of a command as a table; those that an earlier command has, by name, or by
+/// their heading if they are all that it has.
+fn write_arguments(command: &Command, name: &str, explained: &mut Explained, page: &mut String) {
     let mut tables: Vec<(&str, String)> = Vec::new();
-    let mut repeated: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut repeated: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for arg in command.get_arguments().filter(|arg| arg.get_id() != "help") {
         let row = format!("| `{}` | {} |\n", shown(arg), meaning(arg));
-        if let Some(earlier) = explained.get(&row) {
-            let short = arg.get_long().map(|long| format!("`--{long}`"));
-            let word = short.unwrap_or_else(|| format!("`{arg}`"));
+        if let Some(earlier) = explained.rows.get(&row) {
+            let long = arg.get_long().map(|long| format!("`--{long}`"));
+            let word = long.unwrap_or_else(|| format!("`{arg}`"));
             repeated.entry(earlier.clone()).or_default().push(word);
             continue;
         }
         let heading = arg.get_help_heading().filter(|_| !arg.is_positional());
         let heading = heading.unwrap_or_default();
+        let place = (name.to_owned(), heading.to_owned());
+        explained.rows.insert(row.clone(), place);
+        let mut row = row;
+        let choices = choices(arg);
+        if !choices.is_empty() {
+            let first = explained.choices.entry(choices.clone());
+            let first = first.or_insert_with(|| name.to_owned());
+            if first != name {
+                row = row.replace(&choices, &format!("The choices are those of `{first}`"));
+            }
+        }
         match tables.iter_mut().find(|(known, _)| *known == heading) {
             Some((_, rows)) => rows.push_str(&row),
-            None => tables.push((heading, row.clone())),
+            None => tables.push((heading, row)),
         }
-        explained.insert(row, name.to_owned());
     }
     tables.sort_by_key(|(heading, _)| !heading.is_empty());
     if !tables.is_empty() {
@@ -108,7 +128,16 @@ fn write_arguments(
         }
         page.push_str(&rows);
     }
-    for (earlier, words) in repeated {
+    let mut as_for: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (place, mut words) in repeated {
+        let all = explained.rows.values().filter(|known| **known == place);
+        if all.count() == words.len() && words.len() > 2 && !place.1.is_empty() {
+            words = vec![format!("all of *{}*", place.1)];
+        }
+        words.retain(|word| !COMMON.contains(&word.as_str()));
+        as_for.entry(place.0).or_default().extend(words);
+    }
+    for (earlier, words) in as_for.iter().filter(|(_, words)| !words.is_empty()) {
         let anchor = earlier.replace(' ', "-");
         let words = words.join(", ");
         writeln!(page, "\nAs for [`{earlier}`](#{anchor}): {words}.").unwrap();
@@ -125,6 +154,16 @@ fn shown(arg: &Arg) -> String {
     format!("{dashes}{short}{arg}{aliases}").replace('|', "\\|")
 }
 
+/// Returns the choices of an argument that have a description.
+fn choices(arg: &Arg) -> String {
+    let choices = arg.get_possible_values();
+    let choices = choices.iter().filter_map(|choice| {
+        let help = choice.get_help()?;
+        Some(format!("`{}`: {help}", choice.get_name()))
+    });
+    choices.collect::<Vec<_>>().join("; ")
+}
+
 /// Returns the help of an argument as one line: its paragraphs, choices, default and variable.
 fn meaning(arg: &Arg) -> String {
     let help = arg
@@ -133,15 +172,10 @@ fn meaning(arg: &Arg) -> String {
         .map(ToString::to_string);
     let help = help.unwrap_or_default();
     let mut text = help.replace("\n\n", ". ").replace('\n', " ");
-    let choices = arg.get_possible_values();
-    let choices = choices.iter().filter(|choice| choice.get_help().is_some());
-    let choices: Vec<String> = choices
-        .map(|choice| format!("`{}`: {}", choice.get_name(), choice.get_help().unwrap()))
-        .collect();
+    let choices = choices(arg);
     if !choices.is_empty() {
-        let text_end = text.trim_end_matches('.').len();
-        text.truncate(text_end);
-        write!(text, ". {}", choices.join("; ")).unwrap();
+        text.truncate(text.trim_end_matches('.').len());
+        write!(text, ". {choices}").unwrap();
     }
     let is_switch = !arg.is_positional() && !arg.get_action().takes_values();
     if let ([default], false) = (arg.get_default_values(), is_switch) {

@@ -60,17 +60,14 @@ impl FailOnClass {
             FailOnClass::SometimesSlower => "Some launches are far slower, the others are not",
             FailOnClass::Shifted => "A category grew, but the total did not",
             FailOnClass::TimeDisagrees => {
-                "The time surely grew and the slots do not explain it; with modelled slots, this \
-                 always fails if the time is far longer and the code changed"
+                "The time surely grew and the slots do not explain it; far longer time of changed \
+                 code always fails with modelled slots"
             }
             FailOnClass::Inconclusive => "The measurements could not decide",
             FailOnClass::SlowerOverTime => {
                 "The baseline's history shows that it became slower in small steps"
             }
-            FailOnClass::SameCode => {
-                "Slower although the same machine code ran: identical code no longer proves that \
-                 nothing changed"
-            }
+            FailOnClass::SameCode => "Slower although the same machine code ran",
         }
     }
 }
