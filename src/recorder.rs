@@ -9,7 +9,6 @@ use std::io::{self, IsTerminal, Write};
 
 use crate::formatter::split_line;
 use crate::records_file::RecordsFile;
-use topdown_counters::OnSecondCore;
 use topdown_run::code::CodeSlots;
 use topdown_run::hits::CodeHits;
 use topdown_run::provenance::{Provenance, SourceKind, TIMES_ITSELF};
@@ -59,16 +58,14 @@ impl Recorder {
     }
 
     /// Completes a benchmark: all samples kept so far belong to it, `groups` are those of units,
-    /// and `code` or `hits` say where in the code their slots went. What a `second` core counted in
-    /// them becomes a record of its own, after the first. Samples of a benchmark that is never
-    /// sealed (test mode, a panic) are not data and vanish with the process.
+    /// and `code` or `hits` say where in the code their slots went. Samples of a benchmark that is
+    /// never sealed (test mode, a panic) are not data and vanish with the process.
     pub(crate) fn seal(
         &self,
         provenance: &Provenance,
         groups: Vec<Sample>,
         code: Option<CodeSlots>,
         hits: Option<CodeHits>,
-        second: Option<OnSecondCore>,
     ) {
         let mut samples = self.samples.borrow_mut();
         if samples.is_empty() {
@@ -78,7 +75,7 @@ impl Recorder {
         self.measured.set(provenance.source);
         match &self.file {
             Some(file) => {
-                let mut record = Record {
+                let record = Record {
                     provenance: provenance.into_owned(),
                     samples: std::mem::take(&mut samples),
                     groups,
@@ -87,15 +84,6 @@ impl Recorder {
                 };
                 samples.reserve(ROOM_FOR_SAMPLES);
                 file.append(|out| record.write_line(out));
-                if let Some(second) = second {
-                    for sample in &mut record.samples {
-                        *sample = sample.of_second_core();
-                    }
-                    let provenance = provenance_of(&record.samples, &second.provenance);
-                    record.provenance = provenance.into_owned();
-                    (record.groups, record.code) = (second.groups, second.code);
-                    file.append(|out| record.write_line(out));
-                }
             }
             None => print_split(&samples, &provenance),
         }

@@ -35,8 +35,8 @@ pub struct TopDown {
     least_doubling: Option<usize>,
     /// Whether the current benchmark needs no further sample.
     has_enough: Cell<bool>,
-    /// What an empty window costs on each core, if that is not what the source says.
-    empty_windows: Cell<Option<[EmptyWindow; 2]>>,
+    /// What an empty window costs, if that is not what the source says.
+    empty_window: Cell<Option<EmptyWindow>>,
     _last_word: LastWord,
     /// Makes the type neither `Send` nor `Sync`, regardless of the source.
     bound_to_thread: PhantomData<*const ()>,
@@ -92,7 +92,7 @@ impl TopDown {
             _last_word: LastWord::owed(),
             least_doubling: doubling::least_samples(),
             has_enough: Cell::new(false),
-            empty_windows: Cell::new(None),
+            empty_window: Cell::new(None),
             bound_to_thread: PhantomData,
         }
     }
@@ -142,15 +142,11 @@ impl TopDown {
         let groups = self.source.take_groups();
         let code = self.source.take_code();
         let hits = self.source.take_hits();
-        let mut second = self.source.take_on_second_core();
         let mut provenance = self.provenance().clone();
-        if let Some([first_cost, second_cost]) = self.empty_windows.get() {
-            set_cost(&mut provenance, first_cost);
-            if let Some(second) = &mut second {
-                set_cost(&mut second.provenance, second_cost);
-            }
+        if let Some(cost) = self.empty_window.get() {
+            set_cost(&mut provenance, cost);
         }
-        self.recorder.seal(&provenance, groups, code, hits, second);
+        self.recorder.seal(&provenance, groups, code, hits);
         self.source.benchmark_boundary();
         self.has_enough.set(false);
         SlotsFormatter::new(self.recorder.measured())
@@ -162,16 +158,11 @@ impl TopDown {
         if self.provenance().source != SourceKind::Model {
             return;
         }
-        let mut samples = empty_windows_by(&|| {
+        let samples = empty_windows_by(&|| {
             self.zero();
             windows::take(window())
         });
-        let first = median_window(&samples);
-        for sample in &mut samples {
-            *sample = sample.of_second_core();
-        }
-        self.empty_windows
-            .set(Some([first, median_window(&samples)]));
+        self.empty_window.set(Some(median_window(&samples)));
         self.source.benchmark_boundary();
     }
 
@@ -183,7 +174,7 @@ impl TopDown {
         target_arch = "x86_64"
     ))]
     pub(crate) fn cost_slots(&self) -> Option<u64> {
-        let own = self.empty_windows.get().map(|[first, _]| first);
+        let own = self.empty_window.get();
         own.or(self.provenance().empty_window)?.slots
     }
 

@@ -50,21 +50,6 @@ impl Exit {
             Exit::AsEarlier(code) => code,
         }
     }
-
-    /// Returns how two judgements of one change end: a regression in either is one, and nothing
-    /// passes that one of them could not judge.
-    #[must_use]
-    pub fn or(self, other: Exit) -> Exit {
-        [
-            Exit::Regressed,
-            Exit::NoComparison,
-            Exit::Inconclusive,
-            Exit::NothingDecided,
-        ]
-        .into_iter()
-        .find(|exit| [self, other].contains(exit))
-        .unwrap_or(self)
-    }
 }
 
 impl From<Exit> for ExitCode {

@@ -27,7 +27,7 @@ use topdown_run::machine::Machine;
 use topdown_run::run_file::{RUN_FILE_NAME, Run, RunFileError};
 
 use crate::config::Workspace;
-use newest::{NEWEST, NEWEST_OF_COMMANDS, NEWEST_ON_SECOND_CORE};
+use newest::{NEWEST, NEWEST_OF_COMMANDS};
 
 pub use error::{StoreError, unless_written};
 pub use keep::keep_current;
@@ -39,7 +39,6 @@ pub use place::StorePlace;
 pub struct BaselineStore {
     directory: PathBuf,
     newest: PathBuf,
-    newest_on_second_core: PathBuf,
     newest_of_commands: PathBuf,
     machine: Machine,
     /// The flags with which other commands find this store, each after a space.
@@ -133,7 +132,6 @@ impl BaselineStore {
         BaselineStore {
             directory: place.baselines.clone().unwrap_or_else(default),
             newest: kept.join(NEWEST),
-            newest_on_second_core: kept.join(NEWEST_ON_SECOND_CORE),
             newest_of_commands: kept.join(NEWEST_OF_COMMANDS),
             machine: this_machine(),
             flags: place.flags().into(),

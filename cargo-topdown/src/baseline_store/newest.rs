@@ -1,7 +1,5 @@
 //! The newest run of a workspace.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use topdown_run::run_file::COMMANDS;
@@ -12,9 +10,6 @@ use crate::scratch::Scratch;
 
 /// The newest run's directory, in the [kept](crate::config::Workspace::kept_directory) one.
 pub(super) const NEWEST: &str = "newest";
-
-/// The directory of the run that was taken with the newest one, on a second modelled core.
-pub(super) const NEWEST_ON_SECOND_CORE: &str = "newest-second-core";
 
 /// The same for runs of commands, which `exec` makes: no suite is ever compared with them.
 pub(super) const NEWEST_OF_COMMANDS: &str = "newest-exec";
@@ -84,25 +79,6 @@ impl BaselineStore {
         }
     }
 
-    /// Returns the path of the run that was taken with the newest one, on a second modelled core,
-    /// if there is one.
-    pub fn newest_on_second_core(&self) -> Option<PathBuf> {
-        let directory = &self.newest_on_second_core;
-        is_run(directory).then(|| directory.clone())
-    }
-
-    /// Adds the run that `write` writes to the newest one, which was taken with it.
-    ///
-    /// # Errors
-    /// Returns an error if it cannot be written.
-    pub fn add_second_core(
-        &self,
-        write: impl FnOnce(&Path) -> Result<(), RunFileError>,
-    ) -> Result<OwnRun, RunFileError> {
-        let directory = written_aside(write)?;
-        keep(directory, &self.newest_on_second_core)
-    }
-
     /// Makes the run that `write` writes into a directory the newest one.
     ///
     /// # Errors
@@ -116,24 +92,9 @@ impl BaselineStore {
         let newest = if is_of_command(&run) {
             &self.newest_of_commands
         } else {
-            self.forget_second_core()?;
             &self.newest
         };
         keep(directory, newest)
-    }
-
-    /// Removes the run that was taken with the last newest one.
-    ///
-    /// # Errors
-    /// Returns an error if it cannot be removed.
-    pub fn forget_second_core(&self) -> Result<(), RunFileError> {
-        match fs::remove_dir_all(&self.newest_on_second_core) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(RunFileError {
-                path: self.newest_on_second_core.clone(),
-                problem: RunFileProblem::Io(error),
-            }),
-            _ => Ok(()),
-        }
     }
 }
 

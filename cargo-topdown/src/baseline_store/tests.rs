@@ -25,7 +25,6 @@ pub fn store_in(root: &Path) -> BaselineStore {
     BaselineStore {
         directory: root.join("baselines"),
         newest: root.join("target").join(NEWEST),
-        newest_on_second_core: root.join("target").join(NEWEST_ON_SECOND_CORE),
         newest_of_commands: root.join("target").join(NEWEST_OF_COMMANDS),
         machine: run_file::read_run(Path::new(RUN)).unwrap().machine,
         flags: "".into(),

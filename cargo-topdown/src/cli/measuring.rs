@@ -24,10 +24,10 @@ pub struct MeasuringArgs {
     #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_MODEL_BUDGET")]
     pub model_budget: Option<f64>,
 
-    /// Which core to model, or which two, separated by a comma [default: nearest]
+    /// Which core to model [default: nearest]
     ///
-    /// Runs modelled on the same core can be compared whatever the host. With two cores, `bench`
-    /// makes a run for each, and `compare` judges both.
+    /// Runs modelled on the same core can be compared whatever the host. For several cores, run
+    /// `bench` and `compare` once for each: a baseline keeps a run per core.
     #[arg(
         long,
         value_name = "CORE",

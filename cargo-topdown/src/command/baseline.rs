@@ -262,23 +262,17 @@ fn write_noise(
 fn save(args: &BaselineSaveArgs) -> Result<Exit, Error> {
     let store = args.store.place().store()?;
     let from = match &args.run {
-        Some(run) => vec![store.resolve(run)?],
+        Some(run) => store.resolve(run)?,
         // If there is none, the error says what to do.
-        None => Vec::from_iter(
-            [store.newest_path()?]
-                .into_iter()
-                .chain(store.newest_on_second_core()),
-        ),
+        None => store.newest_path()?,
     };
-    for from in from {
-        let run = run_file::read_run(&from)?;
-        if !args.partial {
-            store.check_replaces_whole(&args.name, &run.key(), &run.selection)?;
-        }
-        let stored = store.save(&args.name, &from)?;
-        saved::warn_of_wild_launches(&run);
-        saved::report(&mut style::stdout(args.output.color), &stored)?;
+    let run = run_file::read_run(&from)?;
+    if !args.partial {
+        store.check_replaces_whole(&args.name, &run.key(), &run.selection)?;
     }
+    let stored = store.save(&args.name, &from)?;
+    saved::warn_of_wild_launches(&run);
+    saved::report(&mut style::stdout(args.output.color), &stored)?;
     Ok(Exit::Success)
 }
 

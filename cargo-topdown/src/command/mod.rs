@@ -20,7 +20,6 @@ mod merge;
 mod noise;
 mod report;
 mod run_output;
-mod second_core;
 mod share;
 mod start_bench;
 mod stored_run;

@@ -52,17 +52,6 @@ impl RunOutput {
         }
         Ok(())
     }
-
-    /// Prints another run of the same suite below.
-    ///
-    /// # Errors
-    /// Returns an error if it cannot be printed.
-    pub fn print_next(&self, run: &Run) -> Result<(), Error> {
-        if !self.json {
-            writeln!(style::stdout(self.color))?;
-        }
-        self.print(run)
-    }
 }
 
 /// Refuses reports of a comparison, before anything that takes long.

@@ -13,7 +13,7 @@ use crate::config::{Config, WorkspaceError};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::merge::check_whole;
-use topdown_gate::policy::{Overrides, Policy};
+use topdown_gate::policy::Overrides;
 use topdown_gate::verdict::{self, Comparison, Warning};
 
 /// Which stored runs to judge, and how.
@@ -22,8 +22,6 @@ pub struct Asked<'a> {
     pub base: Option<&'a str>,
     /// The run to judge; without one, the newest of the kind of the baseline.
     pub candidate: Option<&'a str>,
-    /// Which of the newest runs it is without a candidate.
-    pub core: JudgedCore,
     /// A filter expression.
     pub selection: Option<String>,
     /// What the command line says about the policy.
@@ -36,24 +34,6 @@ pub struct Asked<'a> {
     pub sampled: Sampled,
     /// Where baselines are kept.
     pub store: StorePlace,
-}
-
-/// Which modelled core is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JudgedCore {
-    /// The only one, or none.
-    Only,
-    /// The newest run's, and the other in a judgement of its own.
-    First,
-    /// That of the run that was taken with the newest one.
-    Second,
-}
-
-/// Returns `policy` for each of two judgements: an unchanged suite is to fail as rarely in both
-/// together as it would in one.
-pub fn for_each_of_two(mut policy: Policy) -> Policy {
-    policy.alpha /= 2.0;
-    policy
 }
 
 /// Two runs and the judgement on the second.
@@ -118,9 +98,6 @@ pub fn judged(
     };
     let mut runs = history::behind(&path, &candidate, renames);
     policy = policy.spent_over(history::merges_per_year(&runs));
-    if asked.core != JudgedCore::Only {
-        policy = for_each_of_two(policy);
-    }
     let mut baseline = ComparedRun::new(&base, &path, baseline);
     let mut candidate = ComparedRun::new(label, &candidate_path, candidate);
     baseline.has_new_names = has_new_names;
@@ -196,10 +173,7 @@ impl Runs {
     fn candidate_path(&self, asked: &Asked<'_>, base: &str) -> Result<PathBuf, Error> {
         match (asked.candidate, &self.store) {
             (Some(candidate), _) => self.path(candidate),
-            (None, Some(store)) => match store.newest_on_second_core() {
-                Some(second) if asked.core == JudgedCore::Second => Ok(second),
-                _ => Ok(store.newest_for(base)?),
-            },
+            (None, Some(store)) => Ok(store.newest_for(base)?),
             // Says that there is no workspace.
             (None, None) => Ok(asked.store.store()?.newest_path()?),
         }

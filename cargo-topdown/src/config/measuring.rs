@@ -44,9 +44,6 @@ pub struct Settings {
     pub model_budget: Duration,
     /// Which core is modelled.
     pub model_core: ModelCore,
-    /// Which other core is modelled too, for a run of its own.
-    #[serde(default)]
-    pub second_core: Option<ModelCore>,
     /// Which hardware counters.
     pub counters: Counters,
     /// Whose slots the hardware counts.
@@ -85,7 +82,6 @@ impl Default for Settings {
             source: SourceChoice::Auto,
             model_budget: Duration::from_secs(2),
             model_core: ModelCore::Nearest,
-            second_core: None,
             counters: Counters::Auto,
             threads: Threads::Auto,
             sampling: Sampling::Planned,
@@ -188,7 +184,6 @@ impl Settings {
                 .transpose()
         };
         let cores = first(layers, |l| l.model_core.clone()).unwrap_or_default();
-        let (model_core, second_core) = checked_cores(&cores)?;
         let is_author = first(layers, |l| l.author_settings).unwrap_or(false);
         Ok(Settings {
             launches,
@@ -198,8 +193,7 @@ impl Settings {
                 .unwrap_or(default.measurement_time),
             source: first(layers, |l| l.source).unwrap_or(default.source),
             model_budget: time("model-budget", |l| l.model_budget)?.unwrap_or(default.model_budget),
-            model_core,
-            second_core,
+            model_core: checked_core(&cores)?,
             counters: first(layers, |l| l.counters).unwrap_or(default.counters),
             threads: first(layers, |l| l.threads).unwrap_or(default.threads),
             sampling: if is_author {
@@ -230,19 +224,15 @@ fn checked_time(setting: &'static str, seconds: f64) -> Result<Duration, ConfigE
         })
 }
 
-/// Returns the core to model, and the one to model too.
-fn checked_cores(cores: &[ModelCore]) -> Result<(ModelCore, Option<ModelCore>), ConfigError> {
+/// Returns the core to model.
+fn checked_core(cores: &[ModelCore]) -> Result<ModelCore, ConfigError> {
     match *cores {
-        [] => Ok((ModelCore::default(), None)),
-        [core] => Ok((core, None)),
-        // Which core is the nearest one depends on the machine.
-        [first, second] if first != second && !cores.contains(&ModelCore::Nearest) => {
-            Ok((first, Some(second)))
-        }
+        [] => Ok(ModelCore::default()),
+        [core] => Ok(core),
         _ => Err(ConfigError::Range {
             setting: "model-core",
             value: Vec::from_iter(cores.iter().map(|core| core.name())).join(","),
-            range: "one core, or the names of two different ones".to_owned(),
+            range: "one core: run once for each, a baseline keeps a run per core".to_owned(),
         }),
     }
 }
@@ -278,7 +268,7 @@ mod tests {
             "author-settings": true, "launch-timeout": 30, "fingerprints": false,
             "paths": true, "allocations": false,
             "counters": "exact", "threads": "all", "model-budget": 10,
-            "model-core": "zen-5,golden-cove"
+            "model-core": "zen-5"
         }));
         let settings = Settings::resolve([&flags, &package, &workspace]).unwrap();
         assert_eq!(
@@ -291,7 +281,6 @@ mod tests {
                 source: SourceChoice::Time,
                 model_budget: Duration::from_secs(10),
                 model_core: ModelCore::Zen5,
-                second_core: Some(ModelCore::GoldenCove),
                 counters: Counters::Exact,
                 threads: Threads::All,
                 sampling: Sampling::Author,
@@ -367,13 +356,8 @@ mod tests {
             ),
             (
                 json!({ "model-core": "zen-5, zen-5" }),
-                "`model-core` is zen-5,zen-5; it must be one core, or the names of two different \
-                 ones",
-            ),
-            (
-                json!({ "model-core": "nearest,zen-5" }),
-                "`model-core` is nearest,zen-5; it must be one core, or the names of two different \
-                 ones",
+                "`model-core` is zen-5,zen-5; it must be one core: run once for each, a baseline \
+                 keeps a run per core",
             ),
             (
                 json!({ "measurement-time": -1.0 }),

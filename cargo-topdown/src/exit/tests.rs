@@ -508,19 +508,3 @@ fn interrupt_exits_130() {
         }],
     );
 }
-
-#[test]
-fn two_outcomes_pass_only_together() {
-    use Exit::{Inconclusive, NoComparison, Regressed, Success};
-    for (one, other, both) in [
-        (Success, Success, Success),
-        (Success, Regressed, Regressed),
-        (Success, NoComparison, NoComparison),
-        (Success, Inconclusive, Inconclusive),
-        (NoComparison, Regressed, Regressed),
-        (Inconclusive, NoComparison, NoComparison),
-    ] {
-        assert_eq!(one.or(other), both);
-        assert_eq!(other.or(one), both);
-    }
-}

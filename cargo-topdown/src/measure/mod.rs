@@ -18,7 +18,6 @@ pub mod pairs;
 pub mod problems;
 mod request;
 mod run;
-pub mod second_core;
 mod selection;
 mod session;
 pub mod shards;

@@ -9,16 +9,15 @@ use super::{MeasureError, Session, jobs};
 use crate::bench_targets::BenchTarget;
 use crate::runner::launch_error::LaunchError;
 use crate::runner::launcher::Launcher;
-use crate::runner::model_processes::Processes;
-use crate::runner::{self, Outcome, model_or_clock, modelled, parting, second_core, tracing};
+use crate::runner::model_processes::processes_of;
+use crate::runner::{self, Outcome, model_or_clock, modelled, parting, tracing};
 use crate::scratch::Scratch;
 use topdown_terminal::count_of;
 use topdown_terminal::terminal::tell;
 
 impl Session {
     /// Adds modelled slots to the time of those targets that request the model or found no
-    /// counters. Makes `launches` of each, and more where these differ. If targets have a second
-    /// core, returns the same times with its slots, to be [completed](second_core::complete).
+    /// counters. Makes `launches` of each, and more where these differ.
     ///
     /// # Errors
     /// Returns an error if a launch cannot be made, or the user interrupts.
@@ -27,38 +26,21 @@ impl Session {
         targets: &[BenchTarget],
         launches: u32,
         timed: &mut Outcome,
-    ) -> Result<Option<Outcome>, MeasureError> {
+    ) -> Result<(), MeasureError> {
         let wanted = model_or_clock::wanted(targets, &timed.collected);
         if wanted.is_empty() || self.has_to_stop(timed) {
-            return Ok(None);
+            return Ok(());
         }
         let launcher = self.fixed_addresses();
-        let Processes { first, second } = self.processes(&wanted, &launcher)?;
-        let few = model_or_clock::on_the_model(&first, launches);
-        let mut outcome = self.launch_side_by_side(&few, &launcher)?;
-        let mut on_second = Outcome {
-            collected: std::mem::take(&mut outcome.on_second_core),
-            ..Outcome::default()
-        };
-        if !second.is_empty() {
-            let few = model_or_clock::on_the_model(&second, launches);
-            on_second.extend(self.launch_side_by_side(&few, &launcher)?);
-        }
-        let of_second = [second_core::on_second(&first), second].concat();
-        let of_first = second_core::on_first(&first);
-        let outcome = self.with_further_launches(outcome, &of_first, &launcher)?;
+        let processes = self.processes(&wanted, &launcher)?;
+        let few = model_or_clock::on_the_model(&processes, launches);
+        let outcome = self.launch_side_by_side(&few, &launcher)?;
+        let outcome = self.with_further_launches(outcome, &processes, &launcher)?;
         if !self.request.quiet {
             tell_times(modelled::times(&outcome.collected));
         }
-        let times = second_core::times_of(timed);
-        modelled::join(timed, outcome, &of_first);
-        if of_second.is_empty() {
-            return Ok(None);
-        }
-        let on_second = self.with_further_launches(on_second, &of_second, &launcher)?;
-        let mut second = times;
-        modelled::join(&mut second, on_second, &of_second);
-        Ok(Some(second))
+        modelled::join(timed, outcome, &processes);
+        Ok(())
     }
 
     /// Replaces those benchmarks in `outcome`, launches of `targets`, whose launches differ by all
@@ -132,8 +114,8 @@ impl Session {
         &self,
         targets: &[BenchTarget],
         launcher: &Launcher,
-    ) -> Result<Processes, MeasureError> {
-        let mut processes = Processes::default();
+    ) -> Result<Vec<BenchTarget>, MeasureError> {
+        let mut processes = Vec::new();
         for target in targets {
             let begun_at = Instant::now();
             if let Err(LaunchError::Interrupted) = launcher.list(target) {
@@ -141,13 +123,16 @@ impl Session {
             }
             // If it failed otherwise, so will the launches that follow, which report it.
             let set_up = begun_at.elapsed();
-            if !processes.add(target, set_up) && !self.request.quiet {
+            let own = processes_of(target, set_up);
+            let share_one = own.len() < target.benchmarks.iter().flatten().count();
+            if share_one && !self.request.quiet {
                 tell!(
                     "note: `{target}` takes {:.0} s to reach its first benchmark, so they are \
                      modelled in one process, and where their data lies depends on those before",
                     set_up.as_secs_f64()
                 );
             }
+            processes.extend(own);
         }
         Ok(processes)
     }

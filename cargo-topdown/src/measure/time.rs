@@ -14,7 +14,7 @@ use topdown_run::run_file::{Benchmark, BenchmarkId};
 use super::{MeasureError, Session, problems};
 use crate::bench_targets::BenchTarget;
 use crate::runner::launcher::Launcher;
-use crate::runner::{Outcome, again, model_or_clock, second_core};
+use crate::runner::{Outcome, again, model_or_clock};
 use topdown_terminal::count_of;
 use topdown_terminal::terminal::tell;
 
@@ -35,10 +35,6 @@ const RATIO_THAT_HINTS: f64 = 2.0;
 /// A suite's median means something from this number of benchmarks on.
 const MIN_BENCHMARKS: usize = 3;
 
-/// What launches yield on the first core, or the clock or counters, and on a second core, if they
-/// modelled one.
-pub type OnCores = (Outcome, Option<Outcome>);
-
 impl Session {
     /// Launches `targets` on the clock or the counters, then on the model, and joins the two.
     /// `before` is an earlier run of the benchmarks, if there is one.
@@ -49,11 +45,11 @@ impl Session {
         &self,
         targets: &[BenchTarget],
         before: &[Benchmark],
-    ) -> Result<OnCores, MeasureError> {
+    ) -> Result<Outcome, MeasureError> {
         let clock = model_or_clock::on_the_clock(targets, LAUNCHES_BESIDE_THE_MODEL);
         let mut outcome = self.launch(&clock, &self.briefly_without_counters())?;
         let few = model_or_clock::LAUNCHES_THAT_AGREE;
-        let mut second = self.add_model(targets, few, &mut outcome)?;
+        self.add_model(targets, few, &mut outcome)?;
         for made in LOOKS {
             let lacking = Lacking::of(&outcome.collected.benchmarks, before, made);
             let further = lacking.further(targets, made);
@@ -62,10 +58,7 @@ impl Session {
                 outcome.append(self.launch(&further, self.launcher())?, made);
             }
         }
-        if let Some(second) = &mut second {
-            second_core::complete(second, &outcome);
-        }
-        Ok((outcome, second))
+        Ok(outcome)
     }
 
     /// Launches both sides of a comparison in turn, and each on the model.
@@ -76,15 +69,14 @@ impl Session {
         &self,
         base: &[BenchTarget],
         candidate: &[BenchTarget],
-    ) -> Result<[OnCores; 2], MeasureError> {
+    ) -> Result<[Outcome; 2], MeasureError> {
         let clock = [base, candidate]
             .map(|targets| model_or_clock::on_the_clock(targets, LAUNCHES_BESIDE_THE_MODEL));
         let launcher = self.briefly_without_counters();
         let (mut of_base, mut of_candidate) =
             self.pairs_with(&launcher, &clock[0], &clock[1]).launch()?;
-        let mut second_base = self.add_model_of_side("base", base, &mut of_base)?;
-        let mut second_candidate =
-            self.add_model_of_side("candidate", candidate, &mut of_candidate)?;
+        self.add_model_of_side("base", base, &mut of_base)?;
+        self.add_model_of_side("candidate", candidate, &mut of_candidate)?;
         for made in LOOKS {
             let benchmarks = [&of_base, &of_candidate].map(|o| &o.collected.benchmarks[..]);
             // Both sides of a benchmark have as many launches.
@@ -105,15 +97,7 @@ impl Session {
                 of_candidate.append(more_of_candidate, made);
             }
         }
-        for (second, first) in [
-            (&mut second_base, &of_base),
-            (&mut second_candidate, &of_candidate),
-        ] {
-            if let Some(second) = second {
-                second_core::complete(second, first);
-            }
-        }
-        Ok([(of_base, second_base), (of_candidate, second_candidate)])
+        Ok([of_base, of_candidate])
     }
 
     fn add_model_of_side(
@@ -121,7 +105,7 @@ impl Session {
         side: &str,
         targets: &[BenchTarget],
         timed: &mut Outcome,
-    ) -> Result<Option<Outcome>, MeasureError> {
+    ) -> Result<(), MeasureError> {
         if !self.request.quiet && !model_or_clock::wanted(targets, &timed.collected).is_empty() {
             tell!("   Modelling the {side}");
         }
@@ -129,15 +113,14 @@ impl Session {
     }
 
     /// Launches `targets` as [`measure`](Session::measure) does, but times every benchmark in all
-    /// launches, and models the first core alone.
+    /// launches.
     ///
     /// # Errors
     /// As [`measure`](Session::measure).
     pub fn measure_in_full(&self, targets: &[BenchTarget]) -> Result<Outcome, MeasureError> {
         let clock = model_or_clock::on_the_clock(targets, u32::MAX);
         let mut outcome = self.launch(&clock, self.launcher())?;
-        let targets = second_core::on_first(targets);
-        self.add_model(&targets, model_or_clock::LAUNCHES_THAT_AGREE, &mut outcome)?;
+        self.add_model(targets, model_or_clock::LAUNCHES_THAT_AGREE, &mut outcome)?;
         Ok(outcome)
     }
 

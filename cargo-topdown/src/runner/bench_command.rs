@@ -134,8 +134,7 @@ impl Launcher {
         let settings = &target.settings;
         let mut variables = environment::inherited(std::env::vars_os(), &target.keep_env);
         let periods: Vec<String> = self.hit_periods.iter().map(u64::to_string).collect();
-        let second_core = settings.second_core.map(Setting::name);
-        let own: [(&str, OsString); 16] = [
+        let own: [(&str, OsString); 15] = [
             ("CARGO", self.cargo.clone().into()),
             (PORT_VARIABLE, port.to_string().into()),
             (told::SAMPLES, samples.into()),
@@ -150,10 +149,6 @@ impl Launcher {
             (told::HIT_PERIOD, periods.join(",").into()),
             (told::MODEL_BUDGET, seconds(settings.model_budget).into()),
             word(settings.model_core),
-            (
-                told::SECOND_CORE,
-                second_core.unwrap_or(told::NO_SECOND_CORE).into(),
-            ),
             (told::PATHS, u8::from(settings.paths).to_string().into()),
             (
                 told::ALLOCATIONS,

@@ -53,14 +53,9 @@ pub fn converse(
                     one: &one,
                     sampling: settings.sampling,
                 };
-                let cores = 1 + usize::from(settings.second_core.is_some());
-                let joined = join(&reported, &records, cores)?;
-                let of_cores = joined
-                    .into_iter()
-                    .map(|joined| measured(&name, id.throughput(), joined, symbols));
-                let mut of_cores = of_cores.collect::<Vec<Measured>>().into_iter();
-                match of_cores.next() {
-                    Some(measured) => {
+                match join(&reported, &records)? {
+                    Some(joined) => {
+                        let measured = measured(&name, id.throughput(), joined, symbols);
                         let is_ours = is_ours(&measured.provenance);
                         if is_ours && !is_as_wanted {
                             return Err(LaunchError::OtherPlan(name));
@@ -71,7 +66,6 @@ pub fn converse(
                             return Err(LaunchError::CannotDouble(name));
                         }
                         benchmarks.measured.push(measured);
-                        benchmarks.on_second_core.extend(of_cores);
                     }
                     None => benchmarks.other_measurements.push((name, one)),
                 }

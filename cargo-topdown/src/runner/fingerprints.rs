@@ -111,7 +111,6 @@ fn traced(target: &BenchTarget) -> BenchTarget {
             source: SourceChoice::ModelOrTime,
             sampling: Sampling::FirstTwo,
             measurement_time: TIME_LIMIT,
-            second_core: None,
             ..target.settings
         },
         ..target.clone()

@@ -37,8 +37,8 @@ pub enum JoinError {
         /// What is wrong with the line.
         problem: RunFileProblem,
     },
-    /// More records for one benchmark than cores.
-    #[error("`{benchmark}` wrote {records} records of samples, more than one for each core")]
+    /// More than one record for one benchmark.
+    #[error("`{benchmark}` wrote {records} records of samples instead of one")]
     SeveralRecords {
         benchmark: String,
         /// How many there were.
@@ -122,13 +122,13 @@ pub struct Joined {
     pub hits: Option<CodeHits>,
 }
 
-/// Returns the samples of one benchmark: those of each record in `lines`, one for each of at most
-/// `cores` cores, or without a record, the nanoseconds that criterion's own measurement reports.
-/// Nothing if it has neither, because it uses another measurement.
+/// Returns the samples of one benchmark: those of the record in `lines`, or without a record, the
+/// nanoseconds that criterion's own measurement reports. `None` if it has neither, because it uses
+/// another measurement.
 ///
 /// # Errors
 /// Returns an error if the records' samples are not those that criterion reports.
-pub fn join(reported: &Reported, lines: &str, cores: usize) -> Result<Vec<Joined>, JoinError> {
+pub fn join(reported: &Reported, lines: &str) -> Result<Option<Joined>, JoinError> {
     let records = lines
         .lines()
         .map(Record::from_line)
@@ -137,32 +137,28 @@ pub fn join(reported: &Reported, lines: &str, cores: usize) -> Result<Vec<Joined
             benchmark: reported.name.to_owned(),
             problem,
         })?;
-    if records.len() > cores {
+    if records.len() > 1 {
         return Err(JoinError::SeveralRecords {
             benchmark: reported.name.to_owned(),
             records: records.len(),
         });
     }
-    if records.is_empty() {
-        let Some((provenance, samples)) = wall_clock(reported) else {
-            return Ok(Vec::new());
-        };
-        return Ok(vec![Joined {
-            provenance,
-            samples: with_iterations(reported, samples)?,
-            groups: Vec::new(),
-            code: None,
-            hits: None,
-        }]);
+    if let Some(record) = records.into_iter().next() {
+        return of_record(reported, record).map(Some);
     }
-    let records = records.into_iter().enumerate();
-    records
-        .map(|(core, record)| of_record(reported, record, core == 0))
-        .collect()
+    let Some((provenance, samples)) = wall_clock(reported) else {
+        return Ok(None);
+    };
+    Ok(Some(Joined {
+        provenance,
+        samples: with_iterations(reported, samples)?,
+        groups: Vec::new(),
+        code: None,
+        hits: None,
+    }))
 }
 
-/// Joins one record. criterion reports only the scalars of the `is_first` one.
-fn of_record(reported: &Reported, record: Record, is_first: bool) -> Result<Joined, JoinError> {
+fn of_record(reported: &Reported, record: Record) -> Result<Joined, JoinError> {
     let samples = if reported.sampling.doubles() {
         let mut samples = doubled(reported, record.samples)?;
         // Hits are of all samples.
@@ -171,9 +167,7 @@ fn of_record(reported: &Reported, record: Record, is_first: bool) -> Result<Join
         }
         samples
     } else {
-        if is_first {
-            check_scalars(reported, &record.samples)?;
-        }
+        check_scalars(reported, &record.samples)?;
         with_iterations(reported, record.samples)?
     };
     Ok(Joined {
@@ -312,16 +306,12 @@ mod tests {
     }
 
     fn refusal(reported: &Reported, lines: &str) -> String {
-        join(reported, lines, 1).unwrap_err().to_string()
-    }
-
-    fn join_one(reported: &Reported, lines: &str) -> Option<Joined> {
-        join(reported, lines, 1).unwrap().pop()
+        join(reported, lines).unwrap_err().to_string()
     }
 
     #[test]
     fn samples_get_their_iterations() {
-        let joined = join_one(&REPORTED, &line(&[100, 200])).unwrap();
+        let joined = join(&REPORTED, &line(&[100, 200])).unwrap().unwrap();
         assert_eq!(joined.provenance.formula, "scripted/1");
         assert_eq!(joined.samples[1].iterations, 2);
         assert_eq!(joined.samples[1].sample.slots, Some(200));
@@ -348,14 +338,8 @@ mod tests {
         let lines = line(&[100, 200]) + &line(&[300, 700]);
         assert_eq!(
             refusal(&REPORTED, &lines),
-            "`sum/10` wrote 2 records of samples, more than one for each core"
+            "`sum/10` wrote 2 records of samples instead of one"
         );
-        let joined = join(&REPORTED, &lines, 2).unwrap();
-        let of_cores: Vec<[u64; 2]> = joined
-            .iter()
-            .map(|core| [0, 1].map(|sample| core.samples[sample].sample.slots.unwrap()))
-            .collect();
-        assert_eq!(of_cores, [[100, 200], [300, 700]]);
     }
 
     #[test]
@@ -370,7 +354,7 @@ mod tests {
 
     #[test]
     fn missing_record_means_wall_clock() {
-        let joined = join_one(&REPORTED, "").unwrap();
+        let joined = join(&REPORTED, "").unwrap().unwrap();
         assert_eq!(joined.provenance.source, SourceKind::Time);
         assert_eq!(joined.samples[0].sample.wall_ns, 100);
         assert_eq!(joined.samples[0].sample.slots, None);
@@ -382,7 +366,7 @@ mod tests {
             one: "1.0000 cycles",
             ..REPORTED
         };
-        assert!(join_one(&cycles, "").is_none());
+        assert!(join(&cycles, "").unwrap().is_none());
     }
 
     #[test]
@@ -405,7 +389,9 @@ mod tests {
             sampling: Sampling::Doubling,
             ..REPORTED
         };
-        let joined = join_one(&reported, &line(&[100, 200, 400, 800])).unwrap();
+        let joined = join(&reported, &line(&[100, 200, 400, 800]))
+            .unwrap()
+            .unwrap();
         let iterations = joined.samples.iter().map(|sample| sample.iterations);
         assert_eq!(iterations.collect::<Vec<_>>(), [1, 2, 4, 8]);
         for slots in [&[100, 200, 400][..], &[100], &[]] {
@@ -423,7 +409,7 @@ mod tests {
                 sampling,
                 ..REPORTED
             };
-            let joined = join_one(&reported, &line(&[100])).unwrap();
+            let joined = join(&reported, &line(&[100])).unwrap().unwrap();
             assert_eq!(joined.samples.len(), 1);
             let message = refusal(&reported, &line(&[100, 200]));
             assert!(message.contains("do not match the last of"), "{message}");

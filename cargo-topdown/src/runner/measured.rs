@@ -59,8 +59,6 @@ impl Measured {
 pub struct Benchmarks {
     /// Those that can be kept.
     pub measured: Vec<Measured>,
-    /// The same benchmarks on the second core, in a launch that models two.
-    pub on_second_core: Vec<Measured>,
     /// Those with a measurement of their own: their names, and the value 1 as each one's formatter
     /// prints it.
     pub other_measurements: Vec<(String, String)>,

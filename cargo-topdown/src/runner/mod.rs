@@ -37,7 +37,6 @@ pub mod protocol;
 pub mod record;
 pub mod residual;
 mod samples_file;
-pub mod second_core;
 pub mod session;
 mod short_windows;
 mod side;

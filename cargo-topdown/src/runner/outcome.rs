@@ -39,8 +39,6 @@ impl TargetFailure {
 pub struct Outcome {
     /// The measurements.
     pub collected: Collected,
-    /// What the same launches measured on a second core.
-    pub on_second_core: Collected,
     /// Targets that failed; their results are not in `collected`.
     pub failures: Vec<TargetFailure>,
     /// Targets that have only time, because a launch on the model failed.

@@ -96,8 +96,6 @@ pub(super) struct Side<'a> {
     /// By target, whose slots its last launch counted.
     pub threads: Vec<one_choice::Seen>,
     collector: Collector,
-    /// What launches yield on a second core.
-    on_second_core: Collector,
     outcome: Outcome,
     /// By target, how long its first launch took.
     pub took: Vec<Option<Duration>>,
@@ -119,7 +117,6 @@ impl<'a> Side<'a> {
             took: vec![None; targets.len()],
             threads: vec![Vec::new(); targets.len()],
             collector: Collector::default(),
-            on_second_core: Collector::default(),
             outcome: Outcome::default(),
             progress_offset,
         };
@@ -188,7 +185,6 @@ impl<'a> Side<'a> {
         let error = match made.launched {
             Ok(Launched::Benchmarks(Benchmarks {
                 measured: benchmarks,
-                on_second_core,
                 other_measurements,
                 outlived,
             })) => {
@@ -220,10 +216,8 @@ impl<'a> Side<'a> {
                 self.threads[index] = one_choice::seen(&benchmarks);
                 has_counters = benchmarks
                     .iter()
-                    .chain(&on_second_core)
                     .any(|benchmark| benchmark.provenance.source != SourceKind::Time);
                 self.collector.add(target, launch, benchmarks);
-                self.on_second_core.add(target, launch, on_second_core);
                 None
             }
             Ok(Launched::NotCriterion) if *state == State::Untried => {
@@ -256,7 +250,6 @@ impl<'a> Side<'a> {
             return Ok(false);
         };
         self.collector.forget(target);
-        self.on_second_core.forget(target);
         self.outcome.failures.push(TargetFailure {
             target: target.to_string(),
             launch: launch + 1,
@@ -286,7 +279,6 @@ impl<'a> Side<'a> {
     /// Forgets all launches of target number `index`.
     pub fn begin_again(&mut self, index: usize) {
         self.collector.forget(&self.targets[index]);
-        self.on_second_core.forget(&self.targets[index]);
         self.states[index] = State::Untried;
     }
 
@@ -296,7 +288,6 @@ impl<'a> Side<'a> {
             target.map_or(0, |target| target.settings.launches)
         };
         self.outcome.collected = self.collector.finish(launches_of);
-        self.outcome.on_second_core = self.on_second_core.finish(launches_of);
         self.outcome
     }
 }

@@ -142,8 +142,6 @@ fn base_before_adoption_is_measured() {
         assert_eq!(is_told, is_modelled, "{}", slower.stderr);
     }
 
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    both_cores_are_judged(&project);
     #[cfg(target_os = "linux")]
     regressions_are_sampled_unless_forbidden(&project);
 }
@@ -197,22 +195,4 @@ fn regressions_are_sampled_unless_forbidden(project: &Project) {
     assert!(named(&[]));
     assert!(named(&["--functions"]));
     assert!(!named(&["--functions=false"]));
-}
-
-/// `project` is slower than its last commit. Part of the test above, since one base is built at a
-/// time.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn both_cores_are_judged(project: &Project) {
-    let bench = || {
-        let cores = ["--source", "model", "--model-core", "golden-cove,zen-5"];
-        project.bench(&[&["--against", "HEAD"][..], &cores].concat())
-    };
-    let slower = bench();
-    assert_eq!(slower.code, Some(100), "{}", slower.stdout);
-    let text = "\nSlower on Golden Cove and Zen 5: `sum`\n";
-    assert!(slower.stdout.ends_with(text), "{}", slower.stdout);
-    project.sum_up_to(100);
-    let unchanged = bench().succeeds();
-    let text = "\nNo benchmark is slower on Golden Cove or Zen 5\n";
-    assert!(unchanged.stdout.ends_with(text), "{}", unchanged.stdout);
 }

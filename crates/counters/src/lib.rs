@@ -45,7 +45,7 @@ mod wanted;
 #[cfg(feature = "commands")]
 pub use command_hits::CommandHits;
 pub use source::{
-    MAX_COUNTERS, OnSecondCore, Reading, Source, empty_window_of, empty_windows_by,
-    empty_windows_of, latencies_behind, median_window, table_behind,
+    MAX_COUNTERS, Reading, Source, empty_window_of, empty_windows_by, empty_windows_of,
+    latencies_behind, median_window, table_behind,
 };
 pub use wanted::Wanted;

@@ -56,17 +56,6 @@ impl Reading {
     }
 }
 
-/// A benchmark on a second modelled core: everything but its counts, which its samples hold.
-#[derive(Debug)]
-pub struct OnSecondCore {
-    /// What the numbers are.
-    pub provenance: Provenance,
-    /// As of [`Source::take_groups`].
-    pub groups: Vec<Sample>,
-    /// As of [`Source::take_code`].
-    pub code: Option<CodeSlots>,
-}
-
 /// Reports where the slots between two instants went.
 ///
 /// A source belongs to the thread that opened it. Between [`start`](Source::start) and
@@ -109,12 +98,6 @@ pub trait Source {
     /// Called when a benchmark has all its samples. Returns the code that was hit in those kept, if
     /// the source takes hits.
     fn take_hits(&self) -> Option<CodeHits> {
-        None
-    }
-
-    /// Called when a benchmark has all its samples. Returns what is known about it on a second
-    /// core, if the source models one.
-    fn take_on_second_core(&self) -> Option<OnSecondCore> {
         None
     }
 

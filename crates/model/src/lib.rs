@@ -1,4 +1,4 @@
-//! Counts issue slots on one or two modelled cores, for machines without a PMU.
+//! Counts issue slots on a modelled core, for machines without a PMU.
 //!
 //! [`open`] gives the source `model`. It exists on x86-64 Linux alone.
 
@@ -11,7 +11,7 @@ use topdown_counters::error::OpenError;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use source::{DEFAULT_BUDGET_SECONDS, MIN_ITERATIONS, Model};
 
-/// Opens the model of the requested core, or of two, on the calling thread.
+/// Opens the model of the requested core on the calling thread.
 ///
 /// # Errors
 /// Returns [`OpenError::Model`] if code cannot be traced or the budget in the environment is not a

@@ -13,7 +13,6 @@ mod category_table;
 pub mod comparison_json;
 mod comparison_table;
 pub mod comparison_text;
-pub mod cores;
 pub mod detail;
 pub mod difference;
 pub mod difference_json;

@@ -8,7 +8,6 @@ use std::str::FromStr;
 use thiserror::Error;
 use topdown_run::run_file::Run;
 
-use super::cores::modelled_core;
 use super::{comparison_json, html, junit, markdown};
 use topdown_gate::trend::Trend;
 use topdown_gate::verdict::Comparison;
@@ -142,45 +141,9 @@ impl FileFormat {
     }
 }
 
-/// Returns the same reports of a run that was modelled on a second core, whose files have that
-/// core in their names: `page.html` becomes `page.zen-5.html`.
-pub fn of_second_core(reports: &[ReportRequest], run: &Run) -> Vec<ReportRequest> {
-    let core = modelled_core(run);
-    let of_core = |report: &ReportRequest| match report {
-        ReportRequest::GithubAnnotations => ReportRequest::GithubAnnotations,
-        ReportRequest::File(format, path) => {
-            let mut name = path.file_stem().unwrap_or_default().to_owned();
-            name.push(format!(".{core}"));
-            if let Some(extension) = path.extension() {
-                name.push(".");
-                name.push(extension);
-            }
-            ReportRequest::File(*format, path.with_file_name(name))
-        }
-    };
-    reports.iter().map(of_core).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn second_core_has_its_own_files() {
-        use topdown_gate::scenario::{run, with_launches};
-        use topdown_run::provenance::SourceKind;
-
-        let mut modelled = with_launches("b", SourceKind::Model, Vec::new());
-        modelled.provenance_mut().formula = "model-zen-5/8".to_owned();
-        let run = run(vec![modelled]);
-        let asked = ["github", "html=a/page.html", "json=out"].map(|text| text.parse().unwrap());
-        let named = of_second_core(&asked, &run);
-        let named: Vec<String> = named.iter().map(ToString::to_string).collect();
-        assert_eq!(
-            named,
-            ["github", "html=a/page.zen-5.html", "json=out.zen-5"]
-        );
-    }
 
     #[test]
     fn report_is_format_and_path() {

@@ -37,13 +37,6 @@ pub const DESCRIBED_CORE: &str = "CARGO_TOPDOWN_CORE";
 /// Which core is modelled: see [`ModelCore`](crate::setting::ModelCore).
 pub const MODEL_CORE: &str = "CARGO_TOPDOWN_MODEL_CORE";
 
-/// Which core is modelled beside the first, in the same launch; [`NO_SECOND_CORE`] if none is.
-pub const SECOND_CORE: &str = "CARGO_TOPDOWN_SECOND_CORE";
-
-/// The word for that. It is a word, because a variable without a value is read in another way,
-/// which could move a benchmark's data.
-pub const NO_SECOND_CORE: &str = "none";
-
 /// How long a launch models a benchmark, in seconds.
 pub const MODEL_BUDGET: &str = "CARGO_TOPDOWN_MODEL_BUDGET";
 

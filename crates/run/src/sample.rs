@@ -143,53 +143,6 @@ pub struct Sample {
     pub resolution_slots: f64,
     /// Doubts about this sample.
     pub flags: Flags,
-    /// What the same windows counted on a second modelled core, if there is one.
-    pub second_core: Option<CoreCounts>,
-}
-
-/// What the windows of a sample counted on one core. The fields are those of a [`Sample`].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct CoreCounts {
-    /// Issue slots.
-    pub slots: Option<u64>,
-    /// Where the slots went.
-    pub level1: Option<Level1>,
-    /// The slots of each category's measured part.
-    pub level2: Option<PerCategory<f64>>,
-    /// Retired instructions.
-    pub instructions: Option<u64>,
-    /// Core cycles.
-    pub cycles: Option<u64>,
-    /// Counts of other events.
-    pub events: Events<u64>,
-    /// Doubts about these counts.
-    pub flags: Flags,
-}
-
-impl CoreCounts {
-    fn of(sample: &Sample) -> CoreCounts {
-        CoreCounts {
-            slots: sample.slots,
-            level1: sample.level1,
-            level2: sample.level2,
-            instructions: sample.instructions,
-            cycles: sample.cycles,
-            events: sample.events,
-            flags: sample.flags,
-        }
-    }
-
-    fn plus(&self, other: &CoreCounts) -> CoreCounts {
-        CoreCounts {
-            slots: both(self.slots, other.slots, |a, b| a + b),
-            level1: both(self.level1, other.level1, |a, b| a.plus(&b)),
-            level2: both(self.level2, other.level2, |a, b| a + b),
-            instructions: both(self.instructions, other.instructions, |a, b| a + b),
-            cycles: both(self.cycles, other.cycles, |a, b| a + b),
-            events: self.events.combined(&other.events, |a, b| a + b),
-            flags: self.flags | other.flags,
-        }
-    }
 }
 
 impl Sample {
@@ -207,7 +160,6 @@ impl Sample {
         activity: None,
         resolution_slots: 0.0,
         flags: Flags::NONE,
-        second_core: None,
     };
 
     /// Returns a window of which only the time is known so far.
@@ -227,35 +179,6 @@ impl Sample {
             activity: None,
             resolution_slots: 0.0,
             flags,
-            second_core: None,
-        }
-    }
-
-    /// Returns this sample with what `second`, a sample of the same windows, counted on a second
-    /// core.
-    #[must_use]
-    pub fn with_second_core(&self, second: &Sample) -> Sample {
-        Sample {
-            second_core: Some(CoreCounts::of(second)),
-            ..*self
-        }
-    }
-
-    /// Returns the sample that the second core counted in the same windows; without counts if only
-    /// one core was modelled.
-    pub fn of_second_core(&self) -> Sample {
-        let counts = self.second_core.unwrap_or_default();
-        Sample {
-            windows: self.windows,
-            wall_ns: self.wall_ns,
-            slots: counts.slots,
-            level1: counts.level1,
-            level2: counts.level2,
-            instructions: counts.instructions,
-            cycles: counts.cycles,
-            events: counts.events,
-            flags: counts.flags,
-            ..Sample::EMPTY
         }
     }
 
@@ -293,7 +216,7 @@ impl Sample {
         }
         self.resolution_slots += other.resolution_slots;
         self.flags |= other.flags;
-        if !self.events.is_empty() || self.second_core.is_some() {
+        if !self.events.is_empty() {
             self.add_modelled(other);
         }
     }
@@ -302,9 +225,6 @@ impl Sample {
     #[inline(never)]
     fn add_modelled(&mut self, other: &Sample) {
         self.events = self.events.combined(&other.events, |a, b| a + b);
-        self.second_core = self
-            .second_core
-            .and_then(|counts| Some(counts.plus(&other.second_core?)));
     }
 
     /// Like an assignment, without copying what neither of the two has: every window is copied.
@@ -322,7 +242,6 @@ impl Sample {
             activity,
             resolution_slots,
             flags,
-            ref second_core,
         } = *other;
         self.windows = windows;
         self.wall_ns = wall_ns;
@@ -337,9 +256,6 @@ impl Sample {
         self.flags = flags;
         if !events.is_empty() || !self.events.is_empty() {
             self.events = *events;
-        }
-        if second_core.is_some() || self.second_core.is_some() {
-            self.second_core = *second_core;
         }
     }
 
@@ -505,26 +421,6 @@ mod tests {
         assert_eq!(sum.level1.unwrap().total_slots(), 300.0);
         assert_eq!(sum.resolution_slots, 2.0);
         assert_eq!(sum.flags, Flags::SWITCHED);
-    }
-
-    #[test]
-    fn counts_of_second_core_add_up_separately() {
-        let not_counting = Sample {
-            flags: Flags::NOT_COUNTING,
-            ..window(40)
-        };
-        let sum = window(100)
-            .with_second_core(&window(30))
-            .plus(&window(200).with_second_core(&not_counting));
-        assert_eq!((sum.slots, sum.flags), (Some(300), Flags::NONE));
-        let second = sum.of_second_core();
-        assert_eq!((second.windows, second.wall_ns), (2, 20));
-        assert_eq!(second.slots, Some(70));
-        assert_eq!(second.level1.unwrap().total_slots(), 70.0);
-        assert_eq!(second.flags, Flags::NOT_COUNTING);
-        // As with a closure of `iter_custom` that times itself.
-        assert_eq!(sum.plus(&window(1)).second_core, None);
-        assert_eq!(sum.plus(&window(1)).of_second_core().slots, None);
     }
 
     #[test]

@@ -17,22 +17,18 @@ use crate::base_tree::{BaseTree, BaseTreeError};
 use crate::baseline_store::BaselineStore;
 use crate::bench_targets::{BenchTarget, BuildError, Cargo};
 use crate::cli::BenchArgs;
-use crate::command::{comparison_output, second_core};
+use crate::command::comparison_output;
 use crate::comparing::history::{self, ASSUMED_MERGES_PER_YEAR};
-use crate::comparing::judged::for_each_of_two;
-use crate::comparing::output::{Output, Sides};
+use crate::comparing::output::Sides;
 use crate::comparing::sampled_functions::{self, Sampled};
 use crate::config::Workspace;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::measure::second_core::run_of_second_core;
 use crate::measure::{MeasureError, Session, on_its_cores, pairs, run_id};
 use crate::renames::Renames;
 use crate::runner::collect::Collected;
 use crate::runner::{self, again, model_or_clock};
 use topdown_gate::verdict::{self, FirstLook, LabelledRun, Sessions};
-use topdown_report::cores::OnCore;
-use topdown_report::request::of_second_core;
 use topdown_terminal::terminal::tell;
 
 /// Builds the sources in `tree`, which `reference` names, launches both sides, and compares them.
@@ -66,15 +62,9 @@ pub fn run(
     let base_on_the_clock = model_or_clock::on_the_clock(&base_targets, u32::MAX);
     let on_the_clock = model_or_clock::on_the_clock(&targets, u32::MAX);
     let pairs = session.pairs(&base_on_the_clock, &on_the_clock);
-    let [(mut base, mut second_base), (mut new, mut second_new)] =
-        session.measure_in_turn(&base_targets, &targets)?;
-    for (fingerprints, sides) in executed
-        .iter()
-        .zip([(&mut base, &mut second_base), (&mut new, &mut second_new)])
-    {
-        for side in [sides.0].into_iter().chain(sides.1) {
-            fingerprints.put_beside(&mut side.collected.benchmarks);
-        }
+    let [mut base, mut new] = session.measure_in_turn(&base_targets, &targets)?;
+    for (fingerprints, side) in executed.iter().zip([&mut base, &mut new]) {
+        fingerprints.put_beside(&mut side.collected.benchmarks);
     }
     pairs::check("base", &base).inspect_err(|_| report_lacking(&tree))?;
     pairs::check("candidate", &new)?;
@@ -108,25 +98,8 @@ pub fn run(
     }
     .with(new.collected);
     // Store both runs before the second look, which may be interrupted.
-    store.forget_second_core().map_err(Error::NotStored)?;
     base.write()?;
     new.write()?;
-    let on_second = match (second_base, second_new) {
-        (Some(base_outcome), Some(new_outcome)) => {
-            pairs::check("base", &base_outcome)?;
-            pairs::check("candidate", &new_outcome)?;
-            let run = run_of_second_core(&new.run, &new_outcome);
-            store
-                .add_second_core(|to| write_run(to, &run, &new_outcome.collected.samples))
-                .map_err(Error::NotStored)?;
-            Some((run_of_second_core(&base.run, &base_outcome), run))
-        }
-        _ => None,
-    };
-    let policy = match on_second {
-        Some(_) => for_each_of_two(policy),
-        None => policy,
-    };
 
     let comparison = if again::is_measured(&new.run) && again::would_help(&targets) {
         let first = FirstLook::new(
@@ -174,43 +147,8 @@ pub fn run(
     let verbose = args.launch.cargo.verbose > 0;
     let color = args.output.color;
     let output = comparison_output::asked(&args.comparison, verbose, color);
-    let Some((second_base, second_new)) = on_second else {
-        output.report(&comparison, sides)?;
-        return Ok(comparison.outcome.into());
-    };
-    let labelled = |label, run| LabelledRun { label, run };
-    let of_second = verdict::compare_in_turn(
-        labelled(&tree.label, &second_base),
-        labelled("the work tree", &second_new),
-        &policy,
-    );
-    let reports = of_second_core(&args.comparison.reports, &second_new);
-    let output_of_second = Output {
-        reports: &reports,
-        ..output
-    };
-    let sides_of_second = Sides {
-        baseline: &second_base,
-        candidate: &second_new,
-        history: None,
-    };
-    let is_text = !args.comparison.json;
-    if is_text {
-        second_core::write_heading(&new.run, false, color)?;
-    }
     output.report(&comparison, sides)?;
-    if is_text {
-        second_core::write_heading(&second_new, true, color)?;
-    }
-    output_of_second.report(&of_second, sides_of_second)?;
-    if is_text {
-        let cores = [
-            OnCore::new(&new.run, &comparison),
-            OnCore::new(&second_new, &of_second),
-        ];
-        second_core::write_summary(&cores, color)?;
-    }
-    Ok(Exit::from(comparison.outcome).or(of_second.outcome.into()))
+    Ok(comparison.outcome.into())
 }
 
 /// Builds the base with the candidate's flags, at the candidate's place within the workspace.

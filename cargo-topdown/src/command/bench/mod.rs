@@ -16,7 +16,6 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::exit::Exit;
 use crate::measure::changed::Changed;
-use crate::measure::second_core::run_of_second_core;
 use crate::measure::{
     MeasureError, Session, build_identity, listing, on_its_cores, problems, shards,
 };
@@ -26,7 +25,6 @@ use crate::runner::fingerprints::Fingerprints;
 use crate::runner::record::LaunchRecord;
 use crate::saved;
 use topdown_report::function_table::advice_for_run;
-use topdown_report::request::of_second_core;
 use topdown_report::style;
 use topdown_terminal::terminal::{Lines, tell};
 
@@ -131,56 +129,41 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         _ => targets,
     };
     let before = usual_baseline(&store, args.save.as_ref());
-    let (mut outcome, mut second) = session.measure(&targets, &before)?;
+    let mut outcome = session.measure(&targets, &before)?;
     if args.prints_functions() {
         session.add_hits(&targets, &mut outcome)?;
     }
-    for outcome in [&mut outcome].into_iter().chain(&mut second) {
-        fingerprints.put_beside(&mut outcome.collected.benchmarks);
-    }
-    let outcomes = || [&outcome].into_iter().chain(&second);
-    let failed = outcomes().map(problems::count).sum();
+    fingerprints.put_beside(&mut outcome.collected.benchmarks);
+    let failed = problems::count(&outcome);
     let is_all_left_out = selection.unchanged.is_some() && !targets.iter().any(|t| t.has_criterion);
     if outcome.collected.benchmarks.is_empty() && !is_all_left_out
         || (session.request.fail_fast && failed > 0)
     {
-        outcomes().for_each(problems::report);
+        problems::report(&outcome);
         return Err(session.nothing_to_keep(&targets, &outcome).into());
     }
     let run = on_its_cores(Run {
         benchmarks: outcome.collected.benchmarks.clone(),
         shard,
         selection,
-        failed: outcomes().flat_map(problems::names).collect(),
+        failed: problems::names(&outcome),
         competing_threads: session.competing_threads(),
         ..empty_run
     });
     session.tell_load(&run);
-    let on_second = second
-        .as_ref()
-        .map(|second| run_of_second_core(&run, second));
     // Not below `--target-dir`, which `compare` does not know.
     let own = store
         .make_newest(|to| write_run(to, &run, &outcome.collected.samples))
         .map_err(Error::NotStored)?;
     record_launches(&store, &run, &targets, &session.request.criterion);
-    let mut runs = vec![(&run, own)];
-    if let (Some(run), Some(outcome)) = (&on_second, &second) {
-        let own = store
-            .add_second_core(|to| write_run(to, run, &outcome.collected.samples))
-            .map_err(Error::NotStored)?;
-        runs.push((run, own));
-    }
-    let mut stored = Vec::new();
+    let mut stored = None;
     // A baseline without the benchmarks that failed would hide their failures from later
     // comparisons.
     if let (Some(name), 0) = (&args.save, failed) {
-        for (run, own) in &runs {
-            if !args.partial {
-                store.check_replaces_whole(name, &run.key(), &run.selection)?;
-            }
-            stored.push(store.save_own(name, own)?);
+        if !args.partial {
+            store.check_replaces_whole(name, &run.key(), &run.selection)?;
         }
+        stored = Some(store.save_own(name, &own)?);
     }
     // Everything is stored: from here on, Ctrl-C may end the program at once.
     drop(session);
@@ -189,10 +172,6 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         report_events(&run, directory, failed);
     }
     run_output::write_reports(&args.comparison.reports, &run, "the newest run")?;
-    if let Some(second) = &on_second {
-        let reports = of_second_core(&args.comparison.reports, second);
-        run_output::write_reports(&reports, second, "the newest run")?;
-    }
     if is_all_left_out && !args.comparison.json {
         return Ok(Exit::Success);
     }
@@ -204,12 +183,9 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     };
     if args.message_format.is_none() {
         output.print(&run)?;
-        if let Some(second) = &on_second {
-            output.print_next(second)?;
-        }
     }
     // Below the table, which can be long.
-    outcomes().for_each(problems::report);
+    problems::report(&outcome);
     report_untraced(&fingerprints, &outcome);
     saved::warn_of_wild_launches(&run);
     if !args.prints_functions()
@@ -218,7 +194,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     {
         tell!("note: {advice}");
     }
-    for stored in stored {
+    if let Some(stored) = stored {
         // Standard output may be JSON.
         if args.comparison.json || args.message_format.is_some() {
             saved::report(&mut Lines::new(anstream::stderr()), &stored)?

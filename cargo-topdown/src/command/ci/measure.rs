@@ -88,13 +88,6 @@ struct Inputs {
 impl Inputs {
     fn of(variables: &Variables) -> Result<Inputs, CiError> {
         let one = |flag, name| Some((flag, variables.some(name)?.to_owned()));
-        if variables.text("INPUT_MODEL_CORE").contains(',') {
-            // The comment on the pull request would be about the first one alone.
-            return Err(CiError::Input {
-                name: "model-core",
-                expected: "one core; run a job for each",
-            });
-        }
         let flags = [
             one("--source", "INPUT_SOURCE"),
             one("--model-core", "INPUT_MODEL_CORE"),
@@ -283,15 +276,6 @@ mod tests {
                 "$(touch x)",
                 "--source=time",
             ]
-        );
-    }
-
-    #[test]
-    fn comment_covers_one_core() {
-        let refused = inputs_or_error(&[("INPUT_MODEL_CORE", "golden-cove,zen-5")]);
-        assert_eq!(
-            refused.unwrap_err().to_string(),
-            "the input `model-core` must be one core; run a job for each"
         );
     }
 

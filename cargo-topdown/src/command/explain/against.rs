@@ -7,7 +7,7 @@ use topdown_run::run_file::BenchmarkId;
 
 use crate::cli::ExplainArgs;
 use crate::comparing::functions_hint::functions_hint_for;
-use crate::comparing::judged::{Asked, Judged, JudgedCore, judged};
+use crate::comparing::judged::{Asked, Judged, judged};
 use crate::comparing::sampled_functions::Sampled;
 use crate::comparing::second_look::Relaunch;
 use crate::error::Error;
@@ -27,7 +27,6 @@ pub fn run(args: &ExplainArgs, base: &str) -> Result<Exit, Error> {
     let asked = Asked {
         base: Some(base),
         candidate: None,
-        core: JudgedCore::Only,
         selection: None,
         overrides: Overrides::default(),
         relaunch: None,

@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::measure::{MeasureError, Session, problems};
 use crate::runner::launcher::Launcher;
-use crate::runner::{Outcome, TargetFailure, model_or_clock, second_core};
+use crate::runner::{Outcome, TargetFailure, model_or_clock};
 use topdown_explain::latencies::can_be_known;
 use topdown_explain::{
     ExplainError, Explained, GroupError, KnownLatencies, MeasuredGroup, Values, categories_of,
@@ -157,8 +157,7 @@ impl Explaining<'_> {
         let on_the_clock = model_or_clock::on_the_clock(targets, u32::MAX);
         let mut outcome = session.launch(&on_the_clock, session.launcher())?;
         let several = model_or_clock::LAUNCHES_THAT_AGREE;
-        let of_model = second_core::on_first(targets);
-        let of_model = model_or_clock::with_settings(&of_model, |settings| Settings {
+        let of_model = model_or_clock::with_settings(targets, |settings| Settings {
             launches: several,
             ..settings
         });

@@ -1,28 +1,21 @@
-//! Modelled cores chosen by the environment.
+//! The modelled core that a setting names.
 
 use topdown_core_model::{CoreParameters, cores};
 
-use topdown_counters::error::OpenError;
 use topdown_counters::machine::{cpuid_family, cpuid_vendor};
-use topdown_run::environment;
 use topdown_run::setting::{ModelCore, Setting};
 
-/// Returns the core that the environment asks for beside the first.
-pub(super) fn second_core() -> Result<Option<ModelCore>, OpenError> {
-    match std::env::var(environment::SECOND_CORE) {
-        Ok(word) if word != environment::NO_SECOND_CORE => Ok(Some(word.parse::<ModelCore>()?)),
-        _ => Ok(None),
+/// Returns the parameters of a core.
+pub(super) fn chosen_core(core: ModelCore) -> &'static CoreParameters {
+    let nearest = || nearest_core(&cpuid_vendor(), cpuid_family());
+    match core {
+        ModelCore::Nearest => nearest(),
+        named => named_core(named.name()).unwrap_or_else(nearest),
     }
 }
 
-/// Returns the core's index in [`cores::ALL`].
-pub(super) fn number_of(core: ModelCore) -> usize {
-    let name = match core {
-        ModelCore::Nearest => nearest_core(&cpuid_vendor(), cpuid_family()).name,
-        named => named.name(),
-    };
-    let number = cores::ALL.iter().position(|core| core.name == name);
-    number.unwrap_or(0)
+fn named_core(name: &str) -> Option<&'static CoreParameters> {
+    cores::ALL.iter().find(|core| core.name == name).copied()
 }
 
 /// The CPUID family of Zen 5. Those before it are of older cores.
@@ -53,7 +46,7 @@ mod tests {
     fn every_modelled_core_can_be_chosen() {
         let machine = topdown_counters::machine::this_machine();
         let nearest = nearest_core(&machine.vendor, machine.family).name;
-        assert_eq!(cores::ALL[number_of(ModelCore::Nearest)].name, nearest);
+        assert_eq!(chosen_core(ModelCore::Nearest).name, nearest);
         let named: Vec<&str> = ModelCore::CHOICES[1..]
             .iter()
             .map(|core| core.name())
@@ -61,7 +54,7 @@ mod tests {
         let known: Vec<&str> = cores::ALL.iter().map(|core| core.name).collect();
         assert_eq!(named, known);
         for core in &ModelCore::CHOICES[1..] {
-            assert_eq!(cores::ALL[number_of(*core)].name, core.name());
+            assert_eq!(chosen_core(*core).name, core.name());
         }
     }
 }

@@ -39,7 +39,6 @@ pub fn golden_samples() -> Vec<LaunchSamples> {
         group_counts: None,
         resolution_slots: 7843.137254901961,
         flags: Flags::NONE,
-        second_core: None,
     };
     let doubtful = Sample {
         windows: 3,

@@ -3,7 +3,7 @@
 mod other_provenance;
 mod samples;
 
-use topdown_core_model::{Capacity, Counts, GROUPS, cores};
+use topdown_core_model::{Capacity, CoreParameters, Counts, GROUPS};
 use topdown_tracer::{Block, Consumer, End, Mapping, TraceError};
 
 use self::other_provenance::Warmth;
@@ -22,8 +22,7 @@ use topdown_run::steady::{Modelled, Next};
 
 /// A modelled core. Between two windows of a benchmark it allocates nothing.
 pub(super) struct Core {
-    /// Its index in [`cores::ALL`].
-    pub number: usize,
+    parameters: &'static CoreParameters,
     pub model: topdown_core_model::Model,
     pub code: CodeAccount,
     pub sampled: Sampled,
@@ -101,21 +100,20 @@ pub(super) enum Fate {
 }
 
 impl Core {
-    /// Reserves all memory for the core with this index in [`cores::ALL`].
+    /// Reserves all memory.
     pub(super) fn new(
-        number: usize,
+        parameters: &'static CoreParameters,
         capacity: Capacity,
         budget: Budget,
         follows_calls: bool,
     ) -> Core {
-        let core = cores::ALL[number];
-        let model = topdown_core_model::Model::with_mappings(core, capacity, Mapping::at);
+        let model = topdown_core_model::Model::with_mappings(parameters, capacity, Mapping::at);
         let model = match follows_calls {
             true => model.following_calls(),
             false => model,
         };
         Core {
-            number,
+            parameters,
             code: CodeAccount::new(model.most_rows()),
             model,
             sampled: Sampled::new(budget.instructions),

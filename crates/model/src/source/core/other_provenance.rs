@@ -1,8 +1,6 @@
 //! Provenance of a benchmark that is not modelled as a whole: its samples are estimated, warmed up
 //! otherwise, or cold, or it has only time.
 
-use topdown_core_model::cores;
-
 use super::{Core, Fate};
 use topdown_run::provenance::Provenance;
 
@@ -27,7 +25,7 @@ impl Core {
     /// brought as the L3 holds: what is brought then did not fit.
     pub fn cold_fraction(&self, lines: u64, cycles: f64) -> f64 {
         let in_all = self.model.filled_lines() - self.benchmark.filled_lines.0;
-        let memory = &cores::ALL[self.number].memory;
+        let memory = &self.parameters.memory;
         if in_all >= u64::from(memory.l3.bytes) / LINE_BYTES || cycles <= 0.0 {
             return 0.0;
         }

@@ -77,7 +77,7 @@ fn waiting_benchmark_keeps_time_only() {
     let Some(model) = alone(&cores::GOLDEN_COVE, 0.1) else {
         return;
     };
-    of_first(&model, |core| core.budget.max_outside_ns = 100_000_000);
+    of_core(&model, |core| core.budget.max_outside_ns = 100_000_000);
     let begun_at = Instant::now();
     model.sample_boundary();
     let mut samples = Vec::new();

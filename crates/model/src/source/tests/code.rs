@@ -71,10 +71,8 @@ fn partly_traced_iteration_has_no_fingerprint() {
         }
         // `take_code` clears them where other threads are, such as those of other tests.
         let code = model.tracer.with_consumer(|observer| {
-            let Observer {
-                cores, executed, ..
-            } = observer;
-            cores[0].take_code(executed, true)
+            let Observer { core, executed, .. } = observer;
+            core.take_code(executed, true)
         });
         model.benchmark_boundary();
         code.flatten().unwrap().first_samples

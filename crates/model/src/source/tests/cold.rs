@@ -95,7 +95,7 @@ fn first_iteration_too_long_to_sample_does_not_count() {
         return;
     };
     // 1.5 million instructions are the longest sample.
-    of_first(&model, |core| core.sampled = Sampled::new(5_000));
+    of_core(&model, |core| core.sampled = Sampled::new(5_000));
     let samples = launch(&model, initialised([0, NEVER, NEVER], 40_000, 10));
     assert_eq!(model.provenance().source, SourceKind::Model);
     let reason = &model.provenance().reason;

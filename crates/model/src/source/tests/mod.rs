@@ -4,7 +4,6 @@ mod budget;
 mod code;
 mod cold;
 mod sampled;
-mod second_core;
 mod warmed;
 mod windows;
 
@@ -12,7 +11,9 @@ use std::hint::black_box;
 
 use topdown_skipped::{Need, skip};
 
-use super::core::Fate;
+use topdown_core_model::cores;
+
+use super::core::{Core, Fate};
 use super::*;
 
 /// Returns the model as users open it. Skips the test if code cannot be traced.
@@ -21,21 +22,17 @@ fn opened() -> Option<Model> {
 }
 
 /// Returns a model of one core. Skips the test if code cannot be traced.
-fn alone(core: &CoreParameters, seconds: f64) -> Option<Model> {
-    of_cores(number(core), None, seconds)
+fn alone(core: &'static CoreParameters, seconds: f64) -> Option<Model> {
+    let budget = Budget::of_seconds(seconds).unwrap();
+    or_skip(Model::of_core(core, budget))
 }
 
 /// Returns a model of one core that samples what is too long: with 0.5 seconds, what costs more
 /// than 2.5 million instructions, up to 2250 million.
-fn sampling(core: &CoreParameters, seconds: f64) -> Option<Model> {
+fn sampling(core: &'static CoreParameters, seconds: f64) -> Option<Model> {
     let model = alone(core, seconds)?;
-    of_first(&model, |core| core.budget.samples_long = true);
+    of_core(&model, |core| core.budget.samples_long = true);
     Some(model)
-}
-
-fn of_cores(first: usize, second: Option<usize>, seconds: f64) -> Option<Model> {
-    let budget = Budget::of_seconds(seconds).unwrap();
-    or_skip(Model::of_cores(first, second, budget))
 }
 
 fn or_skip(model: Result<Model, OpenError>) -> Option<Model> {
@@ -45,19 +42,14 @@ fn or_skip(model: Result<Model, OpenError>) -> Option<Model> {
     model.ok()
 }
 
-fn number(core: &CoreParameters) -> usize {
-    let mut cores = cores::ALL.iter();
-    cores.position(|other| other.name == core.name).unwrap()
-}
-
-fn of_first<R>(model: &Model, work: impl FnOnce(&mut Core) -> R) -> R {
-    let first = |observer: &mut Observer| work(&mut observer.cores[0]);
+fn of_core<R>(model: &Model, work: impl FnOnce(&mut Core) -> R) -> R {
+    let first = |observer: &mut Observer| work(&mut observer.core);
     model.tracer.with_consumer(first).unwrap()
 }
 
 /// Lets the benchmark have used up its budget.
 fn spend_budget(model: &Model) {
-    of_first(model, |core| {
+    of_core(model, |core| {
         core.benchmark.cost_instructions = core.budget.instructions;
         core.benchmark.fate = Fate::Modelled;
     });

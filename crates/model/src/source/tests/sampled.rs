@@ -23,7 +23,7 @@ fn long_iterations_are_sampled() {
             let sample = model.completed(&sum);
             model.sample_kept();
             assert_eq!((sample.windows, sample.flags), (iterations, Flags::NONE));
-            let groups = of_first(&model, |core| core.groups).unwrap();
+            let groups = of_core(&model, |core| core.groups).unwrap();
             let of_groups: u64 = groups.iter().map(|group| group.slots.unwrap()).sum();
             let mean = of_groups as f64 / GROUPS as f64;
             assert!((mean - sample.slots.unwrap() as f64).abs() < 10.0);
@@ -75,7 +75,7 @@ fn too_long_iteration_has_time_and_reason() {
     let Some(model) = sampling(&cores::GOLDEN_COVE, 0.5) else {
         return;
     };
-    of_first(&model, |core| core.sampled = Sampled::new(250));
+    of_core(&model, |core| core.sampled = Sampled::new(250));
     model.sample_boundary();
     let sample = window(&model, || long(2000));
     assert_eq!(sample.slots, None);
@@ -98,7 +98,7 @@ fn missing_fingerprint_does_not_prevent_modelling() {
     let Some(model) = sampling(&cores::ZEN_5, 0.5) else {
         return;
     };
-    of_first(&model, |core| {
+    of_core(&model, |core| {
         core.budget.samples_long = false;
         core.budget.ends_with_fingerprint = true;
     });

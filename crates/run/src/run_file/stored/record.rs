@@ -141,7 +141,6 @@ mod tests {
             }),
             resolution_slots: 0.5,
             flags: Flags::SWITCHED,
-            second_core: None,
         }
     }
 

@@ -132,7 +132,6 @@ impl SampleColumns {
             flags: Flags::from_bits(bits).ok_or_else(|| {
                 RunFileProblem::field("flags", format!("holds {bits:#x}, which has unknown bits"))
             })?,
-            second_core: None,
         })
     }
 
