@@ -24,6 +24,10 @@ pub const MIN_SEGMENT: usize = 3;
 /// Longer series are searched in blocks of at most so many values, since the search takes time in
 /// proportion to the square of a block.
 const MAX_BLOCK: usize = 128;
+/// A block of a longer series keeps so many candidates, its strongest. Removing the others one by one
+/// from the whole series would take time in proportion to the square of all. Judgement: a sixteenth
+/// of a block is five times as long as the shortest level.
+const MAX_CANDIDATES: usize = 8;
 
 /// What counts as a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,7 +53,7 @@ pub struct ChangePoint {
 /// Returns the change points of `values` in order; none if there are fewer than twice
 /// [`MIN_SEGMENT`] values. Takes time in proportion to the number of values.
 pub fn change_points(values: &[f64], criterion: &Criterion) -> Vec<ChangePoint> {
-    let mut borders = candidates(values);
+    let mut borders = candidates(values, criterion);
     remove_insignificant(values, &mut borders, criterion);
     if values.len() > MAX_BLOCK {
         relocate(values, &mut borders);
@@ -68,15 +72,30 @@ pub fn change_points(values: &[f64], criterion: &Criterion) -> Vec<ChangePoint> 
 
 /// Returns 0, the borders that may be changes, and the number of values. A long series is divided
 /// in blocks, whose own borders are candidates too.
-fn candidates(values: &[f64]) -> Vec<usize> {
-    let blocks = values.len().div_ceil(MAX_BLOCK).max(1);
-    let mut borders = Vec::new();
+fn candidates(values: &[f64], criterion: &Criterion) -> Vec<usize> {
+    if values.len() <= MAX_BLOCK {
+        return borders_in(values);
+    }
+    let variance = variance_of(values, criterion);
+    let blocks = values.len().div_ceil(MAX_BLOCK);
+    let mut borders = vec![0];
     for block in 0..blocks {
         let [start, end] = [block, block + 1].map(|block| block * values.len() / blocks);
-        borders.push(start);
-        divide(&values[start..end], start, &mut borders);
+        let mut levels = Levels::new(&values[start..end], borders_in(&values[start..end]));
+        while levels.borders.len() - 2 > MAX_CANDIDATES
+            && let Some((weakest, _)) = levels.weakest(variance, |_| true)
+        {
+            levels.remove(weakest);
+        }
+        borders.extend(levels.borders[1..].iter().map(|border| start + border));
     }
-    borders.push(values.len());
+    borders
+}
+
+/// Returns 0, the borders that may be changes, and the number of values.
+fn borders_in(values: &[f64]) -> Vec<usize> {
+    let mut borders = vec![0, values.len()];
+    divide(values, 0, &mut borders);
     borders.sort_unstable();
     borders
 }
@@ -85,25 +104,52 @@ fn candidates(values: &[f64]) -> Vec<usize> {
 fn remove_insignificant(values: &[f64], borders: &mut Vec<usize>, criterion: &Criterion) {
     let variance = variance_of(values, criterion);
     let places = places(values);
-    let mut segments = segments_between(values, borders);
-    loop {
-        let changes = differences_between(&segments, variance);
-        let weakest_of = |is_meant: &dyn Fn(&LevelDifference) -> bool| {
-            (0..changes.len())
-                .filter(|&index| is_meant(&changes[index]))
-                .min_by(|&a, &b| changes[a].t.total_cmp(&changes[b].t))
-        };
-        // If the weakest of all is significant, then all are: testing one is enough.
-        let insignificant = weakest_of(&|_| true)
-            .filter(|&index| places * changes[index].p_value() > criterion.alpha);
-        let is_small =
-            |change: &LevelDifference| !reaches(change.difference.abs(), criterion.least_change);
-        let Some(weakest) = insignificant.or_else(|| weakest_of(&is_small)) else {
-            return;
-        };
-        borders.remove(weakest + 1);
-        let after = segments.remove(weakest + 1);
-        segments[weakest] = segments[weakest].joined(&after);
+    let mut levels = Levels::new(values, std::mem::take(borders));
+    let is_small =
+        |change: &LevelDifference| !reaches(change.difference.abs(), criterion.least_change);
+    // If the weakest of all is significant, then all are: testing one is enough.
+    while let Some((weakest, _)) = levels
+        .weakest(variance, |_| true)
+        .filter(|(_, change)| places * change.p_value() > criterion.alpha)
+        .or_else(|| levels.weakest(variance, is_small))
+    {
+        levels.remove(weakest);
+    }
+    *borders = levels.borders;
+}
+
+/// A series divided into segments.
+struct Levels {
+    /// 0, where the level changes, and the number of values.
+    borders: Vec<usize>,
+    segments: Vec<Segment>,
+}
+
+impl Levels {
+    fn new(values: &[f64], borders: Vec<usize>) -> Levels {
+        Levels {
+            segments: segments_between(values, &borders),
+            borders,
+        }
+    }
+
+    /// Returns the least certain of the changes that are meant, and its number.
+    fn weakest(
+        &self,
+        least_variance: f64,
+        is_meant: impl Fn(&LevelDifference) -> bool,
+    ) -> Option<(usize, LevelDifference)> {
+        let changes = differences_between(&self.segments, least_variance);
+        (changes.into_iter().enumerate())
+            .filter(|(_, change)| is_meant(change))
+            .min_by(|(_, a), (_, b)| a.t.total_cmp(&b.t))
+    }
+
+    /// Joins the two sides of this change.
+    fn remove(&mut self, change: usize) {
+        self.borders.remove(change + 1);
+        let after = self.segments.remove(change + 1);
+        self.segments[change] = self.segments[change].joined(&after);
     }
 }
 

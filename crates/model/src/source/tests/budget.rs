@@ -3,7 +3,7 @@
 use topdown_core_model::Capacity;
 
 use super::*;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[test]
 fn long_first_window_leaves_time_only() {
@@ -71,39 +71,72 @@ fn few_costly_instructions_are_bounded() {
     }
 }
 
-/// As waiting for a process: hardly any instructions, but time.
+/// Takes the samples of a benchmark that may spend so long outside of its code, until the model wants
+/// no more. The last one has lost its slots.
+fn samples_until_time_only(
+    model: &Model,
+    max_outside: Duration,
+    mut iteration: impl FnMut(),
+) -> usize {
+    of_core(model, |core| {
+        core.budget.max_outside_ns = max_outside.as_nanos() as u64;
+    });
+    model.sample_boundary();
+    for number in 0.. {
+        let iterations = topdown_run::doubling::iterations(number);
+        let sample = window(model, || (0..iterations).for_each(|_| iteration()));
+        model.sample_kept();
+        model.sample_boundary();
+        if !model.wants_more_after(&sample) {
+            assert_eq!(sample.slots, None);
+            assert_eq!(model.provenance().source, SourceKind::Time);
+            let reason = &model.provenance().reason;
+            let waits = "it waits, or the system works for it";
+            assert!(reason.contains(waits), "{reason}");
+            return number + 1;
+        }
+    }
+    unreachable!("the model wants more for ever")
+}
+
+/// Hardly any instructions, but time.
 #[test]
 fn waiting_benchmark_keeps_time_only() {
     let Some(model) = alone(&cores::GOLDEN_COVE, 0.1) else {
         return;
     };
-    of_core(&model, |core| core.budget.max_outside_ns = 100_000_000);
-    let begun_at = Instant::now();
-    model.sample_boundary();
-    let mut samples = Vec::new();
-    loop {
-        let iterations = topdown_run::doubling::iterations(samples.len());
-        let sample = window(&model, || {
-            (0..iterations).for_each(|_| std::thread::sleep(Duration::from_millis(10)));
-        });
-        model.sample_kept();
-        model.sample_boundary();
-        samples.push(sample);
-        if !model.wants_more_after(&sample) {
-            break;
-        }
-    }
+    let sleep = || std::thread::sleep(Duration::from_millis(10));
+    let samples = samples_until_time_only(&model, Duration::from_millis(100), sleep);
     // 10 ms, 20, 40 and 80.
-    assert!((2..=4).contains(&samples.len()), "{}", samples.len());
-    assert!(begun_at.elapsed() < Duration::from_secs(60));
-    assert_eq!(samples.last().unwrap().slots, None);
-    assert_eq!(model.provenance().source, SourceKind::Time);
-    let reason = &model.provenance().reason;
-    assert!(
-        reason.contains("it waits, or the system works for it"),
-        "{reason}"
-    );
+    assert!((2..=4).contains(&samples), "{samples}");
     assert_eq!(window(&model, || divisions(10)).slots, None);
+    model.benchmark_boundary();
+    assert!(window(&model, || divisions(10)).slots.is_some());
+}
+
+/// The instructions of the child are not the benchmark's, and the kernel's copying of its memory is
+/// not counted.
+#[test]
+fn forking_benchmark_keeps_time_only() {
+    let Some(model) = alone(&cores::GOLDEN_COVE, 0.1) else {
+        return;
+    };
+    let fork = || {
+        // SAFETY: the child ends at once; the parent waits for its own child.
+        let ended = unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                libc::_exit(0);
+            }
+            let mut status = 0;
+            child > 0 && libc::waitpid(child, &mut status, 0) == child
+        };
+        assert!(ended);
+    };
+    let samples = samples_until_time_only(&model, Duration::from_millis(20), fork);
+    // No machine forks, ends and waits in less than 20 us: at most a thousand children, as many as
+    // ten samples have.
+    assert!((1..=10).contains(&samples), "{samples}");
     model.benchmark_boundary();
     assert!(window(&model, || divisions(10)).slots.is_some());
 }
