@@ -28,28 +28,23 @@ pub struct Layer {
     pub threads: Option<Threads>,
     pub author_settings: Option<bool>,
     pub launch_timeout: Option<f64>,
-    /// Whether to trace three iterations of every benchmark once per run, so that comparisons can
-    /// tell whether the same machine code ran.
+    /// Default: true.
     pub fingerprints: Option<bool>,
-    /// Whether modelled launches follow calls, so that reports know callers and draw flame graphs.
     pub paths: Option<bool>,
-    /// Whether modelled launches count allocations.
+    /// Default: true.
     pub allocations: Option<bool>,
-    /// Patterns of benchmarks and bench targets to leave out.
     pub leave_out: Option<Vec<String>>,
-    /// Names for lists of benchmark patterns, for use in filter expressions.
+    /// Lists of benchmark patterns by name, for filter expressions.
     #[serde(default)]
     pub tags: BTreeMap<String, Vec<String>>,
-    /// Patterns of environment variables that benches inherit, in addition to the built-in list.
     #[serde(default)]
     pub keep_env: Vec<String>,
-    /// The directory of the baselines, relative to the workspace; only for the whole workspace.
+    /// Relative to the workspace; only for the whole workspace.
     pub baselines: Option<PathBuf>,
-    /// New names of benchmarks by their old ones, by which `compare` and `history` know them in
-    /// earlier runs; only for the whole workspace.
+    /// New names of benchmarks in earlier runs, by their old ones; only for the whole workspace.
     #[serde(default)]
     pub renamed: BTreeMap<String, String>,
-    /// The shared store, as `baseline push` takes it; only for the whole workspace.
+    /// Only for the whole workspace.
     pub store: Option<String>,
     /// The table of the policy, not read yet: messages about it name that table.
     pub policy: Option<serde_json::Value>,

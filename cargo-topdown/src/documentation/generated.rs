@@ -228,9 +228,9 @@ fn settings_page_is_generated_from_types() {
          from its `[package.metadata.topdown]`. The flag takes precedence, then the variable \
          (`CARGO_TOPDOWN_` with the flag's name\n\
          in capitals, and `_` for `-`), the package's table, and the workspace's. [Commands]\
-         (commands.md#bench) explains the flags.\n\n\
+         (commands.md#bench) explains the flags and has the defaults.\n\n\
          ## Measuring\n\n\
-         | key | value | flag | meaning |\n\
+         | key | value | flag | beyond its flag |\n\
          |---|---|---|---|\n\
          "
     );
@@ -244,7 +244,7 @@ fn settings_page_is_generated_from_types() {
          ## Policy\n\n\
          In `[workspace.metadata.topdown.policy]`; `gate`, `margins`, `benchmarks` and `budgets` \
          in `[package.metadata.topdown.policy]`, too.\n\n\
-         | key | flag | meaning |\n\
+         | key | flag | beyond its flag |\n\
          |---|---|---|\n\
          ",
     );
@@ -256,14 +256,9 @@ fn settings_page_is_generated_from_types() {
 
 fn write_row(key: &str, kind: &str, description: &str, page: &mut String) {
     let arg = flag(key);
-    let help = arg.as_ref().and_then(Arg::get_help).map(|h| h.to_string());
-    // The type's own words, where they are more than those of a flag that only relates to it.
-    let meaning = match (description, help) {
-        ("", Some(help)) => help,
-        (description, _) => description.to_owned(),
-    };
+    // What a flag does is in its help.
     assert!(
-        !meaning.is_empty(),
+        !description.is_empty() || arg.is_some(),
         "the setting `{key}` has no description"
     );
     if let Some(arg) = &arg {
@@ -272,7 +267,7 @@ fn write_row(key: &str, kind: &str, description: &str, page: &mut String) {
     }
     let long = arg.as_ref().and_then(Arg::get_long);
     let long = long.map_or(String::new(), |long| format!("`--{long}`"));
-    let meaning = meaning.replace('\n', " ").replace('|', "\\|");
+    let meaning = description.replace('\n', " ").replace('|', "\\|");
     // The words of a choice say more than that it is a string.
     let words = arg.as_ref().map(Arg::get_possible_values);
     let words: Vec<String> = words
