@@ -9,9 +9,12 @@ use crate::bench_targets::CargoFlags;
 use crate::config::Layer;
 use crate::measure::Request;
 
+/// The heading of flags that mean what they mean to cargo.
+pub const CARGO_HEADING: &str = "Flags of cargo bench";
+
 /// Flags of `cargo bench` that are handed to it unchanged.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Flags of cargo bench")]
+#[command(next_help_heading = CARGO_HEADING)]
 pub struct CargoBenchArgs {
     /// Package to run benches for
     #[arg(short, long, value_name = "SPEC")]
@@ -70,7 +73,7 @@ pub struct CargoBenchArgs {
     pub frozen: bool,
 
     /// Number of parallel jobs: of the build, and of modelled launches
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", help_heading = "Measuring")]
     pub jobs: Option<String>,
 
     /// Override a cargo configuration value
@@ -82,11 +85,11 @@ pub struct CargoBenchArgs {
     pub no_run: bool,
 
     /// Show what cargo does and what the benches print
-    #[arg(short, long, action = clap::ArgAction::Count)]
+    #[arg(short, long, action = clap::ArgAction::Count, help_heading = "Output")]
     pub verbose: u8,
 
     /// Print only results and errors
-    #[arg(short, long, conflicts_with = "verbose")]
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
     pub quiet: bool,
 }
 

@@ -117,8 +117,8 @@ pub struct PolicyArgs {
 
     /// The metrics that can fail a benchmark, separated by commas [default: all but `allocations`]
     ///
-    /// With `allocations`, a benchmark that allocates more often, or more bytes, per iteration
-    /// fails. If a side did not count them, it is not comparable.
+    /// With `allocations`, a benchmark that allocates more per iteration fails. If a side did not
+    /// count them, it is not comparable.
     #[arg(
         long,
         value_name = "METRICS",

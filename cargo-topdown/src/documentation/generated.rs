@@ -8,7 +8,7 @@ use std::path::Path;
 
 use clap::{Arg, Command, CommandFactory};
 
-use crate::cli::Cli;
+use crate::cli::{CARGO_HEADING, Cli};
 use crate::config::{POLICY_KEYS, setting_types};
 
 const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs");
@@ -123,6 +123,17 @@ fn write_arguments(command: &Command, name: &str, explained: &mut Explained, pag
         page.push_str("\n| | |\n|---|---|\n");
     }
     for (heading, rows) in tables {
+        if heading == CARGO_HEADING {
+            let flags = rows.lines().filter_map(|row| row.split(" | ").next());
+            let flags: Vec<&str> = flags.map(|flag| flag.trim_start_matches("| ")).collect();
+            writeln!(
+                page,
+                "| **{heading}** | As for cargo: {} |",
+                flags.join(", ")
+            )
+            .unwrap();
+            continue;
+        }
         if !heading.is_empty() {
             writeln!(page, "| **{heading}** | |").unwrap();
         }
