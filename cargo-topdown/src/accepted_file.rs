@@ -13,8 +13,8 @@ use topdown_run::run_file::stored_file::{self, LONGEST_RUN_FILE_BYTES};
 use topdown_run::run_file::{Run, RunFileProblem};
 use topdown_run::visible::visible_json;
 
-use crate::whole_file;
 use topdown_gate::policy::{Accepted, AcceptedChange};
+use topdown_runner::whole_file;
 
 /// The file's name in the directory of the baseline's run.
 const FILE: &str = "accepted.json";

@@ -131,9 +131,9 @@ mod system {
     use std::time::Instant;
 
     use super::*;
-    use crate::interrupt;
-    use crate::processes;
-    use crate::waits;
+    use topdown_runner::interrupt;
+    use topdown_runner::processes;
+    use topdown_runner::waits;
 
     /// The command, or the process that waits to become it. Killed on drop, with all that it has
     /// started.
@@ -259,7 +259,7 @@ pub fn become_when_told(parent: i32, command: &[OsString]) -> io::Result<()> {
     use std::os::unix::net::UnixStream;
     use std::os::unix::process::CommandExt;
 
-    use crate::runner::session;
+    use topdown_runner::session;
 
     // `exec` closes this copy, which signals its success.
     let mut channel = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);

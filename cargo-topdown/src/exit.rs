@@ -7,10 +7,10 @@ use crate::base_tree::BaseTreeError;
 use crate::baseline_store::StoreError;
 use crate::error::{CiError, Error, ExecError};
 use crate::measure::MeasureError;
-use crate::runner::launch_error::LaunchError;
 use crate::shared_store::SharedStoreError;
 use topdown_explain::ExplainError;
 use topdown_gate::verdict::{Comparison, Outcome};
+use topdown_runner::launch_error::LaunchError;
 
 /// The exit codes. They are part of the interface: the README lists them, and CI relies on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,10 +20,12 @@ use topdown_run::run_file::{BenchmarkId, Record, parse_run, parse_samples};
 use crate::accepted_file;
 use crate::arm_specification::described_core;
 use crate::baseline_store::history::RunName;
-use crate::functions::{Symbols, attribute, attribute_hits, attribute_paths, fingerprint_of};
 use crate::import::{self, Told};
-use crate::runner::protocol::{Connection, Event};
 use topdown_report::foreign_comment::ForeignComparison;
+use topdown_runner::functions::{
+    Symbols, attribute, attribute_hits, attribute_paths, fingerprint_of,
+};
+use topdown_runner::protocol::{Connection, Event};
 
 /// The run of the samples in the corpus.
 const RUN_ID: &str = "20261121T023000Z-4f2a";

@@ -1,20 +1,15 @@
 //! `cargo topdown`: runs criterion benches, compares TopDown slots with a baseline, and fails CI.
 //!
-//! Data flow: `command::bench` builds the bench targets, and [`runner`] launches them; their
+//! Data flow: `command::bench` builds the bench targets, and [`topdown_runner`] launches them; their
 //! samples become a run file. `command::compare` reads two run files, [`topdown_gate`] judges them,
 //! and [`topdown_report`] prints the result without computing anything.
 #![forbid(unsafe_code)]
 
-mod absent_names;
 mod accepted_file;
 mod adoption;
 mod arm_specification;
 mod base_tree;
 mod baseline_store;
-mod bench_targets;
-mod built;
-mod cargo_runner;
-mod cgroup;
 mod cli;
 mod command;
 mod comparing;
@@ -25,34 +20,21 @@ mod disturbances;
 #[cfg(test)]
 mod documentation;
 mod error;
-mod event;
-mod executable;
 mod exit;
-mod file_identity;
-mod functions;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod git;
 mod import;
-mod interrupt;
-mod launch_features;
 mod measure;
 mod merge;
 mod nearest;
 mod place;
-mod processes;
 mod renames;
-mod required_features;
-mod runner;
 mod saved;
 #[cfg(test)]
 mod schema;
-mod scratch;
-mod selected_packages;
 mod shard;
 mod shared_store;
-mod waits;
-mod whole_file;
 
 use std::process::ExitCode;
 

@@ -10,12 +10,10 @@ use cargo_metadata::{Dependency, Metadata};
 use toml_edit::{DocumentMut, InlineTable};
 
 use super::AdoptionError;
-use crate::scratch::Scratch;
-use crate::waits;
+use topdown_runner::scratch::Scratch;
+use topdown_runner::waits;
 
-/// The library's package.
-pub const PACKAGE: &str = "criterion-topdown";
-
+pub use topdown_runner::launch_features::PACKAGE;
 /// The program's package, as cargo's record of installations names it.
 const PROGRAM: &str = env!("CARGO_PKG_NAME");
 

@@ -10,13 +10,11 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use super::AdoptionError;
-use crate::interrupt;
-use crate::waits;
+use topdown_runner::interrupt;
+use topdown_runner::launch_features::in_the_way;
+use topdown_runner::waits;
 
 pub const LOCK_FILE: &str = "Cargo.lock";
-
-/// How cargo names a package that stands in the way: with its version in backticks.
-const IN_THE_WAY: &str = "previously selected package `";
 
 /// Updates what keeps cargo from adding the library to the lock file of the workspace at `root`,
 /// and from building it with `features`, of which a lock file does not know. Returns the packages,
@@ -109,19 +107,6 @@ fn run(cargo: &Path, root: &Path, arguments: &[&str]) -> io::Result<(ExitStatus,
     Ok((status, String::from_utf8_lossy(&said).into_owned()))
 }
 
-/// Returns the packages of registries that cargo's `message` says to be in the way, as
-/// `name@version`.
-pub fn in_the_way(message: &str) -> Vec<String> {
-    let packages = message.split(IN_THE_WAY).skip(1);
-    let packages = packages.filter_map(|rest| rest.split_once('`'));
-    let spec = |(package, _): (&str, &str)| {
-        let (name, version) = package.split_once(" v")?;
-        // Other sources stand behind the version, in parentheses.
-        (!version.contains(' ')).then(|| format!("{name}@{version}"))
-    };
-    packages.filter_map(spec).collect()
-}
-
 #[cfg(test)]
 mod tests {
     #[cfg(unix)]
@@ -145,13 +130,6 @@ all possible versions conflict with previously selected packages.
 
 failed to select a version for `libc` which could resolve this conflict
 ";
-
-    #[test]
-    fn blocking_package_is_read_from_cargo_error() {
-        assert_eq!(in_the_way(CONFLICT), ["libc@0.2.148"]);
-        assert!(in_the_way("  previously selected package `a v1.0.0 (/a)`").is_empty());
-        assert!(in_the_way("error: no matching package named `b` found").is_empty());
-    }
 
     /// A program in cargo's place finds one package after the other.
     #[cfg(unix)]

@@ -6,7 +6,7 @@ use topdown_run::run_file::COMMANDS;
 use topdown_run::run_file::{self, Run, RunFileError, RunFileProblem};
 
 use super::{BaselineStore, StoreError, is_run};
-use crate::scratch::Scratch;
+use topdown_runner::scratch::Scratch;
 
 /// The newest run's directory, in the [kept](crate::config::Workspace::kept_directory) one.
 pub(super) const NEWEST: &str = "newest";

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{ColorChoice, OutputArgs};
-use crate::bench_targets::CargoFlags;
 use crate::config::Layer;
 use crate::measure::Request;
+use topdown_runner::bench_targets::CargoFlags;
 
 /// The heading of flags that mean what they mean to cargo.
 pub const CARGO_HEADING: &str = "Flags of cargo bench";

@@ -8,7 +8,7 @@ use topdown_run::setting::{Counters, Setting, SourceChoice};
 
 use super::choices::choices;
 use super::{OutputArgs, StoredRunArgs};
-use crate::config::measuring::MAX_LAUNCHES;
+use topdown_runner::settings::MAX_LAUNCHES;
 
 /// `cargo topdown exec`.
 #[derive(Debug, Args)]

@@ -9,14 +9,14 @@ use cargo_metadata::MetadataCommand;
 use crate::adoption::{
     self, Finder, Framework, Library, Obstacle, OlderCriterion, PACKAGE, Plan, Workflow,
 };
-use crate::bench_targets::cargo_program;
 use crate::cli::InitArgs;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::launch_features::features_of_library;
-use crate::required_features::NeedsFeatures;
-use crate::waits;
 use topdown_report::style::{self, Look};
+use topdown_runner::bench_targets::cargo_program;
+use topdown_runner::launch_features::features_of_library;
+use topdown_runner::required_features::NeedsFeatures;
+use topdown_runner::waits;
 use topdown_terminal::columns::folded;
 
 pub fn run(args: &InitArgs) -> Result<Exit, Error> {

@@ -20,8 +20,8 @@ use crate::diagnosis::machine_report_json::{
     Attempt, Loop, MACHINE_REPORT_SCHEMA_VERSION, MachineReport, Obstacle, ReportedPmu, Shares,
 };
 use crate::error::Error;
-use crate::whole_file;
 use topdown_report::request::ReportError;
+use topdown_runner::whole_file;
 use topdown_terminal::columns::folded;
 
 /// Measures, and writes the file.

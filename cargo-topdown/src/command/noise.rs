@@ -5,16 +5,16 @@ use std::io::Write;
 use topdown_run::run_file::{self, Run};
 
 use super::stored_run::resolve_run;
-use crate::bench_targets::BenchTarget;
 use crate::cli::DoctorArgs;
 use crate::comparing::history::ASSUMED_MERGES_PER_YEAR;
-use crate::config::measuring::Settings;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::measure::{Session, on_its_cores, problems};
 use topdown_gate::verdict::{LabelledRun, noise_of};
 use topdown_report::noise_table;
 use topdown_report::style::{self, Look};
+use topdown_runner::bench_targets::BenchTarget;
+use topdown_runner::settings::Settings;
 
 /// Runs the suite, or reads the given run. Stores nothing.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {

@@ -9,8 +9,6 @@ use topdown_run::run_file::{self, Run, write_run_without_samples};
 
 use crate::comparing::output::commit_pages;
 use crate::error::Error;
-use crate::scratch::Scratch;
-use crate::whole_file;
 use topdown_report::event_table::write_event_table;
 use topdown_report::function_table::write_function_table;
 use topdown_report::html;
@@ -18,6 +16,8 @@ use topdown_report::profile::ProfileFormat;
 use topdown_report::request::{FileFormat, ReportError, ReportRequest};
 use topdown_report::run_table::write_run_table;
 use topdown_report::style::{self, Look};
+use topdown_runner::scratch::Scratch;
+use topdown_runner::whole_file;
 use topdown_terminal::terminal::stdout_for_programs;
 
 /// What to print of a run.

@@ -10,7 +10,6 @@ use topdown_run::run_file::Run;
 
 use crate::error::Error;
 use crate::measure::build_identity;
-use crate::whole_file;
 use topdown_report::annotations;
 use topdown_report::comparison_json;
 use topdown_report::comparison_text;
@@ -19,6 +18,7 @@ use topdown_report::event_table::write_event_changes;
 use topdown_report::html::CommitPages;
 use topdown_report::request::{Compared, ReportError, ReportRequest};
 use topdown_report::style::{self, Look};
+use topdown_runner::whole_file;
 use topdown_terminal::terminal::stdout_for_programs;
 
 /// Returns where the commits of the repository around the current directory have pages.

@@ -7,20 +7,21 @@
 use topdown_run::run_file::{self, Benchmark, BenchmarkId, Run};
 
 use super::second_look::{ComparedRun, Relaunch};
-use crate::bench_targets::BenchTarget;
+use crate::arm_specification;
 use crate::error::Error;
-use crate::interrupt;
 use crate::measure::MeasureError;
 use crate::measure::hits::sample_functions;
-use crate::runner;
-use crate::runner::hits::is_counted;
-use crate::runner::launch_error::LaunchError;
-use crate::runner::launcher::Launcher;
-use crate::runner::progress::{Progress, Style};
-use crate::runner::record::LaunchRecord;
-use crate::scratch::Scratch;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{self, BenchmarkVerdict, Comparison, Verdict};
+use topdown_runner;
+use topdown_runner::bench_targets::BenchTarget;
+use topdown_runner::hits::is_counted;
+use topdown_runner::interrupt;
+use topdown_runner::launch_error::LaunchError;
+use topdown_runner::launcher::Launcher;
+use topdown_runner::progress::{Progress, Style};
+use topdown_runner::record::LaunchRecord;
+use topdown_runner::scratch::Scratch;
 use topdown_terminal::count_of;
 use topdown_terminal::terminal::tell;
 
@@ -154,11 +155,15 @@ impl ComparedRun<'_> {
         );
         let guard = interrupt::guard().map_err(MeasureError::Interrupt)?;
         let scratch = Scratch::new().map_err(MeasureError::Scratch)?;
-        let launcher = Launcher::new(&scratch, record.criterion.clone());
+        let launcher = Launcher::new(
+            &scratch,
+            record.criterion.clone(),
+            arm_specification::for_benches(),
+        );
         let style = Style::of_process(false, false);
         let launch = |of: &[BenchTarget], launcher: &Launcher| {
             let mut progress = Progress::new(style, of, 1);
-            let outcome = runner::run(of, launcher, false, &mut progress);
+            let outcome = topdown_runner::run(of, launcher, false, &mut progress);
             progress.finish();
             outcome.map_err(|error| match error {
                 LaunchError::Interrupted => MeasureError::Interrupted,

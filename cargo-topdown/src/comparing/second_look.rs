@@ -8,19 +8,20 @@ use std::path::{Path, PathBuf};
 
 use topdown_run::run_file::{self, Benchmark, BenchmarkId, LaunchSamples, Run};
 
-use crate::bench_targets::BenchTarget;
+use crate::arm_specification;
 use crate::error::Error;
-use crate::interrupt;
 use crate::measure::MeasureError;
 use crate::measure::pairs::Pairs;
-use crate::runner::collect::Collected;
-use crate::runner::launcher::Launcher;
-use crate::runner::progress::Style;
-use crate::runner::record::{CannotLaunchAgain, LaunchRecord};
-use crate::runner::{again, model_or_clock};
-use crate::scratch::Scratch;
 use topdown_gate::policy::Policy;
 use topdown_gate::verdict::{self, Comparison, FirstLook, LabelledRun, Sessions};
+use topdown_runner::bench_targets::BenchTarget;
+use topdown_runner::collect::Collected;
+use topdown_runner::interrupt;
+use topdown_runner::launcher::Launcher;
+use topdown_runner::progress::Style;
+use topdown_runner::record::{CannotLaunchAgain, LaunchRecord};
+use topdown_runner::scratch::Scratch;
+use topdown_runner::{again, model_or_clock};
 use topdown_terminal::terminal::tell;
 
 /// The directory of a run's further launches, inside its own.
@@ -261,7 +262,11 @@ fn further_launches(
     let pairs = Pairs {
         base: &model_or_clock::on_the_clock(&base_again.targets(), u32::MAX),
         candidate: &model_or_clock::on_the_clock(&record.targets, u32::MAX),
-        launcher: &Launcher::new(&scratch, record.criterion.clone()),
+        launcher: &Launcher::new(
+            &scratch,
+            record.criterion.clone(),
+            arm_specification::for_benches(),
+        ),
         style: Style::of_process(false, false),
         quiet: false,
         fail_fast: true,

@@ -7,10 +7,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use cargo_metadata::PackageId;
-use serde::{Deserialize, Serialize};
 use topdown_gate::pattern::Pattern;
-use topdown_run::setting::{Counters, ModelCore, Sampling, Setting, SourceChoice, Threads};
+use topdown_run::setting::{ModelCore, Sampling, Setting};
+use topdown_runner::settings::{MAX_LAUNCHES, Settings, WorkspaceSettings};
 
 use super::{Config, ConfigError, Layer};
 
@@ -19,194 +18,91 @@ const MIN_SAMPLE_SIZE: u32 = 10;
 /// Judgement: the samples of a launch are one message of criterion's, and this one takes 2 MB.
 const MAX_SAMPLE_SIZE: u32 = 100_000;
 
-/// Judgement: a run is kept in memory, and launches beyond a hundred say next to nothing.
-pub const MAX_LAUNCHES: u32 = 10_000;
-
 /// The shortest time that a run file can express.
 const MIN_TIME: Duration = Duration::from_millis(1);
 /// Judgement: no benchmark measures for a week, and every clock can add it.
 const MAX_TIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// How one bench target is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Settings {
-    /// Processes; 1 to [`MAX_LAUNCHES`].
-    pub launches: u32,
-    /// Samples per benchmark and launch; 10 to 100,000.
-    pub sample_size: u32,
-    /// Warm-up per benchmark and launch.
-    pub warm_up_time: Duration,
-    /// Planned measurement time per benchmark and launch.
-    pub measurement_time: Duration,
-    /// Where the numbers come from.
-    pub source: SourceChoice,
-    /// How long a launch models a benchmark, at a fixed number of instructions per second.
-    pub model_budget: Duration,
-    /// Which core is modelled.
-    pub model_core: ModelCore,
-    /// Which hardware counters.
-    pub counters: Counters,
-    /// Whose slots the hardware counts.
-    pub threads: Threads,
-    /// What decides how many iterations samples have.
-    #[serde(default)]
-    pub sampling: Sampling,
-    /// How long a launch may take; if absent, the first launch of the target decides.
-    #[serde(default)]
-    pub launch_timeout: Option<Duration>,
-    /// Whether to trace what the benchmarks execute, in a launch of its own.
-    #[serde(default)]
-    pub fingerprints: bool,
-    /// Whether modelled launches follow calls.
-    #[serde(default)]
-    pub paths: bool,
-    /// Whether modelled launches count allocations.
-    #[serde(default = "yes")]
-    pub allocations: bool,
-}
-
-/// Runs from before the setting counted them.
-fn yes() -> bool {
-    true
-}
-
-impl Default for Settings {
-    /// 10 launches of 20 samples, since launches say more than samples do. At 0.25 s criterion's
-    /// linear sampling makes the first of 20 samples about 1 ms long.
-    fn default() -> Settings {
-        Settings {
-            launches: 10,
-            sample_size: 20,
-            warm_up_time: Duration::from_millis(100),
-            measurement_time: Duration::from_millis(250),
-            source: SourceChoice::Auto,
-            model_budget: Duration::from_secs(2),
-            model_core: ModelCore::Nearest,
-            counters: Counters::Auto,
-            threads: Threads::Auto,
-            sampling: Sampling::Planned,
-            launch_timeout: None,
-            fingerprints: true,
-            paths: false,
-            allocations: true,
-        }
+/// Combines the flags with the tables of all manifests.
+pub(super) fn of_workspace(
+    flags: &Layer,
+    config: &Config,
+) -> Result<WorkspaceSettings, ConfigError> {
+    let workspace = &config.workspace.layer;
+    let all = |patterns: &Option<Vec<String>>| -> Vec<Pattern> {
+        patterns.iter().flatten().map(|p| Pattern::new(p)).collect()
+    };
+    let mut leave_out = all(&workspace.leave_out);
+    let mut packages = HashMap::new();
+    let mut keep_env_of_packages = HashMap::new();
+    for package in &config.packages {
+        let own = &package.section.layer;
+        packages.insert(package.id.clone(), combined([flags, own, workspace])?);
+        keep_env_of_packages.insert(package.id.clone(), own.keep_env.clone());
+        let within = |pattern: &String| Pattern::within(Some(&package.name), pattern);
+        leave_out.extend(own.leave_out.iter().flatten().map(within));
     }
+    if flags.leave_out.is_some() {
+        leave_out = all(&flags.leave_out);
+    }
+    Ok(WorkspaceSettings {
+        leave_out,
+        keep_env: [&workspace.keep_env[..], &flags.keep_env].concat(),
+        keep_env_of_packages,
+        workspace: combined([flags, workspace])?,
+        packages,
+    })
 }
 
-/// The settings of all packages of a workspace.
-#[derive(Debug)]
-pub struct WorkspaceSettings {
-    /// The settings of packages without a table of their own.
-    pub workspace: Settings,
-    /// Patterns of what not to launch. Those of all manifests add up; a flag or the environment
-    /// variable replaces them.
-    pub leave_out: Vec<Pattern>,
-    /// Environment variables that the benches of all packages inherit, in addition to the built-in
-    /// list.
-    keep_env: Vec<String>,
-    /// The same for the benches of one package.
-    keep_env_of_packages: HashMap<PackageId, Vec<String>>,
-    packages: HashMap<PackageId, Settings>,
-}
-
-impl WorkspaceSettings {
-    pub(super) fn resolve(
-        flags: &Layer,
-        config: &Config,
-    ) -> Result<WorkspaceSettings, ConfigError> {
-        let workspace = &config.workspace.layer;
-        let all = |patterns: &Option<Vec<String>>| -> Vec<Pattern> {
-            patterns.iter().flatten().map(|p| Pattern::new(p)).collect()
-        };
-        let mut leave_out = all(&workspace.leave_out);
-        let mut packages = HashMap::new();
-        let mut keep_env_of_packages = HashMap::new();
-        for package in &config.packages {
-            let own = &package.section.layer;
-            packages.insert(
-                package.id.clone(),
-                Settings::resolve([flags, own, workspace])?,
-            );
-            keep_env_of_packages.insert(package.id.clone(), own.keep_env.clone());
-            let within = |pattern: &String| Pattern::within(Some(&package.name), pattern);
-            leave_out.extend(own.leave_out.iter().flatten().map(within));
-        }
-        if flags.leave_out.is_some() {
-            leave_out = all(&flags.leave_out);
-        }
-        Ok(WorkspaceSettings {
-            leave_out,
-            keep_env: [&workspace.keep_env[..], &flags.keep_env].concat(),
-            keep_env_of_packages,
-            workspace: Settings::resolve([flags, workspace])?,
-            packages,
-        })
-    }
-
-    /// Returns the settings of one package.
-    pub fn of_package(&self, id: &PackageId) -> Settings {
-        self.packages.get(id).copied().unwrap_or(self.workspace)
-    }
-
-    /// Returns the environment variables that the benches of one package inherit, in addition to
-    /// the built-in list.
-    pub fn keep_env_of(&self, id: &PackageId) -> Vec<String> {
-        let own = self.keep_env_of_packages.get(id).into_iter().flatten();
-        self.keep_env.iter().chain(own).cloned().collect()
-    }
-}
-
-impl Settings {
-    /// Combines `layers`; the first that sets a value wins.
-    fn resolve<const N: usize>(layers: [&Layer; N]) -> Result<Settings, ConfigError> {
-        let default = Settings::default();
-        let launches = first(layers, |l| l.launches).unwrap_or(default.launches);
-        let sample_size = first(layers, |l| l.sample_size).unwrap_or(default.sample_size);
-        for (setting, value, range) in [
-            ("launches", launches, 1..=MAX_LAUNCHES),
-            (
-                "sample-size",
-                sample_size,
-                MIN_SAMPLE_SIZE..=MAX_SAMPLE_SIZE,
-            ),
-        ] {
-            if !range.contains(&value) {
-                return Err(ConfigError::Range {
-                    setting,
-                    value: value.to_string(),
-                    range: format!("{} to {}", range.start(), range.end()),
-                });
-            }
-        }
-        let time = |setting, of: fn(&Layer) -> Option<f64>| {
-            first(layers, of)
-                .map(|seconds| checked_time(setting, seconds))
-                .transpose()
-        };
-        let cores = first(layers, |l| l.model_core.clone()).unwrap_or_default();
-        let is_author = first(layers, |l| l.author_settings).unwrap_or(false);
-        Ok(Settings {
-            launches,
+/// Combines `layers`; the first that sets a value wins.
+fn combined<const N: usize>(layers: [&Layer; N]) -> Result<Settings, ConfigError> {
+    let default = Settings::default();
+    let launches = first(layers, |l| l.launches).unwrap_or(default.launches);
+    let sample_size = first(layers, |l| l.sample_size).unwrap_or(default.sample_size);
+    for (setting, value, range) in [
+        ("launches", launches, 1..=MAX_LAUNCHES),
+        (
+            "sample-size",
             sample_size,
-            warm_up_time: time("warm-up-time", |l| l.warm_up_time)?.unwrap_or(default.warm_up_time),
-            measurement_time: time("measurement-time", |l| l.measurement_time)?
-                .unwrap_or(default.measurement_time),
-            source: first(layers, |l| l.source).unwrap_or(default.source),
-            model_budget: time("model-budget", |l| l.model_budget)?.unwrap_or(default.model_budget),
-            model_core: checked_core(&cores)?,
-            counters: first(layers, |l| l.counters).unwrap_or(default.counters),
-            threads: first(layers, |l| l.threads).unwrap_or(default.threads),
-            sampling: if is_author {
-                Sampling::Author
-            } else {
-                Sampling::Planned
-            },
-            launch_timeout: time("launch-timeout", |l| l.launch_timeout)?,
-            fingerprints: first(layers, |l| l.fingerprints).unwrap_or(default.fingerprints),
-            paths: first(layers, |l| l.paths).unwrap_or(default.paths),
-            allocations: first(layers, |l| l.allocations).unwrap_or(default.allocations),
-        })
+            MIN_SAMPLE_SIZE..=MAX_SAMPLE_SIZE,
+        ),
+    ] {
+        if !range.contains(&value) {
+            return Err(ConfigError::Range {
+                setting,
+                value: value.to_string(),
+                range: format!("{} to {}", range.start(), range.end()),
+            });
+        }
     }
+    let time = |setting, of: fn(&Layer) -> Option<f64>| {
+        first(layers, of)
+            .map(|seconds| checked_time(setting, seconds))
+            .transpose()
+    };
+    let cores = first(layers, |l| l.model_core.clone()).unwrap_or_default();
+    let is_author = first(layers, |l| l.author_settings).unwrap_or(false);
+    Ok(Settings {
+        launches,
+        sample_size,
+        warm_up_time: time("warm-up-time", |l| l.warm_up_time)?.unwrap_or(default.warm_up_time),
+        measurement_time: time("measurement-time", |l| l.measurement_time)?
+            .unwrap_or(default.measurement_time),
+        source: first(layers, |l| l.source).unwrap_or(default.source),
+        model_budget: time("model-budget", |l| l.model_budget)?.unwrap_or(default.model_budget),
+        model_core: checked_core(&cores)?,
+        counters: first(layers, |l| l.counters).unwrap_or(default.counters),
+        threads: first(layers, |l| l.threads).unwrap_or(default.threads),
+        sampling: if is_author {
+            Sampling::Author
+        } else {
+            Sampling::Planned
+        },
+        launch_timeout: time("launch-timeout", |l| l.launch_timeout)?,
+        fingerprints: first(layers, |l| l.fingerprints).unwrap_or(default.fingerprints),
+        paths: first(layers, |l| l.paths).unwrap_or(default.paths),
+        allocations: first(layers, |l| l.allocations).unwrap_or(default.allocations),
+    })
 }
 
 fn first<T, const N: usize>(layers: [&Layer; N], of: impl Fn(&Layer) -> Option<T>) -> Option<T> {
@@ -240,7 +136,10 @@ fn checked_core(cores: &[ModelCore]) -> Result<ModelCore, ConfigError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cargo_metadata::PackageId;
+    use serde::Deserialize;
     use serde_json::json;
+    use topdown_run::setting::{Counters, SourceChoice, Threads};
 
     fn layer(value: serde_json::Value) -> Layer {
         Layer::deserialize(value).unwrap()
@@ -270,7 +169,7 @@ mod tests {
             "counters": "exact", "threads": "all", "model-budget": 10,
             "model-core": "zen-5"
         }));
-        let settings = Settings::resolve([&flags, &package, &workspace]).unwrap();
+        let settings = combined([&flags, &package, &workspace]).unwrap();
         assert_eq!(
             settings,
             Settings {
@@ -323,7 +222,7 @@ mod tests {
 
     #[test]
     fn no_table_changes_nothing() {
-        let settings = Settings::resolve([&Layer::default()]).unwrap();
+        let settings = combined([&Layer::default()]).unwrap();
         assert_eq!(settings, Settings::default());
     }
 
@@ -364,7 +263,7 @@ mod tests {
                 "`measurement-time` is -1 s; it must be 0.001 to 604800 s",
             ),
         ] {
-            let error = Settings::resolve([&Layer::default(), &layer(value)]).unwrap_err();
+            let error = combined([&Layer::default(), &layer(value)]).unwrap_err();
             assert_eq!(error.to_string(), message);
         }
     }

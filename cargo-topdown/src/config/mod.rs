@@ -22,10 +22,10 @@ use crate::nearest::{Suggestion, nearest};
 use crate::renames::Renames;
 #[cfg(test)]
 pub use layer::setting_types;
-use measuring::WorkspaceSettings;
 #[cfg(test)]
 pub use policy::KEYS as POLICY_KEYS;
 use policy::PolicyTable;
+use topdown_runner::settings::WorkspaceSettings;
 
 /// The key of our table in cargo's `metadata` tables.
 const TABLE: &str = "topdown";
@@ -148,7 +148,7 @@ impl Config {
     /// # Errors
     /// Returns an error if a value is out of its range, even in a package that won't be benched.
     pub fn measuring(&self, flags: &Layer) -> Result<WorkspaceSettings, ConfigError> {
-        WorkspaceSettings::resolve(flags, self)
+        measuring::of_workspace(flags, self)
     }
 
     /// Returns the policy: the default, overridden by the workspace and its packages, then by the

@@ -195,12 +195,11 @@ fn meaning(arg: &Arg) -> String {
     if arg.is_required_set() && !arg.is_positional() {
         text.push_str(" (required)");
     }
-    match (arg.get_env(), arg.get_long()) {
-        (Some(variable), Some(long)) => match variable.to_string_lossy() {
+    if let (Some(variable), Some(long)) = (arg.get_env(), arg.get_long()) {
+        match variable.to_string_lossy() {
             variable if *variable == variable_of(long) => text.push_str(" *env*"),
             variable => write!(text, " *env* `{variable}`").unwrap(),
-        },
-        _ => {}
+        }
     }
     text.replace("[default: ", "[")
         .replace("[default FILE: ", "[")

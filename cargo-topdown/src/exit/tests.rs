@@ -11,17 +11,17 @@ use super::*;
 use crate::accepted_file;
 use crate::adoption::AdoptionError;
 use crate::arm_specification::core_of_file;
-use crate::bench_targets::BuildError;
 use crate::config::{ConfigError, WorkspaceError};
 use crate::counted_command::CommandError;
 use crate::git::GitError;
 use crate::merge::MergeError;
 use crate::nearest::Suggestion;
-use crate::runner::launch_error::LaunchError;
 use crate::shared_store::BackendError;
 use topdown_gate::policy::Accepted;
 use topdown_gate::scenario::run;
 use topdown_report::request::ReportError;
+use topdown_runner::bench_targets::BuildError;
+use topdown_runner::launch_error::LaunchError;
 
 fn io_error() -> io::Error {
     io::Error::other("no")

@@ -4,7 +4,7 @@ use topdown_run::hits::{HitEngine, Sampled};
 
 use super::execution::{Count, Execution, Located};
 use super::meaning::{Known, sample_of_part};
-use crate::functions::HitFunctions;
+use topdown_runner::functions::HitFunctions;
 
 /// Sums up the hits of `execution` by function.
 ///

@@ -26,11 +26,11 @@ use topdown_run::machine::Machine;
 use topdown_run::provenance::{Provenance, SourceKind};
 use topdown_run::run_file::{Functions, IterationSample};
 
-use crate::functions::functions_of_hits;
 use execution::Execution;
 pub use format::Format;
 use meaning::{Known, Meaning};
 pub use problem::Problem;
+use topdown_runner::functions::functions_of_hits;
 
 /// Why files do not make a run.
 #[derive(Debug, Error)]

@@ -6,12 +6,12 @@ use thiserror::Error;
 use topdown_gate::filter_expression::ExpressionError;
 
 use crate::base_tree::BaseTreeError;
-use crate::bench_targets::BuildError;
 use crate::config::ConfigError;
 use crate::nearest::Suggestion;
-use crate::required_features::NeedsFeatures;
-use crate::runner::launch_error::LaunchError;
 use crate::shard::ShardNumber;
+use topdown_runner::bench_targets::BuildError;
+use topdown_runner::launch_error::LaunchError;
+use topdown_runner::required_features::NeedsFeatures;
 
 /// Why there is no run, or an incomplete one.
 #[derive(Debug, Error)]

@@ -4,9 +4,9 @@ use topdown_run::hits::DEFAULT_PERIOD_CYCLES;
 use topdown_run::run_file::{Benchmark, BenchmarkId};
 
 use super::{MeasureError, Session};
-use crate::bench_targets::BenchTarget;
-use crate::runner::launcher::Launcher;
-use crate::runner::{Outcome, hits};
+use topdown_runner::bench_targets::BenchTarget;
+use topdown_runner::launcher::Launcher;
+use topdown_runner::{Outcome, hits};
 use topdown_terminal::terminal::tell;
 
 impl Session {

@@ -3,7 +3,7 @@
 //! A [`Session`] holds what all of its steps share: the workspace with its settings, the scratch
 //! directory, the launcher, and the guard against Ctrl-C. `bench`, `bench --against`, `explain` and
 //! `doctor --noise` are combinations of its steps: build, leave out, take fingerprints, launch on
-//! the clock, launch on the model, and join. [`runner`](crate::runner) below it knows single
+//! the clock, launch on the model, and join. [`runner`](topdown_runner) below it knows single
 //! launches.
 
 pub mod build_identity;

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use topdown_run::run_file::BenchmarkId;
 
 use super::{MeasureError, Session, jobs};
-use crate::bench_targets::BenchTarget;
-use crate::runner::launch_error::LaunchError;
-use crate::runner::launcher::Launcher;
-use crate::runner::model_processes::processes_of;
-use crate::runner::{self, Outcome, model_or_clock, modelled, parting, tracing};
-use crate::scratch::Scratch;
+use topdown_runner::bench_targets::BenchTarget;
+use topdown_runner::launch_error::LaunchError;
+use topdown_runner::launcher::Launcher;
+use topdown_runner::model_processes::processes_of;
+use topdown_runner::scratch::Scratch;
+use topdown_runner::{Outcome, model_or_clock, modelled, parting, tracing};
 use topdown_terminal::count_of;
 use topdown_terminal::terminal::tell;
 
@@ -105,7 +105,7 @@ impl Session {
         let launchers: Vec<Launcher> = scratches.iter().map(in_company).collect();
         self.with_progress(targets, at_once, |progress| {
             let fail_fast = self.request.fail_fast;
-            runner::run_side_by_side(targets, &launchers, launcher, fail_fast, progress)
+            topdown_runner::run_side_by_side(targets, &launchers, launcher, fail_fast, progress)
         })
     }
 

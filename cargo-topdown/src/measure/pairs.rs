@@ -3,13 +3,13 @@
 use topdown_run::run_file::BenchmarkId;
 
 use super::{MeasureError, problems};
-use crate::bench_targets::BenchTarget;
-use crate::runner::again::{self, LAUNCHES_OF_SUSPECTS};
-use crate::runner::collect::Collected;
-use crate::runner::launch_error::LaunchError;
-use crate::runner::launcher::Launcher;
-use crate::runner::progress::{Progress, Style};
-use crate::runner::{self, Outcome};
+use topdown_runner::Outcome;
+use topdown_runner::again::{self, LAUNCHES_OF_SUSPECTS};
+use topdown_runner::bench_targets::BenchTarget;
+use topdown_runner::collect::Collected;
+use topdown_runner::launch_error::LaunchError;
+use topdown_runner::launcher::Launcher;
+use topdown_runner::progress::{Progress, Style};
 use topdown_terminal::terminal::tell;
 
 /// The targets of both sides, and how to launch them.
@@ -31,7 +31,7 @@ impl Pairs<'_> {
     /// Launches all benchmarks of both sides.
     pub fn launch(&self) -> Result<(Outcome, Outcome), MeasureError> {
         let mut progress = Progress::new(self.style, &[self.base, self.candidate].concat(), 1);
-        let outcome = runner::run_in_pairs(
+        let outcome = topdown_runner::run_in_pairs(
             (self.base, self.launcher),
             (self.candidate, self.launcher),
             self.fail_fast,

@@ -1,9 +1,9 @@
 //! Messages about failed launches.
 
 use crate::adoption;
-use crate::runner::benchmark_error::BenchmarkError;
-use crate::runner::launch_error::LaunchError;
-use crate::runner::{OtherMeasurement, Outcome};
+use topdown_runner::benchmark_error::BenchmarkError;
+use topdown_runner::launch_error::LaunchError;
+use topdown_runner::{OtherMeasurement, Outcome};
 use topdown_terminal::terminal::{print_text, tell};
 
 /// Prints what was left out and what failed.

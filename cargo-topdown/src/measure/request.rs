@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use topdown_run::run_file::Filter;
 
-use crate::bench_targets::CargoFlags;
 use crate::config::Layer;
+use topdown_runner::bench_targets::CargoFlags;
 
 /// What a command line says about a suite and how to measure it.
 #[derive(Clone, Debug, Default)]

@@ -14,17 +14,18 @@ use topdown_terminal::count_of;
 use super::pairs::Pairs;
 use super::{MeasureError, Request, missed_variables, run, selection};
 use crate::adoption::{self, PACKAGE};
-use crate::bench_targets::{BenchTarget, BuiltBenches, Cargo, cargo_program};
+use crate::arm_specification;
 use crate::config::Workspace;
-use crate::config::measuring::WorkspaceSettings;
-use crate::interrupt::{self, Guard};
 use crate::nearest::{Suggestion, nearest};
-use crate::runner::fingerprints::{self, Fingerprints};
-use crate::runner::launch_error::LaunchError;
-use crate::runner::launcher::Launcher;
-use crate::runner::progress::{Progress, Style};
-use crate::runner::{self, Outcome, left_out};
-use crate::scratch::Scratch;
+use topdown_runner::bench_targets::{BenchTarget, BuiltBenches, Cargo, cargo_program};
+use topdown_runner::fingerprints::{self, Fingerprints};
+use topdown_runner::interrupt::{self, Guard};
+use topdown_runner::launch_error::LaunchError;
+use topdown_runner::launcher::Launcher;
+use topdown_runner::progress::{Progress, Style};
+use topdown_runner::scratch::Scratch;
+use topdown_runner::settings::WorkspaceSettings;
+use topdown_runner::{Outcome, left_out};
 use topdown_terminal::terminal::tell;
 
 /// A suite that is being measured. While it lives, Ctrl-C lets the program clean up.
@@ -72,7 +73,11 @@ impl Session {
             launcher: Launcher {
                 filter: request.filter_arguments(),
                 shows_output: request.shows_output,
-                ..Launcher::new(&scratch, request.criterion.clone())
+                ..Launcher::new(
+                    &scratch,
+                    request.criterion.clone(),
+                    arm_specification::for_benches(),
+                )
             },
             request,
             cargo,
@@ -206,7 +211,7 @@ impl Session {
         launcher: &Launcher,
     ) -> Result<Outcome, MeasureError> {
         self.with_progress(targets, 1, |progress| {
-            runner::run(targets, launcher, self.request.fail_fast, progress)
+            topdown_runner::run(targets, launcher, self.request.fail_fast, progress)
         })
     }
 

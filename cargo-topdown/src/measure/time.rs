@@ -12,9 +12,9 @@ use topdown_run::provenance::SourceKind;
 use topdown_run::run_file::{Benchmark, BenchmarkId};
 
 use super::{MeasureError, Session, problems};
-use crate::bench_targets::BenchTarget;
-use crate::runner::launcher::Launcher;
-use crate::runner::{Outcome, again, model_or_clock};
+use topdown_runner::bench_targets::BenchTarget;
+use topdown_runner::launcher::Launcher;
+use topdown_runner::{Outcome, again, model_or_clock};
 use topdown_terminal::count_of;
 use topdown_terminal::terminal::tell;
 

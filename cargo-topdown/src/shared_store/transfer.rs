@@ -21,7 +21,7 @@ use crate::baseline_store::history::{self, RunName};
 use crate::baseline_store::{
     BaselineName, BaselineStore, StoredBaseline, is_file_itself, keep_current,
 };
-use crate::scratch::Scratch;
+use topdown_runner::scratch::Scratch;
 
 /// A shared store, and its address for errors.
 pub struct SharedStore {

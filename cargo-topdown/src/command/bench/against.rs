@@ -15,7 +15,6 @@ use topdown_run::run_file::{BenchmarkId, LaunchSamples, Run, Selection, write_ru
 use crate::adoption::{self, PACKAGE};
 use crate::base_tree::{BaseTree, BaseTreeError};
 use crate::baseline_store::BaselineStore;
-use crate::bench_targets::{BenchTarget, BuildError, Cargo};
 use crate::cli::BenchArgs;
 use crate::command::comparison_output;
 use crate::comparing::history::{self, ASSUMED_MERGES_PER_YEAR};
@@ -26,9 +25,10 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::measure::{MeasureError, Session, on_its_cores, pairs, run_id};
 use crate::renames::Renames;
-use crate::runner::collect::Collected;
-use crate::runner::{self, again, model_or_clock};
 use topdown_gate::verdict::{self, FirstLook, LabelledRun, Sessions};
+use topdown_runner::bench_targets::{BenchTarget, BuildError, Cargo};
+use topdown_runner::collect::Collected;
+use topdown_runner::{again, model_or_clock};
 use topdown_terminal::terminal::tell;
 
 /// Builds the sources in `tree`, which `reference` names, launches both sides, and compares them.
@@ -51,7 +51,7 @@ pub fn run(
         .spent_over(ASSUMED_MERGES_PER_YEAR);
     let renamed = config.renames().0.clone();
     let (base_targets, base_selection) = build_base(&session, &targets, &tree)?;
-    runner::check_apart(&base_targets, &targets).map_err(MeasureError::Launch)?;
+    topdown_runner::check_apart(&base_targets, &targets).map_err(MeasureError::Launch)?;
     let selection = session.selection(&session.workspace, &targets);
     let base_targets = session.without_left_out(base_targets)?;
     let targets = session.without_left_out(targets)?;

@@ -10,22 +10,22 @@ use topdown_run::run_file::{self, Benchmark, Run, write_run};
 use super::run_output::{self, RunOutput};
 use crate::base_tree::{BaseTree, BaseTreeError};
 use crate::baseline_store::{BaselineName, BaselineStore};
-use crate::bench_targets::BenchTarget;
 use crate::cli::BenchArgs;
 use crate::error::Error;
-use crate::event::Event;
 use crate::exit::Exit;
 use crate::measure::changed::Changed;
 use crate::measure::{
     MeasureError, Session, build_identity, listing, on_its_cores, problems, shards,
 };
 use crate::merge::check_whole;
-use crate::runner::Outcome;
-use crate::runner::fingerprints::Fingerprints;
-use crate::runner::record::LaunchRecord;
 use crate::saved;
 use topdown_report::function_table::advice_for_run;
 use topdown_report::style;
+use topdown_runner::Outcome;
+use topdown_runner::bench_targets::BenchTarget;
+use topdown_runner::event::Event;
+use topdown_runner::fingerprints::Fingerprints;
+use topdown_runner::record::LaunchRecord;
 use topdown_terminal::terminal::{Lines, tell};
 
 /// Flags of criterion that this program sets itself, with our flag to use instead, and flags under

@@ -14,9 +14,9 @@ use super::variables::Variables;
 use crate::baseline_store::{StoreError, StorePlace};
 use crate::error::{CiError, Error};
 use crate::exit::Exit;
-use crate::whole_file;
 use topdown_report::foreign_comment::ForeignComparison;
 use topdown_report::workflow_command::Level;
+use topdown_runner::whole_file;
 
 /// Runs the step.
 ///

@@ -11,9 +11,9 @@ use super::launch_once;
 use crate::cli::ExecArgs;
 use crate::counted_command::{CountedCommand, Recorded};
 use crate::error::ExecError;
-use crate::functions::{HitFunctions, Symbols, attribute_hits, functions_of_hits};
 use topdown_report::number::percent;
 use topdown_run::hits::MIN_HITS;
+use topdown_runner::functions::{HitFunctions, Symbols, attribute_hits, functions_of_hits};
 use topdown_terminal::count_of;
 use topdown_terminal::terminal::tell;
 

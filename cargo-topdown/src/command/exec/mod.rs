@@ -16,9 +16,9 @@ use crate::cli::{ExecArgs, ExecWhenToldArgs};
 use crate::counted_command::{self, CommandError, CountedCommand, Launched, Recorded};
 use crate::error::{Error, ExecError};
 use crate::exit::Exit;
-use crate::interrupt;
 use crate::measure::build_identity::build_identity;
 use topdown_run::run_file::COMMANDS;
+use topdown_runner::interrupt;
 use topdown_terminal::terminal::tell;
 
 /// Runs the command as often as requested, stores the run, and prints its table.

@@ -4,11 +4,11 @@ use topdown_counters::cpu::{LatencyTable, MetricGroup};
 use topdown_run::run_file::BenchmarkId;
 
 use super::{Explaining, recorded};
-use crate::bench_targets::BenchTarget;
 use crate::error::Error;
-use crate::runner::launcher::Launcher;
 use topdown_explain::GroupError;
 use topdown_explain::latencies::{SampledLatency, sampled_of};
+use topdown_runner::bench_targets::BenchTarget;
+use topdown_runner::launcher::Launcher;
 
 impl Explaining<'_> {
     /// Launches the target to sample retire latencies, if the cores record those that the group

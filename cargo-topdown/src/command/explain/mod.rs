@@ -17,14 +17,10 @@ use topdown_run::provenance::{Provenance, SourceKind};
 use topdown_run::run_file::{Benchmark, BenchmarkId, IterationSample};
 use topdown_run::setting::{Counters, SourceChoice};
 
-use crate::bench_targets::BenchTarget;
 use crate::cli::ExplainArgs;
-use crate::config::measuring::Settings;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::measure::{MeasureError, Session, problems};
-use crate::runner::launcher::Launcher;
-use crate::runner::{Outcome, TargetFailure, model_or_clock};
 use topdown_explain::latencies::can_be_known;
 use topdown_explain::{
     ExplainError, Explained, GroupError, KnownLatencies, MeasuredGroup, Values, categories_of,
@@ -33,6 +29,10 @@ use topdown_explain::{
 use topdown_gate::summary::Summary;
 use topdown_report::style::{self, Look};
 use topdown_report::{metric_groups, metric_groups_json};
+use topdown_runner::bench_targets::BenchTarget;
+use topdown_runner::launcher::Launcher;
+use topdown_runner::settings::Settings;
+use topdown_runner::{Outcome, TargetFailure, model_or_clock};
 
 /// Runs the subcommand.
 ///

@@ -4,11 +4,11 @@ use topdown_counters::cpu::MetricGroup;
 use topdown_run::run_file::BenchmarkId;
 
 use super::{Explaining, refusal};
-use crate::bench_targets::BenchTarget;
 use crate::error::Error;
-use crate::runner::launcher::Launcher;
 use topdown_explain::GroupError;
 use topdown_explain::sampled::{SampledGroup, periods_of};
+use topdown_runner::bench_targets::BenchTarget;
+use topdown_runner::launcher::Launcher;
 
 impl Explaining<'_> {
     /// Launches the target to find the functions in which the group's events happen, given what

@@ -1,0 +1,81 @@
+//! Events of `bench --message-format json`: one JSON object per line, like cargo's messages.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+use topdown_run::run_file::BenchmarkId;
+
+use topdown_terminal::terminal::stdout_for_programs;
+
+/// Something that a program may want to know while a suite is measured.
+#[derive(Debug, Serialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum Event<'a> {
+    /// The benches are built.
+    BuildFinished {
+        /// `package::target` of each.
+        targets: &'a [String],
+    },
+    /// A process of a bench target starts.
+    LaunchStarted {
+        /// The package's name.
+        package: &'a str,
+        /// The bench target's name.
+        target: &'a str,
+        /// Counted from 1.
+        launch: u32,
+        /// How many there will be at most: the first one may show that fewer are enough.
+        of: u32,
+    },
+    /// A benchmark starts in that process.
+    BenchmarkStarted {
+        /// The package's name.
+        package: &'a str,
+        /// The bench target's name.
+        target: &'a str,
+        /// criterion's full id.
+        benchmark: &'a str,
+    },
+    /// The process has ended.
+    LaunchFinished {
+        /// The package's name.
+        package: &'a str,
+        /// The bench target's name.
+        target: &'a str,
+        /// How long it took.
+        seconds: f64,
+    },
+    /// A benchmark is measured, in all of its launches.
+    BenchmarkFinished {
+        /// The benchmark.
+        id: &'a BenchmarkId,
+        /// How many were measured.
+        launches: usize,
+    },
+    /// Something failed.
+    Failed {
+        /// The bench target or benchmark.
+        name: &'a str,
+    },
+    /// The run is stored.
+    RunFinished {
+        /// The run's id.
+        id: &'a str,
+        /// The directory of the run file, as the newest run.
+        directory: &'a Path,
+        /// How many it has.
+        benchmarks: usize,
+        /// How many bench targets and benchmarks failed.
+        failed: usize,
+    },
+}
+
+impl Event<'_> {
+    /// Prints the event. What is not read is lost, as with any progress.
+    pub fn print(&self) {
+        let mut line = serde_json::to_vec(self).expect("an event is JSON");
+        line.push(b'\n');
+        let _ = stdout_for_programs().write_all(&line);
+    }
+}
