@@ -7,6 +7,9 @@
 mod faults;
 #[cfg(target_os = "linux")]
 mod strace;
+#[cfg(target_os = "linux")]
+#[path = "hostile_store/versions.rs"]
+mod versions;
 
 use std::fs;
 use std::io::Write;
@@ -43,14 +46,20 @@ impl Machine {
         self.root.path().join("workspace")
     }
 
-    fn start(&self, words: &[&str]) -> Child {
-        Command::new(env!("CARGO_BIN_EXE_cargo-topdown"))
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-topdown"));
+        command
             .arg("topdown")
             .args(words)
             .current_dir(self.workspace())
             .env("CARGO_TARGET_DIR", self.workspace().join("target"))
             .env_remove("CARGO_TOPDOWN_BASELINES")
-            .env_remove("CARGO_TOPDOWN_STORE")
+            .env_remove("CARGO_TOPDOWN_STORE");
+        command
+    }
+
+    fn start(&self, words: &[&str]) -> Child {
+        self.command(words)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -350,6 +359,62 @@ fn future_run_is_ignored() {
         let output = late.pull(&address);
         assert!(output.stderr.is_empty(), "{address}");
     }
+}
+
+/// A git that fails, or dies, while it takes the list of what is to be removed.
+#[test]
+fn failing_git_index_fails_gc_and_push() {
+    use std::os::unix::fs::PermissionsExt;
+    let machine = Machine::new();
+    let remote = machine.root.path();
+    git(remote, &["init", "--quiet", "--bare", "repository.git"], "");
+    let store = "git+../repository.git#runs";
+    for day in 1..=3 {
+        machine.save(&format!("run-{day}"), &format!("2026-11-0{day}T10:00:00Z"));
+    }
+    machine.succeeds(&["baseline", "push", "--store", store]);
+    let tip = || git(&remote.join("repository.git"), &["rev-parse", "runs"], "");
+    let before = tip();
+    machine.save("run-4", "2026-11-04T10:00:00Z");
+    let real = std::env::var("PATH").unwrap();
+    let programs = remote.join("programs");
+    fs::create_dir(&programs).unwrap();
+    for (end, message) in [
+        (
+            "echo no room for the index >&2; exit 128",
+            "no room for the index",
+        ),
+        ("kill -9 $$", "update-index"),
+    ] {
+        let script = format!(
+            "#!/bin/sh\ncase \" $* \" in *' update-index '*) cat >/dev/null; {end} ;; esac\n\
+             PATH='{real}' exec git \"$@\"\n"
+        );
+        fs::write(programs.join("git"), script).unwrap();
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(programs.join("git"), executable).unwrap();
+        for words in [
+            &["baseline", "gc", "--keep", "1", "--store", store][..],
+            &["baseline", "push", "--store", store],
+        ] {
+            let output = machine
+                .command(words)
+                .env("PATH", format!("{}:{real}", programs.display()))
+                .output()
+                .unwrap();
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(101), "{words:?}: {error}");
+            assert!(error.contains(message), "{words:?}: {error}");
+            assert!(
+                !String::from_utf8(output.stdout)
+                    .unwrap()
+                    .contains("removed")
+            );
+            assert_eq!(tip(), before, "{words:?}");
+        }
+    }
+    machine.succeeds(&["baseline", "gc", "--keep", "1", "--store", store]);
+    assert_ne!(tip(), before);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use topdown_run::run_file::stored_file::{self, LONGEST_RUN_FILE_BYTES};
 use topdown_run::run_file::{
@@ -49,16 +50,38 @@ impl RunName {
     /// # Errors
     /// Returns an error if they are not a run, or its `started_at` is not a time.
     pub fn new(json: &[u8]) -> Result<RunName, RunFileProblem> {
-        let run = parse_run(json)?;
-        let stamp = run
-            .started_at
+        RunName::of_start(parse_run(json)?.started_at, json)
+    }
+
+    /// As [`new`](RunName::new), also for a run in a format that only newer programs read.
+    ///
+    /// # Errors
+    /// As [`new`](RunName::new).
+    pub fn of_any_version(json: &[u8]) -> Result<RunName, RunFileProblem> {
+        #[derive(Deserialize)]
+        struct Start {
+            started_at: String,
+        }
+        match RunName::new(json) {
+            Err(problem @ RunFileProblem::SchemaVersion { .. }) => {
+                match serde_json::from_slice(json) {
+                    Ok(Start { started_at }) => RunName::of_start(started_at, json),
+                    Err(_) => Err(problem),
+                }
+            }
+            name => name,
+        }
+    }
+
+    fn of_start(started_at: String, json: &[u8]) -> Result<RunName, RunFileProblem> {
+        let stamp = started_at
             .parse::<Timestamp>()
             .map(|at| at.strftime(STAMP_FORMAT).to_string())
             .ok()
             .filter(|stamp| is_stamp(stamp))
             .ok_or_else(|| RunFileProblem::Field {
                 field: "started_at".to_owned(),
-                what: format!("is {:?}; it must be an RFC 3339 time", run.started_at),
+                what: format!("is {started_at:?}; it must be an RFC 3339 time"),
             })?;
         Ok(RunName {
             stamp,
@@ -209,7 +232,7 @@ pub fn add(baseline: &Path, json: &[u8]) -> Result<RunName, RunFileError> {
         path: baseline.join(HISTORY_DIRECTORY),
         problem,
     };
-    let name = RunName::new(json).map_err(error)?;
+    let name = RunName::of_any_version(json).map_err(error)?;
     let history = baseline.join(HISTORY_DIRECTORY);
     let path = path_of(baseline, &name);
     // A file with other bytes is overwritten below, which repairs it.

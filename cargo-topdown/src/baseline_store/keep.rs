@@ -171,11 +171,11 @@ impl BaselineStore {
 }
 
 /// Adds the current run of the baseline in `directory` to its history before another replaces it: a
-/// baseline from before there were histories is not in its own. A file that cannot be read is not a
-/// baseline, so nothing is lost with it.
+/// baseline from before there were histories is not in its own, nor is that of a newer program that
+/// was killed. A file that is no run is lost.
 pub fn keep_current(directory: &Path) -> Result<(), RunFileError> {
     if let Ok(before) = run_file::read_bytes(&directory.join(RUN_FILE_NAME))
-        && RunName::new(&before).is_ok()
+        && RunName::of_any_version(&before).is_ok()
     {
         history::add(directory, &before)?;
     }

@@ -496,15 +496,16 @@ fn samples_of(directory: &Path) -> Option<PathBuf> {
     Some(directory.join(name)).filter(|path| is_file_itself(path))
 }
 
-/// Returns the name of a baseline's current run; `None` if it has no readable one.
+/// Returns the name of a baseline's current run, which may be a newer program's; `None` if it has
+/// none.
 fn current(directory: &Path) -> Option<RunName> {
-    RunName::new(&read_bytes(&directory.join(RUN_FILE_NAME)).ok()?).ok()
+    RunName::of_any_version(&read_bytes(&directory.join(RUN_FILE_NAME)).ok()?).ok()
 }
 
 /// Returns the `run.json` of a baseline if this run is the current one.
 fn here_as(directory: &Path, run: &RunName) -> Option<Vec<u8>> {
     let json = read_bytes(&directory.join(RUN_FILE_NAME)).ok()?;
-    (RunName::new(&json).ok()? == *run).then_some(json)
+    (RunName::of_any_version(&json).ok()? == *run).then_some(json)
 }
 
 fn in_directory(path: &Path, error: std::io::Error) -> SharedStoreError {

@@ -484,7 +484,7 @@ fn ids(names: &[&str]) -> Ids {
 }
 
 /// Ten launches that hardly differ, of a benchmark that takes `factor` times as long.
-fn make_slower(run: &mut Run, factor: f64) {
+pub fn make_slower(run: &mut Run, factor: f64) {
     for benchmark in &mut run.benchmarks {
         let launch = |launch: u32| {
             let jitter = 1.0 + f64::from(launch % 3) / 1000.0;
