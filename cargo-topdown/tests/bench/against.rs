@@ -42,10 +42,10 @@ opt-level = 2
 "#;
 
 /// A package in a git repository, whose only commit has criterion alone.
-struct Project(TempDir);
+pub struct Project(TempDir);
 
 impl Project {
-    fn new() -> Project {
+    pub fn new() -> Project {
         let project = Project(tempfile::tempdir().expect("a temporary directory"));
         let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         fs::create_dir_all(project.path("benches")).unwrap();
@@ -67,7 +67,7 @@ impl Project {
         project
     }
 
-    fn path(&self, relative: &str) -> PathBuf {
+    pub fn path(&self, relative: &str) -> PathBuf {
         self.0.path().join(relative)
     }
 
@@ -95,7 +95,8 @@ impl Project {
         assert!(status.expect("git can be started").success(), "{words:?}");
     }
 
-    fn bench(&self, words: &[&str]) -> Outcome {
+    /// Returns the command that measures the project.
+    pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         command
             .args(["topdown", "bench"])
@@ -108,7 +109,11 @@ impl Project {
             .env("CARGO_BUILD_BUILD_DIR", Fixture::build_arguments()[3])
             .env_remove("CARGO_TOPDOWN_SOURCE")
             .env_remove("CARGO_TOPDOWN_COUNTERS");
-        Outcome::new(command)
+        command
+    }
+
+    fn bench(&self, words: &[&str]) -> Outcome {
+        Outcome::new(self.command(words))
     }
 }
 

@@ -4,7 +4,9 @@
 //! command succeeds afterwards, and it clears the temporary files.
 //!
 //! It takes minutes and needs strace: `cargo test -p cargo-topdown --test bench -- --ignored
-//! --nocapture campaign`. `CAMPAIGN_ONE_OF=4` selects every fourth fault.
+//! --nocapture campaign`. `CAMPAIGN_COMMAND=explain` selects commands by name, `CAMPAIGN_ONE_OF=4`
+//! every fourth fault. `CAMPAIGN_ALL_CALLS=1` kills at every system call, also at those that write
+//! nothing.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,21 +17,43 @@ use std::time::{Duration, SystemTime};
 use topdown_counters::machine::this_machine;
 use topdown_run::run_file::{read_run, read_samples};
 
+use crate::against::Project;
 use crate::fixture::{Fixture, PROGRAM};
 use crate::strace;
 
-const FAULTS: [&str; 5] = [
+const FAULTS: [&str; 6] = [
     "error=ENOSPC",
     "error=EIO",
     "signal=KILL",
     "signal=INT",
     "signal=TERM",
+    "signal=HUP",
+];
+
+/// A command that launches benches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Measuring {
+    Bench,
+    /// Builds the last commit of a repository too.
+    Against,
+    Explain,
+    /// The step of the action, which starts the program several times.
+    CiMeasure,
+}
+
+const COMMANDS: [(&str, Measuring); 4] = [
+    ("bench", Measuring::Bench),
+    ("against", Measuring::Against),
+    ("explain", Measuring::Explain),
+    ("ci measure", Measuring::CiMeasure),
 ];
 
 /// A fixture with a directory of temporary files, whose bench takes a second.
 struct Place {
     fixture: Fixture,
     temporary: tempfile::TempDir,
+    project: Project,
+    measuring: Measuring,
 }
 
 impl Place {
@@ -38,29 +62,94 @@ impl Place {
         let place = Place {
             fixture: Fixture::new(),
             temporary: tempfile::tempdir().unwrap(),
+            project: Project::new(),
+            measuring: Measuring::Bench,
         };
         place.succeeds();
         place
     }
 
-    /// Returns the command that measures, and keeps the run as the baseline.
-    fn bench(&self) -> Command {
+    fn of(measuring: Measuring) -> Place {
+        let place = Place {
+            measuring,
+            ..Place::new()
+        };
+        place.succeeds();
+        place
+    }
+
+    /// Returns the command that measures. [`Measuring::Bench`] keeps the run as the baseline.
+    fn command(&self) -> Command {
         let temporary = self.temporary.path().to_str().unwrap();
+        let report = self.fixture.target().join("report");
+        fs::create_dir_all(&report).unwrap();
+        let file = |name: &str| self.fixture.target().join(name).display().to_string();
+        let (report, output, summary) = (file("report"), file("output"), file("summary"));
+        let build = Fixture::build_arguments().join("\n");
+        let arguments = format!("--package\ntrouble\n--launches\n1\n{build}");
         let environment = [
             ("TMPDIR", temporary),
             ("FIXTURE_TROUBLE", ""),
             // The lock file leaves nothing to download.
             ("CARGO_NET_OFFLINE", "true"),
+            ("INPUT_BASELINE", "main"),
+            ("INPUT_BENCH_ARGS", &arguments),
+            ("INPUT_COMPARE", "true"),
+            ("REPORT", &report),
+            ("GITHUB_OUTPUT", &output),
+            ("GITHUB_STEP_SUMMARY", &summary),
         ];
-        let words = ["--package", "trouble", "--launches", "1", "--save", "main"];
-        let words = [&["topdown", "bench"], &words[..]].concat();
-        self.fixture.command(&words, &environment)
+        let command = |words: &[&str]| self.fixture.command(words, &environment);
+        match self.measuring {
+            Measuring::Bench => command(&[
+                "topdown",
+                "bench",
+                "--package",
+                "trouble",
+                "--launches",
+                "1",
+                "--save",
+                "main",
+            ]),
+            Measuring::Explain => command(&["topdown", "explain", "chase", "--bench", "kernels"]),
+            Measuring::CiMeasure => {
+                let mut bare = Command::new(PROGRAM);
+                let with_environment = command(&[]);
+                bare.args(["topdown", "ci", "measure"]);
+                bare.current_dir(with_environment.get_current_dir().unwrap());
+                for (name, value) in with_environment.get_envs() {
+                    match value {
+                        Some(value) => bare.env(name, value),
+                        None => bare.env_remove(name),
+                    };
+                }
+                bare
+            }
+            Measuring::Against => {
+                let mut command = self
+                    .project
+                    .command(&["--against", "HEAD", "--source", "time"]);
+                command
+                    .env("TMPDIR", temporary)
+                    .env("CARGO_NET_OFFLINE", "true");
+                command
+            }
+        }
     }
 
     fn succeeds(&self) {
-        let output = self.bench().output().unwrap();
+        let output = self.command().output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{error}");
+        assert!(self.is_done(output.status.code()), "{error}");
+    }
+
+    /// Returns whether a command with this exit code has done its work. Two commits of one code may
+    /// differ in time.
+    fn is_done(&self, code: Option<i32>) -> bool {
+        match self.measuring {
+            Measuring::Against => matches!(code, Some(0 | 100 | 103 | 104)),
+            _ => code == Some(0),
+        }
     }
 
     /// Returns the ids of the baseline's runs, each of which can be read.
@@ -83,7 +172,8 @@ impl Place {
         let temporary = fs::read_dir(self.temporary.path()).unwrap();
         let temporary = temporary.map(|entry| entry.unwrap().path()).collect();
         let mut unfinished = Vec::new();
-        let mut directories = vec![self.fixture.target()];
+        let mut directories = vec![self.fixture.target(), self.project.path("target/topdown")];
+        directories.retain(|directory| directory.exists());
         while let Some(directory) = directories.pop() {
             for path in fs::read_dir(directory)
                 .unwrap()
@@ -110,7 +200,7 @@ impl Place {
             _ => &[Some(0), Some(101)],
         };
         assert!(
-            may_be.contains(&code),
+            may_be.contains(&code) || self.is_done(code),
             "{what}: {:?}\n{error}",
             output.status
         );
@@ -125,7 +215,13 @@ impl Place {
             runs.is_superset(before),
             "{what}: {runs:?} lacks some of {before:?}"
         );
-        assert!(code != Some(0) || runs.len() == before.len() + 1, "{what}");
+        let is_kept = self.measuring == Measuring::Bench;
+        let added = usize::from(is_kept && code == Some(0));
+        let was_added = runs.len() - before.len();
+        assert!(
+            added <= was_added && was_added <= usize::from(is_kept),
+            "{what}"
+        );
         if self.fixture.newest().exists() {
             read_run(&self.fixture.newest()).unwrap();
             read_samples(&self.fixture.newest()).unwrap();
@@ -146,7 +242,11 @@ impl Place {
                 .unwrap();
         }
         self.succeeds();
-        assert!(self.runs().len() > runs.len(), "{what}");
+        assert_eq!(
+            self.runs().len(),
+            runs.len() + usize::from(is_kept),
+            "{what}"
+        );
         let (temporary, unfinished) = self.left();
         assert!(temporary.is_empty(), "{what}: {temporary:?}");
         assert!(unfinished.is_empty(), "{what}: {unfinished:?}");
@@ -164,7 +264,7 @@ fn full_disk_fails_bench_with_place_and_cause() {
     let before = place.runs();
     let mut is_saved_again = false;
     for number in [1, 2, 8, 9, 10, 13, 15] {
-        let output = strace::with_fault(&place.bench(), "fsync", "error=ENOSPC", number).output();
+        let output = strace::with_fault(&place.command(), "fsync", "error=ENOSPC", number).output();
         let output = output.unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
         let cause = "No space left on device";
@@ -198,9 +298,13 @@ fn full_disk_fails_bench_with_place_and_cause() {
 
 /// Returns each fault with the name and number of the call that meets it.
 fn faults(place: &Place) -> Vec<(String, &'static str, u32)> {
+    let is_everywhere = std::env::var_os("CAMPAIGN_ALL_CALLS").is_some();
     let log = place.fixture.target().join("calls");
-    let wanted = format!("execve,{}", strace::WRITING_CALLS);
-    let mut calls = strace::calls(&place.bench(), &wanted, &log).into_iter();
+    let wanted = match is_everywhere {
+        true => "all".to_owned(),
+        false => format!("execve,{}", strace::WRITING_CALLS),
+    };
+    let mut calls = strace::calls(&place.command(), &wanted, &log).into_iter();
     fs::remove_file(log).unwrap();
     // Those of the program itself; as many of cargo and the bench meet them too.
     let (program, _) = calls.next().expect("the program is executed");
@@ -210,6 +314,10 @@ fn faults(place: &Place) -> Vec<(String, &'static str, u32)> {
     let mut faults = Vec::new();
     for (call, count) in counts {
         for number in 1..=count {
+            if is_everywhere {
+                faults.push((call.clone(), "signal=KILL", number));
+                continue;
+            }
             faults.extend(FAULTS.map(|fault| (call.clone(), fault, number)));
             if call.starts_with("rename") {
                 faults.push((call.clone(), "error=EXDEV", number));
@@ -221,26 +329,32 @@ fn faults(place: &Place) -> Vec<(String, &'static str, u32)> {
 
 #[test]
 #[ignore = "takes minutes and needs strace"]
-fn fault_campaign_of_bench_loses_nothing() {
+fn fault_campaign_of_measuring_commands_loses_nothing() {
     let one_of = std::env::var("CAMPAIGN_ONE_OF").ok();
     let one_of = one_of.map_or(1, |number| number.parse().unwrap());
-    let place = Place::new();
-    assert!(place.bench().get_program() == PROGRAM);
-    let (mut tried, mut failed, mut killed, mut left) = (0, 0, 0, (0, 0));
-    for (call, fault, number) in faults(&place).into_iter().step_by(one_of) {
-        let before = place.runs();
-        let output = strace::with_fault(&place.bench(), &call, fault, number).output();
-        let output = output.unwrap();
-        let (temporary, unfinished) = place.left();
-        left = (left.0 + temporary.len(), left.1 + unfinished.len());
-        place.check(&output, &before, &format!("{call} {number}: {fault}"));
-        tried += 1;
-        failed += u32::from(output.status.code().is_some_and(|code| code != 0));
-        killed += u32::from(output.status.code().is_none());
+    let wanted = std::env::var("CAMPAIGN_COMMAND").unwrap_or_default();
+    for (name, measuring) in COMMANDS {
+        if !name.contains(&wanted) {
+            continue;
+        }
+        let place = Place::of(measuring);
+        assert!(place.command().get_program() == PROGRAM);
+        let (mut tried, mut failed, mut killed, mut left) = (0, 0, 0, (0, 0));
+        for (call, fault, number) in faults(&place).into_iter().step_by(one_of) {
+            let before = place.runs();
+            let output = strace::with_fault(&place.command(), &call, fault, number).output();
+            let output = output.unwrap();
+            let (temporary, unfinished) = place.left();
+            left = (left.0 + temporary.len(), left.1 + unfinished.len());
+            place.check(&output, &before, &format!("{call} {number}: {fault}"));
+            tried += 1;
+            failed += u32::from(output.status.code().is_some_and(|code| code != 0));
+            killed += u32::from(output.status.code().is_none());
+        }
+        eprintln!(
+            "{name}: {tried} faults, {failed} failed it and {killed} killed it; they left {} \
+             temporary directories and {} files beside their targets for the next one",
+            left.0, left.1
+        );
     }
-    eprintln!(
-        "bench: {tried} faults, {failed} failed it and {killed} killed it; they left {} temporary \
-         directories and {} files beside their targets for the next one",
-        left.0, left.1
-    );
 }
