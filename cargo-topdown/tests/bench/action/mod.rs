@@ -109,6 +109,7 @@ esac
         "gh",
         &format!(
             r#"printf '%s ' "$@" >>'{root}/gh-calls'; echo >>'{root}/gh-calls'
+printf %s "$GH_TOKEN" >'{root}/gh-token'
 printf 'HTTP/2.0 200 OK\nContent-Type: application/json\r\n\r\n'
 case "$*" in
     *PATCH*|*POST*) cat >'{root}/gh-body' ;;
@@ -479,8 +480,17 @@ fn inputs_with_shell_metacharacters_execute_nothing() {
         "artifact",
         "version",
         "tool-sha256",
+        "cache",
+        "compare",
+        "comment",
+        "fail",
+        "working-directory",
+        "token",
     ] {
-        let mut run = Run::push_to_main();
+        let mut run = match name {
+            "token" => Run::pull_request(),
+            _ => Run::push_to_main(),
+        };
         let mark = run.job.path("executed");
         let touch = format!("touch '{}'", mark.display());
         let hostile = format!("x\"$({touch})`{touch}`;{touch};'\"|{touch}&&{touch}\n{touch} #");
@@ -492,6 +502,12 @@ fn inputs_with_shell_metacharacters_execute_nothing() {
                 let root = run.job.path("").display().to_string();
                 format!("{root}/{}", hostile.replace('\n', " "))
             }
+            // A name has no slash.
+            "working-directory" => {
+                let link = run.job.path(&hostile.replace('/', "\\"));
+                std::os::unix::fs::symlink(workspace(), &link).unwrap();
+                link.display().to_string()
+            }
             _ => hostile,
         };
         let few = ["--launches=1", "--sample-size=10", "--warm-up-time=0.01"].join("\n");
@@ -500,9 +516,22 @@ fn inputs_with_shell_metacharacters_execute_nothing() {
         } else {
             let build = Fixture::build_arguments().join("\n");
             let arguments = format!("{build}\n--bench\nkernels\n{few}\n");
-            let inputs = [("bench-args", &*arguments), (name, &*hostile)];
+            let mut inputs = vec![("bench-args", &*arguments), (name, &*hostile)];
+            inputs.extend((name == "token").then_some(("comment", "true")));
             run.job.execute(".", &workspace(), &inputs)
         };
-        assert!(!mark.exists(), "{name} ended with {code}:\n{}", run.job.log);
+        let log = &run.job.log;
+        assert!(!mark.exists(), "{name} ended with {code}:\n{log}");
+        match name {
+            // Neither true nor false, which is said before anything is measured.
+            "cache" | "compare" | "comment" | "fail" | "save" => assert_eq!(code, 2, "{log}"),
+            "working-directory" => assert_eq!(run.job.outputs["outcome"], "not-comparable"),
+            "token" => {
+                assert!(run.job.ran.iter().any(|step| step == "Comment"), "{log}");
+                // `gh` gets it as the variable that it is.
+                assert_eq!(run.job.text("gh-token"), hostile, "{log}");
+            }
+            _ => {}
+        }
     }
 }
