@@ -50,27 +50,21 @@ fn command() -> Command {
 fn commands_page_is_generated_from_clap() {
     let mut page = format!(
         "# Commands\n\n{NOTICE}\n\
-         `--help` prints the same. Defaults are in brackets. *env*: the variable `CARGO_TOPDOWN_` \
-         with the flag's name in capitals,\n\
-         and `_` for `-`, does the same as the flag.\n\n\
+         `--help` of a command says more. Defaults are in brackets. *env*: the variable \
+         `CARGO_TOPDOWN_` with the flag's name in\n\
+         capitals, and `_` for `-`, does the same as the flag.\n\n\
          Nearly all commands take `--baselines`, `--manifest-path` and `--color`, which \
          [`bench`](#bench) explains.\n"
     );
-    write_commands(&command(), &mut Explained::default(), &mut page);
+    write_commands(&command(), &mut Explained::new(), &mut page);
     check("commands.md", &page);
 }
 
 /// Flags that nearly all commands take.
 const COMMON: [&str; 3] = ["`--baselines`", "`--manifest-path`", "`--color`"];
 
-/// What the page has explained so far.
-#[derive(Default)]
-struct Explained {
-    /// The command and the heading of each row.
-    rows: BTreeMap<String, (String, String)>,
-    /// The command of each list of choices.
-    choices: BTreeMap<String, String>,
-}
+/// The rows of the page so far, with their command and heading.
+type Explained = BTreeMap<String, (String, String)>;
 
 /// Writes a section for each subcommand.
 fn write_commands(command: &Command, explained: &mut Explained, page: &mut String) {
@@ -94,7 +88,7 @@ fn write_arguments(command: &Command, name: &str, explained: &mut Explained, pag
     let mut repeated: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for arg in command.get_arguments().filter(|arg| arg.get_id() != "help") {
         let row = format!("| `{}` | {} |\n", shown(arg), meaning(arg));
-        if let Some(earlier) = explained.rows.get(&row) {
+        if let Some(earlier) = explained.get(&row) {
             let long = arg.get_long().map(|long| format!("`--{long}`"));
             let word = long.unwrap_or_else(|| format!("`{arg}`"));
             repeated.entry(earlier.clone()).or_default().push(word);
@@ -103,16 +97,7 @@ fn write_arguments(command: &Command, name: &str, explained: &mut Explained, pag
         let heading = arg.get_help_heading().filter(|_| !arg.is_positional());
         let heading = heading.unwrap_or_default();
         let place = (name.to_owned(), heading.to_owned());
-        explained.rows.insert(row.clone(), place);
-        let mut row = row;
-        let choices = choices(arg);
-        if !choices.is_empty() {
-            let first = explained.choices.entry(choices.clone());
-            let first = first.or_insert_with(|| name.to_owned());
-            if first != name {
-                row = row.replace(&choices, &format!("The choices are those of `{first}`"));
-            }
-        }
+        explained.insert(row.clone(), place);
         match tables.iter_mut().find(|(known, _)| *known == heading) {
             Some((_, rows)) => rows.push_str(&row),
             None => tables.push((heading, row)),
@@ -141,7 +126,7 @@ fn write_arguments(command: &Command, name: &str, explained: &mut Explained, pag
     }
     let mut as_for: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (place, mut words) in repeated {
-        let all = explained.rows.values().filter(|known| **known == place);
+        let all = explained.values().filter(|known| **known == place);
         if all.count() == words.len() && words.len() > 2 && !place.1.is_empty() {
             words = vec![format!("all of *{}*", place.1)];
         }
@@ -165,28 +150,15 @@ fn shown(arg: &Arg) -> String {
     format!("{dashes}{short}{arg}{aliases}").replace('|', "\\|")
 }
 
-/// Returns the choices of an argument that have a description.
-fn choices(arg: &Arg) -> String {
-    let choices = arg.get_possible_values();
-    let choices = choices.iter().filter_map(|choice| {
-        let help = choice.get_help()?;
-        Some(format!("`{}`: {help}", choice.get_name()))
-    });
-    choices.collect::<Vec<_>>().join("; ")
-}
-
-/// Returns the help of an argument as one line: its paragraphs, choices, default and variable.
+/// Returns the short help of an argument, its choices, default and variable.
 fn meaning(arg: &Arg) -> String {
-    let help = arg
-        .get_long_help()
-        .or(arg.get_help())
-        .map(ToString::to_string);
-    let help = help.unwrap_or_default();
-    let mut text = help.replace("\n\n", ". ").replace('\n', " ");
-    let choices = choices(arg);
+    let help = arg.get_help().map(ToString::to_string);
+    let mut text = help.unwrap_or_default().replace('\n', " ");
+    let choices = arg.get_possible_values();
+    let choices = choices.iter().filter(|choice| choice.get_help().is_some());
+    let choices: Vec<String> = choices.map(|c| format!("`{}`", c.get_name())).collect();
     if !choices.is_empty() {
-        text.truncate(text.trim_end_matches('.').len());
-        write!(text, ". {choices}").unwrap();
+        write!(text, ": {}", choices.join(", ")).unwrap();
     }
     let is_switch = !arg.is_positional() && !arg.get_action().takes_values();
     if let ([default], false) = (arg.get_default_values(), is_switch) {
