@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-use super::BaseTreeError;
+use super::error::BaseTreeError;
 use crate::git::{GitError, git};
 
 /// At most this many are named.

@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use super::{BaseTreeError, check_out_worktree};
+use super::error::BaseTreeError;
+use super::worktree::check_out_worktree;
 use crate::git::{GitError, git_within};
 
 /// The mode of a submodule in git's index.

@@ -7,10 +7,10 @@ use topdown_run::run_file::Throughput;
 
 use super::join::{JoinError, Joined, Reported, is_ours, join};
 use super::launch_error::LaunchError;
+use super::live_samples::LiveSamples;
 use super::measured::{Benchmarks, Measured};
 use super::place::Place;
 use super::protocol::{Connection, Event, Plan};
-use super::samples_file::LiveSamples;
 use super::trail::LaunchTrail;
 use crate::functions::{Symbols, attribute, attribute_hits, attribute_paths, fingerprint_of};
 use crate::settings::Settings;

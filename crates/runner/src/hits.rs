@@ -10,8 +10,8 @@ use topdown_run::provenance::{CountedThreads, SourceKind};
 use topdown_run::run_file::{Benchmark, BenchmarkId, Functions};
 use topdown_run::setting::{Counters, SourceChoice, Threads};
 
-use super::Outcome;
 use super::again::restricted_to;
+use super::outcome::Outcome;
 use crate::bench_targets::BenchTarget;
 use crate::settings::Settings;
 
@@ -121,9 +121,9 @@ fn functions_of(benchmark: &Benchmark, hit: &mut Outcome) -> Result<Functions, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TargetFailure;
     use crate::benchmark_error::BenchmarkError;
     use crate::launch_error::LaunchError;
+    use crate::outcome::TargetFailure;
     use topdown_gate::scenario::{Planted, benchmark, modelled, timed, with_functions};
     use topdown_run::hits::Sampled;
 

@@ -20,7 +20,7 @@ use super::benchmark_error::BenchmarkError;
 use super::collect::Collected;
 use super::join::is_ours;
 use super::model_or_clock::can_have_slots;
-use super::{Outcome, TargetFailure};
+use super::outcome::{Outcome, TargetFailure};
 use crate::bench_targets::BenchTarget;
 
 /// Returns the benchmarks whose modelled launches differ.

@@ -7,8 +7,6 @@ use std::path::Path;
 use thiserror::Error;
 use topdown_run::run_file::{LAST_WORD_OWED, LAST_WORD_SAID};
 
-use super::bench_process::BenchProcess;
-
 /// The longest addition that is read for one benchmark. Judgement: a modelled record with calls
 /// takes 20 MiB, a hundred thousand samples as much.
 const MAX_BENCHMARK_BYTES: u64 = 128 << 20;
@@ -133,22 +131,6 @@ impl SamplesFile {
     pub fn owes_a_last_word(&mut self) -> Result<bool, SamplesFileError> {
         self.new_records(|| Ok(()))?;
         Ok(self.owed > 0)
-    }
-}
-
-/// The samples file of a bench that runs, whose limits hold while it is read.
-pub struct LiveSamples<'a> {
-    pub file: &'a mut SamplesFile,
-    pub bench: &'a BenchProcess,
-}
-
-impl LiveSamples<'_> {
-    /// As [`SamplesFile::new_records`].
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read, is too long, or the bench has exceeded its time.
-    pub fn new_records(&mut self) -> Result<String, SamplesFileError> {
-        self.file.new_records(|| self.bench.check_limits())
     }
 }
 

@@ -13,8 +13,9 @@ use super::launch::Launched;
 use super::launch_error::LaunchError;
 use super::launcher::Launcher;
 use super::measured::Benchmarks;
+use super::outcome::{OtherMeasurement, Outcome, TargetFailure};
 use super::progress::Progress;
-use super::{OtherMeasurement, Outcome, TargetFailure, one_choice, short_windows};
+use super::{one_choice, short_windows};
 use crate::bench_targets::BenchTarget;
 
 /// A launch that was made.

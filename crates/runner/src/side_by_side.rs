@@ -9,11 +9,11 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::Duration;
 
-use super::Outcome;
 use super::launch_error::LaunchError;
 use super::launcher::Launcher;
+use super::outcome::Outcome;
 use super::progress::Progress;
-use super::rounds;
+use super::rounds::round_count;
 use super::side::{Made, Side};
 use crate::bench_targets::BenchTarget;
 use crate::interrupt;
@@ -58,7 +58,7 @@ impl<'a> Queue<'a> {
             with_it.map(move |(index, target)| (target, index, launch))
         };
         Queue {
-            launches: (0..rounds(targets)).flat_map(in_round).collect(),
+            launches: (0..round_count(targets)).flat_map(in_round).collect(),
             next: AtomicUsize::new(0),
             known: (targets.iter())
                 .map(|target| Known {
@@ -109,11 +109,11 @@ impl<'a> Queue<'a> {
 }
 
 /// Runs all launches of all `targets`, as many at once as there are `launchers`; the results are in
-/// the order in which [`run`](super::run) has them. `alone` launches what failed beside others.
+/// the order in which [`run`](super::rounds::run) has them. `alone` launches what failed beside others.
 /// `fail_fast` stops at the first failure.
 ///
 /// # Errors
-/// As [`run`](super::run).
+/// As [`run`](super::rounds::run).
 pub fn run_side_by_side(
     targets: &[BenchTarget],
     launchers: &[Launcher],

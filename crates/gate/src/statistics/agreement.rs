@@ -1,8 +1,12 @@
 //! Agreement of launches, or of the units of a sampled iteration, bit for bit.
 
 use topdown_run::category::PerCategory;
+use topdown_run::provenance::SourceKind;
 use topdown_run::run_file::{Benchmark, SlotsValue};
 use topdown_run::sample::Level1;
+
+/// At least this many launches of a model must agree before it is assumed to have no noise.
+pub const MIN_AGREEING_LAUNCHES: usize = 2;
 
 /// Returns whether all launches have the same slots, bit for bit; trivially true for a single one.
 ///
@@ -17,6 +21,15 @@ pub fn slots_agree<'a>(launches: impl IntoIterator<Item = &'a SlotsValue>) -> bo
 /// Returns whether the launches of a benchmark's slots are groups of units of a sampled iteration.
 pub fn is_sampled(benchmark: &Benchmark) -> bool {
     benchmark.provenance().sampled_units.is_some()
+}
+
+/// Returns whether the slots of a side have no noise.
+pub fn is_exact(benchmark: &Benchmark) -> bool {
+    let launches = benchmark.slots_launches();
+    benchmark.provenance().source == SourceKind::Model
+        && !is_sampled(benchmark)
+        && launches.len() >= MIN_AGREEING_LAUNCHES
+        && slots_agree(launches)
 }
 
 /// What of a launch or group must agree bit for bit.

@@ -8,10 +8,11 @@ use serde::Serialize;
 use topdown_run::run_file::{Benchmark, BenchmarkId, Run, SlotsValue};
 
 use super::comparison::{Outcome, RunSummary};
-use super::{LabelledRun, measured, summary};
+use super::{LabelledRun, summary};
 use crate::allocated::Allocated;
 use crate::metric::Metric;
 use crate::policy::{Budget, BudgetBound, BudgetQuantity, Policy};
+use crate::statistics::agreement::is_exact;
 use crate::statistics::margin::exceeds;
 use crate::statistics::noise::Estimate;
 use crate::statistics::prior::Prior;
@@ -144,7 +145,7 @@ fn judge(benchmark: &Benchmark, budget: Budget, alpha_per_test: f64) -> BudgetRe
         BudgetQuantity::Allocations | BudgetQuantity::AllocatedBytes
     );
     let exact = are_counts && values.iter().all(|value| *value == values[0])
-        || measured::is_exact(benchmark) && budget.quantity != BudgetQuantity::WallNs;
+        || is_exact(benchmark) && budget.quantity != BudgetQuantity::WallNs;
     // The mean of equal numbers can differ from them in the last bit.
     let value = mean(if exact { &values[..1] } else { &values });
     let sign = match budget.bound {

@@ -10,9 +10,8 @@ use topdown_run::provenance::SourceKind;
 use topdown_run::run_file::{Benchmark, BenchmarkId, Fingerprint, Functions, Hash};
 
 use super::functions::FunctionChange;
-use super::measured::is_exact;
 use crate::function_name::{FunctionKind, Origin};
-use crate::statistics::agreement::slots_agree;
+use crate::statistics::agreement::{is_exact, slots_agree};
 use crate::statistics::median;
 
 /// How the code that ran on the two sides of a comparison differs.

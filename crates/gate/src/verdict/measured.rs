@@ -12,15 +12,13 @@ use crate::comparability::{self, Difference};
 use crate::metric::Metric;
 use crate::physical::Impossible;
 use crate::policy::{Margins, Policy, Rules};
-use crate::statistics::agreement::{is_sampled, slots_agree, units_agree};
+use crate::statistics::agreement::{is_exact, is_sampled, units_agree};
 use crate::statistics::contrast::{Contrast, Launches};
 use crate::statistics::mean;
 
 /// Categories with a coarser resolution are not tested: a reset policy then makes 8-bit ratios
 /// refer to far more slots than the sample has.
 const COARSEST_RESOLUTION: f64 = 0.02;
-/// At least this many launches of a model must agree before it is assumed to have no noise.
-pub const MIN_AGREEING_LAUNCHES: usize = 2;
 
 /// Categories that are too coarse to be tested.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -264,15 +262,6 @@ impl Metrics {
     fn map(self, name: fn(Metric) -> &'static str) -> Vec<&'static str> {
         self.0.into_iter().map(name).collect()
     }
-}
-
-/// Returns whether the slots of a side have no noise.
-pub fn is_exact(benchmark: &Benchmark) -> bool {
-    let launches = benchmark.slots_launches();
-    benchmark.provenance().source == SourceKind::Model
-        && !is_sampled(benchmark)
-        && launches.len() >= MIN_AGREEING_LAUNCHES
-        && slots_agree(launches)
 }
 
 fn contrast(

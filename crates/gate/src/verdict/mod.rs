@@ -37,6 +37,7 @@ mod windows;
 
 use std::collections::{HashMap, HashSet};
 
+pub use crate::statistics::agreement::is_exact;
 pub use allocations::{AllocationChange, Uncounted};
 pub use benchmark_verdict::*;
 pub use budget::{BudgetCheck, BudgetResult, BudgetStatus, check_budgets};
@@ -49,7 +50,7 @@ pub use effect::{Effect, Interval, TestOutcome};
 pub use function_parts::FunctionPart;
 pub use functions::FunctionChange;
 pub use left_out::{named, wild_launches};
-pub use measured::{Coarse, is_exact};
+pub use measured::Coarse;
 pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
 pub use renamed::Renamed;
 use topdown_run::run_file::{Benchmark, BenchmarkId, Run};

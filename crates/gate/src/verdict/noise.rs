@@ -7,12 +7,13 @@ use topdown_run::run_file::{Benchmark, BenchmarkId, LaunchSettings, Run, Series}
 
 use super::benchmark_verdict::BenchmarkVerdict;
 use super::comparison::{COMPARISON_SCHEMA_VERSION, Comparison, RunSummary};
-use super::measured::{Measured, is_exact};
+use super::measured::Measured;
 use super::rules::Verdict;
 use super::suite::{Sessions, SuiteTest};
 use super::{LabelledRun, compare_in_turn, summary};
 use crate::metric::Metric;
 use crate::policy::Policy;
+use crate::statistics::agreement::is_exact;
 use crate::statistics::power::{POWER, Plan, Planned};
 
 /// The noise of a run. The JSON of `cargo topdown doctor --noise --json` is this type.

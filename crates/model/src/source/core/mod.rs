@@ -2,11 +2,12 @@
 
 mod other_provenance;
 mod samples;
+mod warmth;
 
 use topdown_core_model::{Capacity, CoreParameters, Counts, GROUPS};
 use topdown_tracer::{Block, Consumer, End, Mapping, TraceError};
 
-use self::other_provenance::Warmth;
+use self::warmth::Warmth;
 use super::budget::{Budget, cost_instructions};
 use super::code::CodeAccount;
 use super::counted::sample_of;

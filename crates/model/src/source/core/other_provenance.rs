@@ -1,23 +1,11 @@
 //! Provenance of a benchmark that is not modelled as a whole: its samples are estimated, warmed up
 //! otherwise, or cold, or it has only time.
 
+use super::warmth::COLD_FRACTION;
 use super::{Core, Fate};
 use topdown_run::provenance::Provenance;
 
-/// A benchmark is cold if memory that it touches for the first time may cost more than this
-/// fraction of its cycles: as if nothing else were done while a line comes.
-pub(super) const COLD_FRACTION: f64 = 0.01;
-
 const LINE_BYTES: u64 = 64;
-
-/// How warm what counts is.
-#[derive(Clone, Copy)]
-pub(super) struct Warmth {
-    /// How many iterations came before, if most of them were not executed in detail.
-    pub warmed_iterations: Option<u64>,
-    /// Which fraction of the cycles may have waited for memory that was touched for the first time.
-    pub cold_fraction: f64,
-}
 
 impl Core {
     /// Returns which fraction of `cycles` waited at most for these lines, the last that were

@@ -4,7 +4,7 @@ use topdown_core_model::Counts;
 
 use super::super::counted::{late_fraction, level1_slots, level2_slots, sample_of};
 use super::super::not_modelled::NotModelled;
-use super::other_provenance::{COLD_FRACTION, Warmth};
+use super::warmth::{COLD_FRACTION, Warmth};
 use super::{Benchmark, Core, Fate};
 use topdown_run::code::CodeCounts;
 use topdown_run::doubling::{self, FINGERPRINT_SAMPLES};

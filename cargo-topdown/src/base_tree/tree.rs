@@ -1,0 +1,384 @@
+//! The sources to compare against: a commit in its own worktree, or a directory.
+//!
+//! Each target directory has one worktree, at a fixed path and with its own target directory, which
+//! is moved from commit to commit. So the last base's executables are kept and reused, and the next
+//! base reuses its dependencies. Sharing a target directory with the candidate would be even
+//! faster, but would confuse the executables of the two sides. For the same reason each directory
+//! has a target directory of its own: cargo takes what it built from one for what it would build
+//! from another whose files are older.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use super::error::BaseTreeError;
+use super::ignored_files::IgnoredFiles;
+use super::reference::commit_of;
+use super::submodules;
+use super::worktree::check_out_worktree;
+use crate::config::named_by;
+use crate::git::{GitError, git, git_within};
+
+const LOCK_FILE: &str = "Cargo.lock";
+
+/// How many digits of a commit's hash to show.
+const SHOWN_HASH_DIGITS: usize = 12;
+
+/// The sources of the base, ready to build.
+#[derive(Debug)]
+pub struct BaseTree {
+    pub workspace_root: PathBuf,
+    /// Where the base is built.
+    pub target_directory: PathBuf,
+    /// A label for people: a directory, or a reference and its commit.
+    pub label: String,
+    /// Whether the tree is this program's own worktree, and not a directory of the user's.
+    pub is_worktree: bool,
+    /// What a worktree lacks of the candidate's tree.
+    ignored_files: Option<IgnoredFiles>,
+    /// Held while the tree is in use, so that no other process moves it to another commit.
+    _lock: File,
+}
+
+impl BaseTree {
+    /// Prepares the sources that `reference` names: a directory with a `Cargo.toml`, `merge-base`,
+    /// or anything that git resolves to a commit. `workspace_root` is the candidate's, and `kept`
+    /// where its runs are [kept](crate::config::Workspace::kept_directory).
+    ///
+    /// # Errors
+    /// Returns an error if there is no such commit, it is the candidate's, or its worktree cannot be
+    /// created.
+    pub fn prepare(
+        reference: &str,
+        workspace_root: &Path,
+        kept: &Path,
+    ) -> Result<BaseTree, BaseTreeError> {
+        let against = kept.join("against");
+        let at = BaseTreeError::at;
+        fs::create_dir_all(&against).map_err(at(&against))?;
+        let lock = File::create(against.join("lock")).map_err(at(&against))?;
+        lock.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => BaseTreeError::Busy {
+                path: against.clone(),
+            },
+            TryLockError::Error(error) => at(&against)(error),
+        })?;
+        let directory = Path::new(reference);
+        if directory.join("Cargo.toml").is_file() {
+            let base_root = directory.canonicalize().map_err(at(directory))?;
+            if workspace_root
+                .canonicalize()
+                .is_ok_and(|candidate| candidate == base_root)
+            {
+                return Err(BaseTreeError::IsCandidate {
+                    reference: reference.to_owned(),
+                    candidate: base_root.display().to_string(),
+                });
+            }
+            return Ok(BaseTree {
+                target_directory: against.join("targets").join(named_by(&base_root)),
+                workspace_root: base_root,
+                label: reference.to_owned(),
+                is_worktree: false,
+                ignored_files: None,
+                _lock: lock,
+            });
+        }
+        let commit = commit_of(reference, workspace_root)?;
+        if commit == git(workspace_root, &["rev-parse", "HEAD"])? && is_unchanged(workspace_root)? {
+            return Err(BaseTreeError::IsCandidate {
+                reference: reference.to_owned(),
+                candidate: format!("{} without changes", shown(&commit)),
+            });
+        }
+        let tree = against.join("tree");
+        check_out_worktree(&commit, workspace_root, &tree)?;
+        let top = PathBuf::from(git(workspace_root, &["rev-parse", "--show-toplevel"])?);
+        submodules::check_out(&top, &tree)?;
+        let inside = git(workspace_root, &["rev-parse", "--show-prefix"])?;
+        let base_root = tree.join(inside);
+        let lock_file = base_root.join(LOCK_FILE);
+        let candidates_lock_file = workspace_root.join(LOCK_FILE);
+        // A library may not commit its lock file. Without it, the base would be built with other
+        // versions of its dependencies.
+        let is_committed =
+            git_within(&base_root, &["ls-files", "--error-unmatch", LOCK_FILE]).is_ok();
+        if !is_committed && candidates_lock_file.exists() {
+            fs::copy(&candidates_lock_file, &lock_file).map_err(at(&lock_file))?;
+        }
+        let ignored_files = IgnoredFiles {
+            candidate: top,
+            base: tree,
+            list: against.join("copied"),
+        };
+        ignored_files.renew()?;
+        Ok(BaseTree {
+            workspace_root: base_root,
+            target_directory: against.join("target"),
+            label: format!("{reference} ({})", shown(&commit)),
+            is_worktree: true,
+            ignored_files: Some(ignored_files),
+            _lock: lock,
+        })
+    }
+
+    /// Copies those of `read` into the worktree that git ignores and it lacks. Returns their paths.
+    ///
+    /// # Errors
+    /// Returns an error if one cannot be copied.
+    pub fn copy_ignored(&self, read: &BTreeSet<PathBuf>) -> Result<Vec<String>, BaseTreeError> {
+        match &self.ignored_files {
+            Some(files) => files.copy(read),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Says what the worktree lacks of the candidate's tree, for a base that failed; `None` if that
+    /// is nothing.
+    pub fn lacking(&self) -> Option<String> {
+        let lacking = self.ignored_files.as_ref()?.lacking()?;
+        Some(format!(
+            "{} is a checkout without what git ignores: {lacking}; if it needs that, prepare a \
+             directory and use `--against DIRECTORY`",
+            self.label
+        ))
+    }
+}
+
+fn shown(commit: &str) -> &str {
+    &commit[..commit.len().min(SHOWN_HASH_DIGITS)]
+}
+
+/// Returns whether the work tree has what its commit has. A lock file that is not committed counts
+/// for nothing: both sides use it.
+fn is_unchanged(directory: &Path) -> Result<bool, GitError> {
+    let status = git(directory, &["status", "--porcelain"])?;
+    Ok(status
+        .lines()
+        .all(|line| line.starts_with("??") && line.ends_with(LOCK_FILE)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Creates a repository with two commits, each naming itself in the file `which`.
+    fn repository() -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        git(path, &["init", "--quiet", "--initial-branch=main"]).unwrap();
+        fs::write(path.join("Cargo.toml"), "[workspace]\n").unwrap();
+        fs::write(path.join(".gitignore"), "/target\n/Cargo.lock\n").unwrap();
+        for which in ["first", "second"] {
+            fs::write(path.join("which"), which).unwrap();
+            git(path, &["add", "."]).unwrap();
+            let who = ["-c", "user.name=a", "-c", "user.email=a@b"];
+            let commit = ["commit", "--quiet", "--message", which];
+            git(path, &[&who[..], &commit[..]].concat()).unwrap();
+        }
+        // Without a change, HEAD is the candidate itself.
+        fs::write(path.join("change"), "").unwrap();
+        directory
+    }
+
+    fn prepare(repository: &Path, reference: &str) -> Result<BaseTree, BaseTreeError> {
+        // A process that another test is starting can hold the lock a moment longer.
+        loop {
+            match BaseTree::prepare(reference, repository, &repository.join("target/topdown")) {
+                Err(BaseTreeError::Busy { .. }) => std::thread::yield_now(),
+                prepared => return prepared,
+            }
+        }
+    }
+
+    fn which(repository: &Path, reference: &str) -> String {
+        let tree = prepare(repository, reference).unwrap();
+        fs::read_to_string(tree.workspace_root.join("which")).unwrap()
+    }
+
+    #[test]
+    fn worktree_follows_reference_and_is_repaired() {
+        let repository = repository();
+        let path = repository.path();
+        assert_eq!(which(path, "HEAD~1"), "first");
+        assert_eq!(which(path, "main"), "second");
+        fs::write(path.join("target/topdown/against/tree/which"), "changed").unwrap();
+        assert_eq!(which(path, "HEAD~1"), "first");
+        fs::remove_file(path.join("target/topdown/against/tree/.git")).unwrap();
+        assert_eq!(which(path, "HEAD"), "second");
+        fs::remove_dir_all(path.join("target")).unwrap();
+        assert_eq!(which(path, "HEAD~1"), "first");
+    }
+
+    #[test]
+    fn leftovers_of_killed_git_are_removed() {
+        let repository = repository();
+        let path = repository.path();
+        let tree = path.join("target/topdown/against/tree");
+        let of_git = path.join(".git/worktrees/tree");
+        assert_eq!(which(path, "HEAD~1"), "first");
+        // git was killed during checkout.
+        fs::write(of_git.join("index.lock"), "").unwrap();
+        assert_eq!(which(path, "HEAD"), "second");
+        // git was killed while adding the worktree, before and after it wrote files.
+        for has_files in [false, true] {
+            fs::write(of_git.join("locked"), "initializing").unwrap();
+            fs::remove_file(tree.join(".git")).unwrap();
+            if !has_files {
+                fs::remove_dir_all(&tree).unwrap();
+            }
+            assert_eq!(which(path, "HEAD~1"), "first");
+        }
+    }
+
+    #[test]
+    fn the_candidate_is_no_base_of_itself() {
+        let repository = repository();
+        let path = repository.path();
+        fs::remove_file(path.join("change")).unwrap();
+        fs::write(path.join("Cargo.lock"), "").unwrap();
+        let directory = path.display().to_string();
+        for reference in ["HEAD", "main", "merge-base", &directory] {
+            let error = prepare(path, reference).unwrap_err();
+            assert!(
+                matches!(error, BaseTreeError::IsCandidate { .. }),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn git_speaks_for_itself() {
+        let outside = tempfile::tempdir().unwrap();
+        let path = outside.path();
+        for reference in ["HEAD~1", "merge-base"] {
+            let error = prepare(path, reference).unwrap_err();
+            assert!(
+                error.to_string().contains("not a git repository"),
+                "{error}"
+            );
+        }
+        let repository = repository();
+        let shallow = tempfile::tempdir().unwrap();
+        let url = format!("file://{}", repository.path().display());
+        git(
+            shallow.path(),
+            &["clone", "--quiet", "--depth=1", &url, "."],
+        )
+        .unwrap();
+        let error = prepare(shallow.path(), "HEAD~1").unwrap_err().to_string();
+        assert!(error.contains("`fetch-depth: 0`"), "{error}");
+    }
+
+    #[test]
+    fn submodules_are_those_of_the_commit() {
+        let inner = repository();
+        let outer = repository();
+        let path = outer.path();
+        let url = inner.path().display().to_string();
+        let add = [
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "--quiet",
+            "add",
+        ];
+        let who = ["-c", "user.name=a", "-c", "user.email=a@b"];
+        let commit = || {
+            let commit = ["commit", "--quiet", "--all", "--message", "submodule"];
+            git(path, &[&who[..], &commit[..]].concat()).unwrap();
+        };
+        git(path, &[&add[..], &[&url, "inner"]].concat()).unwrap();
+        commit();
+        git(&path.join("inner"), &["checkout", "--quiet", "HEAD~1"]).unwrap();
+        commit();
+        let which = |reference: &str| {
+            let tree = prepare(path, reference).unwrap();
+            let which = fs::read_to_string(tree.workspace_root.join("inner/which"));
+            which.ok()
+        };
+        assert_eq!(which("HEAD").as_deref(), Some("first"));
+        assert_eq!(which("HEAD~1").as_deref(), Some("second"));
+        assert_eq!(which("HEAD").as_deref(), Some("first"));
+        // The candidate's own is as it was.
+        let own = fs::read_to_string(path.join("inner/which")).unwrap();
+        assert_eq!(own, "first");
+    }
+
+    #[test]
+    fn ignored_files_that_the_build_reads_are_copied_on_demand() {
+        let repository = repository();
+        let path = repository.path();
+        let ignored = ["generated.rs", "unread.rs", "notes"];
+        fs::write(path.join(".git/info/exclude"), ignored.join("\n")).unwrap();
+        for name in ignored {
+            fs::write(path.join(name), "1").unwrap();
+        }
+        let tree = prepare(path, "HEAD~1").unwrap();
+        let generated = tree.workspace_root.join("generated.rs");
+        assert!(!generated.exists());
+        let lacking = tree.lacking().unwrap();
+        assert!(
+            lacking.contains("`generated.rs`, `notes`, `unread.rs`;"),
+            "{lacking}"
+        );
+        // `change` is a part of the change.
+        let read = ["generated.rs", "change", "which"].map(|name| path.join(name));
+        let copied = tree.copy_ignored(&read.into_iter().collect()).unwrap();
+        assert_eq!(copied, ["generated.rs"]);
+        assert_eq!(fs::read_to_string(&generated).unwrap(), "1");
+        drop(tree);
+        fs::write(path.join("generated.rs"), "2").unwrap();
+        prepare(path, "HEAD~1").unwrap();
+        assert_eq!(fs::read_to_string(&generated).unwrap(), "2");
+    }
+
+    #[test]
+    fn merge_base_is_fork_point_of_branch() {
+        let repository = repository();
+        let path = repository.path();
+        git(path, &["checkout", "--quiet", "-b", "topic", "HEAD~1"]).unwrap();
+        assert_eq!(which(path, "merge-base"), "first");
+        git(path, &["branch", "--quiet", "--move", "main", "trunk"]).unwrap();
+        let error = BaseTree::prepare("merge-base", path, &path.join("elsewhere")).unwrap_err();
+        assert!(matches!(error, BaseTreeError::NoDefaultBranch), "{error}");
+    }
+
+    #[test]
+    fn base_directory_is_locked_and_used_in_place() {
+        let repository = repository();
+        let path = repository.path();
+        let other = tempfile::tempdir().unwrap();
+        fs::write(other.path().join("Cargo.toml"), "").unwrap();
+        let directory = other.path().display().to_string();
+        let tree = BaseTree::prepare(&directory, path, &path.join("target/topdown")).unwrap();
+        assert_eq!(tree.workspace_root, other.path().canonicalize().unwrap());
+        let kept = path.join("target/topdown/against/targets");
+        assert!(tree.target_directory.starts_with(kept));
+        let error = BaseTree::prepare("HEAD", path, &path.join("target/topdown")).unwrap_err();
+        assert!(matches!(error, BaseTreeError::Busy { .. }), "{error}");
+        let error = BaseTree::prepare("no-such", path, &path.join("elsewhere")).unwrap_err();
+        assert!(
+            error.to_string().contains("`no-such` is neither"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn untracked_lock_file_is_copied_from_candidate() {
+        let repository = repository();
+        let path = repository.path();
+        fs::write(path.join("Cargo.lock"), "# locked\n").unwrap();
+        let tree = BaseTree::prepare("HEAD~1", path, &path.join("target/topdown")).unwrap();
+        let lock = fs::read_to_string(tree.workspace_root.join("Cargo.lock")).unwrap();
+        assert_eq!(lock, "# locked\n");
+    }
+
+    #[test]
+    fn outside_git_the_message_is_from_git() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let error = check_out_worktree("0000", path, &path.join("tree")).unwrap_err();
+        assert!(error.to_string().contains("git worktree"), "{error}");
+    }
+}
