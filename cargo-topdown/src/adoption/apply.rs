@@ -30,7 +30,7 @@ impl Plan {
         let manifests = self.manifests.iter().map(|change| &change.path);
         let written = manifests.chain(workflow.map(|workflow| &workflow.path));
         let before = FilesBefore::new(written.chain([&lock_file]).cloned())?;
-        let guard = interrupt::guard()?;
+        let guard = interrupt::guard().map_err(AdoptionError::Interrupt)?;
         let write = || {
             // First, as another file may be in its place.
             workflow.map_or(Ok(()), Workflow::write)?;

@@ -59,7 +59,7 @@ pub enum AdoptionError {
     Interrupted,
     /// The system refuses the handler of Ctrl-C.
     #[error("could not handle Ctrl-C: {0}")]
-    Interrupt(#[from] ctrlc::Error),
+    Interrupt(#[source] std::io::Error),
     /// What was written until `cause` was put back.
     #[error("{cause}\n{}", undone(left))]
     Undone {

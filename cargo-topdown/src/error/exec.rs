@@ -25,7 +25,7 @@ pub enum ExecError {
     Model,
     /// Ctrl-C could not be handled.
     #[error("could not handle Ctrl-C: {0}")]
-    Interrupt(#[from] ctrlc::Error),
+    Interrupt(#[source] std::io::Error),
     /// The user interrupted the run.
     #[error("interrupted; nothing was stored")]
     Interrupted,

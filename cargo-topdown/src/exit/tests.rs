@@ -53,10 +53,6 @@ fn id() -> BenchmarkId {
     }
 }
 
-fn ctrlc_error() -> ctrlc::Error {
-    ctrlc::Error::MultipleHandlers
-}
-
 fn metadata_error() -> cargo_metadata::Error {
     cargo_metadata::Error::NoJson
 }
@@ -241,7 +237,7 @@ fn build_run_and_write_failures_exit_101() {
             AdoptionError::Unresolved {
                 said: String::new(),
             },
-            AdoptionError::Interrupt(ctrlc_error()),
+            AdoptionError::Interrupt(io_error()),
             AdoptionError::Undone {
                 cause: Box::new(not_written()),
                 left: Vec::new(),
@@ -284,7 +280,7 @@ fn build_run_and_write_failures_exit_101() {
             },
             MeasureError::BenchesFailed { failed: 1 },
             MeasureError::Launch(LaunchError::NotConnected),
-            MeasureError::Interrupt(ctrlc_error()),
+            MeasureError::Interrupt(io_error()),
             MeasureError::Scratch(io_error()),
             MeasureError::BaseTree(BaseTreeError::Submodule {
                 path: "a".to_owned(),
@@ -312,7 +308,7 @@ fn build_run_and_write_failures_exit_101() {
                 },
             },
             ExecError::Counters(open_error()),
-            ExecError::Interrupt(ctrlc_error()),
+            ExecError::Interrupt(io_error()),
         ],
     );
     check(

@@ -114,7 +114,7 @@ pub enum MeasureError {
     Launch(LaunchError),
     /// Ctrl-C could not be handled.
     #[error("could not handle Ctrl-C: {0}")]
-    Interrupt(#[from] ctrlc::Error),
+    Interrupt(#[source] io::Error),
     /// A temporary directory could not be created.
     #[error("could not make a temporary directory: {0}")]
     Scratch(io::Error),

@@ -67,7 +67,7 @@ impl Session {
                 .transpose()?,
         };
         let settings = workspace.config.measuring(&request.settings)?;
-        let guard = interrupt::guard()?;
+        let guard = interrupt::guard().map_err(MeasureError::Interrupt)?;
         let scratch = Scratch::new().map_err(MeasureError::Scratch)?;
         Ok(Session {
             launcher: Launcher {

@@ -60,7 +60,7 @@ fn hanging_bench_is_ended_and_named() {
 /// A build script stands in for a compiler: cargo starts both.
 #[test]
 fn signal_while_building_ends_compilers() {
-    for signal in ["-TERM", "-INT"] {
+    for signal in ["-TERM", "-INT", "-HUP"] {
         let package = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(package.path().join(name), text).unwrap();
         let manifest = "[package]\nname = \"slow\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
@@ -93,6 +93,36 @@ fn signal_while_building_ends_compilers() {
         assert!(stderr.contains("interrupted"), "{stderr}");
         assert!(!is_running(&building), "{signal}");
     }
+}
+
+/// As `nohup` starts it: closing the terminal ends no measurement of the night.
+#[test]
+fn ignored_hangup_stays_ignored() {
+    let fixture = Fixture::new();
+    let words = ["bench", "--package", "trouble", "--launch-timeout", "3"];
+    let bench = fixture.command(&words, &[("FIXTURE_TROUBLE", "hangs")]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]);
+    shell.arg(bench.get_program()).args(bench.get_args());
+    shell.current_dir(bench.get_current_dir().unwrap());
+    for (name, value) in bench.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    let mut program = shell
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for(|| fixture.state().exists().then_some(()));
+    send("-HUP", &program);
+    wait_for(|| program.try_wait().unwrap());
+    let output = program.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(101), "{stderr}");
+    assert!(stderr.contains("it was not done after 3 s"), "{stderr}");
 }
 
 #[test]

@@ -298,6 +298,26 @@ fn full_disk_fails_bench_with_place_and_cause() {
     place.succeeds();
 }
 
+/// A signal while the run, the newest run, or the baseline is written comes too late to stop anything,
+/// and cuts nothing short.
+#[test]
+fn signal_while_writing_keeps_run_whole() {
+    if !strace::is_installed() {
+        return;
+    }
+    let place = Place::new();
+    for (signal, number) in [("INT", 1), ("TERM", 8), ("HUP", 13), ("HUP", 2)] {
+        let before = place.runs();
+        let fault = format!("signal={signal}");
+        let command = strace::with_fault(&place.command(), "fsync", &fault, number).output();
+        let output = command.unwrap();
+        let what = format!("fsync {number}: {fault}");
+        let may_be = [Some(0), Some(130)];
+        assert!(may_be.contains(&output.status.code()), "{what}: {output:?}");
+        place.check(&output, &before, &what);
+    }
+}
+
 /// Returns each fault with the name and number of the call that meets it.
 fn faults(place: &Place) -> Vec<(String, &'static str, u32)> {
     let is_everywhere = std::env::var_os("CAMPAIGN_ALL_CALLS").is_some();

@@ -367,6 +367,13 @@ fn benches_get_environment_of_cargo_bench() {
 #[cfg(unix)]
 #[test]
 fn interrupted_run_leaves_nothing_behind() {
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        ends_cleanly_at(signal);
+    }
+}
+
+#[cfg(unix)]
+fn ends_cleanly_at(signal: &str) {
     let fixture = Fixture::new();
     let scratch = tempfile::tempdir().unwrap();
     let words = ["bench", "--package", "trouble", "--bench", "trouble"];
@@ -387,7 +394,7 @@ fn interrupted_run_leaves_nothing_behind() {
         std::thread::sleep(Duration::from_millis(20));
     }
     let kill = std::process::Command::new("kill")
-        .args(["-INT", &program.id().to_string()])
+        .args([signal, &program.id().to_string()])
         .status();
     assert!(kill.unwrap().success());
     let mut stderr = String::new();

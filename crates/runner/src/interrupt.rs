@@ -1,10 +1,11 @@
 //! Ctrl-C: what must be cleaned up first, and whom it reaches.
 //!
-//! SIGTERM and SIGHUP are treated the same. A bench has its own session, and a signal to this
+//! SIGTERM is treated the same, and SIGHUP unless the program was started with `nohup`. A bench has its own session, and a signal to this
 //! process alone does not reach compilers. So the handler kills the processes that are being
 //! waited for, with their descendants; the waiting code then continues, sees the request, and
 //! cleans up on the way out.
 
+use std::io;
 use std::process::ExitStatus;
 use std::sync::Mutex;
 
@@ -56,14 +57,45 @@ impl Drop for Guard {
 ///
 /// # Errors
 /// Returns an error if the system refuses the handler.
-pub fn guard() -> Result<Guard, ctrlc::Error> {
+pub fn guard() -> io::Result<Guard> {
     let mut state = state();
     if !state.handled {
-        ctrlc::set_handler(handle)?;
+        listen()?;
         state.handled = true;
     }
     state.guarded = true;
     Ok(Guard(()))
+}
+
+#[cfg(unix)]
+fn listen() -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    if !is_ignored(SIGHUP) {
+        signals.handle().add_signal(SIGHUP)?;
+    }
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || signals.forever().for_each(|_| handle()))?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn listen() -> io::Result<()> {
+    ctrlc::set_handler(handle).map_err(io::Error::other)
+}
+
+/// Returns whether whoever started this process has told it to ignore the signal; false where the
+/// system does not say.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mut lines = status.lines();
+    let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 fn handle() {
@@ -128,6 +160,15 @@ mod tests {
             drop(guard);
             assert!(!state().guarded);
         }
+    }
+
+    /// Rust's runtime ignores SIGPIPE.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn ignored_signals_are_known() {
+        use signal_hook::consts::{SIGALRM, SIGPIPE};
+        assert!(is_ignored(SIGPIPE));
+        assert!(!is_ignored(SIGALRM));
     }
 
     #[cfg(unix)]
