@@ -65,8 +65,8 @@ pub fn pull(args: &BaselinePullArgs) -> Result<Exit, Error> {
         }
         for place in refused {
             tell!(
-                "warning: {place} was not fetched: it claims to have started after it came to the \
-                 store, or in the future\n\
+                "warning: {place} was not fetched: its start time is later than its upload, or in \
+                 the future\n\
                  if this machine's clock is right, `cargo topdown baseline gc --from-the-future` \
                  removes it"
             );
@@ -106,9 +106,8 @@ pub fn gc(args: &BaselineGcArgs) -> Result<Exit, Error> {
     }
     for place in &garbage.refused {
         tell!(
-            "warning: {place} claims to have started after it came to the store, or in the future, \
-             and is never fetched; if this machine's clock is right, `--from-the-future` removes \
-             it"
+            "warning: {place} is never fetched: its start time is later than its upload, or in the \
+             future; if this machine's clock is right, `--from-the-future` removes it"
         );
     }
     let count = garbage.runs.len() + garbage.abandoned.len();

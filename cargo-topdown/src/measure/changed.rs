@@ -95,8 +95,8 @@ impl Changed {
         let left_out = &self.unchanged.benchmarks;
         let launched = self.differing + self.uncertain;
         let mut notes = vec![format!(
-            "{} of {} benchmarks execute the same code as in `{base}` and are left out; {} differ, \
-             {} are uncertain",
+            "{} of {} benchmarks execute the same code as in `{base}` and are left out; \
+             differing: {}, uncertain: {}",
             left_out.len(),
             left_out.len() + launched,
             self.differing,

@@ -64,7 +64,7 @@ pub enum SharedStoreError {
         problem: RunFileProblem,
     },
     /// A run to push claims to have started later than now.
-    #[error("{0} claims to have started later than now; set this machine's clock right")]
+    #[error("the start time of {0} is in the future; set this machine's clock")]
     FromTheFuture(Box<Place>),
     /// The store has no such baseline.
     #[error("the store {store} has no baseline `{name}` of {of}")]

@@ -520,7 +520,7 @@ fn bad_local_runs_are_not_pushed_and_named() {
     };
     assert!(second.contains(cut.to_str().unwrap()), "{second}");
     assert!(
-        future.contains("claims to have started later than now"),
+        future.contains("is in the future; set this machine's clock"),
         "{future}"
     );
 }

@@ -106,8 +106,8 @@ fn only_changed_and_uncertain_benchmarks_run() {
     let main = fixture.newest_run();
 
     let told = time("", &["--changed", "main"]).stderr;
-    let summary = "4 of 5 benchmarks execute the same code as in `main` and are left out; 0 \
-                   differ, 1 are uncertain";
+    let summary = "4 of 5 benchmarks execute the same code as in `main` and are left out; \
+                   differing: 0, uncertain: 1";
     assert!(told.contains(summary), "{told}");
     assert!(
         told.contains("note: left out: `suite::changed::same`"),

@@ -304,10 +304,10 @@ fn disagrees(disagreement: &Disagreement, benchmark: &BenchmarkVerdict) -> Strin
             "the same code ran, in another order or on other data"
         }
         (SourceKind::Model, CodeChange::Differs) => {
-            "the model does not see why, so believe the time"
+            "the model cannot explain it; trust the wall-clock time"
         }
         (SourceKind::Model, CodeChange::Unknown) => {
-            "the model may miss the cause: believe the time"
+            "the model may miss the cause; trust the wall-clock time"
         }
         _ => "look at clock, steal, kernel or blocking, not at the pipeline",
     };

@@ -52,7 +52,7 @@ enum NoComment {
         MAX_FILE_BYTES >> 20
     )]
     TooLong,
-    #[error("the reports have no comparison.json, and the run did not say why; see its log")]
+    #[error("the reports have no comparison.json and no reason for it; see the log of the run")]
     NoEnding,
     #[error(transparent)]
     Gh(#[from] GhError),

@@ -110,7 +110,7 @@ pub fn comment(report: &Path, ended: &str) -> Option<String> {
         .and_then(cause)
         .or_else(|| cause(ended))?;
     Some(format!(
-        "## TopDown: no comparison\n\n{cause}, so nothing was compared. The log says more.\n"
+        "## TopDown: no comparison\n\n{cause}, so nothing was compared. See the log.\n"
     ))
 }
 
@@ -118,12 +118,12 @@ pub fn comment(report: &Path, ended: &str) -> Option<String> {
 fn cause(ended: &str) -> Option<&'static str> {
     Some(match (Ending::named(ended), ended) {
         (Some(Ending::BenchFailed), _) => "A bench could not be built, or failed",
-        (Some(Ending::NotComparable), _) => "What to compare with could not be found or read",
+        (Some(Ending::NotComparable), _) => "The base of the comparison could not be found or read",
         (Some(Ending::UsageError), _) => "An input or a setting is not valid",
         (Some(Ending::Crashed), _) => "The program crashed",
         (Some(Ending::Interrupted), _) | (_, "cancelled") => "The run was cancelled",
         (_, "failure") => "The job failed",
-        (_, "timed_out") => "The job took longer than it may",
+        (_, "timed_out") => "The job exceeded its time limit",
         (_, "startup_failure") => "The workflow could not start",
         _ => return None,
     })

@@ -33,7 +33,9 @@ pub static MODELLED: CpuTable = CpuTable {
     slots_per_cycle: None,
     general_counters: 12,
     sources: "topdown-core-model",
-    level1: Level1Counting::Unsupported("the model tells its categories itself; all is measured"),
+    level1: Level1Counting::Unsupported(
+        "the model computes its categories; all of them are measured",
+    ),
     metrics: None,
     groups: &[
         MetricGroup {
