@@ -1,6 +1,6 @@
 //! One execution of a command as printed by a tool: names and numbers, with lookups.
 
-use super::Problem;
+use super::problem::Problem;
 
 /// A problem, with its line in the file (from 1) unless it concerns the whole file.
 pub type Located = (Option<usize>, Problem);

@@ -3,7 +3,8 @@
 use clap::ValueEnum;
 
 use super::execution::{Execution, Located};
-use super::{Problem, perf_csv, perf_json, perf_script, topdown_tool, toplev, windows_perf};
+use super::problem::Problem;
+use super::{perf_csv, perf_json, perf_script, topdown_tool, toplev, windows_perf};
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -9,8 +9,8 @@
 
 use std::collections::HashMap;
 
-use super::Problem;
 use super::execution::{Count, Execution, Located, ToolHit};
+use super::problem::Problem;
 
 const TOOL: &str = "perf-script";
 

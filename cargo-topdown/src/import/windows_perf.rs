@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Problem;
 use super::execution::{Count, Execution, Located, Lost};
+use super::problem::Problem;
 
 const TOOL: &str = "wperf";
 

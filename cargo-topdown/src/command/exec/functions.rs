@@ -7,7 +7,7 @@ use topdown_counters::hardware::TreeCounters;
 use topdown_run::hits::{DEFAULT_PERIOD_CYCLES, Sampled};
 use topdown_run::run_file::{Functions, IterationSample};
 
-use super::launch_once;
+use super::launch::launch_once;
 use crate::cli::ExecArgs;
 use crate::counted_command::{CountedCommand, Recorded};
 use crate::error::ExecError;

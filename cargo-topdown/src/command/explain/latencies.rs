@@ -3,7 +3,7 @@
 use topdown_counters::cpu::{LatencyTable, MetricGroup};
 use topdown_run::run_file::BenchmarkId;
 
-use super::{Explaining, recorded};
+use super::run::{Explaining, recorded};
 use crate::error::Error;
 use topdown_explain::GroupError;
 use topdown_explain::latencies::{SampledLatency, sampled_of};

@@ -3,7 +3,7 @@
 use topdown_counters::cpu::MetricGroup;
 use topdown_run::run_file::BenchmarkId;
 
-use super::{Explaining, refusal};
+use super::run::{Explaining, refusal};
 use crate::error::Error;
 use topdown_explain::GroupError;
 use topdown_explain::sampled::{SampledGroup, periods_of};

@@ -6,7 +6,8 @@ use topdown_run::hits::CodeHits;
 
 use topdown_explain::{GroupFunctions, HitEvent, HitFunction};
 
-use super::{HitFunctions, Place};
+use super::hits::HitFunctions;
+use super::slots::Place;
 
 /// An event of a group.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,8 @@ use sha2::{Digest, Sha256};
 use topdown_run::code::CodeSlots;
 use topdown_run::run_file::{Fingerprint, FunctionFingerprint, Hash};
 
-use super::{Place, Symbols, limited};
+use super::slots::{Place, limited};
+use super::symbols::Symbols;
 
 /// How many instructions were executed in blocks with the same content, by content.
 type Executed = BTreeMap<u64, u64>;

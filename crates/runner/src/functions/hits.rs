@@ -14,7 +14,8 @@ use topdown_gate::statistics::share::share_margin;
 
 use super::event_hits::{GroupEvent, events_of};
 use super::own_counts::{OwnCounts, OwnFormula};
-use super::{Place, Symbols, limited, ranked};
+use super::slots::{Place, limited, ranked};
+use super::symbols::Symbols;
 
 /// The counts of each function that was hit in one launch.
 #[derive(Debug, Default)]

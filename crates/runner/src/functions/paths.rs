@@ -9,7 +9,7 @@ use topdown_gate::statistics::launch::{Taken, kept_for_slots};
 use topdown_run::code::{CodeCounts, CodeSlots};
 use topdown_run::run_file::{CallPath, CallPaths, CalledFunction, IterationSample, SourceLine};
 
-use super::limited;
+use super::slots::limited;
 use super::symbols::{CodeFrame, Symbols};
 
 /// At most this many paths of a benchmark are kept…
