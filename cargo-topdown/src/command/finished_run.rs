@@ -77,7 +77,7 @@ impl WholeLaunches {
             failed: Vec::new(),
             selection: Selection::default(),
             benchmarks: vec![Benchmark {
-                functions: self.functions,
+                functions: self.functions.map(Box::new),
                 ..Benchmark::of_launches(self.id, self.provenance, launches)
             }],
         };

@@ -70,8 +70,10 @@ pub fn judged(
     let candidate_path = runs.candidate_path(&asked, &base)?;
     let path = runs.base_path(&base, &candidate_path)?;
     // One after the other: in parallel both files would be in memory at once.
-    let mut baseline = run_file::read_run(&path)?;
-    let mut candidate = run_file::read_run(&candidate_path)?;
+    let mut buffer = Vec::new();
+    let mut baseline = run_file::read_run_into(&path, &mut buffer)?;
+    let mut candidate = run_file::read_run_into(&candidate_path, &mut buffer)?;
+    drop(buffer);
     let label = asked.candidate.unwrap_or("the newest run");
     check_whole(&base, &baseline)?;
     let renames = config.renames();

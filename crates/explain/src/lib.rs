@@ -53,7 +53,7 @@ pub struct Explained {
     /// In the order of the decision tree.
     pub groups: Vec<MeasuredGroup>,
     /// The functions to which its slots went, if known.
-    pub functions: Option<Functions>,
+    pub functions: Option<Box<Functions>>,
     /// How its modelled launches differ, if they do.
     pub launches_differ: Option<String>,
 }

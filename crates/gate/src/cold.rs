@@ -223,13 +223,13 @@ mod tests {
         // Whether `more` instructions in one of the first `iterations` are told.
         let is_told = |iterations: u64, more: f64| {
             let instructions = later + more / iterations as f64;
-            let cold = Some(Cold {
+            let cold = Cold {
                 iterations,
                 slots: vec![2.0 * instructions; 2],
                 instructions: vec![instructions; 2],
-            });
+            };
             let found = Initialisation::of(&Benchmark {
-                cold,
+                cold: Some(cold.into()),
                 ..benchmark.clone()
             });
             found.is_some_and(|found| found.iterations == iterations)
@@ -242,10 +242,12 @@ mod tests {
 
     fn initialising(slots: Option<f64>) -> Benchmark {
         Benchmark {
-            cold: slots.map(|slots| Cold {
-                iterations: 1,
-                slots: vec![slots; 2],
-                instructions: vec![slots / 2.0; 2],
+            cold: slots.map(|slots| {
+                Box::new(Cold {
+                    iterations: 1,
+                    slots: vec![slots; 2],
+                    instructions: vec![slots / 2.0; 2],
+                })
             }),
             ..modelled("b", Planted::default())
         }

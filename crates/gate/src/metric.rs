@@ -78,27 +78,45 @@ impl Metric {
         }
     }
 
-    /// Returns the number and value of each launch that measured it; `None` if there are no
-    /// launches or any of them lacks it.
-    pub fn by_launch(self, benchmark: &Benchmark) -> Option<Vec<(u32, f64)>> {
-        let values: Vec<(u32, f64)> = match self {
-            Metric::Wall => {
-                let launches = benchmark.times.launches.iter();
-                launches.map(|time| (time.launch, time.wall_ns)).collect()
+    /// Returns whether `benchmark` has launches, all of which measured it.
+    pub fn is_known(self, benchmark: &Benchmark) -> bool {
+        let slots = benchmark.slots_launches();
+        match self {
+            Metric::Wall => !benchmark.times.launches.is_empty(),
+            _ => !slots.is_empty() && slots.iter().all(|launch| self.value(launch).is_some()),
+        }
+    }
+
+    /// Returns its value in each launch; `None` if there are no launches or any of them lacks it.
+    pub fn values(self, benchmark: &Benchmark) -> Option<Vec<f64>> {
+        let values = if self == Metric::Wall {
+            let launches = benchmark.times.launches.iter();
+            launches.map(|time| time.wall_ns).collect()
+        } else {
+            let launches = benchmark.slots_launches();
+            // Collected into an option, it would grow in steps, for each metric of each benchmark.
+            let mut values = Vec::with_capacity(launches.len());
+            for launch in launches {
+                values.push(self.value(launch)?);
             }
-            _ => {
-                let launches = benchmark.slots_launches().iter();
-                let values = launches.map(|launch| Some((launch.launch, self.value(launch)?)));
-                values.collect::<Option<_>>()?
-            }
+            values
         };
         (!values.is_empty()).then_some(values)
     }
 
-    /// Returns its values, as [`by_launch`](Metric::by_launch) without the numbers.
-    pub fn values(self, benchmark: &Benchmark) -> Option<Vec<f64>> {
-        let values = self.by_launch(benchmark)?.into_iter();
-        Some(values.map(|(_, value)| value).collect())
+    /// Returns its value in each launch, as [`values`](Metric::values), with the launch's number.
+    pub fn by_launch(self, benchmark: &Benchmark) -> Option<Vec<(u32, f64)>> {
+        let values = self.values(benchmark)?.into_iter();
+        Some(match self {
+            Metric::Wall => {
+                let launches = benchmark.times.launches.iter();
+                launches.map(|time| time.launch).zip(values).collect()
+            }
+            _ => {
+                let launches = benchmark.slots_launches().iter();
+                launches.map(|launch| launch.launch).zip(values).collect()
+            }
+        })
     }
 }
 

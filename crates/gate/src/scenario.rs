@@ -87,10 +87,9 @@ pub fn benchmark(name: &str, planted: Planted) -> Benchmark {
 
 /// Like [`benchmark`], with only time.
 pub fn timed(name: &str, planted: Planted) -> Benchmark {
-    let provenance = provenance(SourceKind::Time);
     Benchmark {
         times: Series {
-            provenance,
+            provenance: provenance(SourceKind::Time).into(),
             launches: benchmark(name, planted).times.launches,
         },
         slots: None,
@@ -113,7 +112,7 @@ pub fn modelled(name: &str, planted: Planted) -> Benchmark {
     let slots = benchmark(name, quiet);
     Benchmark {
         slots: Some(Series {
-            provenance: provenance(SourceKind::Model),
+            provenance: provenance(SourceKind::Model).into(),
             launches: slots.slots_launches().iter().map(modelled).collect(),
         }),
         ..timed(name, planted)
@@ -123,8 +122,8 @@ pub fn modelled(name: &str, planted: Planted) -> Benchmark {
 /// Like [`modelled`], but sampled: each launch is a group of units.
 pub fn sampled(name: &str, planted: Planted) -> Benchmark {
     let mut sampled = modelled(name, planted);
+    sampled.provenance_mut().sampled_units = Some(100 * u64::from(planted.launches));
     if let Some(slots) = &mut sampled.slots {
-        slots.provenance.sampled_units = Some(100 * u64::from(planted.launches));
         slots.launches = benchmark(name, planted).slots_launches().to_vec();
         for group in &mut slots.launches {
             group.resolution_fraction = 0.0;
@@ -237,7 +236,7 @@ pub fn with_functions(
         level2_slots: PerCategory::in_order([ret, bad * ITERATIONS, fe * 6, be * 3]),
     };
     Benchmark {
-        functions: Some(Functions {
+        functions: Some(Box::new(Functions {
             iterations: ITERATIONS,
             largest: functions
                 .iter()
@@ -254,7 +253,7 @@ pub fn with_functions(
                 counts: counts([4, 0, 1, 1]),
             }),
             sampled: None,
-        }),
+        })),
         ..benchmark
     }
 }

@@ -8,8 +8,6 @@ use topdown_run::event::{Event, Events};
 use topdown_run::provenance::SourceKind;
 use topdown_run::run_file::{Benchmark, SlotsValue};
 
-use crate::metric::Metric;
-
 /// One benchmark of a run over all its launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
@@ -74,20 +72,34 @@ impl Summary {
     /// Returns `None` for a benchmark without launches.
     pub fn new(benchmark: &Benchmark) -> Option<Summary> {
         let launches = benchmark.slots_launches();
-        let over = |quantity: &dyn Fn(&SlotsValue) -> Option<f64>| {
-            let values: Option<Vec<f64>> = launches.iter().map(quantity).collect();
-            values.filter(|values| !values.is_empty())
+        let mean_of = |quantity: &dyn Fn(&SlotsValue) -> Option<f64>| {
+            let sum: Option<f64> = launches.iter().map(quantity).sum();
+            sum.map(|sum| sum / launches.len() as f64)
+                .filter(|_| !launches.is_empty())
         };
-        let slots = over(&|v| Some(v.slots)).map(|values| Spread::new(&values));
-        let wall_ns = Spread::new(&Metric::Wall.values(benchmark)?);
+        let slots = (!launches.is_empty()).then(|| Spread::new(launches.iter().map(|v| v.slots)));
+        let times = &benchmark.times.launches;
+        if times.is_empty() {
+            return None;
+        }
+        let wall_ns = Spread::new(times.iter().map(|time| time.wall_ns));
         let is_modelled = benchmark.provenance().source == SourceKind::Model;
-        let samples: Vec<(u32, u32)> = match benchmark.slots {
-            Some(_) => (launches.iter().map(|v| (v.samples_used, v.samples_dropped))).collect(),
+        let add = |sums: (u64, u64), samples: (u32, u32)| {
+            let (used, dropped) = (u64::from(samples.0), u64::from(samples.1));
+            (sums.0 + used, sums.1 + dropped)
+        };
+        let (samples_used, samples_dropped) = match benchmark.slots {
+            Some(_) => {
+                let samples = launches.iter().map(|v| (v.samples_used, v.samples_dropped));
+                samples.fold((0, 0), add)
+            }
             None => {
-                let times = benchmark.times.launches.iter();
-                times.map(|v| (v.samples_used, v.samples_dropped)).collect()
+                let samples = times.iter().map(|v| (v.samples_used, v.samples_dropped));
+                samples.fold((0, 0), add)
             }
         };
+        let instructions = mean_of(&|v| v.instructions);
+        let cycles = mean_of(&|v| v.cycles);
         Some(Summary {
             launches: benchmark.times.launches.len(),
             modelled_launches: is_modelled.then_some(launches.len()),
@@ -96,20 +108,20 @@ impl Summary {
             shares: slots
                 .filter(|slots| slots.mean > 0.0)
                 .and_then(|slots| shares(launches, slots.mean)),
-            instructions_per_cycle: over(&|v| v.instructions)
-                .zip(over(&|v| v.cycles))
-                .map(|(instructions, cycles)| mean(&instructions) / mean(&cycles))
+            instructions_per_cycle: instructions
+                .zip(cycles)
+                .map(|(instructions, cycles)| instructions / cycles)
                 .filter(|ratio| ratio.is_finite()),
-            cycles_per_ns: over(&|v| v.cycles)
-                .map(|cycles| mean(&cycles) / wall_ns.mean)
+            cycles_per_ns: cycles
+                .map(|cycles| cycles / wall_ns.mean)
                 .filter(|ratio| ratio.is_finite()),
-            instructions: over(&|v| v.instructions).map(|values| mean(&values)),
+            instructions,
             events: Event::ALL
                 .into_iter()
-                .filter_map(|event| Some((event, mean(&over(&|v| v.events.get(event))?))))
+                .filter_map(|event| Some((event, mean_of(&|v| v.events.get(event))?)))
                 .collect(),
-            samples_dropped: samples.iter().map(|(_, dropped)| u64::from(*dropped)).sum(),
-            samples_used: samples.iter().map(|(used, _)| u64::from(*used)).sum(),
+            samples_dropped,
+            samples_used,
             resolution_fraction: launches
                 .iter()
                 .fold(0.0, |coarsest, v| v.resolution_fraction.max(coarsest)),
@@ -162,19 +174,16 @@ impl Summary {
 }
 
 impl Spread {
-    fn new(values: &[f64]) -> Spread {
-        let mean = mean(values);
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let sd = (squares / (values.len() as f64 - 1.0)).sqrt();
+    fn new(values: impl ExactSizeIterator<Item = f64> + Clone) -> Spread {
+        let count = values.len();
+        let mean = values.clone().sum::<f64>() / count as f64;
+        let squares: f64 = values.map(|value| (value - mean).powi(2)).sum();
+        let sd = (squares / (count as f64 - 1.0)).sqrt();
         Spread {
             mean,
-            relative_sd: (values.len() > 1 && mean > 0.0).then(|| sd / mean),
+            relative_sd: (count > 1 && mean > 0.0).then(|| sd / mean),
         }
     }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 fn shares(launches: &[SlotsValue], mean_slots: f64) -> Option<Shares> {

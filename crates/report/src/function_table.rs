@@ -1,5 +1,6 @@
 //! The functions of a run: one benchmark after the other, the function with the most slots first.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use topdown_run::hits::Sampled;
@@ -125,28 +126,32 @@ pub fn write_where_only_candidate_has(
     (baseline, candidate): (&Run, &Run),
     look: Look,
 ) -> io::Result<()> {
-    let functions_in = |run: &'_ Run, id: &BenchmarkId| -> Option<Functions> {
-        let benchmark = run.benchmarks.iter().find(|b| b.id == *id)?;
-        benchmark.functions.clone()
-    };
     let regressed = |of: &&BenchmarkVerdict| of.verdict == Verdict::Regressed;
-    for id in comparison
-        .benchmarks
-        .iter()
-        .filter(regressed)
-        .map(|of| &of.id)
-    {
-        if let (None, Some(functions)) = (functions_in(baseline, id), functions_in(candidate, id)) {
+    let regressed = comparison.benchmarks.iter().filter(regressed);
+    let regressed: Vec<&BenchmarkId> = regressed.map(|of| &of.id).collect();
+    if regressed.is_empty() {
+        return Ok(());
+    }
+    let [before, after] = [baseline, candidate].map(functions_by_id);
+    for id in regressed {
+        if let (None, Some(functions)) = (before.get(id), after.get(id)) {
             writeln!(out)?;
             writeln!(
                 out,
                 "{HEADING}functions of {} in the candidate{HEADING:#}",
                 visible(&id.name)
             )?;
-            write_largest(out, &functions, look)?;
+            write_largest(out, functions, look)?;
         }
     }
     Ok(())
+}
+
+fn functions_by_id(run: &Run) -> HashMap<&BenchmarkId, &Functions> {
+    let benchmarks = run.benchmarks.iter();
+    benchmarks
+        .filter_map(|of| Some((&of.id, of.functions.as_deref()?)))
+        .collect()
 }
 
 /// Says what the kernel could not record.

@@ -261,7 +261,7 @@ impl<'a> ExplainReport<'a> {
                 })
                 .collect(),
             ruled_out: findings.ruled_out,
-            functions: explained.functions.as_ref(),
+            functions: explained.functions.as_deref(),
             launches_differ: explained.launches_differ.as_deref(),
         }
     }

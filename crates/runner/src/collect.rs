@@ -223,10 +223,10 @@ impl Collected {
         let about_the_work = elsewhere.is_none();
         self.benchmarks.push(Benchmark {
             throughput,
-            functions: code.functions.filter(|_| about_the_work),
+            functions: code.functions.filter(|_| about_the_work).map(Box::new),
             call_paths: code.call_paths.filter(|_| about_the_work),
             fingerprint: code.fingerprint.filter(|_| about_the_work),
-            cold,
+            cold: cold.map(Box::new),
             ..Benchmark::of_launches(id.clone(), provenance, values)
         });
         for (_, measured) in &mut launches {
@@ -253,7 +253,7 @@ impl Collected {
         let values = values_of_groups(&of_launches, provenance.empty_window.as_ref());
         self.benchmarks.push(Benchmark {
             throughput,
-            cold: cold_of(&provenance, &launches),
+            cold: cold_of(&provenance, &launches).map(Box::new),
             ..Benchmark::of_launches(id.clone(), provenance, values)
         });
         self.keep_samples(&id, launches);
@@ -335,6 +335,7 @@ mod tests {
             },
         };
         let provenance = benchmark("b", Planted::default()).times.provenance;
+        let provenance = Provenance::clone(&provenance);
         Measured::of_samples(provenance, vec![sample; 4])
     }
 

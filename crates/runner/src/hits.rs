@@ -77,7 +77,7 @@ pub fn join(counted: &mut [Benchmark], hit: &mut Outcome) -> Vec<(BenchmarkId, S
     unknown
 }
 
-fn functions_of(benchmark: &Benchmark, hit: &mut Outcome) -> Result<Functions, String> {
+fn functions_of(benchmark: &Benchmark, hit: &mut Outcome) -> Result<Box<Functions>, String> {
     if works_on_other_threads(benchmark) {
         return Err("other threads do its work, and only one thread can be sampled".to_owned());
     }
@@ -99,7 +99,7 @@ fn functions_of(benchmark: &Benchmark, hit: &mut Outcome) -> Result<Functions, S
         let functions = found.functions.take();
         let other = found.provenance().formula.as_str();
         // Plain counters split the slots of the register's cores into the same categories.
-        let is_alike = |functions: &Functions| {
+        let is_alike = |functions: &Box<Functions>| {
             let engine = functions.sampled.map(|sampled| sampled.engine);
             of == other || is_register(of) && engine == Some(HitEngine::OwnPeriods)
         };

@@ -8,6 +8,7 @@
 //! reason.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use topdown_gate::physical::Impossible;
@@ -117,7 +118,7 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
             None => reason.to_owned(),
         };
         if let Some(error) = errors.iter().find(|error| *error.id() == benchmark.id) {
-            benchmark.times.provenance.reason =
+            Arc::make_mut(&mut benchmark.times.provenance).reason =
                 with_why(&format!("not modelled: {}", why_not(error)));
         }
         let Some(model) = by_id.remove(&benchmark.id) else {
@@ -125,7 +126,8 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
         };
         match model.slots {
             Some(mut slots) if slots.provenance.source == SourceKind::Model => {
-                slots.provenance.reason = with_why(&slots.provenance.reason);
+                let provenance = Arc::make_mut(&mut slots.provenance);
+                provenance.reason = with_why(&provenance.reason);
                 benchmark.slots = Some(slots);
                 benchmark.functions = model.functions;
                 benchmark.call_paths = model.call_paths;
@@ -133,27 +135,22 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
                 benchmark.launches_differ = model.launches_differ;
                 benchmark.cold = model.cold;
                 if let Some(impossible) = Impossible::of(benchmark) {
+                    let mut provenance = Provenance::clone(&benchmark.times.provenance);
+                    provenance.reason = with_why(&impossible.reason(SourceKind::Model));
                     *benchmark = Benchmark {
                         times: Series {
-                            provenance: Provenance {
-                                reason: with_why(&impossible.reason(SourceKind::Model)),
-                                ..benchmark.times.provenance.clone()
-                            },
+                            provenance: Arc::new(provenance.clone()),
                             launches: std::mem::take(&mut benchmark.times.launches),
                         },
                         throughput: benchmark.throughput.take(),
-                        ..Benchmark::of_launches(
-                            benchmark.id.clone(),
-                            benchmark.times.provenance.clone(),
-                            [],
-                        )
+                        ..Benchmark::of_launches(benchmark.id.clone(), provenance, [])
                     };
                 }
             }
             // It says why it was not modelled.
             _ => {
                 benchmark.times.provenance = model.times.provenance;
-                let reason = &mut benchmark.times.provenance.reason;
+                let reason = &mut Arc::make_mut(&mut benchmark.times.provenance).reason;
                 *reason = with_why(reason);
             }
         }

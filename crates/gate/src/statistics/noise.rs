@@ -260,7 +260,12 @@ impl Estimate {
             p: uncertainty.p(change - limit),
         };
         let by_launches = test(margin + resolution, self.of_launches);
-        let with_drift = test(of_neighbour.max(0.0) + resolution, self.whole);
+        // Both p-values are needed only if they are on the same side of one half.
+        let drift_limit = of_neighbour.max(0.0) + resolution;
+        if change < margin + resolution && change > drift_limit {
+            return by_launches;
+        }
+        let with_drift = test(drift_limit, self.whole);
         if with_drift.p > by_launches.p {
             with_drift
         } else {

@@ -109,7 +109,7 @@ pub fn explain(verdict: Verdict, measured: &Measured<'_>, tested: &[Tested]) -> 
             parts: Vec::new(),
         });
     };
-    let parts = parts(measured, tested);
+    let parts = || parts(measured, tested);
     let only_wall = wall.filter(|wall| {
         verdict == Verdict::TimeDisagrees || only_wall_regressed(slots, wall, tested)
     });
@@ -123,7 +123,7 @@ pub fn explain(verdict: Verdict, measured: &Measured<'_>, tested: &[Tested]) -> 
                         / (1.0 + slots.estimate.difference)
                         - 1.0,
                 },
-                parts,
+                parts: parts(),
             })
         }
         (Verdict::Regressed | Verdict::Accepted | Verdict::Improved | Verdict::Shifted, _) => {
@@ -135,7 +135,7 @@ pub fn explain(verdict: Verdict, measured: &Measured<'_>, tested: &[Tested]) -> 
                 metric: Metric::Slots,
                 difference: slots.estimate.difference,
                 kind,
-                parts,
+                parts: parts(),
             })
         }
         _ => None,

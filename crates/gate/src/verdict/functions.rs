@@ -302,18 +302,14 @@ mod tests {
         assert_eq!(changes[1].baseline_slots, None);
     }
 
-    fn sampled(benchmark: Benchmark, effective_hits: u64) -> Benchmark {
-        let functions = benchmark.functions.map(|functions| Functions {
-            sampled: Some(Sampled {
+    fn sampled(mut benchmark: Benchmark, effective_hits: u64) -> Benchmark {
+        if let Some(functions) = &mut benchmark.functions {
+            functions.sampled = Some(Sampled {
                 effective_hits,
                 ..Sampled::default()
-            }),
-            ..functions
-        });
-        Benchmark {
-            functions,
-            ..benchmark
+            });
         }
+        benchmark
     }
 
     #[test]

@@ -54,9 +54,12 @@ impl LeftOut {
             Metric::Wall => &self.of_time,
             _ => &self.of_slots,
         };
-        let values = metric.values(benchmark)?.into_iter().enumerate();
-        let kept = values.filter(|(place, _)| !left_out.contains(place));
-        Some(kept.map(|(_, value)| value).collect())
+        let mut values = metric.values(benchmark)?;
+        // From the last, so that the others keep their places.
+        for place in left_out.iter().rev() {
+            values.remove(*place);
+        }
+        Some(values)
     }
 
     /// Returns the launches of `benchmark` by which its slots are judged.
@@ -79,19 +82,23 @@ fn of_benchmark(benchmark: &Benchmark) -> Vec<WildLaunch> {
     if is_sampled(benchmark) {
         return Vec::new();
     }
-    let by_launch = Metric::Slots.by_launch(benchmark);
-    let by_launch = by_launch.or_else(|| Metric::Wall.by_launch(benchmark));
-    let by_launch = by_launch.unwrap_or_default();
-    let values: Vec<f64> = by_launch.iter().map(|(_, value)| *value).collect();
-    let Some(middle) = median(values.clone()) else {
+    let metric = if Metric::Slots.is_known(benchmark) {
+        Metric::Slots
+    } else {
+        Metric::Wall
+    };
+    let values = metric.values(benchmark).unwrap_or_default();
+    let places = wild(&values);
+    let (Some(middle), false) = (median(values), places.is_empty()) else {
         return Vec::new();
     };
+    let by_launch = metric.by_launch(benchmark).unwrap_or_default();
     let named = |place: usize| WildLaunch {
         benchmark: benchmark.id.clone(),
         launch: by_launch[place].0,
-        times_median: values[place] / middle,
+        times_median: by_launch[place].1 / middle,
     };
-    wild(&values).into_iter().map(named).collect()
+    places.into_iter().map(named).collect()
 }
 
 impl fmt::Display for WildLaunch {

@@ -99,16 +99,43 @@ impl<'a> Measured<'a> {
             Method::Statistics
         };
         let left_out = [baseline, candidate].map(LeftOut::new);
-        let sides = [(baseline, &left_out[0]), (candidate, &left_out[1])];
+        let kept = |metric| {
+            let values = [
+                left_out[0].kept(baseline, metric)?,
+                left_out[1].kept(candidate, metric)?,
+            ];
+            Some(values.map(|mut values| {
+                // The mean of equal numbers can differ from them in the last bit.
+                if one_stands_for_all && metric != Metric::Wall {
+                    values.truncate(1);
+                }
+                values
+            }))
+        };
+        let slots = kept(Metric::Slots);
+        let contrast = |metric: Metric| {
+            let values = match metric {
+                Metric::Slots => slots.clone(),
+                metric => kept(metric),
+            };
+            let [baseline, candidate] = values?;
+            let baseline_total = match metric {
+                Metric::Wall => &baseline,
+                _ => &slots.as_ref()?[0],
+            };
+            Contrast::new(Launches {
+                baseline: &baseline,
+                baseline_total,
+                candidate: &candidate,
+            })
+        };
         let contrasts = Metric::ALL.map(|metric| {
             // Times of different CPUs are different things, even next to modelled slots.
             let is_comparable = match metric {
                 Metric::Wall => cpus.is_empty(),
                 _ => elsewhere.is_none(),
             };
-            is_comparable
-                .then(|| contrast(metric, sides, one_stands_for_all))
-                .flatten()
+            is_comparable.then(|| contrast(metric)).flatten()
         });
         let measured = Measured {
             baseline,
@@ -249,10 +276,7 @@ fn main_metric(benchmark: &Benchmark) -> Metric {
 /// Returns the metrics that every launch has.
 fn metrics_of(benchmark: &Benchmark) -> Metrics {
     let all = Metric::ALL.into_iter();
-    Metrics(
-        all.filter(|metric| metric.values(benchmark).is_some())
-            .collect(),
-    )
+    Metrics(all.filter(|metric| metric.is_known(benchmark)).collect())
 }
 
 #[derive(PartialEq)]
@@ -262,31 +286,4 @@ impl Metrics {
     fn map(self, name: fn(Metric) -> &'static str) -> Vec<&'static str> {
         self.0.into_iter().map(name).collect()
     }
-}
-
-fn contrast(
-    metric: Metric,
-    [baseline, candidate]: [(&Benchmark, &LeftOut); 2],
-    one_stands_for_all: bool,
-) -> Option<Contrast> {
-    // The mean of equal numbers can differ from them in the last bit.
-    let launches = if one_stands_for_all && metric != Metric::Wall {
-        1
-    } else {
-        usize::MAX
-    };
-    let values = |(benchmark, left_out): (&Benchmark, &LeftOut), of: Metric| {
-        let mut values = left_out.kept(benchmark, of)?;
-        values.truncate(launches);
-        Some(values)
-    };
-    let total = match metric {
-        Metric::Wall => Metric::Wall,
-        _ => Metric::Slots,
-    };
-    Contrast::new(Launches {
-        baseline: &values(baseline, metric)?,
-        baseline_total: &values(baseline, total)?,
-        candidate: &values(candidate, metric)?,
-    })
 }

@@ -397,7 +397,7 @@ fn work_removed(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
     let is_removed = |of: &Benchmark| Summary::new(of).map(|summary| summary.seems_removed());
     let both = pairs.both.iter();
     let benchmarks: Vec<BenchmarkId> = both
-        .filter(|(old, new)| is_removed(old) == Some(false) && is_removed(new) == Some(true))
+        .filter(|(old, new)| is_removed(new) == Some(true) && is_removed(old) == Some(false))
         .map(|(_, new)| new.id.clone())
         .collect();
     (!benchmarks.is_empty()).then_some(Warning::WorkRemoved { benchmarks })

@@ -144,7 +144,7 @@ impl Row {
             flame_graph: FlameGraph::of_run(benchmark),
             functions: benchmark
                 .functions
-                .as_ref()
+                .as_deref()
                 .map(items_of)
                 .unwrap_or_default(),
             facts: vec![format!("source {}", benchmark.provenance().source)],

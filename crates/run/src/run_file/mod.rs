@@ -198,7 +198,7 @@ pub struct Benchmark {
     /// model.
     pub slots: Option<Series<SlotsValue>>,
     /// The functions to which its slots went, if the source knows them.
-    pub functions: Option<Functions>,
+    pub functions: Option<Box<Functions>>,
     /// The calls that led there, if they were followed.
     pub call_paths: Option<CallPaths>,
     /// What an iteration executed, if it was traced and is the same in every launch.
@@ -206,7 +206,7 @@ pub struct Benchmark {
     /// How its modelled launches differ, for people; `None` if they do not.
     pub launches_differ: Option<String>,
     /// What its first iterations cost on the model, if they are not what counts.
-    pub cold: Option<Cold>,
+    pub cold: Option<Box<Cold>>,
 }
 
 /// What one iteration processes.

@@ -1,5 +1,7 @@
 //! Values of a benchmark's launches: a series of times and a series of slots.
 
+use std::sync::Arc;
+
 use super::{Benchmark, BenchmarkId};
 use crate::category::PerCategory;
 use crate::event::LaunchEvents;
@@ -18,8 +20,8 @@ pub struct IterationSample {
 /// What some launches measured, and how they did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series<V> {
-    /// How the values were obtained.
-    pub provenance: Provenance,
+    /// How the values were obtained. Shared, since most benchmarks of a run have the same.
+    pub provenance: Arc<Provenance>,
     /// One value per launch, in launch order. Launches without enough usable samples are left out.
     pub launches: Vec<V>,
 }
@@ -91,6 +93,7 @@ impl Benchmark {
             .map(|launch| (launch.time, launch.slots))
             .unzip();
         let slots: Option<Vec<SlotsValue>> = slots.into_iter().collect();
+        let provenance = Arc::new(provenance);
         Benchmark {
             id,
             throughput: None,
@@ -122,9 +125,24 @@ impl Benchmark {
 
     /// As [`provenance`](Benchmark::provenance).
     pub fn provenance_mut(&mut self) -> &mut Provenance {
-        match &mut self.slots {
+        Arc::make_mut(match &mut self.slots {
             Some(slots) => &mut slots.provenance,
             None => &mut self.times.provenance,
+        })
+    }
+
+    /// Shares its provenances with those of `other` where they are equal.
+    pub(super) fn share_provenances(&mut self, other: &Benchmark) {
+        let of_slots = |of: &Benchmark| of.slots.as_ref().map(|slots| slots.provenance.clone());
+        let known = [Some(other.times.provenance.clone()), of_slots(other)];
+        let share = |own: &mut Arc<Provenance>| {
+            if let Some(known) = known.iter().flatten().find(|known| *known == own) {
+                *own = known.clone();
+            }
+        };
+        share(&mut self.times.provenance);
+        if let Some(slots) = &mut self.slots {
+            share(&mut slots.provenance);
         }
     }
 

@@ -90,14 +90,14 @@ pub fn golden_run() -> Run {
                     per_iteration: 1024,
                     unit: "bytes".to_owned(),
                 }),
-                functions: Some(golden_functions()),
+                functions: Some(golden_functions().into()),
                 fingerprint: Some(golden_fingerprint()),
                 launches_differ: Some("they execute different instructions".to_owned()),
-                cold: Some(Cold {
+                cold: Some(Box::new(Cold {
                     iterations: 3,
                     slots: vec![1e6, 1.0 / 3.0],
                     instructions: vec![2e5, 0.0],
-                }),
+                })),
                 ..Benchmark::of_launches(
                     id("parser", "throughput", "json/twitter/1024"),
                     hardware.clone(),
@@ -105,12 +105,12 @@ pub fn golden_run() -> Run {
                 )
             },
             Benchmark {
-                functions: Some(Functions {
+                functions: Some(Box::new(Functions {
                     iterations: 1,
                     largest: vec![function(None, None, code_counts(1))],
                     others: None,
                     sampled: None,
-                }),
+                })),
                 ..Benchmark::of_launches(
                     id("parser", "contended", "lock \"quoted\" größe"),
                     Provenance {
@@ -131,7 +131,7 @@ pub fn golden_run() -> Run {
             // Modelled twice and timed three times.
             Benchmark {
                 slots: Some(Series {
-                    provenance: model,
+                    provenance: model.into(),
                     launches: vec![modelled_value(0), modelled_value(1)],
                 }),
                 ..Benchmark::of_launches(

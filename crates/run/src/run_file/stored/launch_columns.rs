@@ -1,5 +1,7 @@
 //! A benchmark's series on disk: one array per quantity, one number per launch.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::columns::{
@@ -137,7 +139,7 @@ impl TimeColumns {
     pub(super) fn from_series(series: &Series<TimeValue>) -> TimeColumns {
         let values = &series.launches;
         TimeColumns {
-            provenance: series.provenance.clone(),
+            provenance: Provenance::clone(&series.provenance),
             launch: values.iter().map(|v| v.launch).collect(),
             samples_used: values.iter().map(|v| v.samples_used).collect(),
             samples_dropped: values.iter().map(|v| v.samples_dropped).collect(),
@@ -157,7 +159,7 @@ impl TimeColumns {
         };
         Ok(Series {
             launches: (0..rows.count).map(row).collect(),
-            provenance: self.provenance,
+            provenance: Arc::new(self.provenance),
         })
     }
 }
@@ -166,7 +168,7 @@ impl SlotsColumns {
     pub(super) fn from_series(series: &Series<SlotsValue>) -> SlotsColumns {
         let values = &series.launches;
         SlotsColumns {
-            provenance: series.provenance.clone(),
+            provenance: Provenance::clone(&series.provenance),
             launch: values.iter().map(|v| v.launch).collect(),
             samples_used: values.iter().map(|v| v.samples_used).collect(),
             samples_dropped: values.iter().map(|v| v.samples_dropped).collect(),
@@ -211,7 +213,7 @@ impl SlotsColumns {
         launches.iter().try_for_each(check_split)?;
         Ok(Series {
             launches,
-            provenance: self.provenance,
+            provenance: Arc::new(self.provenance),
         })
     }
 

@@ -19,7 +19,7 @@ mod wire;
 pub use error::{RunFileError, RunFileProblem};
 pub use samples_file::LaunchSamples;
 pub use store::{
-    RUN_FILE_NAME, copy_run, parse_run, parse_samples, read_bytes, read_run, read_samples,
-    remove_run, run_file_of, samples_file_of, write_run, write_run_without_samples,
+    RUN_FILE_NAME, copy_run, parse_run, parse_samples, read_bytes, read_run, read_run_into,
+    read_samples, remove_run, run_file_of, samples_file_of, write_run, write_run_without_samples,
 };
 pub use wire::samples_file_name;

@@ -73,12 +73,27 @@ fn kind_of(metadata: &fs::Metadata) -> &'static str {
 /// # Errors
 /// Same as [`open`].
 pub fn read(path: &Path, longest_bytes: u64) -> Result<Vec<u8>, RunFileProblem> {
+    let mut bytes = Vec::new();
+    read_into(path, longest_bytes, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Replaces `bytes` by those of the regular file `path`.
+///
+/// # Errors
+/// Same as [`open`].
+pub fn read_into(
+    path: &Path,
+    longest_bytes: u64,
+    bytes: &mut Vec<u8>,
+) -> Result<(), RunFileProblem> {
     let mut file = open(path, longest_bytes)?;
     let length = file.get_ref().metadata().map_err(RunFileProblem::Io)?.len();
+    bytes.clear();
     // One more than it has, so that its end is found without growing.
-    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0).saturating_add(1));
-    file.read_to_end(&mut bytes).map_err(RunFileProblem::Io)?;
-    Ok(bytes)
+    bytes.reserve_exact(usize::try_from(length).unwrap_or(0).saturating_add(1));
+    file.read_to_end(bytes).map_err(RunFileProblem::Io)?;
+    Ok(())
 }
 
 /// Replaces `path` atomically with a file that `write` fills, and flushes it to disk. Until then,

@@ -4,7 +4,9 @@
 //! begins with the schema version.
 
 use std::collections::HashSet;
+use std::fmt;
 
+use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::error::RunFileProblem;
@@ -36,7 +38,7 @@ pub fn samples_file_name(id: &str) -> Result<String, RunFileProblem> {
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct RunWire<B = BenchmarkWire> {
+pub(super) struct RunWire<B = Vec<BenchmarkWire>> {
     /// The version of the format.
     schema_version: KnownVersion,
     /// Unique; 1 to 100 ASCII letters, digits and `-`.
@@ -67,7 +69,7 @@ pub(super) struct RunWire<B = BenchmarkWire> {
     /// Always `samples-ID.jsonl`, with the run's `id`.
     pub(super) samples_file: String,
     /// In order of first appearance; ids are unique.
-    benchmarks: Vec<B>,
+    benchmarks: B,
 }
 
 /// One benchmark: its times and its slots.
@@ -88,7 +90,7 @@ pub(super) struct BenchmarkWire {
     slots: Option<SlotsColumns>,
     /// The functions to which its slots went, if the source knows them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    functions: Option<Functions>,
+    functions: Option<Box<Functions>>,
     /// The calls that led there, if they were followed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     call_paths: Option<CallPaths>,
@@ -100,23 +102,42 @@ pub(super) struct BenchmarkWire {
     launches_differ: Option<String>,
     /// What its first iterations cost on the model, if they are not what counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    cold: Option<Cold>,
+    cold: Option<Box<Cold>>,
 }
 
-/// A benchmark that is converted and checked as soon as it is parsed, so that its columns are freed
-/// before the next are read. A problem comes with the benchmark's id.
-pub(super) struct ReadBenchmark(Result<Benchmark, Box<(BenchmarkId, RunFileProblem)>>);
+/// Benchmarks that are converted and checked as soon as they are parsed, so that the columns of one
+/// are freed before the next are read. Neighbours share equal provenances. A problem comes with the
+/// benchmark's id.
+pub(super) struct ReadBenchmarks(Vec<Result<Benchmark, Box<(BenchmarkId, RunFileProblem)>>>);
 
-impl<'de> Deserialize<'de> for ReadBenchmark {
+impl<'de> Deserialize<'de> for ReadBenchmarks {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wire = BenchmarkWire::deserialize(deserializer)?;
-        Ok(ReadBenchmark(wire.into_benchmark()))
+        deserializer.deserialize_seq(ReadBenchmarks(Vec::new()))
+    }
+}
+
+impl<'de> Visitor<'de> for ReadBenchmarks {
+    type Value = Self;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str("a sequence")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut sequence: A) -> Result<Self, A::Error> {
+        while let Some(wire) = sequence.next_element::<BenchmarkWire>()? {
+            let mut read = wire.into_benchmark();
+            if let (Ok(benchmark), Some(Ok(before))) = (&mut read, self.0.last()) {
+                benchmark.share_provenances(before);
+            }
+            self.0.push(read);
+        }
+        Ok(self)
     }
 }
 
 impl BenchmarkWire {
     fn into_benchmark(self) -> Result<Benchmark, Box<(BenchmarkId, RunFileProblem)>> {
-        let functions = self.functions.as_ref().map_or(Ok(()), check_functions);
+        let functions = self.functions.as_deref().map_or(Ok(()), check_functions);
         let checked = functions
             .map_err(|problem| problem.under("functions"))
             .and_then(|()| {
@@ -124,7 +145,7 @@ impl BenchmarkWire {
                 paths.map_err(|problem| problem.under("call_paths"))
             })
             .and_then(|()| {
-                let cold = self.cold.as_ref().map_or(Ok(()), check_cold);
+                let cold = self.cold.as_deref().map_or(Ok(()), check_cold);
                 cold.map_err(|problem| problem.under("cold"))
             })
             .and_then(|()| {
@@ -152,7 +173,7 @@ impl BenchmarkWire {
     }
 }
 
-impl RunWire<ReadBenchmark> {
+impl RunWire<ReadBenchmarks> {
     /// Parses the content of a `run.json`. Problems of benchmarks are kept for `into_run`.
     pub(super) fn parse(json: &[u8]) -> Result<Self, RunFileProblem> {
         let wire: Self = parse(json)?;
@@ -169,13 +190,14 @@ impl RunWire<ReadBenchmark> {
 
     /// Returns the run, checking every length, every number, and every id.
     pub(super) fn into_run(self) -> Result<Run, RunFileProblem> {
-        let mut benchmarks: Vec<Benchmark> = Vec::with_capacity(self.benchmarks.len());
-        for (index, ReadBenchmark(checked)) in self.benchmarks.into_iter().enumerate() {
-            benchmarks.push(checked.map_err(|failed| {
+        let read = self.benchmarks.0.into_iter().enumerate();
+        let checked = read.map(|(index, checked)| {
+            checked.map_err(|failed| {
                 let (id, problem) = *failed;
                 problem.under(&format!("benchmarks[{index}] (`{id}`)"))
-            })?);
-        }
+            })
+        });
+        let benchmarks = checked.collect::<Result<Vec<Benchmark>, RunFileProblem>>()?;
         let mut seen = HashSet::with_capacity(benchmarks.len());
         for (index, benchmark) in benchmarks.iter().enumerate() {
             if !seen.insert(&benchmark.id) {
