@@ -50,7 +50,7 @@ impl RunName {
     /// # Errors
     /// Returns an error if they are not a run, or its `started_at` is not a time.
     pub fn new(json: &[u8]) -> Result<RunName, RunFileProblem> {
-        RunName::of_start(parse_run(json)?.started_at, json)
+        RunName::of_start(&parse_run(json)?.started_at, json)
     }
 
     /// As [`new`](RunName::new), also for a run in a format that only newer programs read.
@@ -65,7 +65,7 @@ impl RunName {
         match RunName::new(json) {
             Err(problem @ RunFileProblem::SchemaVersion { .. }) => {
                 match serde_json::from_slice(json) {
-                    Ok(Start { started_at }) => RunName::of_start(started_at, json),
+                    Ok(Start { started_at }) => RunName::of_start(&started_at, json),
                     Err(_) => Err(problem),
                 }
             }
@@ -73,7 +73,7 @@ impl RunName {
         }
     }
 
-    fn of_start(started_at: String, json: &[u8]) -> Result<RunName, RunFileProblem> {
+    fn of_start(started_at: &str, json: &[u8]) -> Result<RunName, RunFileProblem> {
         let stamp = started_at
             .parse::<Timestamp>()
             .map(|at| at.strftime(STAMP_FORMAT).to_string())
@@ -202,7 +202,8 @@ pub fn read(path: &Path) -> Result<(RunName, Run), RunFileError> {
         path: path.to_owned(),
         problem,
     };
-    let name = RunName::new(&json).map_err(in_file)?;
+    let run = parse_run(&json).map_err(in_file)?;
+    let name = RunName::of_start(&run.started_at, &json).map_err(in_file)?;
     let promised = path
         .file_name()
         .and_then(|file| file.to_str()?.strip_suffix(FILE_SUFFIX)?.parse().ok());
@@ -212,7 +213,7 @@ pub fn read(path: &Path) -> Result<(RunName, Run), RunFileError> {
             what: format!("was changed since it was kept: it is that of {name}"),
         }));
     }
-    Ok((name, parse_run(&json).map_err(in_file)?))
+    Ok((name, run))
 }
 
 /// Returns the path of this run in the history of the baseline in directory `baseline`.

@@ -19,7 +19,6 @@ pub mod tests;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use jiff::Timestamp;
 use topdown_counters::machine::this_machine;
@@ -28,6 +27,7 @@ use topdown_run::run_file::{RUN_FILE_NAME, Run, RunFileError};
 
 use crate::config::Workspace;
 use newest::{NEWEST, NEWEST_OF_COMMANDS};
+use topdown_gate::parallel;
 
 pub use error::{StoreError, unless_written};
 pub use keep::keep_current;
@@ -86,7 +86,9 @@ pub fn read_newest_runs(
     let mut runs = Vec::new();
     let mut unreadable = Vec::new();
     let paths = runs_of(directory)?;
-    for read in read_all(&paths[paths.len().saturating_sub(most)..]) {
+    // On all CPUs, since parsing takes most of the time of a long history.
+    let read = |path: &PathBuf| history::read(path).map(|(_, run)| run);
+    for read in parallel::map(&paths[paths.len().saturating_sub(most)..], read) {
         match read {
             Ok(run) => runs.push(run),
             Err(error) => unreadable.push(error),
@@ -96,23 +98,6 @@ pub fn read_newest_runs(
     // history.
     runs.sort_by_cached_key(|run| run.started_at.parse::<Timestamp>().ok());
     Ok((runs, unreadable))
-}
-
-/// Reads the runs on all CPUs, since parsing takes most of the time of a long history.
-fn read_all(paths: &[PathBuf]) -> Vec<Result<Run, RunFileError>> {
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let read = |paths: &[PathBuf]| -> Vec<Result<Run, RunFileError>> {
-        let runs = paths.iter().map(|path| history::read(path));
-        runs.map(|read| read.map(|(_, run)| run)).collect()
-    };
-    thread::scope(|scope| {
-        let parts = paths.chunks(paths.len().div_ceil(threads).max(1));
-        let readers: Vec<_> = parts.map(|part| scope.spawn(move || read(part))).collect();
-        let joined = readers.into_iter().map(|reader| reader.join());
-        joined
-            .flat_map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
-    })
 }
 
 fn runs_of(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {

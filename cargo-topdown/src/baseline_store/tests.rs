@@ -416,7 +416,7 @@ fn concurrent_savers_lose_no_run() {
         directory
     };
     let runs: Vec<PathBuf> = (0..SAVERS).map(from).collect();
-    thread::scope(|scope| {
+    std::thread::scope(|scope| {
         for run in &runs {
             scope.spawn(|| store.save(&name("main"), run).unwrap());
         }

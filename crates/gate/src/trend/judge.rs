@@ -9,7 +9,8 @@ use super::series::History;
 use super::{
     BenchmarkTrend, ChangeKind, GlobalChange, LeftOut, TREND_SCHEMA_VERSION, Trend, TrendRun,
 };
-use crate::comparability;
+use crate::comparability::{self, Difference};
+use crate::parallel;
 use crate::statistics::change_points::MIN_SEGMENT;
 
 /// Nothing can be found in a shorter history.
@@ -42,37 +43,42 @@ pub fn trend(label: &str, runs: &[Run], unreadable: Vec<String>, alpha: f64) -> 
         .collect();
     let mut ids: Vec<&Benchmark> = newest.benchmarks.iter().collect();
     ids.sort_by(|a, b| a.id.cmp(&b.id));
-    let histories: Vec<History> = ids
-        .into_iter()
-        .filter_map(|reference| {
-            let mut history = History::new(reference)?;
-            for (index, benchmarks) in by_id.iter().enumerate() {
-                let Some(benchmark) = benchmarks.get(&reference.id) else {
-                    continue;
-                };
-                let cpus = comparability::of_cpus(&comparable[index].machine, &newest.machine);
-                let differences = comparability::of_benchmark(
-                    benchmark.provenance(),
-                    reference.provenance(),
-                    &cpus,
-                );
-                if !differences.is_empty() || !history.add(index, benchmark) {
-                    left_out.push(LeftOut {
-                        run: run_of(comparable[index]),
-                        benchmark: Some(reference.id.clone()),
-                        differences,
-                    });
-                }
-            }
-            Some(history)
-        })
+    let cpus: Vec<Vec<Difference>> = comparable
+        .iter()
+        .map(|run| comparability::of_cpus(&run.machine, &newest.machine))
         .collect();
+    let found = parallel::map(&ids, |reference| {
+        let mut history = History::new(reference)?;
+        let mut left_out = Vec::new();
+        for (index, benchmarks) in by_id.iter().enumerate() {
+            let Some(benchmark) = benchmarks.get(&reference.id) else {
+                continue;
+            };
+            let differences = comparability::of_benchmark(
+                benchmark.provenance(),
+                reference.provenance(),
+                &cpus[index],
+            );
+            if !differences.is_empty() || !history.add(index, benchmark) {
+                left_out.push(LeftOut {
+                    run: run_of(comparable[index]),
+                    benchmark: Some(reference.id.clone()),
+                    differences,
+                });
+            }
+        }
+        Some((history, left_out))
+    });
+    let mut histories = Vec::new();
+    for (history, lacking) in found.into_iter().flatten() {
+        histories.push(history);
+        left_out.extend(lacking);
+    }
     let series = histories.iter().map(|history| history.metrics.len()).sum();
     let alpha_per_series = alpha / f64::max(1.0, series as f64);
-    let benchmarks: Vec<BenchmarkTrend> = histories
-        .into_iter()
-        .map(|history| history.judged(&comparable, alpha_per_series))
-        .collect();
+    let benchmarks: Vec<BenchmarkTrend> = parallel::map(&histories, |history| {
+        history.judged(&comparable, alpha_per_series)
+    });
     Some(Trend {
         schema_version: TREND_SCHEMA_VERSION,
         label: label.to_owned(),

@@ -89,7 +89,7 @@ impl<'a> History<'a> {
         true
     }
 
-    pub fn judged(self, runs: &[&Run], alpha: f64) -> BenchmarkTrend {
+    pub fn judged(&self, runs: &[&Run], alpha: f64) -> BenchmarkTrend {
         let changes = self
             .borders(alpha)
             .map_or(Vec::new(), |found| self.changes(&found, runs));
