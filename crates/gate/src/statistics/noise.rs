@@ -358,6 +358,44 @@ mod tests {
     /// The expected numbers come from a program written only from the specification, in Python with
     /// numpy 2.4.6 and scipy 1.17.1: `special.digamma`, `special.polygamma`, `optimize.brentq` for
     /// the degrees of freedom, `stats.t.sf` for p.
+    /// Also where one of the two is not computed.
+    #[test]
+    fn sure_test_has_the_larger_of_both_p_values() {
+        let uncertainty = |standard_error, degrees_of_freedom| Uncertainty {
+            standard_error,
+            degrees_of_freedom,
+        };
+        let errors = [
+            (uncertainty(0.004, 12.0), uncertainty(0.02, 9.0)),
+            (uncertainty(0.01, 4.0), uncertainty(0.011, 40.0)),
+            (Uncertainty::NONE, uncertainty(0.01, 8.0)),
+            (Uncertainty::NONE, Uncertainty::NONE),
+        ];
+        for (of_launches, whole) in errors {
+            for step in -40..=40 {
+                let difference = f64::from(step) / 500.0;
+                let estimate = Estimate {
+                    of_launches,
+                    whole,
+                    ..Estimate::exact(difference)
+                };
+                let p_values = [of_launches.p(difference - 0.02), whole.p(difference)];
+                let larger = p_values[0].max(p_values[1]);
+                assert_eq!(estimate.surely_slower(0.02, 0.0).p, larger, "{difference}");
+                assert_eq!(
+                    Estimate {
+                        difference: -difference,
+                        ..estimate
+                    }
+                    .surely_faster(0.02)
+                    .p,
+                    larger,
+                    "{difference}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn moderated_test_agrees_with_scipy() {
         let contrasts = suite();
