@@ -99,11 +99,11 @@ fn functions_of(benchmark: &Benchmark, hit: &mut Outcome) -> Result<Box<Function
         let functions = found.functions.take();
         let other = found.provenance().formula.as_str();
         // Plain counters split the slots of the register's cores into the same categories.
-        let is_alike = |functions: &Box<Functions>| {
+        let is_alike = |functions: &Functions| {
             let engine = functions.sampled.map(|sampled| sampled.engine);
             of == other || is_register(of) && engine == Some(HitEngine::OwnPeriods)
         };
-        functions.filter(is_alike)
+        functions.filter(|functions| is_alike(functions))
     });
     let hits = functions
         .as_ref()
