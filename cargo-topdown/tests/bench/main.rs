@@ -5,6 +5,7 @@ mod action;
 mod against;
 #[cfg(unix)]
 mod cargo_runner;
+mod clock;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod cores;
 mod ends;

@@ -573,6 +573,61 @@ fn failing_directory_fsync_fails_push() {
     place.check(scenario, false, "fsync of the directory");
 }
 
+/// As on a network's file system: a file that another machine has just replaced has a stale handle or
+/// does not show yet, a flush fails, a rename leads to another server.
+#[test]
+fn trouble_of_network_folders_loses_nothing() {
+    if !strace::is_installed() {
+        return;
+    }
+    let place = Place::new();
+    let names = [
+        "save",
+        "push to a directory",
+        "pull from a directory",
+        "gc of a directory",
+    ];
+    let scenarios = SCENARIOS.iter();
+    for scenario in scenarios.filter(|scenario| names.contains(&scenario.name)) {
+        let stored = format!("directory/main/{KEY}");
+        let baseline = format!("workspace/baselines/main/{KEY}/run.json");
+        let runs = fs::read_dir(place.live().join(&stored)).unwrap();
+        let mut runs = runs.map(|run| run.unwrap().path().join("run.json"));
+        let files = [place.live().join(baseline), runs.next().unwrap()];
+        let mut faults = Vec::new();
+        for file in &files {
+            let file = file.to_str().unwrap();
+            for error in ["ESTALE", "ENOENT"] {
+                let inject = format!("inject=openat:error={error}:when=1");
+                faults.push(vec![
+                    "-P".to_owned(),
+                    file.to_owned(),
+                    "-e".to_owned(),
+                    inject,
+                ]);
+            }
+        }
+        for fault in ["fsync:error=EIO", "rename:error=EXDEV"] {
+            faults.push(vec!["-e".to_owned(), format!("inject={fault}:when=1")]);
+        }
+        for fault in faults {
+            place.restore();
+            let options = fault.iter().map(String::as_str);
+            let options: Vec<&str> = ["-o", "/dev/null"].into_iter().chain(options).collect();
+            let mut command = strace::traced(&place.plain("workspace", scenario.words), &options);
+            silence(&mut command);
+            let output = command.stderr(Stdio::piped()).output().unwrap();
+            let error = String::from_utf8_lossy(&output.stderr);
+            let what = format!("{}: {fault:?}: {error}", scenario.name);
+            assert!(
+                output.status.success() || error.starts_with("error: "),
+                "{what}"
+            );
+            place.check(scenario, output.status.success(), &what);
+        }
+    }
+}
+
 /// A page appears whole or not at all; where it cannot be replaced, it is written in place.
 #[test]
 fn failing_report_leaves_the_page_before() {
