@@ -85,8 +85,7 @@ fn report(args: &CompareArgs, judged: Judged<'_>) -> Result<Exit, Error> {
     {
         tell!("note: {hint}");
     }
-    let exit = Exit::from(&comparison);
-    Ok(exit)
+    Ok(Exit::from(&comparison))
 }
 
 fn explain(
