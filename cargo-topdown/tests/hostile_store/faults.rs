@@ -464,7 +464,9 @@ impl Place {
         self.succeeds("other", &next);
         assert_eq!(self.left_behind(), 0, "{what}: temporary files");
         let unfinished = self.unfinished();
-        assert!(unfinished.is_empty(), "{what}: {unfinished:?}");
+        // `init` has nothing more to write to a manifest that it has changed.
+        let is_init = scenario.name == "init";
+        assert!(is_init || unfinished.is_empty(), "{what}: {unfinished:?}");
     }
 }
 
