@@ -131,21 +131,6 @@ impl Benchmark {
         })
     }
 
-    /// Shares its provenances with those of `other` where they are equal.
-    pub(super) fn share_provenances(&mut self, other: &Benchmark) {
-        let of_slots = |of: &Benchmark| of.slots.as_ref().map(|slots| slots.provenance.clone());
-        let known = [Some(other.times.provenance.clone()), of_slots(other)];
-        let share = |own: &mut Arc<Provenance>| {
-            if let Some(known) = known.iter().flatten().find(|known| *known == own) {
-                *own = known.clone();
-            }
-        };
-        share(&mut self.times.provenance);
-        if let Some(slots) = &mut self.slots {
-            share(&mut slots.provenance);
-        }
-    }
-
     /// Adds the launches of `more`, which were measured in the same way. Its units are those that
     /// this benchmark has, if it was sampled.
     pub fn extend(&mut self, more: &Benchmark) {

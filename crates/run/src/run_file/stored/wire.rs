@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -14,6 +15,7 @@ use super::launch_columns::{SlotsColumns, TimeColumns};
 use super::plausible::{check_call_paths, check_cold, check_functions};
 use super::version::{KnownVersion, parse};
 use crate::machine::Machine;
+use crate::provenance::Provenance;
 use crate::run_file::{
     Benchmark, BenchmarkId, Build, CallPaths, Cold, Fingerprint, Functions, LaunchSettings,
     MAX_SHARDS, Run, Selection, Shard, Throughput,
@@ -127,11 +129,26 @@ impl<'de> Visitor<'de> for ReadBenchmarks {
         while let Some(wire) = sequence.next_element::<BenchmarkWire>()? {
             let mut read = wire.into_benchmark();
             if let (Ok(benchmark), Some(Ok(before))) = (&mut read, self.0.last()) {
-                benchmark.share_provenances(before);
+                share_provenances(benchmark, before);
             }
             self.0.push(read);
         }
         Ok(self)
+    }
+}
+
+/// Lets `benchmark` have the provenances of `other` where they are equal.
+fn share_provenances(benchmark: &mut Benchmark, other: &Benchmark) {
+    let of_slots = other.slots.as_ref().map(|slots| &slots.provenance);
+    let known = [Some(&other.times.provenance), of_slots];
+    let share = |own: &mut Arc<Provenance>| {
+        if let Some(known) = known.into_iter().flatten().find(|known| *known == own) {
+            *own = Arc::clone(known);
+        }
+    };
+    share(&mut benchmark.times.provenance);
+    if let Some(slots) = &mut benchmark.slots {
+        share(&mut slots.provenance);
     }
 }
 
