@@ -1,9 +1,9 @@
 //! Ctrl-C: what must be cleaned up first, and whom it reaches.
 //!
-//! SIGTERM is treated the same, and SIGHUP unless the program was started with `nohup`. A bench has its own session, and a signal to this
-//! process alone does not reach compilers. So the handler kills the processes that are being
-//! waited for, with their descendants; the waiting code then continues, sees the request, and
-//! cleans up on the way out.
+//! SIGTERM is treated the same, and SIGHUP unless the program was started with `nohup`. A bench has
+//! its own session, and a signal to this process alone does not reach compilers. So the handler
+//! kills the processes that are being waited for, with their descendants; the waiting code then
+//! continues, sees the request, and cleans up on the way out.
 
 use std::io;
 use std::process::ExitStatus;
