@@ -3,10 +3,14 @@
 use std::thread;
 
 /// Returns what `of` makes of each item, in their order. Takes as many threads as the process may
-/// use CPUs, each with a part of the items that lie side by side.
+/// use CPUs, each with a part of the items that lie side by side. A single part stays on the calling
+/// thread.
 pub fn map<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let part = items.len().div_ceil(threads).max(1);
+    if part >= items.len() {
+        return items.iter().map(of).collect();
+    }
     let of = &of;
     thread::scope(|scope| {
         let parts = items.chunks(part);

@@ -102,16 +102,16 @@ fn global_changes(benchmarks: &[BenchmarkTrend], runs: usize) -> Vec<GlobalChang
         return found;
     }
     for kind in [ChangeKind::Slower, ChangeKind::Faster] {
-        let changing = |run: usize, within: usize| {
-            let changes_there = |b: &&BenchmarkTrend| {
-                let mut changes = b.changes.iter();
-                changes.any(|c| c.kind == kind && c.run.abs_diff(run) <= within)
-            };
-            benchmarks.iter().filter(changes_there).count()
-        };
-        // The run with most changes, including its neighbours, represents them.
+        let mut changing = vec![0; runs];
+        let changes = benchmarks.iter().flat_map(|benchmark| &benchmark.changes);
+        for change in changes.filter(|change| change.kind == kind) {
+            changing[change.run] += 1;
+        }
+        // Changes of one benchmark are farther apart than neighbours, so none counts twice. The run
+        // with most changes, including its neighbours, represents them.
+        let near = |run: usize| &changing[run.saturating_sub(1)..runs.min(run + 2)];
         let mut at: Vec<(usize, usize, usize)> = (0..runs)
-            .map(|run| (changing(run, 1), changing(run, 0), run))
+            .map(|run| (near(run).iter().sum(), changing[run], run))
             .collect();
         at.sort_by_key(|&(near, exactly, run)| (Reverse(near), Reverse(exactly), run));
         for (count, _, run) in at {
