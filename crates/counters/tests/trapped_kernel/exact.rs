@@ -159,6 +159,7 @@ fn sapphire_rapids_exact_group_has_level_2() {
 fn guest_without_slots_counter_uses_general_one() {
     let system = System::empty(0x8f, true);
     system.add_bare_pmu("cpu");
+    stay_on_this_cpu();
     let opened = try_open_with(&system, Counters::Auto, |machine| {
         as_sapphire_rapids(machine);
         machine.has_metrics = false;

@@ -20,6 +20,7 @@ fn open(
     counters: Counters,
     prepare: impl FnOnce(&mut Machine),
 ) -> Option<Hardware> {
+    crate::stay_on_this_cpu();
     try_open_with(system, counters, prepare).map(|opened| opened.unwrap())
 }
 
