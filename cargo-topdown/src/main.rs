@@ -1,6 +1,6 @@
 //! `cargo topdown`: runs criterion benches, compares TopDown slots with a baseline, and fails CI.
 //!
-//! Data flow: `command::bench` builds the bench targets, and [`topdown_runner`] launches them; their
+//! Data flow: `command::bench` has [`topdown_runner`] build the bench targets and launch them; their
 //! samples become a run file. `command::compare` reads two run files, [`topdown_gate`] judges them,
 //! and [`topdown_report`] prints the result without computing anything.
 #![forbid(unsafe_code)]

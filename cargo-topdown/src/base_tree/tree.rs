@@ -46,8 +46,8 @@ impl BaseTree {
     /// where its runs are [kept](crate::config::Workspace::kept_directory).
     ///
     /// # Errors
-    /// Returns an error if there is no such commit, it is the candidate's, or its worktree cannot be
-    /// created.
+    /// Returns an error if the commit does not exist or is the candidate's own, or if its worktree
+    /// cannot be created.
     pub fn prepare(
         reference: &str,
         workspace_root: &Path,

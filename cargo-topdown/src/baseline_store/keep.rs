@@ -172,7 +172,7 @@ impl BaselineStore {
 
 /// Adds the current run of the baseline in `directory` to its history before another replaces it: a
 /// baseline from before there were histories is not in its own, nor is that of a newer program that
-/// was killed. A file that is no run is lost.
+/// was killed. A file that is not a run is not kept.
 pub fn keep_current(directory: &Path) -> Result<(), RunFileError> {
     if let Ok(before) = run_file::read_bytes(&directory.join(RUN_FILE_NAME))
         && RunName::of_any_version(&before).is_ok()

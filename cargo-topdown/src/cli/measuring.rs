@@ -145,7 +145,12 @@ pub struct LaunchMeasuringArgs {
     pub leave_out: Option<Vec<String>>,
 
     /// The threads whose slots the hardware counters count [default: auto]
-    #[arg(long, value_name = "THREADS", env = Threads::VARIABLE, value_parser = choices::<Threads>())]
+    #[arg(
+        long,
+        value_name = "THREADS",
+        env = Threads::VARIABLE,
+        value_parser = choices::<Threads>(),
+    )]
     pub threads: Option<Threads>,
 
     /// Keep the sample sizes, times and sampling modes that the benches set, as `cargo bench` does

@@ -1,7 +1,8 @@
 //! Imports what other tools measured as samples.
 //!
-//! Each format has a module that reads it into [`execution::Execution`]s: counts and metrics by name, not yet
-//! interpreted. `meaning` finds slots and categories among them, the same way for every tool.
+//! Each format has a module that reads it into [`execution::Execution`]s: counts and metrics by
+//! name, not yet interpreted. `meaning` finds slots and categories among them, the same way for
+//! every tool.
 
 mod execution;
 mod files;

@@ -298,8 +298,8 @@ fn full_disk_fails_bench_with_place_and_cause() {
     place.succeeds();
 }
 
-/// A signal while the run, the newest run, or the baseline is written comes too late to stop anything,
-/// and cuts nothing short.
+/// A signal while the run, the newest run, or the baseline is written comes too late to stop
+/// anything, and cuts nothing short.
 #[test]
 fn signal_while_writing_keeps_run_whole() {
     if !strace::is_installed() {

@@ -575,8 +575,8 @@ fn failing_directory_fsync_fails_push() {
     place.check(scenario, false, "fsync of the directory");
 }
 
-/// As on a network's file system: a file that another machine has just replaced has a stale handle or
-/// does not show yet, a flush fails, a rename leads to another server.
+/// As on a network's file system: a file that another machine has just replaced has a stale handle
+/// or does not show yet, a flush fails, a rename leads to another server.
 #[test]
 fn trouble_of_network_folders_loses_nothing() {
     if !strace::is_installed() {

@@ -2,9 +2,8 @@
 
 use std::thread;
 
-/// Returns what `of` makes of each item, in their order. Takes as many threads as the process may
-/// use CPUs, each with a part of the items that lie side by side. A single part stays on the calling
-/// thread.
+/// Returns what `of` makes of each item, in their order. Each CPU that the process may use gets a
+/// thread and a part of neighbouring items. A single part stays on the calling thread.
 pub fn map<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let part = items.len().div_ceil(threads).max(1);

@@ -115,6 +115,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+    use crate::bench_targets::cargo_program;
 
     /// What cargo 1.95 says of matchit 0.8.6, whose lock file is of 2022.
     const CONFLICT: &str = "\
@@ -137,7 +138,6 @@ failed to select a version for `libc` which could resolve this conflict
         assert!(in_the_way("  previously selected package `a v1.0.0 (/a)`").is_empty());
         assert!(in_the_way("error: no matching package named `b` found").is_empty());
     }
-    use crate::bench_targets::cargo_program;
 
     const BY_CRITERIONS_NAME: [&str; 2] = ["--features", "criterion/launches"];
 

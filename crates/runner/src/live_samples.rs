@@ -13,7 +13,8 @@ impl LiveSamples<'_> {
     /// As [`SamplesFile::new_records`].
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, is too long, or the bench has exceeded its time.
+    /// Returns an error if the file cannot be read or is too long, or if the bench has exceeded its
+    /// time.
     pub fn new_records(&mut self) -> Result<String, SamplesFileError> {
         self.file.new_records(|| self.bench.check_limits())
     }

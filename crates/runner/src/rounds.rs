@@ -1,7 +1,8 @@
 //! Order of the launches: round robin, or the two sides of a comparison in turn.
 //!
 //! Every target is launched once, then every target a second time, and so on. So drift of the
-//! machine affects all benchmarks equally, and each benchmark's launches are spread over the whole run.
+//! machine affects all benchmarks equally, and each benchmark's launches are spread over the whole
+//! run.
 
 use topdown_counters::machine::this_machine;
 use topdown_run::setting::Threads;

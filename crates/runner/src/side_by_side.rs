@@ -109,8 +109,8 @@ impl<'a> Queue<'a> {
 }
 
 /// Runs all launches of all `targets`, as many at once as there are `launchers`; the results are in
-/// the order in which [`run`](super::rounds::run) has them. `alone` launches what failed beside others.
-/// `fail_fast` stops at the first failure.
+/// the order in which [`run`](super::rounds::run) has them. `alone` launches again what failed
+/// beside others. `fail_fast` stops at the first failure.
 ///
 /// # Errors
 /// As [`run`](super::rounds::run).

@@ -45,8 +45,10 @@ fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the file that a user named for a report, with `fill`. A regular file is whole at any time;
-/// a pipe, a device, or what a link such as `/dev/stdout` leads to is written as it is.
+/// Writes the file that a user named for a report, with `fill`. A regular file is whole at any
+/// time; a pipe, a device, or what a link such as `/dev/stdout` leads to is written directly.
+///
+/// `fill` is called a second time if a file beside it can be filled but not put in its place.
 ///
 /// # Errors
 /// Returns an error if `fill` fails, or the file cannot be written. A regular file that is there

@@ -260,7 +260,8 @@ impl Estimate {
             p: uncertainty.p(change - limit),
         };
         let by_launches = test(margin + resolution, self.of_launches);
-        // Both p-values are needed only if they are on the same side of one half.
+        // The p-value is above one half below a limit, and below one half above it. So between the
+        // two limits the first is the larger, whatever the second is.
         let drift_limit = of_neighbour.max(0.0) + resolution;
         if change < margin + resolution && change > drift_limit {
             return by_launches;

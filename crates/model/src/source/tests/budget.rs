@@ -71,8 +71,8 @@ fn few_costly_instructions_are_bounded() {
     }
 }
 
-/// Takes the samples of a benchmark that may spend so long outside of its code, until the model wants
-/// no more. The last one has lost its slots.
+/// Takes the samples of a benchmark that may spend so long outside of its code, until the model
+/// wants no more. The last one has lost its slots.
 fn samples_until_time_only(
     model: &Model,
     max_outside: Duration,
