@@ -7,7 +7,7 @@
 //! * **U**: uops.info, measurements for Alder Lake P (latency, throughput, port usage).
 //! * **M**: measured by this project on Sapphire Rapids and Emerald Rapids virtual machines, as a
 //!   ratio to a chain of dependent additions, on a core whose other hardware thread was idle: the
-//!   rows of `examples/measure-table`, and loops written to answer a single question each.
+//!   rows of `measure-table` of the lab, and loops written to answer a single question each.
 //! * **J**: J. Chen, blog.jia.je, "Intel Golden Cove 微架构评测" (2025): measured on a Core i9.
 //! * **C**: Chips and Cheese, "Popping the Hood on Golden Cove" (2021), figure 17, as summarised in
 //!   a public translation of the article: measured on a Core i9. The article itself we could open

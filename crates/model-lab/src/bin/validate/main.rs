@@ -1,6 +1,6 @@
 //! Runs kernels natively and on the model, and prints the error of the modelled cycles.
 //!
-//!     cargo run --release -p topdown-core-model --example validate -- CORE [FILTER] [OPTIONS]
+//!     cargo run --release -p topdown-model-lab --bin validate -- CORE [FILTER] [OPTIONS]
 //!
 //! CORE is this machine's core, or any with `--stored`. Native cycles are best-case wall time in
 //! units of a chain of dependent additions, timed just before and after each run. Modelled cycles
@@ -28,8 +28,6 @@ mod arguments;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod counters;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod kernels;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod native;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod report;
@@ -50,6 +48,7 @@ fn main() -> std::process::ExitCode {
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn run() -> Result<(), Box<dyn std::error::Error>> {
     use topdown_core_model::{Capacity, Model};
+    use topdown_model_lab::kernels;
     use topdown_tracer::{Config, Mapping, Tracer};
 
     let arguments = arguments::Arguments::parse(std::env::args().skip(1))?;
@@ -154,6 +153,7 @@ mod tests {
     use std::path::Path;
 
     use topdown_core_model::{Capacity, Model, cores};
+    use topdown_model_lab::kernels;
     use topdown_skipped::{Need, skip};
     use topdown_tracer::{Config, Mapping, Tracer};
 

@@ -1,25 +1,17 @@
 //! Time of tracing and modelling, beside its estimate [`Counts::modelling_ns`].
 //!
-//!     cargo run --release -p topdown-core-model --example cost -- [core] [filter]
+//!     cargo run --release -p topdown-model-lab --bin cost -- [core] [filter]
 //!
 //! For each kernel of `validate`, and for a few that are costly to model: nanoseconds per
 //! instruction, in processor time of the fastest of six, their ratio to the estimate, and by how
 //! many percent following the calls lengthens them.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[allow(dead_code, reason = "what `validate` groups them by")]
-#[path = "validate/kernels/mod.rs"]
-mod kernels;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[allow(dead_code, reason = "`speed` uses the rest")]
-#[path = "speed/recording.rs"]
-mod recording;
-
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     use costly::Work;
-    use recording::thread_seconds;
     use topdown_core_model::{Capacity, Model, cores};
+    use topdown_model_lab::kernels;
+    use topdown_model_lab::thread_time::thread_seconds;
     use topdown_tracer::{Config, Mapping, Tracer};
 
     /// A shorter stretch is repeated.

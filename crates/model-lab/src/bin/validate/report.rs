@@ -2,9 +2,9 @@
 
 use topdown_core_model::CoreParameters;
 
-use crate::kernels::Group;
 use crate::native::Launches;
 use crate::windows::Modelled;
+use topdown_model_lab::kernels::Group;
 
 /// One kernel's result.
 pub struct Row {

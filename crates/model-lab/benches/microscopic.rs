@@ -3,16 +3,11 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[expect(dead_code, reason = "the validation runs more kernels, in groups")]
-#[path = "../examples/validate/kernels/mod.rs"]
-mod kernels;
-
 use criterion_topdown::TopDown;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn microscopic(c: &mut Criterion<TopDown>) {
-    for kernel in kernels::microscopic::kernels() {
+    for kernel in topdown_model_lab::kernels::microscopic::kernels() {
         let mut run = (kernel.prepare)();
         c.bench_function(kernel.name, |b| b.iter(&mut run));
     }

@@ -4,6 +4,7 @@ use std::hint::black_box;
 
 use super::{Kernel, Random, held_out, tuned};
 
+/// Returns all of them.
 pub fn kernels() -> Vec<Kernel> {
     vec![
         tuned("alu", alu),

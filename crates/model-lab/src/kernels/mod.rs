@@ -29,7 +29,9 @@ pub enum Group {
 
 /// A program to run repeatedly.
 pub struct Kernel {
+    /// As printed, and as in the files of native cycles.
     pub name: &'static str,
+    /// How it relates to the calibration.
     pub group: Group,
     /// Prepares the data and returns the code to run.
     pub prepare: fn() -> Box<dyn FnMut()>,
@@ -70,7 +72,7 @@ pub fn questions() -> Vec<Kernel> {
 }
 
 /// A fixed sequence of pseudo-random numbers.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
     pub fn next(&mut self) -> u64 {

@@ -1,7 +1,7 @@
 //! Prints how far the mean of sampled units is from the whole iteration, for five long programs,
 //! and how fast sampling is.
 //!
-//! `cargo run --release -p topdown-core-model --example sampling [CORE] [PROGRAM]`. The numbers of
+//! `cargo run --release -p topdown-model-lab --bin sampling [CORE] [PROGRAM]`. The numbers of
 //! other [`Plan`]s can follow: the fields in their order. Each program runs once for all
 //! models, and once for the speed of each plan, in processor time. It takes minutes.
 
@@ -12,6 +12,7 @@ use std::error::Error;
 use topdown_core_model::{
     Capacity, CoreParameters, Counts, Estimate, GROUPS, Model, Plan, Sampling, cores,
 };
+use topdown_model_lab::thread_time::thread_seconds;
 use topdown_tracer::{Block, Config, Consumer, Mapping, Tracer};
 
 use programs::{PROGRAMS, Program};
@@ -80,21 +81,10 @@ fn model(core: &CoreParameters) -> Model {
 fn traced<C: Consumer>(program: &Program, consumer: C) -> Result<(Tracer<C>, f64), Box<dyn Error>> {
     let mut work = (program.new)();
     let tracer = Tracer::new(Config::default(), consumer)?;
-    let begin = processor_s();
+    let begin = thread_seconds();
     let ((), end) = tracer.trace(&mut work);
     end?;
-    Ok((tracer, processor_s() - begin))
-}
-
-/// Returns how long this thread has run, in seconds.
-fn processor_s() -> f64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the kernel writes one `timespec`.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
+    Ok((tracer, thread_seconds() - begin))
 }
 
 /// Half of a 95 % interval for the mean of these, by Student's t for [`GROUPS`] values.

@@ -7,7 +7,7 @@
 use topdown_core_model::{Counts, Model};
 use topdown_tracer::{TraceError, Tracer};
 
-use crate::native;
+use topdown_model_lab::thread_time::thread_seconds;
 
 /// What `cargo topdown bench` reckons with.
 const INSTRUCTIONS_PER_US: u64 = 15;
@@ -44,7 +44,7 @@ pub fn modelled(
     run: &mut dyn FnMut(),
     runs: Option<usize>,
 ) -> Result<Modelled, TraceError> {
-    let start = native::thread_seconds();
+    let start = thread_seconds();
     let mut sample = |iterations: u64| -> Result<(Counts, Counts), TraceError> {
         let before = tracer.consumer_mut().counts();
         let ((), end) = tracer.trace(|| (0..iterations).for_each(|_| run()));
@@ -75,7 +75,7 @@ pub fn modelled(
         (counts, modelled) = sample(iterations)?;
         samples += 1;
     }
-    let seconds = native::thread_seconds() - start;
+    let seconds = thread_seconds() - start;
     Ok(Modelled {
         counts,
         iterations,

@@ -1,7 +1,7 @@
 //! Measures latencies and throughputs on this machine and compares them with the model's for the
 //! same code.
 //!
-//!     cargo run --release -p topdown-core-model --example measure-table -- zen-5
+//!     cargo run --release -p topdown-model-lab --bin measure-table -- zen-5
 //!
 //! Each row is a loop of one instruction, once as a dependent chain and once independent. Both are
 //! timed as a ratio to a chain of dependent additions, which runs at one per cycle on every core,

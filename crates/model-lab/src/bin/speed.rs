@@ -1,23 +1,18 @@
 //! Measures how fast the model executes the kernels of `validate`, without the tracer: each kernel
 //! is recorded once and replayed.
 //!
-//!     cargo run --release -p topdown-core-model --example speed -- [core] [filter]
+//!     cargo run --release -p topdown-model-lab --bin speed -- [core] [filter]
 //!
 //! The speed is that of the fastest replay, in processor time. Next to it is the number of this
 //! machine's instructions that the model executes per instruction of the program, as counted by the
 //! tracer. This figure does not depend on what else the machine does.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[allow(dead_code, reason = "what `validate` groups them by")]
-#[path = "../validate/kernels/mod.rs"]
-mod kernels;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod recording;
-
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    use recording::{InstructionCount, Recording, thread_seconds};
     use topdown_core_model::{Capacity, Model, cores};
+    use topdown_model_lab::kernels;
+    use topdown_model_lab::recording::{InstructionCount, Recording};
+    use topdown_model_lab::thread_time::thread_seconds;
     use topdown_tracer::{Config, Tracer};
 
     /// Processor time spent on each kernel.

@@ -1,22 +1,15 @@
 //! Speed of the model: recorded executions, replayed without the tracer.
 //!
-//!     cargo bench -p topdown-core-model
+//!     cargo bench -p topdown-model-lab
 //!
-//! `examples/speed` has all kernels, in processor time.
-
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[allow(dead_code, reason = "the example uses the rest")]
-#[path = "../examples/validate/kernels/mod.rs"]
-mod kernels;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[allow(dead_code, reason = "the example uses the rest")]
-#[path = "../examples/speed/recording.rs"]
-mod recording;
+//! `src/bin/speed.rs` has all kernels, in processor time.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn main() {
     use criterion::{Criterion, Throughput};
     use topdown_core_model::{Capacity, Model, cores};
+    use topdown_model_lab::kernels;
+    use topdown_model_lab::recording::Recording;
 
     /// Bound by arithmetic, by the frontend, by the L1, by predictions, by the L3.
     const KERNELS: [&str; 6] = [
@@ -34,7 +27,7 @@ fn main() {
         if !KERNELS.contains(&kernel.name) {
             continue;
         }
-        let recording = match recording::Recording::new(&mut (kernel.prepare)()) {
+        let recording = match Recording::new(&mut (kernel.prepare)()) {
             Ok(recording) => recording,
             Err(error) => {
                 eprintln!("not recorded: {error}");
