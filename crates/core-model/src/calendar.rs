@@ -5,31 +5,7 @@
 //! an early one. So each resource has a calendar with one bit per cycle, and a request takes the
 //! first free bit at or after the cycle in which it is ready.
 
-use crate::parameters::INTEGER_PORTS;
-
-/// A set of execution ports, one bit each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ports(pub u32);
-
-impl Ports {
-    /// No port: the instruction completes at rename.
-    pub const NONE: Ports = Ports(0);
-
-    /// Returns the ports in either set.
-    pub const fn or(self, other: Ports) -> Ports {
-        Ports(self.0 | other.0)
-    }
-
-    /// Returns the ports of this set that are not in `other`.
-    pub const fn without(self, other: Ports) -> Ports {
-        Ports(self.0 & !other.0)
-    }
-
-    /// Returns whether the set is empty.
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-}
+use crate::ports::{INTEGER_PORTS, Ports};
 
 /// Number of rows: 64 cycles each, so 8192 cycles. A reservation further in the future overwrites
 /// the oldest row; requests for overwritten cycles are accepted without a record.

@@ -24,6 +24,7 @@
 mod address_space;
 mod branch;
 mod calendar;
+mod class;
 mod core;
 pub mod cores;
 mod cost;
@@ -35,20 +36,21 @@ mod model;
 mod parameters;
 mod paths;
 mod pipeline;
+mod pools;
+mod ports;
 mod sampling;
 mod slots;
 
 pub use address_space::AddressSpace;
-pub use calendar::Ports;
-pub use instruction::{Class, Late, Timing};
+pub use class::{Class, Late, Timing};
 pub use ledger::BlockCounts;
 pub use model::{BlockOnPath, Capacity, Effort, Model};
 pub use parameters::{
-    Binding, Cache, CoreParameters, DecodedEntries, Disambiguation, Frontend, INTEGER_PORTS,
-    LearntOrder, Memory, MemoryPorts, MemoryRenaming, Prediction, Rename, SCHEDULERS,
-    StoreDataWaits, TAGGED_TABLES, TaggedTable, TargetBuffer, Tlb, UopCacheReads, VectorSchedulers,
-    Window,
+    Binding, Cache, CoreParameters, DecodedEntries, Disambiguation, Frontend, LearntOrder, Memory,
+    MemoryPorts, MemoryRenaming, Prediction, Rename, SCHEDULERS, StoreDataWaits, TAGGED_TABLES,
+    TaggedTable, TargetBuffer, Tlb, UopCacheReads, VectorSchedulers, Window,
 };
 pub use paths::{CallPath, ROOT};
+pub use ports::{INTEGER_PORTS, Ports};
 pub use sampling::{Estimate, GROUPS, Plan, Sampling};
 pub use slots::{Counts, Events, Slots};

@@ -3,8 +3,8 @@
 //! A core is one constant of type [`CoreParameters`] in its own file under `cores/`; the model
 //! reads it and refers to no core by name. Each value states its source.
 
-use crate::calendar::Ports;
-use crate::instruction::Timing;
+use crate::class::Timing;
+use crate::ports::{INTEGER_PORTS, Ports};
 
 /// One core: widths, capacities, latencies, ports and the instruction table.
 ///
@@ -38,7 +38,7 @@ pub struct CoreParameters {
     pub ports: MemoryPorts,
     /// The memory hierarchy.
     pub memory: Memory,
-    /// The instruction table: one row for each [`crate::instruction::Class`], in its order.
+    /// The instruction table: one row for each [`crate::class::Class`], in its order.
     pub timings: &'static [Timing],
 }
 
@@ -416,9 +416,6 @@ pub enum Binding {
         lead: u8,
     },
 }
-
-/// Number of ports of integer operations that may close together.
-pub const INTEGER_PORTS: usize = 6;
 
 /// The memory hierarchy.
 #[derive(Clone, Debug)]

@@ -3,10 +3,12 @@
 use topdown_tracer::{AccessKind, Address};
 
 use super::{Core, Executed, Order, Origin, Value};
-use crate::instruction::{Class, MemoryOperand, Operation};
+use crate::class::Class;
+use crate::instruction::{MemoryOperand, Operation};
 use crate::memory::LINE_BYTES;
 use crate::parameters::MemoryRenaming;
-use crate::pipeline::{Effect, Forward, Found, NO_POOL, Source, Store, VECTOR_QUEUE};
+use crate::pipeline::{Effect, Forward, Found, Source, Store};
+use crate::pools::{NO_POOL, VECTOR_QUEUE};
 
 /// The narrowest load that takes the register of a store, where that is learnt.
 const MIN_RENAMED_BYTES: u32 = 4;

@@ -10,18 +10,21 @@ mod warming;
 
 use crate::address_space::{AddressSpace, MappingAt};
 use crate::branch::{Branch, CodePlace, Predictor};
-use crate::calendar::{PortCalendar, Ports};
+use crate::calendar::PortCalendar;
+use crate::class::Class;
 use crate::instruction::{
-    CARRY_FLAG, COMMON_DESTINATIONS, COMMON_SOURCES, Class, FIRST_X87, Flow, MemoryOperand,
-    NOWHERE, Operation, REGISTERS, Register, Rename,
+    CARRY_FLAG, COMMON_DESTINATIONS, COMMON_SOURCES, FIRST_X87, Flow, MemoryOperand, NOWHERE,
+    Operation, REGISTERS, Register, Rename,
 };
 use crate::ledger::Ledger;
 use crate::memory::{Hierarchy, LINE_BYTES};
 use crate::parameters::{Atomics, CoreParameters, MemoryRenaming};
 use crate::pipeline::{
     BoundPorts, Dependences, Disambiguation, Frontend, Issued, LoadNumber, Mispredicted, NO_LOAD,
-    Schedulers, SharedPath, StoreQueue, VECTOR_QUEUE, VectorQueue, Window,
+    Schedulers, SharedPath, StoreQueue, VectorQueue, Window,
 };
+use crate::pools::VECTOR_QUEUE;
+use crate::ports::Ports;
 
 /// A register's content: when it is ready and what it waited for. Small, because every instruction
 /// reads and writes several.

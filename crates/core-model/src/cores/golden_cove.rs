@@ -17,13 +17,13 @@
 //!
 //! Measured values take precedence over published ones.
 
-use crate::calendar::Ports;
-use crate::instruction::{Class, Late, Timing};
+use crate::class::{Class, Late, Timing};
 use crate::parameters::{
     Atomics, Binding, Cache, CoreParameters, Disambiguation, FirstLevel, Frontend, Memory,
     MemoryPorts, MemoryRenaming, Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer,
     Tlb, UopCacheReads, VectorSchedulers, Window,
 };
+use crate::ports::Ports;
 
 // The port numbers are Intel's. The bits are ordered from the most specialised to the most general,
 // because the calendar takes the highest free bit.

@@ -21,7 +21,7 @@ pub fn by_name(name: &str) -> Option<&'static CoreParameters> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instruction::Class;
+    use crate::class::Class;
 
     #[test]
     fn every_core_has_a_row_for_every_class_in_order() {

@@ -9,13 +9,13 @@
 //! * **K**: calibrated on single kernels until the modelled cycles matched the measured ones.
 //! * **A**: assumed, mostly as on Zen 5; we know of no public source.
 
-use crate::calendar::Ports;
-use crate::instruction::{Class, Late, Timing};
+use crate::class::{Class, Late, Timing};
 use crate::parameters::{
     Atomics, Binding, Cache, CoreParameters, FirstLevel, Frontend, LearntOrder, Memory,
     MemoryPorts, MemoryRenaming, Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer,
     Tlb, UopCacheReads, VectorSchedulers, Window,
 };
+use crate::ports::Ports;
 
 // Four integer pipes and one for branches alone, three address pipes, four floating-point pipes,
 // one that stores vectors, one that moves from them to general registers, and two that store

@@ -9,13 +9,13 @@
 //! * **K**: calibrated on single kernels until the modelled cycles matched the measured ones.
 //! * **A**: assumed; we know of no public source.
 
-use crate::calendar::Ports;
-use crate::instruction::{Class, Late, Timing};
+use crate::class::{Class, Late, Timing};
 use crate::parameters::{
     Atomics, Binding, Cache, CoreParameters, DecodedEntries, Frontend, LearntOrder, Memory,
     MemoryPorts, MemoryRenaming, Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer,
     Tlb, UopCacheReads, VectorSchedulers, Window,
 };
+use crate::ports::Ports;
 
 // Six integer pipes, four address pipes, four floating-point pipes and two that store vectors. The
 // bits are ordered from the most specialised to the most general. O

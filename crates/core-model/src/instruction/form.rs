@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use iced_x86::{Instruction, Mnemonic, OpKind, Register, RflagsBits};
 
-use super::Class;
 use super::mnemonics::class_of;
+use crate::class::Class;
 
 /// Returns the class of an instruction, by mnemonic, operand kinds, widths and addressing.
 pub(super) fn class(instruction: &Instruction) -> Class {

@@ -2,7 +2,8 @@
 
 use iced_x86::{Instruction as Decoded, Mnemonic, OpKind};
 
-use super::{Class, Flow, Operation, Rename, Timing};
+use super::{Flow, Operation, Rename};
+use crate::class::{Class, Timing};
 use crate::parameters::Rename as Parameters;
 
 /// Fuses two neighbours of a block, if the core does. `operations` are those of the two and of what

@@ -11,10 +11,11 @@ use super::operation::{DESTINATIONS, Flow, MemoryOperand, OPERATIONS, Operation,
 use super::registers::{
     CARRY_FLAG, FIRST_X87, NONE, NOWHERE, OTHER_FLAGS, Register, STACK_POINTER, is_vector, number,
 };
-use super::{Class, Late, Timing, form, fusion, neighbours};
-use crate::calendar::Ports;
+use super::{form, fusion, neighbours};
+use crate::class::{Class, Late, Timing};
 use crate::parameters::{CoreParameters, StoreDataWaits, VectorSchedulers};
-use crate::pipeline::{NO_POOL, Pools, VECTOR_QUEUE};
+use crate::pools::{NO_POOL, Pools, VECTOR_QUEUE};
+use crate::ports::Ports;
 
 /// Lowers instructions for one core.
 pub(crate) struct Lowering {

@@ -5,7 +5,7 @@
 
 use iced_x86::Mnemonic;
 
-use super::Class;
+use crate::class::Class;
 
 macro_rules! classes_of {
     ($($class:ident: $($mnemonic:ident)+;)+) => {

@@ -3,7 +3,8 @@
 use iced_x86::{Instruction, Mnemonic};
 
 use super::registers::{CARRY_FLAG, NONE, OTHER_FLAGS, Register};
-use super::{Class, Operation, Rename};
+use super::{Operation, Rename};
+use crate::class::Class;
 use crate::parameters::Rename as Parameters;
 
 /// How many instructions before it matter.

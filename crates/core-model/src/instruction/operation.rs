@@ -2,12 +2,12 @@
 
 use topdown_tracer::{AccessKind, Address, Repeat};
 
-use super::Class;
 use super::needs::Needs;
 use super::registers::{CARRY_FLAG, NONE, NOWHERE, Register};
-use crate::calendar::Ports;
+use crate::class::Class;
 use crate::parameters::CoreParameters;
-use crate::pipeline::{NO_POOL, Pools};
+use crate::pools::{NO_POOL, Pools};
+use crate::ports::Ports;
 
 /// Maximum number of registers read, excluding memory addresses.
 pub(crate) const SOURCES: usize = 4;

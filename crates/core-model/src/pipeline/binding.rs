@@ -2,18 +2,14 @@
 //!
 //! Another port may be free when the operation becomes ready, but it keeps its own.
 
+use super::bound_sets::{BOUND_PORTS, HORIZON, SETS};
 use super::in_turn::InTurn;
 use super::least_waiting::LeastWaiting;
-use crate::calendar::{Ports, boxed};
+use crate::calendar::boxed;
 use crate::parameters::Binding;
+use crate::ports::Ports;
 
-/// Number of ports that are bound: those with the lowest numbers.
-pub(super) const BOUND_PORTS: usize = 5;
-/// Number of sets of them.
-pub(super) const SETS: usize = 1 << BOUND_PORTS;
-/// Number of cycles ahead that are kept...
-pub(super) const HORIZON: usize = 1 << 14;
-/// ... and in which operations look for a free cycle. Those that wait longer find their port free.
+/// Operations look for a free cycle so far ahead; those that wait longer find their port free.
 const FAR: u64 = HORIZON as u64 / 2;
 
 /// The cycles in which each port is busy, in a span of 64 cycles, and the number of the span.

@@ -8,7 +8,7 @@
 //! instructions, too (M); with turns that go on from cycle to cycle, or with the scheduler that
 //! holds fewest, the former are 10 % off.
 
-use super::binding::{BOUND_PORTS, HORIZON};
+use super::bound_sets::{BOUND_PORTS, HORIZON};
 use crate::calendar::boxed;
 
 /// What waits in the scheduler of each port.

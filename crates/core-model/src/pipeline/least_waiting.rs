@@ -6,7 +6,7 @@
 //! in turn, that for which fewest wait first. Its rules for the last two slots of a cycle of five,
 //! and for a port for which five more operations wait, are left out.
 
-use super::binding::{BOUND_PORTS, HORIZON, SETS};
+use super::bound_sets::{BOUND_PORTS, HORIZON, SETS};
 use crate::calendar::boxed;
 
 /// All ports that are bound.

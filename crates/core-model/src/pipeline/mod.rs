@@ -2,6 +2,7 @@
 //! imposes.
 
 mod binding;
+mod bound_sets;
 mod dependences;
 mod disambiguation;
 mod entries;
@@ -22,7 +23,7 @@ pub(crate) use dependences::{Dependences, Effect, Found, Source};
 pub(crate) use disambiguation::Disambiguation;
 pub(crate) use frontend::Frontend;
 pub(crate) use loads::{LoadNumber, NO_LOAD};
-pub(crate) use schedulers::{NO_POOL, Pools, Schedulers, VECTOR_QUEUE};
+pub(crate) use schedulers::Schedulers;
 pub(crate) use shared_path::{Mispredicted, SharedPath};
 pub(crate) use stores::{Forward, Store, StoreQueue};
 pub(crate) use vector_queue::VectorQueue;

@@ -7,6 +7,7 @@ use std::mem::take;
 
 use crate::calendar::boxed;
 use crate::parameters::SCHEDULERS;
+use crate::pools::{FULL, LANE_BITS, Pools};
 
 /// Number of cycles ahead for which departures are kept separately; later ones leave at the
 /// horizon.
@@ -14,17 +15,6 @@ const HORIZON: usize = 1 << 16;
 
 /// Number of cycles whose departures are counted together.
 const CHUNK: usize = 8;
-
-/// Not a pool: for operations that do not wait.
-pub(crate) const NO_POOL: u8 = SCHEDULERS as u8;
-/// Nor this: for operations that wait in the queue of vector operations.
-pub(crate) const VECTOR_QUEUE: u8 = NO_POOL + 1;
-
-/// Bits per lane. Each pool has one lane of the same word, so that all are compared at once.
-const LANE_BITS: u32 = 10;
-/// The level at which a pool is full. Half of a lane is left for instructions of several
-/// operations, which need room for one only.
-const FULL: u32 = 1 << (LANE_BITS - 1);
 
 /// One operation in each pool; nothing for numbers of no pool.
 const ONE: [u32; 8] = {
@@ -36,21 +26,6 @@ const ONE: [u32; 8] = {
     }
     one
 };
-
-/// A set of pools.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pools(u32);
-
-impl Pools {
-    /// Those of `pools` that are pools.
-    pub(crate) fn new<const COUNT: usize>(pools: [u8; COUNT]) -> Pools {
-        let lanes = pools
-            .into_iter()
-            .filter(|&pool| usize::from(pool) < SCHEDULERS)
-            .map(|pool| FULL << (u32::from(pool) * LANE_BITS));
-        Pools(lanes.fold(0, |all, lane| all | lane))
-    }
-}
 
 /// All schedulers of a core.
 pub(crate) struct Schedulers {
@@ -159,6 +134,7 @@ impl Schedulers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pools::NO_POOL;
 
     /// Returns the pools of an instruction that needs one.
     fn only(pool: u8) -> Pools {

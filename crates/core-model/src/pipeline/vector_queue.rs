@@ -5,9 +5,10 @@
 //! however early their operands are ready.
 
 use super::packets::Packets;
-use super::schedulers::{Pools, Schedulers};
-use crate::calendar::Ports;
+use super::schedulers::Schedulers;
 use crate::parameters::{SCHEDULERS, VectorSchedulers, Window};
+use crate::pools::Pools;
+use crate::ports::Ports;
 
 /// The pools of operations on the pipes of arithmetic, and on those of stores.
 const ARITHMETIC: u8 = 0;
