@@ -1,6 +1,6 @@
 //! One execution of a command as printed by a tool: names and numbers, with lookups.
 
-use super::problem::Problem;
+use super::problem::{Lost, Problem};
 
 /// A problem, with its line in the file (from 1) unless it concerns the whole file.
 pub type Located = (Option<usize>, Problem);
@@ -48,18 +48,6 @@ pub struct Count {
     pub count: Result<u64, Lost>,
     /// How long the event was counted, summed over all threads.
     pub running_ns: Option<u64>,
-}
-
-/// Why a count is unknown.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Lost {
-    /// The tool's own placeholder, such as `<not counted>`.
-    Missing(String),
-    /// It was counted only part of the time, and scaled.
-    Multiplexed {
-        /// The fraction of the time, such as `50.25 %` or `9/10`.
-        running: String,
-    },
 }
 
 /// A number that the tool computed.

@@ -16,8 +16,8 @@ use topdown_run::category::{Category, PerCategory};
 use topdown_run::machine::Machine;
 use topdown_run::sample::{Level1, Sample};
 
-use super::execution::{Count, Execution, Located, Lost, Metric};
-use super::problem::Problem;
+use super::execution::{Count, Execution, Located, Metric};
+use super::problem::{Lost, Problem};
 
 /// What is known besides the file.
 pub struct Known<'a> {

@@ -3,8 +3,7 @@
 //! perf prints decimals by the user's locale: `100,00` in a German one. It never groups digits in
 //! these formats.
 
-use super::execution::Lost;
-use super::problem::Problem;
+use super::problem::{Lost, Problem};
 
 /// The decimal separators of locales: `LC_NUMERIC` of glibc.
 const DECIMAL_SEPARATORS: [char; 2] = [',', '\u{66b}'];

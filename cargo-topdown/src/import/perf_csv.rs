@@ -5,9 +5,9 @@
 //! 6.1.187 in tests/data/import. Contrary to that page, the line of an additional metric has two
 //! empty fields fewer, and an event of the form `cpu/…/` can contain the separator.
 
-use super::execution::{Count, Execution, Located, Lost, Metric, is_retire_latency};
+use super::execution::{Count, Execution, Located, Metric, is_retire_latency};
 use super::number::{self, REMEDY, not_a, number, rounding_of};
-use super::problem::Problem;
+use super::problem::{Lost, Problem};
 
 /// The tool's name in formulas.
 pub(super) const TOOL: &str = "perf-stat";

@@ -7,10 +7,10 @@
 
 use serde_json::{Map, Value};
 
-use super::execution::{Count, Execution, Located, Lost, Metric, is_retire_latency};
+use super::execution::{Count, Execution, Located, Metric, is_retire_latency};
 use super::number::{self, REMEDY, not_a, repaired_json, rounding_of};
 use super::perf_csv::{TOOL, lost_of, metric_name, per_execution};
-use super::problem::Problem;
+use super::problem::{Lost, Problem};
 
 /// Fields that show that counts were not summed over CPUs.
 const PER_CPU: [&str; 8] = [

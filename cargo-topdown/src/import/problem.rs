@@ -2,7 +2,6 @@
 
 use thiserror::Error;
 
-use super::execution::Lost;
 use topdown_terminal::count_of;
 
 /// What is wrong with a file, and what to do about it.
@@ -119,6 +118,18 @@ pub enum Problem {
         given: usize,
         /// How many are needed.
         executions: usize,
+    },
+}
+
+/// Why a count is unknown.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Lost {
+    /// The tool's own placeholder, such as `<not counted>`.
+    Missing(String),
+    /// It was counted only part of the time, and scaled.
+    Multiplexed {
+        /// The fraction of the time, such as `50.25 %` or `9/10`.
+        running: String,
     },
 }
 

@@ -3,9 +3,9 @@
 //!
 //! Source: telemetry-solution, tools/topdown_tool/README.CPU.md at 9f631412, "CSV output".
 
-use super::execution::{Count, Execution, Located, Lost, Metric};
+use super::execution::{Count, Execution, Located, Metric};
 use super::number::{self, not_a, rounding_of};
-use super::problem::Problem;
+use super::problem::{Lost, Problem};
 
 const TOOL: &str = "topdown-tool";
 const EVENTS: &str = "run,time,event,value";

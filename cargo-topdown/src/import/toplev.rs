@@ -2,9 +2,9 @@
 //!
 //! Source: pmu-tools, tl_output.py at 024b2284, and its wiki page "toplev CSV output fields".
 
-use super::execution::{Execution, Located, Lost, Metric};
+use super::execution::{Execution, Located, Metric};
 use super::number::{self, not_a, rounding_of};
-use super::problem::Problem;
+use super::problem::{Lost, Problem};
 
 const TOOL: &str = "toplev";
 

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::execution::{Count, Execution, Located, Lost};
-use super::problem::Problem;
+use super::execution::{Count, Execution, Located};
+use super::problem::{Lost, Problem};
 
 const TOOL: &str = "wperf";
 

@@ -10,6 +10,8 @@ mod awkward_cases;
 mod bar;
 pub mod budget_text;
 mod category_table;
+pub mod commit_pages;
+pub mod compared;
 pub mod comparison_json;
 mod comparison_table;
 pub mod comparison_text;

@@ -6,11 +6,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use thiserror::Error;
-use topdown_run::run_file::Run;
 
+use super::compared::Compared;
 use super::{comparison_json, html, junit, markdown};
-use topdown_gate::trend::Trend;
-use topdown_gate::verdict::Comparison;
 
 /// A report requested with `--report`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,23 +94,6 @@ impl ReportError {
             error,
         }
     }
-}
-
-/// A comparison and its two runs.
-#[derive(Clone, Copy, Debug)]
-pub struct Compared<'a> {
-    /// What the gate says about the runs.
-    pub comparison: &'a Comparison,
-    /// The run that the candidate was compared with.
-    pub baseline: &'a Run,
-    /// The run that was judged.
-    pub candidate: &'a Run,
-    /// The baseline's past runs, if they are kept; only a page shows them.
-    pub history: Option<&'a Trend>,
-    /// Whether Markdown lists the events of both sides.
-    pub events: bool,
-    /// Where a page links to commits.
-    pub commits: Option<&'a html::CommitPages>,
 }
 
 impl ReportRequest {

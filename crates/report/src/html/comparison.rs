@@ -6,12 +6,13 @@ use std::io::{self, Write};
 use askama::Template;
 use topdown_run::run_file::{Benchmark, BenchmarkId, Run};
 
-use super::commit::{CommitFact, CommitPages};
+use super::commit::CommitFact;
 use super::comparison_row::{MAX_SECTIONS, Row, class_style, plain};
 use super::history::History;
 use super::{LegendEntry, legend};
+use crate::commit_pages::CommitPages;
+use crate::compared::Compared;
 use crate::number::launches_made;
-use crate::request::Compared;
 use crate::sentences::{Headline, headline, remedy, worst_first};
 use crate::suite_notes::suite_notes;
 use topdown_gate::metric::Metric;

@@ -7,8 +7,9 @@ use topdown_gate::trend::{BenchmarkTrend, ChangeKind, Trend, TrendChange, TrendP
 use topdown_terminal::count_of;
 
 use super::chart::amount;
-use super::commit::{CommitFact, CommitPages};
+use super::commit::CommitFact;
 use super::style_of;
+use crate::commit_pages::CommitPages;
 
 /// Only the newest runs of a longer history are drawn: a dot is 60 bytes, and a page has many
 /// sections.

@@ -16,7 +16,6 @@ mod history;
 mod run;
 mod waterfall;
 
-pub use commit::CommitPages;
 pub use comparison::write_comparison;
 pub use run::write_run;
 

@@ -6,11 +6,12 @@ use askama::Template;
 use topdown_run::run_file::{Benchmark, Run};
 
 use super::chart::{LaunchChart, LaunchSeries, amount};
-use super::commit::{CommitFact, CommitPages};
+use super::commit::CommitFact;
 use super::flame_graph::FlameGraph;
 use super::functions::{FunctionItem, items_of};
 use super::history::{History, HistoryChart};
 use super::{Bar, LegendEntry, legend, style_of};
+use crate::commit_pages::CommitPages;
 use crate::number::{self, launches_in_words, launches_made, percent};
 use crate::run_row::{REMOVED, WAITS, whose_work};
 use topdown_gate::launches_made::LaunchesMade;

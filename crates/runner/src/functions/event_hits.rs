@@ -2,31 +2,11 @@
 
 use std::collections::HashMap;
 
-use topdown_run::hits::CodeHits;
-
 use topdown_explain::{GroupFunctions, HitEvent, HitFunction};
 
+use super::group_event::GroupEvent;
 use super::hits::HitFunctions;
 use super::slots::Place;
-
-/// An event of a group.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct GroupEvent {
-    name: String,
-    /// After how many counts it interrupts; 0 if it has no period of its own.
-    period: u64,
-}
-
-/// Returns the events of the group that was hit.
-pub(super) fn events_of(hits: &CodeHits) -> Vec<GroupEvent> {
-    let own = hits.own.iter();
-    let events = own.flat_map(|own| own.events.iter().zip(&own.periods));
-    let events = events.map(|(name, period)| GroupEvent {
-        name: name.clone(),
-        period: *period,
-    });
-    events.collect()
-}
 
 /// Returns where the events of a group interrupted, summed up over the launches that sampled it.
 /// `None` if none has a period of its own.
@@ -84,7 +64,7 @@ mod tests {
     use crate::functions::{Symbols, attribute_hits};
     use std::path::Path;
     use topdown_run::category::PerCategory;
-    use topdown_run::hits::{HitPlace, OwnHits, OwnPlace};
+    use topdown_run::hits::{CodeHits, HitPlace, OwnHits, OwnPlace};
 
     fn launch(events: [&str; 2], periods: [u64; 2]) -> HitFunctions {
         let hit = |(module, hits)| HitPlace {

@@ -12,7 +12,7 @@ use topdown_run::visible::visible;
 
 use topdown_gate::statistics::share::share_margin;
 
-use super::event_hits::{GroupEvent, events_of};
+use super::group_event::{GroupEvent, events_of};
 use super::own_counts::{OwnCounts, OwnFormula};
 use super::slots::{Place, limited, ranked};
 use super::symbols::Symbols;

@@ -9,6 +9,7 @@
 mod code_place;
 mod event_hits;
 mod fingerprint;
+mod group_event;
 mod hits;
 mod inlined;
 mod own_counts;
