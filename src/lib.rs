@@ -46,6 +46,7 @@
 // itself.
 
 mod choose;
+mod first_iteration;
 mod formatter;
 mod last_word;
 mod message;

@@ -26,6 +26,14 @@ pub(crate) struct Recorder {
     measured: Cell<SourceKind>,
 }
 
+/// What is known about a benchmark apart from its samples: see [`Record`].
+pub(crate) struct Parts {
+    pub(crate) first: Option<Sample>,
+    pub(crate) groups: Vec<Sample>,
+    pub(crate) code: Option<CodeSlots>,
+    pub(crate) hits: Option<CodeHits>,
+}
+
 impl Recorder {
     /// Returns whether `cargo topdown` runs this process.
     pub(crate) fn is_wanted() -> bool {
@@ -57,16 +65,9 @@ impl Recorder {
         self.measured.get()
     }
 
-    /// Completes a benchmark: all samples kept so far belong to it, `groups` are those of units,
-    /// and `code` or `hits` say where in the code their slots went. Samples of a benchmark that is
+    /// Completes a benchmark: all samples kept so far belong to it. Samples of a benchmark that is
     /// never sealed (test mode, a panic) are not data and vanish with the process.
-    pub(crate) fn seal(
-        &self,
-        provenance: &Provenance,
-        groups: Vec<Sample>,
-        code: Option<CodeSlots>,
-        hits: Option<CodeHits>,
-    ) {
+    pub(crate) fn seal(&self, provenance: &Provenance, parts: Parts) {
         let mut samples = self.samples.borrow_mut();
         if samples.is_empty() {
             return;
@@ -78,9 +79,10 @@ impl Recorder {
                 let record = Record {
                     provenance: provenance.into_owned(),
                     samples: std::mem::take(&mut samples),
-                    groups,
-                    code,
-                    hits,
+                    first: parts.first,
+                    groups: parts.groups,
+                    code: parts.code,
+                    hits: parts.hits,
                 };
                 samples.reserve(ROOM_FOR_SAMPLES);
                 file.append(|out| record.write_line(out));

@@ -7,10 +7,11 @@ use std::time::Duration;
 use criterion::measurement::{Measurement, ValueFormatter};
 
 use crate::choose::choose;
+use crate::first_iteration::FirstIteration;
 use crate::formatter::SlotsFormatter;
 use crate::last_word::LastWord;
 use crate::message;
-use crate::recorder::Recorder;
+use crate::recorder::{Parts, Recorder};
 use crate::windows;
 use topdown_counters::error::OpenError;
 use topdown_counters::{Reading, Source, empty_windows_by, median_window};
@@ -31,6 +32,7 @@ use topdown_run::setting::{Setting, SourceChoice};
 pub struct TopDown {
     source: Box<dyn Source>,
     recorder: Recorder,
+    first_iteration: FirstIteration,
     /// The minimum number of samples of a benchmark, if they [double](topdown_run::doubling).
     least_doubling: Option<usize>,
     /// Whether the current benchmark needs no further sample.
@@ -87,6 +89,7 @@ impl TopDown {
     /// Measures with `source`.
     pub fn with_source(source: Box<dyn Source>) -> TopDown {
         TopDown {
+            first_iteration: FirstIteration::of(source.provenance().source),
             recorder: Recorder::from_environment(source.provenance().source),
             source,
             _last_word: LastWord::owed(),
@@ -139,14 +142,18 @@ impl TopDown {
 
     /// Completes a benchmark, and returns how its values are formatted.
     pub(crate) fn complete(&self) -> &'static SlotsFormatter {
-        let groups = self.source.take_groups();
-        let code = self.source.take_code();
-        let hits = self.source.take_hits();
         let mut provenance = self.provenance().clone();
+        let first = self.first_iteration.take(provenance.threads);
+        let parts = Parts {
+            first: first.map(|window| self.source.completed(&window)),
+            groups: self.source.take_groups(),
+            code: self.source.take_code(),
+            hits: self.source.take_hits(),
+        };
         if let Some(cost) = self.empty_window.get() {
             set_cost(&mut provenance, cost);
         }
-        self.recorder.seal(&provenance, groups, code, hits);
+        self.recorder.seal(&provenance, parts);
         self.source.benchmark_boundary();
         self.has_enough.set(false);
         SlotsFormatter::new(self.recorder.measured())
@@ -220,7 +227,10 @@ impl Measurement for TopDown {
     }
 
     fn end(&self, start: Reading) -> Duration {
-        windows::add(&self.source.end(&start))
+        let window = self.source.end(&start);
+        self.first_iteration
+            .keep(&window, || self.provenance().threads);
+        windows::add(&window)
     }
 
     fn add(&self, left: &Duration, right: &Duration) -> Duration {
@@ -238,7 +248,12 @@ impl Measurement for TopDown {
     /// Records the sample: criterion calls this exactly once for every sample it keeps, and never
     /// during warm-up.
     fn to_f64(&self, value: &Duration) -> f64 {
-        let sample = self.source.completed(&windows::take(*value));
+        let windows = windows::count();
+        let sample = windows::take(*value);
+        if sample.windows != windows {
+            self.first_iteration.set_unknown();
+        }
+        let sample = self.source.completed(&sample);
         match self.least_doubling {
             Some(least) => self.keep_doubling(&sample, least),
             None => {

@@ -43,6 +43,11 @@ pub(crate) fn forget() {
     WINDOWS.set(Windows::NONE);
 }
 
+/// Returns how many windows were added since the last sample.
+pub(crate) fn count() -> u64 {
+    WINDOWS.with_borrow(|windows| windows.sum.windows)
+}
+
 /// Returns the sample that criterion knows by `value`, and forgets its windows. A value that no
 /// window had is only a time: an `iter_custom` closure measured it by itself, or another thread
 /// did.

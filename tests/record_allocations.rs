@@ -73,6 +73,7 @@ fn record(ns: u64) -> Record {
             ..Provenance::new(SourceKind::Model, "model-zen-5/8", "a model")
         },
         samples: vec![sample; 100],
+        first: None,
         groups: Vec::new(),
         code: Some(CodeSlots::default()),
         hits: None,

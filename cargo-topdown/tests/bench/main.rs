@@ -14,6 +14,7 @@ mod explain;
 mod faults;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod fingerprints;
+mod first_iterations;
 mod fixture;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod functions;

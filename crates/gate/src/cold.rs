@@ -17,7 +17,7 @@ const MIN_INSTRUCTIONS: f64 = 10_000.0;
 /// places code decides how often they miss the caches, by more than for iterations that repeat.
 const MARGIN: f64 = 0.1;
 
-/// Returns what the first iterations cost in these launches on the model, per launch; `None` if a
+/// Returns what the first iterations cost in these launches, per launch; `None` if a
 /// launch has no sample after them, or did not count them.
 pub fn of_launches(
     launches: &[&[IterationSample]],
@@ -140,6 +140,7 @@ impl ColdChange {
     /// initialises anything.
     pub fn new(baseline: &Benchmark, candidate: &Benchmark) -> Option<ColdChange> {
         let id = baseline.id.clone();
+        let is_apart = are_apart(baseline, candidate);
         let [baseline, candidate] = [baseline, candidate].map(Initialisation::of);
         let (difference, verdict) = match (&baseline, &candidate) {
             (None, None) => return None,
@@ -148,8 +149,8 @@ impl ColdChange {
             (Some(before), Some(after)) => {
                 let difference = after.slots / before.slots - 1.0;
                 let verdict = match difference {
-                    more if more >= MARGIN => ColdVerdict::Slower,
-                    less if less <= -MARGIN => ColdVerdict::Faster,
+                    more if is_apart && more >= MARGIN => ColdVerdict::Slower,
+                    less if is_apart && less <= -MARGIN => ColdVerdict::Faster,
                     _ => ColdVerdict::Unchanged,
                 };
                 (Some(difference), verdict)
@@ -163,6 +164,19 @@ impl ColdChange {
             verdict,
         })
     }
+}
+
+/// Returns whether every launch of one side costs more than all of the other: counted first
+/// iterations differ between launches, as the caches and the rest of the machine do.
+fn are_apart(baseline: &Benchmark, candidate: &Benchmark) -> bool {
+    let range = |benchmark: &Benchmark| {
+        let slots = benchmark.cold.as_ref().map_or(&[][..], |cold| &cold.slots);
+        let min = slots.iter().copied().fold(f64::INFINITY, f64::min);
+        let max = slots.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        (min, max)
+    };
+    let (baseline, candidate) = (range(baseline), range(candidate));
+    baseline.1 < candidate.0 || candidate.1 < baseline.0
 }
 
 fn mean(values: &[f64]) -> Option<f64> {
@@ -241,12 +255,16 @@ mod tests {
     }
 
     fn initialising(slots: Option<f64>) -> Benchmark {
+        launched(slots.map(|slots| vec![slots; 2]))
+    }
+
+    fn launched(slots: Option<Vec<f64>>) -> Benchmark {
         Benchmark {
             cold: slots.map(|slots| {
                 Box::new(Cold {
                     iterations: 1,
-                    slots: vec![slots; 2],
-                    instructions: vec![slots / 2.0; 2],
+                    instructions: slots.iter().map(|slots| slots / 2.0).collect(),
+                    slots,
                 })
             }),
             ..modelled("b", Planted::default())
@@ -270,5 +288,20 @@ mod tests {
         // Caches that are cold are no initialisation.
         assert_eq!(verdict(some, Some(1_000.0)), Some(ColdVerdict::Gone));
         assert_eq!(verdict(None, Some(1_000.0)), None);
+    }
+
+    #[test]
+    fn first_iterations_that_overlap_are_unchanged() {
+        let verdict = |before: &[f64], after: &[f64]| {
+            let [before, after] = [before, after].map(|slots| launched(Some(slots.to_vec())));
+            ColdChange::new(&before, &after).map(|change| change.verdict)
+        };
+        let before = [1e6, 1.1e6, 1.5e6];
+        let after = [1.4e6, 1.6e6, 1.7e6];
+        assert_eq!(verdict(&before, &after), Some(ColdVerdict::Unchanged));
+        assert_eq!(verdict(&after, &before), Some(ColdVerdict::Unchanged));
+        let after = after.map(|slots| slots + 0.2e6);
+        assert_eq!(verdict(&before, &after), Some(ColdVerdict::Slower));
+        assert_eq!(verdict(&after, &before), Some(ColdVerdict::Faster));
     }
 }

@@ -34,6 +34,8 @@ pub struct Record {
     pub provenance: Provenance,
     /// In the order in which criterion asked for their scalars.
     pub samples: Vec<Sample>,
+    /// The first iteration, where the hardware counted it: the warm-up keeps no samples.
+    pub first: Option<Sample>,
     /// What each group of units alone says about the sample that counts, if that was sampled.
     pub groups: Vec<Sample>,
     /// Where in the code their slots went, if known. Written with the feature `model`, which alone
@@ -67,6 +69,11 @@ impl Record {
         json.open_field("samples", "{");
         samples::samples(&mut json, &self.samples);
         json.close("}");
+        if let Some(first) = self.first {
+            json.open_field("first", "{");
+            samples::samples(&mut json, &[first]);
+            json.close("}");
+        }
         if !self.groups.is_empty() {
             json.open_field("groups", "{");
             samples::samples(&mut json, &self.groups);

@@ -1,5 +1,6 @@
 //! Combines launches: benchmarks by id, one value per launch.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use topdown_gate::cold;
@@ -8,7 +9,7 @@ use topdown_run::provenance::{Provenance, SourceKind};
 use topdown_run::run_file::{
     Benchmark, BenchmarkId, Cold, IterationSample, LaunchSamples, Throughput,
 };
-use topdown_run::sample::Flags;
+use topdown_run::sample::{Flags, Sample};
 use topdown_run::setting::Threads;
 
 use super::benchmark_error::BenchmarkError;
@@ -226,7 +227,7 @@ impl Collected {
             functions: code.functions.filter(|_| about_the_work).map(Box::new),
             call_paths: code.call_paths.filter(|_| about_the_work),
             fingerprint: code.fingerprint.filter(|_| about_the_work),
-            cold: cold.map(Box::new),
+            cold: cold.filter(|_| about_the_work).map(Box::new),
             ..Benchmark::of_launches(id.clone(), provenance, values)
         });
         for (_, measured) in &mut launches {
@@ -273,15 +274,37 @@ impl Collected {
     }
 }
 
-/// Returns what the first iterations cost in launches on the model.
+/// Returns what the first iterations cost. Samples on the model begin with them; of launches on
+/// hardware, those count that recorded the one with which the warm-up began.
 fn cold_of(provenance: &Provenance, launches: &[(u32, Measured)]) -> Option<Cold> {
-    let samples = launches.iter().map(|(_, measured)| &*measured.samples);
-    let samples: Vec<&[IterationSample]> = samples.collect();
-    let is_modelled = provenance.source == SourceKind::Model;
-    let window = provenance.empty_window.as_ref();
-    is_modelled
-        .then(|| cold::of_launches(&samples, window))
-        .flatten()
+    let launches = launches.iter().map(|(_, measured)| measured);
+    let samples: Vec<Cow<'_, [IterationSample]>> = match provenance.source {
+        SourceKind::Model => launches.map(|m| Cow::from(&m.samples)).collect(),
+        SourceKind::Hardware => launches
+            .filter_map(first_and_last)
+            .map(|pair| Cow::from(pair.to_vec()))
+            .collect(),
+        SourceKind::Time => return None,
+    };
+    let samples: Vec<&[IterationSample]> = samples.iter().map(|of| &**of).collect();
+    cold::of_launches(&samples, provenance.empty_window.as_ref())
+}
+
+/// Returns the first iteration and the last sample that can be compared with it.
+fn first_and_last(measured: &Measured) -> Option<[IterationSample; 2]> {
+    let is_usable = |sample: &Sample| !sample.flags.intersects(Flags::UNUSABLE);
+    // An `iter_custom` closure may measure an iteration in parts. Only the first part is known.
+    let mut samples = measured.samples.iter();
+    let is_whole = samples.all(|s| s.sample.windows <= s.iterations);
+    let sample = measured
+        .first
+        .filter(|first| is_whole && is_usable(first))?;
+    let last = measured.samples.iter().rfind(|s| is_usable(&s.sample))?;
+    let first = IterationSample {
+        iterations: 1,
+        sample,
+    };
+    Some([first, *last])
 }
 
 /// Returns what each group of units says about the last sample that counts, with its iterations.

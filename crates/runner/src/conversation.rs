@@ -148,6 +148,7 @@ fn measured(
             .map(|hits| attribute_hits(hits, symbols, &joined.provenance)),
         provenance: joined.provenance,
         samples: joined.samples,
+        first: joined.first,
         groups: joined.groups,
         paths: code.and_then(|code| attribute_paths(code, symbols)),
         fingerprint: code.and_then(|code| fingerprint_of(code, symbols)),

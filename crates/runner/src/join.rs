@@ -114,6 +114,8 @@ pub struct Joined {
     pub provenance: Provenance,
     /// In the order in which they were taken.
     pub samples: Vec<IterationSample>,
+    /// The first iteration, where the hardware counted it.
+    pub first: Option<Sample>,
     /// What each group of units alone says about the last one that counts, if that was sampled.
     pub groups: Vec<Sample>,
     /// The code that their slots went to, if the bench knows it.
@@ -152,6 +154,7 @@ pub fn join(reported: &Reported, lines: &str) -> Result<Option<Joined>, JoinErro
     Ok(Some(Joined {
         provenance,
         samples: with_iterations(reported, samples)?,
+        first: None,
         groups: Vec::new(),
         code: None,
         hits: None,
@@ -173,6 +176,7 @@ fn of_record(reported: &Reported, record: Record) -> Result<Joined, JoinError> {
     Ok(Joined {
         provenance: record.provenance,
         samples,
+        first: record.first,
         groups: record.groups,
         code: record.code,
         hits: record.hits,
@@ -298,6 +302,7 @@ mod tests {
                     ..Sample::EMPTY
                 })
                 .collect(),
+            first: None,
             groups: Vec::new(),
             code: None,
             hits: None,

@@ -18,6 +18,8 @@ pub struct Measured {
     pub provenance: Provenance,
     /// In the order in which they were taken.
     pub samples: Vec<IterationSample>,
+    /// The first iteration, where the hardware counted it.
+    pub first: Option<Sample>,
     /// What each group of units alone says about the last sample that counts, if that was sampled.
     pub groups: Vec<Sample>,
     /// Its slots by function, if the bench knows them.
@@ -43,6 +45,7 @@ impl Measured {
             throughput: None,
             provenance,
             samples,
+            first: None,
             groups: Vec::new(),
             functions: None,
             hits: None,

@@ -104,6 +104,7 @@ pub fn golden_record(mut samples: Vec<LaunchSamples>) -> Record {
     Record {
         provenance: golden_run().benchmarks[0].provenance().clone(),
         samples: samples.iter().map(|sample| sample.sample).collect(),
+        first: None,
         groups: Vec::new(),
         code: None,
         hits: None,

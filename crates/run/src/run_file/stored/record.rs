@@ -21,6 +21,9 @@ pub(super) struct Wire {
     provenance: Provenance,
     /// The samples, in the order in which criterion received their scalars.
     samples: SampleColumns,
+    /// The first iteration, where the hardware counted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first: Option<SampleColumns>,
     /// What each group of units alone says about the sample that counts, if that was sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     groups: Option<SampleColumns>,
@@ -44,6 +47,11 @@ impl Record {
             .samples
             .into_samples()
             .map_err(|problem| problem.under("samples"))?;
+        let first = wire
+            .first
+            .map(SampleColumns::into_samples)
+            .transpose()
+            .map_err(|problem| problem.under("first"))?;
         let groups = wire
             .groups
             .map(SampleColumns::into_samples)
@@ -62,6 +70,7 @@ impl Record {
         Ok(Record {
             provenance: wire.provenance,
             samples,
+            first: first.and_then(|first| first.first().copied()),
             groups: groups.unwrap_or_default(),
             code,
             hits,
@@ -85,6 +94,9 @@ mod tests {
             schema_version: KnownVersion,
             provenance: record.provenance.clone(),
             samples: SampleColumns::from_samples(&record.samples),
+            first: record
+                .first
+                .map(|first| SampleColumns::from_samples(&[first])),
             groups: Some(&record.groups)
                 .filter(|groups| !groups.is_empty())
                 .map(|groups| SampleColumns::from_samples(groups)),
@@ -205,6 +217,7 @@ mod tests {
                 let record = Record {
                     provenance: provenance(),
                     samples: samples.to_vec(),
+                    first: samples.first().copied(),
                     groups: samples.to_vec(),
                     code,
                     hits: None,
@@ -225,6 +238,7 @@ mod tests {
                 resolution_slots: f64::NAN,
                 ..counted()
             }],
+            first: None,
             groups: Vec::new(),
             code: None,
             hits: None,
