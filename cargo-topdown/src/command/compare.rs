@@ -21,32 +21,15 @@ use topdown_report::style::{self, Look};
 use topdown_terminal::terminal::tell;
 
 /// Runs the subcommand; its exit code is the gate.
-pub fn run(args: CompareArgs) -> Result<Exit, Error> {
-    judged(asked(&args), |judged| report(&args, judged))
-}
-
-fn asked(args: &CompareArgs) -> Asked<'_> {
-    Asked {
-        base: args.base.as_deref(),
-        candidate: args.candidate.as_deref(),
-        selection: args.selection.text(),
-        overrides: args.policy.overrides(),
-        relaunch: args.relaunch,
-        launches: Relaunch::Allowed,
-        sampled: Sampled::asked(args.functions),
-        store: args.store.place(),
-    }
-}
-
-fn report(args: &CompareArgs, judged: Judged<'_>) -> Result<Exit, Error> {
+pub fn run(args: &CompareArgs) -> Result<Exit, Error> {
     let Judged {
         baseline,
         candidate,
         comparison,
-        base: (name, path),
+        base_path,
         relaunched,
         config,
-    } = judged;
+    } = judged(&asked(args))?;
     let comparison = if args.becomes_baseline {
         comparison.of_next_baseline()
     } else {
@@ -55,7 +38,7 @@ fn report(args: &CompareArgs, judged: Judged<'_>) -> Result<Exit, Error> {
     let history = args
         .comparison
         .shows_history()
-        .then(|| history::beside(name, path, config.renames()))
+        .then(|| history::beside(&baseline.label, &base_path, config.renames()))
         .flatten();
     let sides = Sides {
         baseline: &baseline.run,
@@ -74,18 +57,37 @@ fn report(args: &CompareArgs, judged: Judged<'_>) -> Result<Exit, Error> {
         second_look::hint(&baseline, &candidate, &comparison);
     }
     if !args.comparison.json {
-        let mut text = Vec::new();
-        let runs = (&baseline.run, &candidate.run);
-        let look = Look::of_environment();
-        function_table::write_where_only_candidate_has(&mut text, &comparison, runs, look)?;
-        style::stdout(args.output.color).write_all(&text)?;
-    }
-    if !args.comparison.json
-        && let Some(hint) = functions_hint(&baseline, &candidate, &comparison)
-    {
-        tell!("note: {hint}");
+        print_functions_of_candidate(args, &comparison, sides)?;
+        if let Some(hint) = functions_hint(&baseline, &candidate, &comparison) {
+            tell!("note: {hint}");
+        }
     }
     Ok(Exit::from(&comparison))
+}
+
+fn asked(args: &CompareArgs) -> Asked<'_> {
+    Asked {
+        base: args.base.as_deref(),
+        candidate: args.candidate.as_deref(),
+        selection: args.selection.text(),
+        overrides: args.policy.overrides(),
+        relaunch: args.relaunch,
+        launches: Relaunch::Allowed,
+        sampled: Sampled::asked(args.functions),
+        store: args.store.place(),
+    }
+}
+
+fn print_functions_of_candidate(
+    args: &CompareArgs,
+    comparison: &Comparison,
+    sides: Sides<'_>,
+) -> Result<(), Error> {
+    let mut text = Vec::new();
+    let runs = (sides.baseline, sides.candidate);
+    let look = Look::of_environment();
+    function_table::write_where_only_candidate_has(&mut text, comparison, runs, look)?;
+    Ok(style::stdout(args.output.color).write_all(&text)?)
 }
 
 fn explain(

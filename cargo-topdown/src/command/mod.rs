@@ -36,7 +36,7 @@ pub fn run(command: Command) -> Result<Exit, Error> {
         Command::Bench(args) => bench::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Explain(args) => explain::run(&args),
-        Command::Compare(args) => compare::run(args),
+        Command::Compare(args) => compare::run(&args),
         Command::Exec(args) => exec::run(&args),
         Command::ExecWhenTold(args) => exec::when_told(&args),
         Command::StartBench(args) => start_bench::run(&args),

@@ -14,8 +14,8 @@ const COMMIT_DIGITS: usize = 12;
 /// Returns the sentence for the first regression whose functions are unknown, although nobody has
 /// tried in vain to sample them; `None` if there is none.
 pub fn functions_hint(
-    baseline: &ComparedRun<'_>,
-    candidate: &ComparedRun<'_>,
+    baseline: &ComparedRun,
+    candidate: &ComparedRun,
     comparison: &Comparison,
 ) -> Option<String> {
     let mut benchmarks = comparison.benchmarks.iter();
@@ -25,10 +25,10 @@ pub fn functions_hint(
 /// As [`functions_hint`], for one benchmark.
 pub fn functions_hint_for(
     verdict: &BenchmarkVerdict,
-    baseline: &ComparedRun<'_>,
-    candidate: &ComparedRun<'_>,
+    baseline: &ComparedRun,
+    candidate: &ComparedRun,
 ) -> Option<String> {
-    let tried_in = |side: &ComparedRun<'_>| {
+    let tried_in = |side: &ComparedRun| {
         let mut tried = side.without_functions.iter();
         tried.any(|(of, _)| *of == verdict.id)
     };

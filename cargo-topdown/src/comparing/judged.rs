@@ -11,7 +11,6 @@ use crate::accepted_file::{self, Found};
 use crate::baseline_store::{BaselineStore, StorePlace};
 use crate::config::{Config, WorkspaceError};
 use crate::error::Error;
-use crate::exit::Exit;
 use crate::merge::check_whole;
 use topdown_gate::policy::Overrides;
 use topdown_gate::verdict::{self, Comparison, Warning};
@@ -37,37 +36,34 @@ pub struct Asked<'a> {
 }
 
 /// Two runs and the judgement on the second.
-pub struct Judged<'a> {
+pub struct Judged {
     /// What was compared with.
-    pub baseline: ComparedRun<'a>,
+    pub baseline: ComparedRun,
     /// What was judged.
-    pub candidate: ComparedRun<'a>,
+    pub candidate: ComparedRun,
     /// The judgement.
     pub comparison: Comparison,
-    /// The name or path of the baseline, and where it was read from.
-    pub base: (&'a str, &'a Path),
+    /// Where the baseline was read from.
+    pub base_path: PathBuf,
     /// Whether suspects got a second look.
     pub relaunched: bool,
     /// The settings.
-    pub config: &'a Config,
+    pub config: Config,
 }
 
-/// Reads and judges the runs, and hands them to `finish`.
+/// Reads and judges the runs.
 ///
 /// # Errors
-/// Returns an error if a run cannot be read or compared, and those of `finish`.
-pub fn judged(
-    asked: Asked<'_>,
-    finish: impl FnOnce(Judged<'_>) -> Result<Exit, Error>,
-) -> Result<Exit, Error> {
-    let (runs, config) = Runs::new(&asked)?;
+/// Returns an error if a run cannot be read or compared.
+pub fn judged(asked: &Asked<'_>) -> Result<Judged, Error> {
+    let (runs, config) = Runs::new(asked)?;
     let mut policy = config.policy(&asked.overrides)?;
     let expression = match &asked.selection {
         Some(text) => Some(selection::expression(text, &config)?),
         None => None,
     };
-    let base = runs.base_name(&asked)?;
-    let candidate_path = runs.candidate_path(&asked, &base)?;
+    let base = runs.base_name(asked)?;
+    let candidate_path = runs.candidate_path(asked, &base)?;
     let path = runs.base_path(&base, &candidate_path)?;
     // One after the other: in parallel both files would be in memory at once.
     let mut buffer = Vec::new();
@@ -126,13 +122,13 @@ pub fn judged(
         comparison,
         (asked.sampled, asked.launches),
     )?;
-    finish(Judged {
+    Ok(Judged {
         baseline,
         candidate,
         comparison,
-        base: (&base, &path),
+        base_path: path,
         relaunched,
-        config: &config,
+        config,
     })
 }
 

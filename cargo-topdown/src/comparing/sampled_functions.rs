@@ -80,9 +80,9 @@ impl Sampled {
 ///
 /// # Errors
 /// Returns an error if launches could not be made or stored, or the user interrupts.
-pub fn add<'a>(
-    baseline: &mut ComparedRun<'a>,
-    candidate: &mut ComparedRun<'a>,
+pub fn add(
+    baseline: &mut ComparedRun,
+    candidate: &mut ComparedRun,
     comparison: Comparison,
     (wanted, launches): (Sampled, Relaunch),
 ) -> Result<Comparison, Error> {
@@ -101,7 +101,7 @@ pub fn add<'a>(
     ))
 }
 
-impl ComparedRun<'_> {
+impl ComparedRun {
     /// Adds the functions that an earlier comparison has sampled.
     fn add_stored(&mut self) -> Result<(), Error> {
         for stored in self.stored()? {

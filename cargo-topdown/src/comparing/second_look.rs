@@ -28,9 +28,9 @@ use topdown_terminal::terminal::tell;
 const FURTHER: &str = "further";
 
 /// A stored run that is compared.
-pub struct ComparedRun<'a> {
+pub struct ComparedRun {
     /// The name or path under which the user requested it.
-    pub label: &'a str,
+    pub label: String,
     /// The run as stored, to which a second look adds further launches, but only in memory.
     pub run: Run,
     /// The directory that holds it.
@@ -42,13 +42,13 @@ pub struct ComparedRun<'a> {
     pub without_functions: Vec<(BenchmarkId, String)>,
 }
 
-impl<'a> ComparedRun<'a> {
+impl ComparedRun {
     /// `run` was read from `path`: a run file, or the directory that holds one.
-    pub fn new(label: &'a str, path: &Path, run: Run) -> ComparedRun<'a> {
+    pub fn new(label: &str, path: &Path, run: Run) -> ComparedRun {
         let file = run_file::run_file_of(path);
         let directory = file.parent().unwrap_or(Path::new("")).to_owned();
         ComparedRun {
-            label,
+            label: label.to_owned(),
             run,
             directory,
             has_new_names: false,
@@ -59,7 +59,7 @@ impl<'a> ComparedRun<'a> {
     /// Returns the run as [`verdict`] takes it.
     pub fn labelled(&self) -> LabelledRun<'_> {
         LabelledRun {
-            label: self.label,
+            label: &self.label,
             run: &self.run,
         }
     }
@@ -84,8 +84,8 @@ pub enum Relaunch {
 /// # Errors
 /// Returns an error if suspects could not be launched, or their launches could not be stored.
 pub fn judge(
-    baseline: &mut ComparedRun<'_>,
-    candidate: &mut ComparedRun<'_>,
+    baseline: &mut ComparedRun,
+    candidate: &mut ComparedRun,
     policy: &Policy,
     earlier: &[Run],
     relaunch: Relaunch,
@@ -120,29 +120,30 @@ pub fn judge(
         Sessions::Apart { earlier },
         candidate_alone,
     );
-    first.and_second(policy, move |suspects| {
-        let (base_further, further) = further_launches(
-            (baseline, base_again),
-            (candidate, again),
-            suspects,
-            candidate_alone,
-        )?;
-        // Another comparison of these runs may have had other suspects.
-        let of_suspects = |further: Vec<Benchmark>| -> Vec<Benchmark> {
-            let further = further.into_iter();
-            further.filter(|b| suspects.contains(&b.id)).collect()
-        };
-        again::append(&mut baseline.run, &of_suspects(base_further));
-        again::append(&mut candidate.run, &of_suspects(further));
-        Ok([&baseline.run, &candidate.run])
-    })
+    let suspects = first.suspects();
+    if suspects.is_empty() {
+        return Ok(first.into_comparison());
+    }
+    let (base_further, further) = further_launches(
+        (baseline, base_again),
+        (candidate, again),
+        suspects,
+        candidate_alone,
+    )?;
+    // Another comparison of these runs may have had other suspects.
+    let of_suspects = |further: Vec<Benchmark>| -> Vec<Benchmark> {
+        let further = further.into_iter();
+        further.filter(|b| suspects.contains(&b.id)).collect()
+    };
+    again::append(&mut baseline.run, &of_suspects(base_further));
+    again::append(&mut candidate.run, &of_suspects(further));
+    Ok(first.second(&baseline.run, &candidate.run, policy))
 }
 
 /// Suggests `--relaunch` to users who may not know it, if it could decide anything.
-pub fn hint(baseline: &ComparedRun<'_>, candidate: &ComparedRun<'_>, comparison: &Comparison) {
-    let can_launch = |side: &ComparedRun<'_>| {
-        LaunchRecord::read_for_second_look(&side.directory, &side.run).is_ok()
-    };
+pub fn hint(baseline: &ComparedRun, candidate: &ComparedRun, comparison: &Comparison) {
+    let can_launch =
+        |side: &ComparedRun| LaunchRecord::read_for_second_look(&side.directory, &side.run).is_ok();
     let suspects = verdict::suspects(comparison, false);
     if suspects.is_empty() || !can_launch(candidate) {
         return;
@@ -167,7 +168,7 @@ struct Again {
 }
 
 impl Again {
-    fn new(side: &ComparedRun<'_>, relaunch: Relaunch) -> Result<Again, Error> {
+    fn new(side: &ComparedRun, relaunch: Relaunch) -> Result<Again, Error> {
         let directory = side.directory.join(FURTHER);
         let further = if run_file::run_file_of(&directory).is_file() {
             Some(run_file::read_run(&directory)?)
@@ -212,7 +213,7 @@ impl Again {
     }
 
     /// Stores new launches together with existing ones, and returns all of them.
-    fn with(self, side: &ComparedRun<'_>, more: Collected) -> Result<Vec<Benchmark>, Error> {
+    fn with(self, side: &ComparedRun, more: Collected) -> Result<Vec<Benchmark>, Error> {
         let directory = side.directory.join(FURTHER);
         let mut samples: Vec<LaunchSamples> = Vec::new();
         let mut run = match self.further {
@@ -243,8 +244,8 @@ fn further_id(run: &Run) -> String {
 
 /// Makes the further launches that suspects lack, and returns those of both sides.
 fn further_launches(
-    (baseline, base_again): (&ComparedRun<'_>, Again),
-    (candidate, again): (&ComparedRun<'_>, Again),
+    (baseline, base_again): (&ComparedRun, Again),
+    (candidate, again): (&ComparedRun, Again),
     suspects: &[BenchmarkId],
     candidate_alone: bool,
 ) -> Result<(Vec<Benchmark>, Vec<Benchmark>), Error> {

@@ -8,6 +8,7 @@
 
 pub mod build_identity;
 pub mod changed;
+mod criterion_arguments;
 mod error;
 pub mod hits;
 mod jobs;
@@ -21,9 +22,11 @@ mod run;
 mod selection;
 mod session;
 pub mod shards;
+mod side;
 mod time;
 
 pub use error::MeasureError;
 pub use request::Request;
 pub use run::{on_its_cores, run_id};
 pub use session::Session;
+pub use side::Side;

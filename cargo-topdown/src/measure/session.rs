@@ -12,7 +12,7 @@ use topdown_run::run_file::{Filter, Run, Selection};
 use topdown_terminal::count_of;
 
 use super::pairs::Pairs;
-use super::{MeasureError, Request, missed_variables, run, selection};
+use super::{MeasureError, Request, criterion_arguments, missed_variables, run, selection};
 use crate::adoption::{self, PACKAGE};
 use crate::arm_specification;
 use crate::config::Workspace;
@@ -50,8 +50,10 @@ impl Session {
     /// Reads the workspace and its settings, before anything that takes long.
     ///
     /// # Errors
-    /// Returns an error if there is no workspace, or the filter or a setting is invalid.
+    /// Returns an error if there is no workspace, or if the filter, a setting or an argument for
+    /// criterion is invalid.
     pub fn begin(request: Request) -> Result<Session, MeasureError> {
+        criterion_arguments::check(&request.criterion)?;
         let names = names_of(request.filter.as_ref())?;
         let cargo = Cargo {
             program: cargo_program(),
@@ -279,6 +281,11 @@ impl Session {
         }
     }
 
+    /// Ends the session and returns its workspace. From here on, Ctrl-C ends the program at once.
+    pub fn end(self) -> Workspace {
+        self.workspace
+    }
+
     /// Returns how to launch benches.
     pub fn launcher(&self) -> &Launcher {
         &self.launcher
@@ -328,6 +335,7 @@ fn names_of(filter: Option<&Filter>) -> Result<NameFilter, MeasureError> {
         error: Box::new(error),
     })
 }
+
 /// Returns what the load of a run means, if it means anything.
 fn load_in_words(run: &Run) -> Option<String> {
     let factor = run.load_factor();

@@ -1,6 +1,9 @@
-//! `cargo topdown bench`: build, launch, store, print.
+//! `cargo topdown bench`: builds the benches, launches them, and stores the run; with `--against`,
+//! two sides of them, which are compared.
 
 mod against;
+mod base_build;
 mod run;
+mod suite;
 
 pub use run::run;

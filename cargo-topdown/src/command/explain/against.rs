@@ -7,7 +7,7 @@ use topdown_run::run_file::BenchmarkId;
 
 use crate::cli::ExplainArgs;
 use crate::comparing::functions_hint::functions_hint_for;
-use crate::comparing::judged::{Asked, Judged, judged};
+use crate::comparing::judged::{Asked, judged};
 use crate::comparing::sampled_functions::Sampled;
 use crate::comparing::second_look::Relaunch;
 use crate::error::Error;
@@ -35,10 +35,7 @@ pub fn run(args: &ExplainArgs, base: &str) -> Result<Exit, Error> {
         sampled: Sampled::None,
         store: args.store.place(),
     };
-    judged(asked, |judged| explain(args, judged))
-}
-
-fn explain(args: &ExplainArgs, judged: Judged<'_>) -> Result<Exit, Error> {
+    let judged = judged(&asked)?;
     let comparison = &judged.comparison;
     let verdict = wanted(args, comparison)?;
     check_measured(verdict, comparison)?;

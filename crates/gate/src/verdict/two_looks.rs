@@ -38,23 +38,21 @@ impl FirstLook {
         }
     }
 
-    /// Takes the second look, at the suspects, if there are any. `launch_again` launches them and
-    /// returns baseline and candidate with all launches of the suspects; it may leave out other
-    /// benchmarks, whose verdicts stay. There is no third look: asking until the answer is pleasant
-    /// would invalidate the error probability.
-    ///
-    /// # Errors
-    /// Returns the error of `launch_again`.
-    pub fn and_second<'a, E>(
-        self,
-        policy: &Policy,
-        launch_again: impl FnOnce(&[BenchmarkId]) -> Result<[&'a Run; 2], E>,
-    ) -> Result<Comparison, E> {
-        if self.suspects.is_empty() {
-            return Ok(self.comparison);
-        }
-        let [baseline, candidate] = launch_again(&self.suspects)?;
-        Ok(second_look(self.comparison, baseline, candidate, policy))
+    /// Returns the benchmarks to launch again before the [second look](FirstLook::second).
+    pub fn suspects(&self) -> &[BenchmarkId] {
+        &self.suspects
+    }
+
+    /// Returns the comparison after the first look, for callers that launch nothing again.
+    pub fn into_comparison(self) -> Comparison {
+        self.comparison
+    }
+
+    /// Takes the second look, at baseline and candidate with all launches of the suspects; they may
+    /// lack other benchmarks, whose verdicts stay. There is no third look: asking until the answer
+    /// is pleasant would invalidate the error probability.
+    pub fn second(self, baseline: &Run, candidate: &Run, policy: &Policy) -> Comparison {
+        second_look(self.comparison, baseline, candidate, policy)
     }
 }
 

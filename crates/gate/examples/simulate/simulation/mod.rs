@@ -10,7 +10,6 @@ pub mod scenarios;
 mod suite;
 pub mod year;
 
-use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -181,25 +180,21 @@ impl Experiment<'_> {
         };
         let sessions = Sessions::Apart { earlier: &[] };
         let first = FirstLook::new(sides[0], sides[1], &policy, sessions, false);
+        if first.suspects().is_empty() {
+            return first.into_comparison();
+        }
         let runs = [
             (&mut baseline, Session::Baseline, base_total - base_launches),
             (&mut candidate, Session::Candidate, new_total - new_launches),
         ];
-        let comparison = first.and_second(&policy, move |suspects| {
-            let launched = runs.map(|(all, session, launches)| {
-                let ids: Vec<BenchmarkId> = all.benchmarks.iter().map(|b| b.id.clone()).collect();
-                let more = run(session, launches, &|i| suspects.contains(&ids[i]));
-                for (benchmark, more) in all.benchmarks.iter_mut().zip(more.benchmarks) {
-                    benchmark.extend(&more);
-                }
-                &*all
-            });
-            Ok::<_, Infallible>(launched)
-        });
-        match comparison {
-            Ok(comparison) => comparison,
-            Err(never) => match never {},
+        for (all, session, launches) in runs {
+            let ids: Vec<BenchmarkId> = all.benchmarks.iter().map(|b| b.id.clone()).collect();
+            let more = run(session, launches, &|i| first.suspects().contains(&ids[i]));
+            for (benchmark, more) in all.benchmarks.iter_mut().zip(more.benchmarks) {
+                benchmark.extend(&more);
+            }
         }
+        first.second(&baseline, &candidate, &policy)
     }
 
     /// Judges with a baseline that has a history.
