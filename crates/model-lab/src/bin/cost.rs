@@ -1,4 +1,4 @@
-//! Time of tracing and modelling, beside its estimate [`Counts::modelling_ns`].
+//! Time of tracing and modelling, beside its estimate, `Counts::modelling_ns`.
 //!
 //!     cargo run --release -p topdown-model-lab --bin cost -- [core] [filter]
 //!
