@@ -15,7 +15,7 @@ use std::process::{ExitStatus, Stdio};
 use thiserror::Error;
 use topdown_counters::CommandHits;
 use topdown_counters::error::OpenError;
-use topdown_counters::hardware::TreeCounters;
+use topdown_counters::hardware::commands::TreeCounters;
 use topdown_run::sample::{Flags, Sample};
 
 /// Why a launch produced no sample.

@@ -29,7 +29,7 @@ use topdown_terminal::columns::folded;
 /// # Errors
 /// Returns an error if the file cannot be written. What cannot be measured is in the file.
 pub fn run(path: &Path, out: &mut impl Write, width: usize) -> Result<bool, Error> {
-    let survey = hardware::survey();
+    let survey = hardware::commands::survey();
     let report = report(&survey);
     write(path, &report).map_err(|error| Error::Report(ReportError::new(path, error)))?;
     let mut say = |text: &str| writeln!(out, "{}", folded(text, width));
@@ -97,7 +97,7 @@ fn report(survey: &Survey) -> MachineReport {
             attempt(group.name.to_owned(), wanted, &events, &mut loops)
         })
         .collect();
-    let commands = hardware::TreeCounters::prepare(Counters::Auto)
+    let commands = hardware::commands::TreeCounters::prepare(Counters::Auto)
         .and_then(|counters| counters.check())
         .err();
     MachineReport {

@@ -39,7 +39,7 @@ impl Diagnosis {
         let machine = this_machine();
         Diagnosis {
             disturbances: disturbances(&machine, Path::new("/")),
-            survey: hardware::survey(),
+            survey: hardware::commands::survey(),
             place: place(machine.hypervisor.as_deref(), Path::new("/"), |name| {
                 std::env::var(name).ok()
             }),

@@ -1,19 +1,13 @@
 //! The hardware source on systems without `perf_event_open`: the same names, and an error at open.
 
 use std::convert::Infallible;
-#[cfg(feature = "commands")]
-use std::time::Duration;
 
-#[cfg(feature = "commands")]
 use super::command_hits::CommandHits;
-use super::survey::Survey;
 use super::{Reading, Source, Wanted};
 use crate::cpu::{CpuTable, LatencyTable};
 use crate::error::OpenError;
 use topdown_run::provenance::Provenance;
 use topdown_run::sample::Sample;
-#[cfg(feature = "commands")]
-use topdown_run::setting::Counters;
 
 /// The CPU's counters, which cannot be reached on this operating system.
 #[derive(Debug)]
@@ -33,7 +27,6 @@ impl Hardware {
     }
 
     /// Never called.
-    #[cfg(feature = "commands")]
     pub fn counts_of(&self, _: impl FnOnce()) -> Vec<(&'static str, u64)> {
         match self.0 {}
     }
@@ -45,55 +38,10 @@ pub fn open() -> Result<Box<dyn Source>, OpenError> {
     Err(unsupported())
 }
 
-#[cfg(feature = "commands")]
-/// The counters of a command, which cannot be reached on this operating system.
-#[derive(Debug)]
-pub struct TreeCounters(Infallible);
-
-#[cfg(feature = "commands")]
-/// A command that is counted.
-#[derive(Debug)]
-pub struct CountedTree(Infallible);
-
-#[cfg(feature = "commands")]
-impl TreeCounters {
-    /// # Errors
-    /// Always returns [`OpenError::OperatingSystem`].
-    pub fn prepare(_: Counters) -> Result<TreeCounters, OpenError> {
-        Err(unsupported())
-    }
-
-    /// Returns what the numbers are.
-    pub fn provenance(&self) -> &Provenance {
-        match self.0 {}
-    }
-
-    /// # Errors
-    /// Never called.
-    #[cfg(feature = "commands")]
-    pub fn check(&self) -> Result<(), OpenError> {
-        match self.0 {}
-    }
-
-    /// # Errors
-    /// Never called.
-    pub fn follow(&self, _: u32, _: u64) -> Result<Following, OpenError> {
-        match self.0 {}
-    }
-
-    /// # Errors
-    /// Never called.
-    pub fn attach(&self, _: u32) -> Result<CountedTree, OpenError> {
-        match self.0 {}
-    }
-}
-
-#[cfg(feature = "commands")]
 /// A command that is sampled.
 #[derive(Debug)]
 pub struct Following(Infallible);
 
-#[cfg(feature = "commands")]
 impl Following {
     /// # Errors
     /// Never called.
@@ -102,26 +50,77 @@ impl Following {
     }
 }
 
-#[cfg(feature = "commands")]
-impl CountedTree {
-    /// # Errors
-    /// Never called.
-    pub fn sample(&self, _: Duration) -> Result<Sample, OpenError> {
-        match self.0 {}
-    }
-}
+/// Counting commands, and surveying a machine.
+pub mod commands {
+    use std::convert::Infallible;
+    use std::time::Duration;
 
-/// Returns the survey of a machine without counters.
-pub fn survey() -> Survey {
-    Survey {
-        pmus: Vec::new(),
-        cpu: std::env::consts::ARCH.to_owned(),
-        perf_event_paranoid: None,
-        nmi_watchdog: None,
-        smt_active: None,
-        hypervisor: false,
-        obstacles: Vec::new(),
-        opened: Err(unsupported()),
+    use super::{Following, unsupported};
+    use crate::error::OpenError;
+    use crate::survey::Survey;
+    use topdown_run::provenance::Provenance;
+    use topdown_run::sample::Sample;
+    use topdown_run::setting::Counters;
+
+    /// The counters of a command, which cannot be reached on this operating system.
+    #[derive(Debug)]
+    pub struct TreeCounters(Infallible);
+
+    /// A command that is counted.
+    #[derive(Debug)]
+    pub struct CountedTree(Infallible);
+
+    impl TreeCounters {
+        /// # Errors
+        /// Always returns [`OpenError::OperatingSystem`].
+        pub fn prepare(_: Counters) -> Result<TreeCounters, OpenError> {
+            Err(unsupported())
+        }
+
+        /// Returns what the numbers are.
+        pub fn provenance(&self) -> &Provenance {
+            match self.0 {}
+        }
+
+        /// # Errors
+        /// Never called.
+        pub fn check(&self) -> Result<(), OpenError> {
+            match self.0 {}
+        }
+
+        /// # Errors
+        /// Never called.
+        pub fn follow(&self, _: u32, _: u64) -> Result<Following, OpenError> {
+            match self.0 {}
+        }
+
+        /// # Errors
+        /// Never called.
+        pub fn attach(&self, _: u32) -> Result<CountedTree, OpenError> {
+            match self.0 {}
+        }
+    }
+
+    impl CountedTree {
+        /// # Errors
+        /// Never called.
+        pub fn sample(&self, _: Duration) -> Result<Sample, OpenError> {
+            match self.0 {}
+        }
+    }
+
+    /// Returns the survey of a machine without counters.
+    pub fn survey() -> Survey {
+        Survey {
+            pmus: Vec::new(),
+            cpu: std::env::consts::ARCH.to_owned(),
+            perf_event_paranoid: None,
+            nmi_watchdog: None,
+            smt_active: None,
+            hypervisor: false,
+            obstacles: Vec::new(),
+            opened: Err(unsupported()),
+        }
     }
 }
 

@@ -6,6 +6,8 @@
 //! plays back predefined counts. Errors at opening say what is missing and what to do: [`error`].
 
 #![warn(clippy::incompatible_msrv)]
+// Only programs need some functions, and unused ones cost benches nothing.
+#![cfg_attr(not(feature = "commands"), allow(dead_code))]
 
 // Every bench pays for the compile time of this crate. Functions called only by the program are
 // `#[inline]`, so that benches need not compile them. Steps that are taken once, such as opening
@@ -14,7 +16,6 @@
 // itself.
 
 pub mod clock;
-#[cfg(feature = "commands")]
 mod command_hits;
 pub mod cpu;
 pub mod error;
@@ -42,7 +43,6 @@ pub mod survey;
 pub mod time;
 mod wanted;
 
-#[cfg(feature = "commands")]
 pub use command_hits::CommandHits;
 pub use source::{
     MAX_COUNTERS, Reading, Source, empty_window_of, empty_windows_by, empty_windows_of,

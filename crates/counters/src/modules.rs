@@ -40,7 +40,6 @@ impl ModuleMap {
     }
 
     /// Reads the current mappings of another process.
-    #[cfg(feature = "commands")]
     #[inline]
     pub fn of_process(process: i32) -> ModuleMap {
         ModuleMap::read(&format!("/proc/{process}/maps"))
@@ -81,7 +80,6 @@ impl ModuleMap {
     }
 
     /// Returns whether no mapping could be read.
-    #[cfg(feature = "commands")]
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.mappings.is_empty()
@@ -89,7 +87,6 @@ impl ModuleMap {
 
     /// Returns the name of the module at `address`, and the position as
     /// [`place_of`](ModuleMap::place_of) does; `None` if nothing known is there.
-    #[cfg(feature = "commands")]
     #[inline]
     pub fn known_place(&self, address: u64) -> Option<(&str, u64)> {
         let mapping = self.mapping_of(address)?;
@@ -171,14 +168,11 @@ not a line
         for address in [0xa123, 0x5000, 0xd000, 0x1] {
             assert_eq!(map.place_of(address), (3, address));
         }
-        #[cfg(feature = "commands")]
-        {
-            let known = |address| map.known_place(address);
-            assert_eq!(known(0xc004), Some(("/lib/libc.so.6", 0x2004)));
-            assert_eq!(known(0xf123), Some(("[vdso]", 0xf123)));
-            assert_eq!(known(0xa123), None);
-            assert!(!map.is_empty() && ModuleMap::of_process(-1).is_empty());
-        }
+        let known = |address| map.known_place(address);
+        assert_eq!(known(0xc004), Some(("/lib/libc.so.6", 0x2004)));
+        assert_eq!(known(0xf123), Some(("[vdso]", 0xf123)));
+        assert_eq!(known(0xa123), None);
+        assert!(!map.is_empty() && ModuleMap::of_process(-1).is_empty());
         let names = ["/home/a user/bench", "/lib/libc.so.6", "[vdso]", ""];
         assert_eq!(map.into_names(), names);
     }

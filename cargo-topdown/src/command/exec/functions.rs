@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use topdown_counters::CommandHits;
-use topdown_counters::hardware::TreeCounters;
+use topdown_counters::hardware::commands::TreeCounters;
 use topdown_run::hits::{DEFAULT_PERIOD_CYCLES, Sampled};
 use topdown_run::run_file::{Functions, IterationSample};
 

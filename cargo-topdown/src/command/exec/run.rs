@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use jiff::Timestamp;
-use topdown_counters::hardware::TreeCounters;
+use topdown_counters::hardware::commands::TreeCounters;
 use topdown_counters::machine::this_machine_on;
 use topdown_run::provenance::{CLOCK_REQUESTED, Provenance, SourceKind};
 use topdown_run::run_file::{BenchmarkId, Build, IterationSample};

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use super::metric_formula::{MetricFormula, SameLine};
 use super::{Counter, Counts, Event};
 use topdown_run::category::{Category, Part};
 
@@ -123,53 +124,22 @@ pub struct Metric {
     /// maker of the core names them.
     pub sample_events: [Option<Event>; MAX_SAMPLE_EVENTS],
     /// Benches only count the events; programs compute the metrics.
-    #[cfg(feature = "commands")]
     formula: MetricFormula,
-}
-
-/// The loads that waited for a line which another load had missed already.
-#[derive(Clone, Copy)]
-#[cfg_attr(not(feature = "commands"), expect(dead_code))]
-pub(crate) struct SameLine {
-    pub waiting: Event,
-    pub missing: Event,
-}
-
-#[cfg(feature = "commands")]
-#[derive(Clone, Copy)]
-enum MetricFormula {
-    /// The scale times one event divided by another.
-    Ratio(f64, Event, Event),
-    /// An event that counts slots, as a percentage of those of the cycles.
-    Slots(Event, Event),
-    /// The percentage of the cycles in which an event holds up retirement; if it is a load beyond
-    /// the first-level cache, also those loads that wait for the same cache line, half as long on
-    /// average.
-    Waits {
-        event: Event,
-        cycles: Event,
-        same_line: Option<SameLine>,
-    },
-    /// Anything else; in the unit of the metric.
-    Other(&'static (dyn Fn(&Counts) -> f64 + Sync)),
 }
 
 impl Metric {
     /// Returns a metric for an event's occurrences per thousand instructions.
-    #[cfg_attr(not(feature = "commands"), expect(unused_variables))]
     pub(crate) const fn per_kilo(name: &'static str, event: Event, instructions: Event) -> Metric {
         Metric {
             name,
             unit: "per 1000 instructions",
             latency_of: None,
             sample_events: [None; MAX_SAMPLE_EVENTS],
-            #[cfg(feature = "commands")]
-            formula: MetricFormula::Ratio(1000.0, event, instructions),
+            formula: MetricFormula::ratio(1000.0, event, instructions),
         }
     }
 
     /// Returns a metric for an event as a percentage of another. `unit` begins with `%`.
-    #[cfg_attr(not(feature = "commands"), expect(unused_variables))]
     pub(crate) const fn percent(
         name: &'static str,
         event: Event,
@@ -181,27 +151,23 @@ impl Metric {
             unit,
             latency_of: None,
             sample_events: [None; MAX_SAMPLE_EVENTS],
-            #[cfg(feature = "commands")]
-            formula: MetricFormula::Ratio(100.0, event, of),
+            formula: MetricFormula::ratio(100.0, event, of),
         }
     }
 
     /// Returns a metric for an event that counts slots, in percent of all slots.
-    #[cfg_attr(not(feature = "commands"), expect(unused_variables))]
     pub(crate) const fn slots(name: &'static str, event: Event, cycles: Event) -> Metric {
         Metric {
             name,
             unit: "% of slots",
             latency_of: None,
             sample_events: [None; MAX_SAMPLE_EVENTS],
-            #[cfg(feature = "commands")]
-            formula: MetricFormula::Slots(event, cycles),
+            formula: MetricFormula::slots(event, cycles),
         }
     }
 
     /// Returns a metric for the cycles in which an event holds up retirement: its occurrences times
     /// its retire latency.
-    #[cfg_attr(not(feature = "commands"), expect(unused_variables))]
     pub(crate) const fn waits(
         name: &'static str,
         event: Event,
@@ -213,17 +179,11 @@ impl Metric {
             unit: "% of cycles",
             latency_of: Some(event),
             sample_events: [None; MAX_SAMPLE_EVENTS],
-            #[cfg(feature = "commands")]
-            formula: MetricFormula::Waits {
-                event,
-                cycles,
-                same_line,
-            },
+            formula: MetricFormula::waits(event, cycles, same_line),
         }
     }
 
     /// Returns a metric that `formula` computes in `unit`.
-    #[cfg_attr(not(feature = "commands"), expect(unused_variables))]
     pub const fn new(
         name: &'static str,
         unit: &'static str,
@@ -234,8 +194,7 @@ impl Metric {
             unit,
             latency_of: None,
             sample_events: [None; MAX_SAMPLE_EVENTS],
-            #[cfg(feature = "commands")]
-            formula: MetricFormula::Other(formula),
+            formula: MetricFormula::other(formula),
         }
     }
 
@@ -249,31 +208,11 @@ impl Metric {
 
     /// Returns the number in its unit, signed and not clamped, or `None` if the divisor was not
     /// counted. `latency_cycles` is the retire latency of [`latency_of`](Metric::latency_of),
-    /// without which such a metric has no value.
-    #[cfg(feature = "commands")]
+    /// without which such a metric has no value. Benches compute
+    /// none: they are compiled without the feature `commands`.
+    #[inline]
     pub fn value(&self, counts: &Counts, latency_cycles: Option<f64>) -> Option<f64> {
-        let value = match self.formula {
-            MetricFormula::Ratio(scale, event, per) => scale * counts[event] / counts[per],
-            MetricFormula::Slots(event, cycles) => {
-                100.0 * counts[event] / (counts.slots_per_cycle() * counts[cycles])
-            }
-            MetricFormula::Waits {
-                event,
-                cycles,
-                same_line,
-            } => {
-                let more = same_line.map_or(0.0, |same_line| {
-                    match counts[same_line.waiting] {
-                        // Where nothing missed, nothing waited.
-                        0.0 => 0.0,
-                        waiting => waiting / counts[same_line.missing] / 2.0,
-                    }
-                });
-                100.0 * counts[event] * latency_cycles? * (1.0 + more) / counts[cycles]
-            }
-            MetricFormula::Other(formula) => formula(counts),
-        };
-        value.is_finite().then_some(value)
+        self.formula.value(counts, latency_cycles)
     }
 }
 

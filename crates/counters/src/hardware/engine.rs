@@ -4,10 +4,8 @@ use std::rc::Rc;
 
 use super::exact_group::ExactGroup;
 use super::metrics_group::MetricsGroup;
-#[cfg(feature = "commands")]
 use super::metrics_shape;
 use super::read_group::ReadGroup;
-#[cfg(feature = "commands")]
 use super::syscalls::Event;
 use super::user_reads::UserReads;
 use crate::Reading;
@@ -72,7 +70,6 @@ impl Engine {
     }
 
     /// Returns the leader, and the names of the group's events with its own first.
-    #[cfg(feature = "commands")]
     pub fn leader_and_events(&self) -> (&Event, Vec<&'static str>) {
         let slots_and = |others: Vec<(&'static str, u64)>| {
             let names = others.into_iter().map(|(name, _)| name);

@@ -43,7 +43,6 @@ pub(super) struct Plan {
     /// The formula of the categories. A metric group has none: its counts are passed on.
     pub split: Option<&'static Formula>,
     /// Counts of which the formula makes plausible categories.
-    #[cfg(feature = "hits")]
     pub example_counts: &'static [u64],
 }
 
@@ -55,7 +54,6 @@ impl Plan {
             cycles_at: at(form.cycles),
             instructions_at: at(form.instructions),
             split: Some(form.split),
-            #[cfg(feature = "hits")]
             example_counts: form.example.counts,
         }
     }
@@ -91,7 +89,6 @@ impl Plan {
             cycles_at: None,
             instructions_at: None,
             split: None,
-            #[cfg(feature = "hits")]
             example_counts: &[],
         }
     }
@@ -258,7 +255,6 @@ impl ExactGroup {
     }
 
     /// Returns the event that leads the group.
-    #[cfg(feature = "commands")]
     pub fn leader(&self) -> &Event {
         &self.leader
     }

@@ -90,7 +90,6 @@ impl Shape {
     }
 
     /// Returns the index of the event that counts cycles; the leader's if there is none.
-    #[cfg(feature = "hits")]
     pub fn cycles_at(self) -> usize {
         match self {
             Shape::Exact { plan, .. } => plan.cycles_at.unwrap_or(0),
@@ -99,7 +98,6 @@ impl Shape {
     }
 
     /// Returns the width of the pipeline, if known.
-    #[cfg(feature = "hits")]
     pub fn slots_per_cycle(self) -> Option<u32> {
         match self {
             Shape::Exact {

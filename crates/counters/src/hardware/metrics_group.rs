@@ -182,7 +182,6 @@ impl MetricsGroup {
     }
 
     /// Returns the event that leads the group.
-    #[cfg(feature = "commands")]
     pub fn leader(&self) -> &Event {
         &self.leader
     }

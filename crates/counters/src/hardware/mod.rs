@@ -11,17 +11,16 @@
 //!
 //! If other threads work for a benchmark, groups that new threads inherit (`inherited_group`,
 //! `all_threads`) count all threads of the process; `whose` decides that and switches over.
-//! [`TreeCounters`] (`process_tree`) counts a whole command, with all processes that it starts,
-//! using the same events and formulas.
+//! [`commands`] counts a whole command, with all processes that it starts, using the same events
+//! and formulas. [`recording`] has the kernel record where the code is, or how long loads hold up
+//! retirement, in launches of their own.
 //!
-//! [`HittingHardware`] (`hits`) has the kernel record where the code is, in launches of their own,
-//! and [`TreeCounters::follow`] does so for a command. [`TimedHardware`] (`timed`) has it record
-//! how long loads hold up retirement.
-//!
-//! Only `syscalls`, `page`, `user_reads`, `faults`, `hits::ring` and `hits::follow` contain
-//! `unsafe`.
+//! Only `syscalls`, `page`, `user_reads`, `faults`, and in `recording::hits` `ring` and
+//! `command::follow`, contain `unsafe`.
 
 mod all_threads;
+#[cfg(feature = "commands")]
+pub mod commands;
 mod cores;
 mod doubts;
 mod engine;
@@ -29,26 +28,20 @@ mod exact_group;
 mod faults;
 mod given_core;
 mod group;
-#[cfg(feature = "hits")]
-mod hits;
 mod inherited_group;
 mod metrics_group;
 mod metrics_shape;
 mod opener;
 mod page;
-#[cfg(feature = "commands")]
-mod process_tree;
 mod ratios;
 mod read_group;
 mod readout;
+#[cfg_attr(not(feature = "hits"), path = "recording_left_out.rs")]
+pub mod recording;
 mod self_check;
-#[cfg(feature = "commands")]
-mod survey;
 mod syscalls;
 mod system;
 mod tables;
-#[cfg(feature = "hits")]
-mod timed;
 mod user_reads;
 mod watchdog;
 mod whose;
@@ -58,19 +51,10 @@ use std::rc::{Rc, Weak};
 
 pub use given_core::give_core;
 #[cfg(feature = "commands")]
-pub use hits::Following;
-#[cfg(feature = "hits")]
-pub use hits::HittingHardware;
-#[cfg(feature = "commands")]
-pub use process_tree::{CountedTree, TreeCounters};
-#[cfg(feature = "commands")]
-pub use survey::{survey, survey_in};
+pub use recording::hits::command::Following;
 pub use system::SystemPaths;
 pub use tables::{latencies, table};
-#[cfg(feature = "hits")]
-pub use timed::TimedHardware;
 
-#[cfg(feature = "commands")]
 use crate::MAX_COUNTERS;
 use crate::error::OpenError;
 use crate::{Reading, Source, Wanted, empty_window_of};
@@ -191,7 +175,6 @@ impl Hardware {
 
     /// Returns what the kernel counts of each event of the thread's own group while `work` runs;
     /// nothing if it does not say.
-    #[cfg(feature = "commands")]
     pub fn counts_of(&self, work: impl FnOnce()) -> Vec<(&'static str, u64)> {
         let (leader, names) = self.opened.engine.leader_and_events();
         let mut words = [[0; 3 + 1 + MAX_COUNTERS]; 2];
@@ -279,34 +262,20 @@ impl Opened {
     }
 }
 
-/// Opens the counters of the calling thread: [`Hardware`], or [`HittingHardware`] if
-/// [`environment::HIT_PERIOD`] asks for hits, or [`TimedHardware`] if [`environment::LATENCIES`]
-/// asks for the retire latencies of a metric group.
+/// Opens the counters of the calling thread: [`Hardware`], or what [`recording`] has if
+/// [`environment::HIT_PERIOD`] asks for hits or [`environment::LATENCIES`] for the retire latencies
+/// of a metric group.
 ///
 /// # Errors
 /// Same as [`Hardware::open`].
 pub fn open() -> Result<Box<dyn Source>, OpenError> {
     for variable in [environment::LATENCIES, environment::HIT_PERIOD] {
         match std::env::var(variable) {
-            Ok(wanted) if !wanted.is_empty() => return open_recording(variable, &wanted),
+            Ok(wanted) if !wanted.is_empty() => return recording::open(variable, &wanted),
             _ => {}
         }
     }
     Ok(Box::new(Hardware::open()?))
-}
-
-#[cfg(feature = "hits")]
-fn open_recording(variable: &str, wanted: &str) -> Result<Box<dyn Source>, OpenError> {
-    if variable == environment::LATENCIES {
-        return Ok(Box::new(timed::shared(wanted)?));
-    }
-    let periods = wanted.split(',').map(|period| period.parse().unwrap_or(0));
-    Ok(Box::new(hits::shared(&periods.collect::<Vec<u64>>())?))
-}
-
-#[cfg(not(feature = "hits"))]
-fn open_recording(_: &str, _: &str) -> Result<Box<dyn Source>, OpenError> {
-    Err(OpenError::LeftOut { part: "hits" })
 }
 
 impl Source for Hardware {

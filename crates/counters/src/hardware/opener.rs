@@ -61,7 +61,6 @@ impl<'a> Opener<'a> {
 
     /// Opens an event that records a hit after each `period` counts, or that only counts if it is
     /// 0; as leader if there is none.
-    #[cfg(feature = "hits")]
     pub fn hitting(
         &self,
         name: &'static str,

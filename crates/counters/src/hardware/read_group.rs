@@ -68,7 +68,6 @@ impl ReadGroup {
     }
 
     /// Returns the event that leads the group.
-    #[cfg(feature = "commands")]
     pub fn leader(&self) -> &Event {
         &self.leader
     }

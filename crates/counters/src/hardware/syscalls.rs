@@ -33,7 +33,6 @@ pub(crate) struct EventCode {
 /// What the record of a hit tells. It needs neither thread nor time, because the group counts one
 /// thread, in windows alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "hits"), allow(dead_code))]
 pub(crate) enum Recorded {
     /// Which event hit where, and the counts of its group.
     Counts,
@@ -45,7 +44,6 @@ pub(crate) enum Recorded {
 }
 
 /// Which threads or processes are counted.
-#[cfg_attr(not(feature = "commands"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
     /// The calling thread.
@@ -173,7 +171,6 @@ impl Event {
     }
 
     /// Changes after how many counts the event interrupts.
-    #[cfg(feature = "hits")]
     pub fn set_period(&self, period: u64) -> io::Result<()> {
         // The request takes a pointer, which the bindings call a number.
         let place = &raw const period as u64;
@@ -181,7 +178,6 @@ impl Event {
         done(unsafe { sys::ioctls::PERIOD(self.descriptor.as_raw_fd(), place) })
     }
 
-    #[cfg(feature = "hits")]
     /// Returns the number by which the event's records tell which event they are of.
     pub fn id(&self) -> io::Result<u64> {
         let mut id = 0;
@@ -190,7 +186,6 @@ impl Event {
         Ok(id)
     }
 
-    #[cfg(feature = "hits")]
     /// Lets the event write its records into the buffer of another one, which is mapped.
     pub fn write_into(&self, other: &Event) -> io::Result<()> {
         let (of, into) = (self.descriptor.as_raw_fd(), other.descriptor.as_raw_fd());

@@ -3,7 +3,8 @@
 
 use topdown_counters::Source;
 use topdown_counters::error::OpenError;
-use topdown_counters::hardware::{HittingHardware, SystemPaths};
+use topdown_counters::hardware::SystemPaths;
+use topdown_counters::hardware::recording::HittingHardware;
 use topdown_run::hits::{CodeHits, HitEngine, HitPlace};
 use topdown_run::sample::Flags;
 use topdown_run::setting::Counters;

@@ -3,7 +3,8 @@
 
 use topdown_counters::Source;
 use topdown_counters::error::OpenError;
-use topdown_counters::hardware::{SystemPaths, TimedHardware};
+use topdown_counters::hardware::SystemPaths;
+use topdown_counters::hardware::recording::TimedHardware;
 use topdown_run::sample::{Flags, Sample};
 
 use crate::machine::{Call, Machine};

@@ -1,7 +1,8 @@
 //! Features of the machine according to its files: no system call on an event is needed.
 
 use topdown_counters::error::OpenError;
-use topdown_counters::hardware::{Hardware, survey_in};
+use topdown_counters::hardware::Hardware;
+use topdown_counters::hardware::commands::survey_in;
 use topdown_counters::survey::{Severity, TopdownEvents};
 use topdown_run::setting::Counters;
 use topdown_skipped::{Need, skip};

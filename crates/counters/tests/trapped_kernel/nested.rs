@@ -1,7 +1,8 @@
 //! Windows around another one, whose cost they would hold. They are flagged, whatever counts.
 
 use topdown_counters::Source;
-use topdown_counters::hardware::{Hardware, HittingHardware};
+use topdown_counters::hardware::Hardware;
+use topdown_counters::hardware::recording::HittingHardware;
 use topdown_run::sample::Flags;
 use topdown_run::setting::{Counters, Threads};
 

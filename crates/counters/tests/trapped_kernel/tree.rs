@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use topdown_counters::cpu::FORMULA_LEVEL2;
 use topdown_counters::error::OpenError;
-use topdown_counters::hardware::TreeCounters;
+use topdown_counters::hardware::commands::TreeCounters;
 use topdown_run::sample::Sample;
 use topdown_run::setting::Counters;
 use topdown_skipped::{Need, skip};

@@ -9,7 +9,8 @@ use crate::cpu::intel_cove::events::{
     MEMORY_STALLS_MEMORY, REMOTE_MEMORY, STALLS_L1D_MISS, STALLS_L2_MISS, STALLS_L3_MISS,
     STALLS_MEMORY,
 };
-use crate::cpu::metric_group::{Metric, MetricExample, MetricGroup, Node, SameLine, Subject};
+use crate::cpu::metric_formula::SameLine;
+use crate::cpu::metric_group::{Metric, MetricExample, MetricGroup, Node, Subject};
 use topdown_run::category::Part;
 
 /// Cycles in which nothing was executed while a load waited, by the level that it waited for.

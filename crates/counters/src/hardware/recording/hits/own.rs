@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::inherited_group::Shape;
 use super::periods::Periods;
 use super::records::GroupCounts;
+use crate::hardware::inherited_group::Shape;
 use topdown_run::hits::{OwnHits, OwnPlace};
 
 /// An event that should have interrupted this often and did not cannot interrupt.

@@ -6,12 +6,12 @@
 
 use std::time::Duration;
 
-use super::Hardware;
-use super::inherited_group::{InheritedGroup, Shape};
-use super::opener::Opener;
-use super::self_check;
-use super::syscalls::Counted;
-use super::system::{CorePmu, SystemPaths};
+use super::super::Hardware;
+use super::super::inherited_group::{InheritedGroup, Shape};
+use super::super::opener::Opener;
+use super::super::self_check;
+use super::super::syscalls::Counted;
+use super::super::system::{CorePmu, SystemPaths};
 use crate::error::OpenError;
 use topdown_run::provenance::Provenance;
 use topdown_run::sample::{Flags, Sample};
@@ -88,7 +88,7 @@ impl TreeCounters {
     }
 
     /// Returns what is needed to open the same group for something else.
-    pub(super) fn parts(&self) -> (&SystemPaths, &CorePmu, Shape) {
+    pub(in super::super) fn parts(&self) -> (&SystemPaths, &CorePmu, Shape) {
         (&self.paths, &self.pmu, self.shape)
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use perf_event_open_sys::bindings::perf_event_mmap_page;
 
-use super::super::page::page_size;
+use crate::hardware::page::page_size;
 
 /// The largest buffer that the usual budget of a user allows on one CPU: `perf_event_mlock_kb` is
 /// 516, for 128 pages of 4 KiB and the first one, which describes them. If part of the budget is

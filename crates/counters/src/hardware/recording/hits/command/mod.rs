@@ -6,6 +6,9 @@
 //! group is open. Another one empties the buffers, and finds the code of each hit while its process
 //! has it mapped.
 
+mod follow;
+mod found;
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -15,18 +18,18 @@ use std::time::Duration;
 
 use libc::pid_t;
 
-use super::super::inherited_group::Shape;
-use super::super::opener::Opener;
-use super::super::process_tree::TreeCounters;
-use super::super::syscalls::Counted;
 use super::HitGroup;
-use super::follow::{self, Threads};
-use super::found::{Found, Reached};
 use super::periods::Periods;
 use super::records::Records;
 use super::ring::Ring;
 use crate::command_hits::CommandHits;
 use crate::error::OpenError;
+use crate::hardware::commands::TreeCounters;
+use crate::hardware::inherited_group::Shape;
+use crate::hardware::opener::Opener;
+use crate::hardware::syscalls::Counted;
+use follow::Threads;
+use found::{Found, Reached};
 
 /// Sizes of a thread's buffer. Many threads share the budget.
 const PAGES: [usize; 3] = [32, 8, 2];

@@ -13,13 +13,13 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 use super::hits::ring::Ring;
-use super::opener::Opener;
-use super::readout::Tickets;
-use super::syscalls::{Counted, Event, Recorded};
-use super::tables::{table_of, wanted_group};
-use super::{SystemPaths, cores, self_check};
 use crate::cpu;
 use crate::error::OpenError;
+use crate::hardware::opener::Opener;
+use crate::hardware::readout::Tickets;
+use crate::hardware::syscalls::{Counted, Event, Recorded};
+use crate::hardware::tables::{table_of, wanted_group};
+use crate::hardware::{SystemPaths, cores, self_check};
 use crate::{MAX_COUNTERS, Reading, Source, clock, empty_window_of};
 use topdown_run::provenance::{Provenance, SourceKind};
 use topdown_run::sample::{Flags, GroupCounts, Sample};

@@ -1,7 +1,7 @@
 //! Sampling periods of a group's events.
 
-use super::super::inherited_group::{MAX_EVENTS, Shape};
 use crate::cpu::{Counts, Split};
+use crate::hardware::inherited_group::{MAX_EVENTS, Shape};
 use topdown_run::hits::{DEFAULT_PERIOD_CYCLES, HitEngine};
 
 /// After how many counts each event of a group interrupts; 0 if it only counts.
@@ -165,9 +165,9 @@ fn prime_from(number: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::exact_group::Plan;
     use super::*;
     use crate::cpu::TABLES;
+    use crate::hardware::exact_group::Plan;
 
     /// The names of the events that interrupt, and their periods.
     fn of(table: &str, form: usize) -> Vec<(&'static str, u64)> {

@@ -1,9 +1,10 @@
 //! Surveys the machine for `cargo topdown doctor`.
 
-use super::opener::Opener;
-use super::syscalls::Counted;
-use super::system::{CpuIdentity, SystemPaths, core_pmu, core_pmus};
-use super::{Hardware, TreeCounters, watchdog};
+use super::super::opener::Opener;
+use super::super::syscalls::Counted;
+use super::super::system::{CpuIdentity, SystemPaths, core_pmu, core_pmus};
+use super::super::{Hardware, watchdog};
+use super::TreeCounters;
 use crate::Source;
 use crate::survey::{Obstacle, Severity, Survey};
 use topdown_run::setting::Counters;

@@ -14,16 +14,12 @@
 //! there are too many, the period is doubled, and the sample in which that happened is left out.
 //! Windows grow in criterion's warm-up, which is where this mostly happens.
 //!
-//! `ring` is the kernel's buffer, `records` reads it, and `account` adds up. For whole commands,
-//! `follow` finds their threads and processes, `command` samples each, and `found` adds up.
+//! `ring` is the kernel's buffer, `records` reads it, and `account` adds up. `command` does so
+//! for whole commands.
 
 mod account;
 #[cfg(feature = "commands")]
-mod command;
-#[cfg(feature = "commands")]
-mod follow;
-#[cfg(feature = "commands")]
-mod found;
+pub(in crate::hardware) mod command;
 mod own;
 mod periods;
 pub(super) mod records;
@@ -32,20 +28,18 @@ pub(super) mod ring;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-use super::exact_group::Plan;
-use super::inherited_group::{MAX_EVENTS, Shape};
-use super::metrics_shape::MetricsShape;
-use super::opener::Opener;
-use super::readout::Tickets;
-use super::syscalls::{Counted, Event, Recorded};
-use super::system::{CorePmu, CpuIdentity};
-use super::tables::{slots_per_cycle, supported_table, table_of, wanted_group};
-use super::{SystemPaths, cores, exact_group, self_check};
 use crate::error::OpenError;
+use crate::hardware::exact_group::Plan;
+use crate::hardware::inherited_group::{MAX_EVENTS, Shape};
+use crate::hardware::metrics_shape::MetricsShape;
+use crate::hardware::opener::Opener;
+use crate::hardware::readout::Tickets;
+use crate::hardware::syscalls::{Counted, Event, Recorded};
+use crate::hardware::system::{CorePmu, CpuIdentity};
+use crate::hardware::tables::{slots_per_cycle, supported_table, table_of, wanted_group};
+use crate::hardware::{SystemPaths, cores, exact_group, self_check};
 use crate::{Reading, Source, Wanted, clock, empty_window_of};
 use account::Account;
-#[cfg(feature = "commands")]
-pub use command::Following;
 use periods::Periods;
 use records::GroupCounts;
 use ring::Ring;

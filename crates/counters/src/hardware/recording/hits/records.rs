@@ -7,7 +7,7 @@ use perf_event_open_sys::bindings::{
     PERF_RECORD_LOST, PERF_RECORD_SAMPLE, PERF_RECORD_THROTTLE, PERF_RECORD_UNTHROTTLE,
 };
 
-use super::super::inherited_group::MAX_EVENTS;
+use crate::hardware::inherited_group::MAX_EVENTS;
 
 /// Kind and flags, and the size.
 const HEADER_BYTES: usize = 8;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use libc::pid_t;
 
-use super::super::inherited_group::Shape;
-use super::account::{engine_of, place};
-use super::own::OwnCounts;
-use super::periods::Periods;
-use super::records::{GroupCounts, Record, Records};
+use super::super::account::{engine_of, place};
+use super::super::own::OwnCounts;
+use super::super::periods::Periods;
+use super::super::records::{GroupCounts, Record, Records};
+use crate::hardware::inherited_group::Shape;
 use crate::modules::ModuleMap;
 use topdown_run::hits::{CodeHits, HitEngine, HitPlace, Sampled};
 
@@ -182,9 +182,9 @@ impl Found {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::exact_group::Plan;
     use super::*;
     use crate::cpu::TABLES;
+    use crate::hardware::exact_group::Plan;
 
     const IDS: [u64; 6] = [70, 71, 72, 73, 74, 75];
 

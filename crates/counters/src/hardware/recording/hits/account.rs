@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::inherited_group::Shape;
 use super::own::OwnCounts;
 use super::periods::Periods;
 use super::records::{GroupCounts, Record, Records};
+use crate::hardware::inherited_group::Shape;
 use crate::modules::ModuleMap;
 use topdown_run::hits::{CodeHits, HitEngine, HitPlace, Sampled};
 

@@ -1,0 +1,10 @@
+//! Counting and sampling whole commands, and surveying a machine, for programs.
+//!
+//! [`TreeCounters`] counts a command, and [`TreeCounters::follow`] has the kernel record where its
+//! code is.
+
+mod process_tree;
+mod survey;
+
+pub use process_tree::{CountedTree, TreeCounters};
+pub use survey::{survey, survey_in};

@@ -1,0 +1,21 @@
+//! Sources whose counters interrupt, for launches of their own: [`HittingHardware`] has the kernel
+//! record where the code is, [`TimedHardware`] how long loads hold up retirement.
+
+pub(super) mod hits;
+mod timed;
+
+pub use hits::HittingHardware;
+pub use timed::TimedHardware;
+
+use crate::Source;
+use crate::error::OpenError;
+use topdown_run::environment;
+
+/// Opens the source that the environment `variable` asks for with the value `wanted`.
+pub(super) fn open(variable: &str, wanted: &str) -> Result<Box<dyn Source>, OpenError> {
+    if variable == environment::LATENCIES {
+        return Ok(Box::new(timed::shared(wanted)?));
+    }
+    let periods = wanted.split(',').map(|period| period.parse().unwrap_or(0));
+    Ok(Box::new(hits::shared(&periods.collect::<Vec<u64>>())?))
+}
