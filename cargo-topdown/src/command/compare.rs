@@ -14,6 +14,7 @@ use crate::comparing::second_look::{self, Relaunch};
 use crate::comparing::{history, wanted_verdict};
 use crate::error::Error;
 use crate::exit::Exit;
+use topdown_explain::difference::Difference;
 use topdown_gate::verdict::Comparison;
 use topdown_report::explanation::{self, Explanation};
 use topdown_report::function_table;
@@ -100,8 +101,9 @@ fn explain(
     let of = |run: &Run| run.benchmarks.iter().position(|b| b.id == verdict.id);
     // A verdict is about a benchmark that both runs have.
     if let (Some(a), Some(b)) = (of(sides.baseline), of(sides.candidate)) {
+        let runs = [sides.baseline, sides.candidate];
         let explanation = Explanation {
-            verdict,
+            difference: Difference::new(verdict, comparison, runs),
             suite: &comparison.suite,
             baseline: &sides.baseline.benchmarks[a],
             candidate: &sides.candidate.benchmarks[b],

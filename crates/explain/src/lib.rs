@@ -1,9 +1,12 @@
-//! One benchmark, and the metric groups that explain where its slots went.
+//! One benchmark, what explains where its slots went, and what explains its difference between two
+//! runs.
 //!
 //! This crate selects the category to explain and the groups for it. The numbers come from
 //! launches that counted one group each, and are never scaled: `values`.
 #![forbid(unsafe_code)]
 
+pub mod advice;
+pub mod difference;
 mod error;
 mod group_functions;
 pub mod latencies;

@@ -6,8 +6,8 @@ use serde::Serialize;
 use topdown_gate::verdict::{Cause, FunctionChange, RunSummary, Verdict};
 use topdown_run::run_file::BenchmarkId;
 
-use super::difference::{Difference, LaunchesDiffer, Moved};
 use super::verdict_sentence::sentence;
+use topdown_explain::difference::{Difference, LaunchesDiffer, Moved};
 
 /// The version of this format.
 pub const DIFFERENCE_SCHEMA_VERSION: u32 = 1;

@@ -2,7 +2,7 @@
 //! decided here.
 #![forbid(unsafe_code)]
 
-mod advice;
+mod advice_text;
 mod allocations;
 pub mod annotations;
 #[cfg(test)]

@@ -4,15 +4,15 @@ use std::io::{self, Write};
 
 use topdown_counters::cpu::LatencyOrigin;
 
-use super::advice::{Advice, in_words};
+use super::advice_text::{in_words, sentence};
 use super::function_rows::{label_of, plus_minus};
 use super::number::percent;
 use super::style::{DIM, Look, WARNING};
 use super::table::{Column, Table};
 use super::text::wrapped;
-use topdown_explain::HitEvent;
-use topdown_explain::MeasuredGroup;
+use topdown_explain::advice::Advice;
 use topdown_explain::latencies::{Latencies, UsedLatency};
+use topdown_explain::{HitEvent, MeasuredGroup};
 use topdown_gate::statistics::share::share_margin;
 use topdown_run::hits::MIN_HITS;
 use topdown_terminal::count_of;
@@ -131,7 +131,7 @@ pub(super) fn write_advice(
     indent: usize,
     look: Look,
 ) -> io::Result<()> {
-    let text = format!("{} {}", look.arrow(), advice.sentence());
+    let text = format!("{} {}", look.arrow(), sentence(advice));
     paragraph(out, &text, indent, look)
 }
 

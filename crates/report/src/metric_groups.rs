@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use topdown_counters::cpu::Node;
 use topdown_run::provenance::SourceKind;
 
-use super::advice::Findings;
 use super::function_table::write_largest;
 use super::measured_group::{paragraph, write_advice};
 use super::number::percent;
@@ -14,6 +13,7 @@ use super::style::{HEADING, Look};
 use super::text::wrapped;
 use super::{category_table, measured_group};
 use topdown_explain::Explained;
+use topdown_explain::advice::Findings;
 use topdown_explain::latencies::Latencies;
 use topdown_terminal::count_of;
 

@@ -3,14 +3,16 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+
+use crate::advice_text::sentence;
 use topdown_counters::cpu::{LatencyOrigin, Node};
 use topdown_run::category::Category;
 use topdown_run::machine::Machine;
 use topdown_run::provenance::Provenance;
 use topdown_run::run_file::{BenchmarkId, Functions};
 
-use super::advice::{Advice, Findings, Limit};
 use topdown_explain::HitEvent;
+use topdown_explain::advice::{Advice, Findings, Limit};
 use topdown_explain::latencies::UsedLatency;
 use topdown_explain::{Explained, MeasuredGroup};
 use topdown_gate::statistics::share::share_margin;
@@ -256,7 +258,7 @@ impl<'a> ExplainReport<'a> {
                 .iter()
                 .map(|(node, advice)| NodeAdvice {
                     node: node.name(),
-                    advice: advice.sentence(),
+                    advice: sentence(advice),
                     because: Because::new(advice),
                 })
                 .collect(),
@@ -371,7 +373,7 @@ impl<'a> Group<'a> {
                 Some(Err(error)) => Some(error.to_string()),
                 _ => None,
             },
-            advice: advice.as_ref().map(Advice::sentence),
+            advice: advice.as_ref().map(sentence),
             because: advice.as_ref().map(Because::new),
             refused: measured.values.as_ref().err().map(ToString::to_string),
         }

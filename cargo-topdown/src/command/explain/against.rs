@@ -13,6 +13,7 @@ use crate::comparing::second_look::Relaunch;
 use crate::error::Error;
 use crate::exit::Exit;
 use topdown_explain::ExplainError;
+use topdown_explain::difference::Difference;
 use topdown_gate::policy::Overrides;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison};
 use topdown_report::style::{self, Look};
@@ -40,7 +41,7 @@ pub fn run(args: &ExplainArgs, base: &str) -> Result<Exit, Error> {
     let verdict = wanted(args, comparison)?;
     check_measured(verdict, comparison)?;
     let runs = [&judged.baseline.run, &judged.candidate.run];
-    let difference = difference::Difference::new(verdict, comparison, runs);
+    let difference = Difference::new(verdict, comparison, runs);
     let mut out = style::stdout(args.output.color);
     if args.json {
         difference_json::write(&mut out, &difference)?;

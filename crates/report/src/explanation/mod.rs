@@ -9,16 +9,18 @@ use std::io::{self, Write};
 
 use topdown_run::run_file::Benchmark;
 
+use super::difference;
 use super::style::{self, HEADING, Look};
 use super::text::Hanging;
 use super::verdict_facts::facts;
 use super::verdict_sentence::sentence;
-use topdown_gate::verdict::{BenchmarkVerdict, Suite};
+use topdown_explain::difference::Difference;
+use topdown_gate::verdict::Suite;
 
 /// A verdict and its evidence.
 pub struct Explanation<'a> {
-    /// What the gate says about the benchmark.
-    pub verdict: &'a BenchmarkVerdict,
+    /// What the gate says about the benchmark, and what explains it.
+    pub difference: Difference<'a>,
     /// What was learned from the suite.
     pub suite: &'a Suite,
     /// The benchmark in the baseline, for its launch values.
@@ -33,11 +35,12 @@ pub struct Explanation<'a> {
 /// Returns an error if writing to `out` fails.
 pub fn write(explanation: &Explanation<'_>, look: Look, out: &mut impl Write) -> io::Result<()> {
     let Explanation {
-        verdict,
+        difference,
         suite,
         baseline,
         candidate,
     } = explanation;
+    let verdict = difference.verdict;
     let mut page = Page { out, look };
     let class = style::of_class(verdict.verdict);
     let name = verdict.verdict.name();
@@ -46,7 +49,8 @@ pub fn write(explanation: &Explanation<'_>, look: Look, out: &mut impl Write) ->
         verdict.id
     ))?;
     page.paragraph(&sentence(verdict, &verdict.id.name))?;
-    for fact in facts(verdict, look.unicode) {
+    let explaining = difference::facts(difference, look);
+    for fact in facts(verdict, look.unicode).into_iter().chain(explaining) {
         Hanging { width: look.width }.write(page.out, "- ", 2, &fact)?;
     }
     page.heading("1. Launch values, per iteration")?;
@@ -103,7 +107,9 @@ mod tests {
     use topdown_gate::policy::{AcceptedChange, Policy};
     use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed};
     use topdown_gate::verdict::rules::RULES;
-    use topdown_gate::verdict::{Comparison, LabelledRun, Rule, Verdict, compare};
+    use topdown_gate::verdict::{
+        BenchmarkVerdict, Comparison, LabelledRun, Rule, Verdict, compare,
+    };
     use topdown_run::run_file::Run;
 
     fn text(baseline: Vec<Benchmark>, candidate: Vec<Benchmark>, width: usize) -> String {
@@ -119,7 +125,7 @@ mod tests {
             benchmarks.find(|b| b.id == verdict.id).unwrap()
         });
         let explanation = Explanation {
-            verdict,
+            difference: Difference::new(verdict, comparison, runs),
             suite: &comparison.suite,
             baseline,
             candidate,

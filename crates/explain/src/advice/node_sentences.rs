@@ -3,7 +3,7 @@
 use topdown_counters::cpu::Node;
 use topdown_run::category::{Category, Part};
 
-use topdown_explain::MUCH_RETIRING;
+use crate::MUCH_RETIRING;
 
 pub const CORE_BOUND: Node = Node::Part(Part::CoreBound);
 

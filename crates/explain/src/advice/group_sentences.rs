@@ -5,7 +5,7 @@ use topdown_run::category::Category;
 
 use super::node_sentences::{CORE_BOUND, INDEPENDENT};
 use super::sentence::Limit;
-use topdown_explain::MeasuredGroup;
+use crate::MeasuredGroup;
 
 /// A sentence about the groups of a subject. The first one that holds is said; if none does, the
 /// first one's cause is ruled out.

@@ -3,7 +3,7 @@
 use topdown_counters::cpu::Subject;
 
 use super::group_sentences::{READ_BYTES, ROWS, ShownBy, shown};
-use topdown_explain::MeasuredGroup;
+use crate::MeasuredGroup;
 
 const LINE_BYTES: f64 = 64.0;
 

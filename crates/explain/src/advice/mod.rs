@@ -8,7 +8,7 @@ mod sentence;
 mod served;
 
 pub use group_sentences::costly_rate;
-pub use sentence::{Advice, Limit, in_words};
+pub use sentence::{Advice, Limit};
 
 use topdown_counters::cpu::Node;
 use topdown_run::category::{Category, Part};
@@ -16,7 +16,7 @@ use topdown_run::category::{Category, Part};
 use self::group_sentences::{ROWS, Row, ShownBy, shown};
 use self::node_sentences::{NODES, Rank};
 use self::served::{Served, served};
-use topdown_explain::{Explained, MeasuredGroup};
+use crate::{Explained, MeasuredGroup};
 use topdown_gate::summary::Shares;
 
 /// All that is to be said about an explanation.
