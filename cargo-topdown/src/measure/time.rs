@@ -1,8 +1,8 @@
 //! Number of timed launches of a benchmark.
 //!
-//! Where slots are modelled, time gates nothing. So a benchmark whose slots are exact is timed
-//! twice, again twice if these two hint that time and slots disagree, and in the remaining launches
-//! only if all four do. On a busy machine two launches hint at much that four do not.
+//! Where slots are modelled, time gates nothing. So a benchmark whose slots are exact is timed once,
+//! twice more if that hints that time and slots disagree, and in the remaining launches only if all
+//! three do. On a busy machine one launch hints at much that three do not.
 
 use std::collections::HashMap;
 
@@ -19,10 +19,10 @@ use topdown_terminal::count_of;
 use topdown_terminal::terminal::tell;
 
 /// How often a benchmark is timed whose slots are modelled exactly.
-const LAUNCHES_BESIDE_THE_MODEL: u32 = 2;
+const LAUNCHES_BESIDE_THE_MODEL: u32 = 1;
 
 /// After so many launches the times show whether more are needed.
-const LOOKS: [u32; 2] = [LAUNCHES_BESIDE_THE_MODEL, 4];
+const LOOKS: [u32; 2] = [LAUNCHES_BESIDE_THE_MODEL, 3];
 
 /// Time and slots may disagree if a benchmark's time per slot grew by this factor more than the
 /// suite's. A disagreement fails from a factor of 1.25 on.
@@ -265,9 +265,9 @@ mod tests {
         }
     }
 
-    /// The names of those that lack launches after the first two.
+    /// The names of those that lack launches after the first.
     fn lacking(suite: &[Benchmark], before: &[Benchmark]) -> Vec<String> {
-        let Lacking { inexact, hinting } = Lacking::of(suite, before, 2);
+        let Lacking { inexact, hinting } = Lacking::of(suite, before, 1);
         inexact
             .into_iter()
             .chain(hinting)
@@ -279,11 +279,11 @@ mod tests {
     fn inexact_benchmarks_get_all_timed_launches() {
         let time_alone = Benchmark {
             slots: None,
-            ..modelled("time alone", 2, 10.0, [100.0; 2])
+            ..modelled("time alone", 1, 10.0, [100.0; 2])
         };
         let suite = [
-            modelled("exact", 2, 10.0, [100.0; 2]),
-            modelled("inexact", 2, 10.0, [100.0, 101.0]),
+            modelled("exact", 1, 10.0, [100.0; 2]),
+            modelled("inexact", 1, 10.0, [100.0, 101.0]),
             time_alone,
             modelled("timed in full", 10, 10.0, [100.0, 101.0]),
         ];
@@ -293,8 +293,8 @@ mod tests {
     #[test]
     fn unexplained_time_gets_all_timed_launches() {
         let suite = |waits_ns| {
-            let waits = modelled("waits", 2, waits_ns, [100.0; 2]);
-            let others = ["a", "b", "c"].map(|name| modelled(name, 2, 10.0, [100.0; 2]));
+            let waits = modelled("waits", 1, waits_ns, [100.0; 2]);
+            let others = ["a", "b", "c"].map(|name| modelled(name, 1, 10.0, [100.0; 2]));
             Vec::from_iter(others.into_iter().chain([waits]))
         };
         assert_eq!(lacking(&suite(19.0), &[]), Vec::<String>::new());
@@ -311,13 +311,14 @@ mod tests {
         }
         assert_eq!(lacking(&slower, &suite(30.0)), Vec::<String>::new());
     }
+
     #[test]
     fn suspected_benchmarks_need_a_second_suspicion() {
         let target = BenchTarget::named("suite", "bench");
         let suite = |made| {
             let waits = modelled("waits", made, 21.0, [100.0; 2]);
             let inexact = modelled("inexact", made, 10.0, [100.0, 101.0]);
-            let others = ["a", "b", "c"].map(|name| modelled(name, 2, 10.0, [100.0; 2]));
+            let others = ["a", "b", "c"].map(|name| modelled(name, 1, 10.0, [100.0; 2]));
             Vec::from_iter(others.into_iter().chain([waits, inexact]))
         };
         let further = |made| -> Vec<(String, u32)> {
@@ -330,8 +331,8 @@ mod tests {
                 .collect()
         };
         let named = |name: &str, launches| (name.to_owned(), launches);
-        assert_eq!(further(2), [named("inexact", 8), named("waits", 2)]);
-        assert_eq!(further(4), [named("inexact", 6), named("waits", 6)]);
+        assert_eq!(further(1), [named("inexact", 9), named("waits", 2)]);
+        assert_eq!(further(3), [named("inexact", 7), named("waits", 7)]);
         assert_eq!(further(10), []);
     }
 }
