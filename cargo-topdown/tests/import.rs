@@ -625,7 +625,7 @@ fn too_few_pmu_samples_give_a_note() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{stderr}");
     assert!(
-        stderr.contains("99 hits are too few, it needs 100"),
+        stderr.contains("only 99 PMU samples; at least 100 are needed"),
         "{stderr}"
     );
     assert_eq!(

@@ -48,7 +48,7 @@ pub enum AdoptionError {
     /// cargo cannot resolve the workspace with the library.
     #[error(
         "cargo cannot resolve the workspace with `{PACKAGE}` in place of criterion:\n  {said}\n\
-         mend this, then run `cargo topdown init --apply` again"
+         fix this, then run `cargo topdown init --apply` again"
     )]
     Unresolved {
         /// What cargo says, indented.

@@ -36,7 +36,10 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Error> {
     let functions = imported.functions.filter(|functions| {
         let hits = functions.sampled.unwrap_or_default().hits;
         if hits < MIN_HITS {
-            tell!("note: the functions are unknown: {hits} hits are too few, it needs {MIN_HITS}");
+            tell!(
+                "note: the functions are unknown: only {hits} PMU samples; at least {MIN_HITS} are \
+                 needed"
+            );
         }
         hits >= MIN_HITS
     });

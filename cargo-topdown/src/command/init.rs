@@ -159,7 +159,7 @@ impl Text<'_> {
         }
         if !self.unpinned.is_empty() {
             text.say(format_args!(
-                "Cargo.lock: updated what was too old for criterion 0.8 and {PACKAGE}: {}",
+                "Cargo.lock: updated packages that were too old for criterion 0.8 and {PACKAGE}: {}",
                 self.unpinned.join(", ")
             ));
         }

@@ -33,7 +33,7 @@ pub enum MeasureError {
     #[error(transparent)]
     BaseTree(BaseTreeError),
     /// The base's benches could not be built.
-    #[error("{error}; this was the base, {base}")]
+    #[error("could not build the base {base}: {error}")]
     BaseBuild { base: String, error: BuildError },
     /// There was nothing to build.
     #[error(

@@ -324,8 +324,8 @@ fn build_failure_names_packages_with_benches() {
     // So it is said of a base.
     let base = broken.path().to_str().unwrap();
     let expected = format!(
-        "error: the benches could not be built; if a package without benches is in the way, leave \
-         it out: `--package speed`; this was the base, {base}\n"
+        "error: could not build the base {base}: the benches could not be built; if a package \
+         without benches is in the way, leave it out: `--package speed`\n"
     );
     let candidate = beside_a_member_with_benches("mended", "");
     bench(&candidate, &["--workspace", "--against", base]).fails_with(101, &expected);

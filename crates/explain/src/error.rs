@@ -71,8 +71,8 @@ pub enum ExplainError {
     NoSlotsCompared(BenchmarkId),
     /// One side has no events.
     #[error(
-        "`{lacking}` has no events of `{id}`, and the other run has; take it again with the same \
-         source and version: `cargo topdown bench`"
+        "`{lacking}` has no events of `{id}`, but the other run has; measure it again with the \
+         same source and version: `cargo topdown bench`"
     )]
     EventsOfOneSide {
         /// The benchmark.

@@ -112,7 +112,7 @@ fn functions_of(benchmark: &Benchmark, hit: &mut Outcome) -> Result<Box<Function
     match (functions, hits) {
         (Some(functions), Some(MIN_HITS..)) => Ok(functions),
         (Some(_), Some(hits)) => Err(format!(
-            "{hits} hits are too few, it needs {MIN_HITS}; raise `--measurement-time`"
+            "only {hits} PMU samples; at least {MIN_HITS} are needed; raise `--measurement-time`"
         )),
         _ => Err("the bench recorded no hits".to_owned()),
     }
@@ -205,7 +205,10 @@ mod tests {
             notes.into_iter().map(|(_, why)| why).collect::<String>()
         };
         let few = note(counted("b", FORMULA_LEVEL2), Outcome::of(vec![hit(99)]));
-        assert!(few.contains("99 hits are too few, it needs 100"), "{few}");
+        assert!(
+            few.contains("only 99 PMU samples; at least 100 are needed"),
+            "{few}"
+        );
         let other = note(
             counted("b", "golden-cove-exact/1"),
             Outcome::of(vec![hit(5000)]),

@@ -186,8 +186,8 @@ fn enough(sampled: Sampled) -> Result<(), String> {
     match sampled.hits {
         MIN_HITS.. => Ok(()),
         hits => Err(format!(
-            "{hits} hits are too few, it needs {MIN_HITS}; raise `--launches`, or give the \
-             command more work"
+            "only {hits} PMU samples; at least {MIN_HITS} are needed; raise `--launches`, or give \
+             the command more work"
         )),
     }
 }
@@ -251,7 +251,7 @@ mod tests {
         assert!(
             of(99)
                 .unwrap_err()
-                .starts_with("99 hits are too few, it needs 100; raise")
+                .starts_with("only 99 PMU samples; at least 100 are needed; raise")
         );
     }
 

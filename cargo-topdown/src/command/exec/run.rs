@@ -31,7 +31,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
     let wants_time = args.source == Some(SourceChoice::Time);
     if provenance.source == SourceKind::Time && !wants_time && !args.quiet {
         tell!(
-            "note: measuring time only: {}; `cargo topdown doctor` says more",
+            "note: measuring time only: {}; see `cargo topdown doctor`",
             provenance.reason
         );
     }

@@ -42,7 +42,7 @@ fn differently_sampled_functions_are_a_warning() {
 #[test]
 fn unknown_functions_are_a_warning_per_reason() {
     let run = suite(3, 1, unchanged);
-    let few = "99 hits are too few, it needs 100".to_owned();
+    let few = "only 99 PMU samples; at least 100 are needed".to_owned();
     let unknown = |index: usize, why: &str| (run.benchmarks[index].id.clone(), why.to_owned());
     let of_candidate = [unknown(0, &few), unknown(1, "it failed"), unknown(2, &few)];
     let of_baseline = [unknown(1, &few)];
