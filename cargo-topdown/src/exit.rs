@@ -2,15 +2,15 @@
 
 use std::process::ExitCode;
 
-use crate::adoption::AdoptionError;
 use crate::base_tree::BaseTreeError;
-use crate::baseline_store::StoreError;
 use crate::error::{CiError, Error, ExecError};
 use crate::measure::MeasureError;
-use crate::shared_store::SharedStoreError;
+use topdown_adoption::AdoptionError;
 use topdown_explain::ExplainError;
 use topdown_gate::verdict::{Comparison, Outcome};
 use topdown_runner::launch_error::LaunchError;
+use topdown_store::baselines::StoreError;
+use topdown_store::shared::SharedStoreError;
 
 /// The exit codes. They are part of the interface: the README lists them, and CI relies on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,9 +227,9 @@ fn of_store(error: &StoreError) -> Exit {
 
 fn of_shared_store(error: &SharedStoreError) -> Exit {
     match error {
-        SharedStoreError::NotSet | SharedStoreError::Address { .. } => Exit::Usage,
-        #[cfg(not(feature = "object-store"))]
-        SharedStoreError::NotBuilt { .. } => Exit::Usage,
+        SharedStoreError::NotSet
+        | SharedStoreError::Address { .. }
+        | SharedStoreError::NotBuilt { .. } => Exit::Usage,
         SharedStoreError::Read { .. }
         | SharedStoreError::Corrupt { .. }
         | SharedStoreError::FromTheFuture(_)

@@ -18,14 +18,14 @@ use topdown_run::machine::Machine;
 use topdown_run::run_file::{BenchmarkId, Record, parse_run, parse_samples};
 
 use crate::accepted_file;
-use crate::arm_specification::described_core;
-use crate::baseline_store::history::RunName;
-use crate::import::{self, Told};
+use topdown_arm_specification::described_core;
+use topdown_import::Told;
 use topdown_report::foreign_comment::ForeignComparison;
 use topdown_runner::functions::{
     Symbols, attribute, attribute_hits, attribute_paths, fingerprint_of,
 };
 use topdown_runner::protocol::{Connection, Event};
+use topdown_store::baselines::history::RunName;
 
 /// The run of the samples in the corpus.
 const RUN_ID: &str = "20261121T023000Z-4f2a";
@@ -128,7 +128,7 @@ pub fn import(bytes: &[u8]) {
             slots_per_cycle: Some(4),
             machine: &machine,
         };
-        let _ = import::read_bytes(bytes, &told);
+        let _ = topdown_import::read_bytes(bytes, &told);
     }
 }
 

@@ -6,10 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod accepted_file;
-mod adoption;
-mod arm_specification;
 mod base_tree;
-mod baseline_store;
 mod cli;
 mod command;
 mod comparing;
@@ -24,17 +21,15 @@ mod exit;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod git;
-mod import;
 mod measure;
 mod merge;
-mod nearest;
 mod place;
 mod renames;
 mod saved;
 #[cfg(test)]
 mod schema;
 mod shard;
-mod shared_store;
+mod store_place;
 
 use std::process::ExitCode;
 

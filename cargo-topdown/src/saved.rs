@@ -6,7 +6,7 @@ use std::path::Path;
 use topdown_gate::verdict::{named, wild_launches};
 use topdown_run::run_file::Run;
 
-use crate::baseline_store::StoredBaseline;
+use topdown_store::baselines::StoredBaseline;
 use topdown_terminal::terminal::tell;
 
 /// Lists the launches that comparisons will leave out.

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::{OutputArgs, PolicyArgs, StoreArgs};
-use crate::baseline_store::BaselineName;
+use topdown_store::baselines::BaselineName;
 
 /// `cargo topdown baseline`.
 #[derive(Debug, Subcommand)]

@@ -7,9 +7,9 @@ use topdown_run::run_file::Filter;
 use super::{
     CargoBenchArgs, ComparisonArgs, MeasuringArgs, OutputArgs, PolicyArgs, SelectionArgs, StoreArgs,
 };
-use crate::baseline_store::BaselineName;
 use crate::measure::Request;
 use crate::shard::ShardNumber;
+use topdown_store::baselines::BaselineName;
 
 /// `cargo topdown bench`: the flags of `cargo bench`, and our own.
 #[derive(Debug, Args)]

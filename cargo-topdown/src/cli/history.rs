@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::{OutputArgs, StoreArgs};
-use crate::baseline_store::BaselineName;
+use topdown_store::baselines::BaselineName;
 
 /// `cargo topdown history`.
 #[derive(Debug, Args)]

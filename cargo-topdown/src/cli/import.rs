@@ -7,7 +7,7 @@ use clap::Args;
 use topdown_run::machine::Machine;
 
 use super::{OutputArgs, StoredRunArgs};
-use crate::import::Format;
+use topdown_import::Format;
 
 /// `cargo topdown import`.
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{OutputArgs, StoreArgs};
-use crate::baseline_store::BaselineName;
+use topdown_store::baselines::BaselineName;
 
 /// `cargo topdown merge`.
 #[derive(Debug, Args)]

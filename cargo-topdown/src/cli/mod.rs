@@ -19,8 +19,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::adoption::Service;
-use crate::baseline_store::{BaselineName, StorePlace};
+use crate::store_place::StorePlace;
+use topdown_adoption::Service;
+use topdown_store::baselines::BaselineName;
 
 pub use baseline::*;
 pub use bench::*;

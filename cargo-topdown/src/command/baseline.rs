@@ -9,7 +9,6 @@ use topdown_run::provenance::SourceKind;
 use topdown_run::run_file::{self, Run, RunFileError};
 
 use super::stored_run::resolve_run;
-use crate::baseline_store::{StoreError, StoredBaseline, history};
 use crate::cli::{
     BaselineCommand, BaselineListArgs, BaselineRemoveArgs, BaselineSaveArgs, BaselineShowArgs,
 };
@@ -23,6 +22,7 @@ use topdown_report::run_origin::write_run_origin;
 use topdown_report::run_table::write_run_table;
 use topdown_report::style::{self, Look};
 use topdown_report::table::{Cell, Column, Table};
+use topdown_store::baselines::{StoreError, StoredBaseline, history};
 use topdown_terminal::count_of;
 
 pub fn run(command: BaselineCommand) -> Result<Exit, Error> {

@@ -11,7 +11,6 @@ use topdown_run::run_file::{
     LaunchValue, Run, Selection, write_run,
 };
 
-use crate::baseline_store::BaselineStore;
 use crate::cli::{OutputArgs, StoredRunArgs};
 use crate::config::WorkspaceError;
 use crate::error::Error;
@@ -21,6 +20,7 @@ use topdown_gate::statistics::launch::value_of_whole_launch;
 use topdown_report::function_table::write_function_table;
 use topdown_report::run_table::write_run_table;
 use topdown_report::style::{self, Look};
+use topdown_store::baselines::BaselineStore;
 use topdown_terminal::terminal::tell;
 
 /// A benchmark whose launches are one sample of one iteration each.

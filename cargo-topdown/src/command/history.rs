@@ -8,11 +8,11 @@ use crate::cli::HistoryArgs;
 use crate::comparing::history;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::nearest::{Suggestion, nearest};
 use topdown_gate::pattern::Pattern;
 use topdown_gate::trend::MIN_RUNS;
 use topdown_report::style::{self, Look};
 use topdown_report::trend_text;
+use topdown_terminal::nearest::{Suggestion, nearest};
 
 /// Runs the subcommand.
 ///

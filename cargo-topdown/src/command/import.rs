@@ -8,7 +8,7 @@ use super::finished_run::{Destination, WholeLaunches};
 use crate::cli::ImportArgs;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::import::{self, Told};
+use topdown_import::Told;
 use topdown_run::hits::MIN_HITS;
 use topdown_terminal::terminal::tell;
 
@@ -23,7 +23,7 @@ const PROFILE: &str = "unknown";
 pub fn run(args: &ImportArgs) -> Result<Exit, Error> {
     let destination = Destination::new(&args.stored)?;
     let machine = args.machine.clone().unwrap_or_else(this_machine);
-    let imported = import::read(
+    let imported = topdown_import::read(
         &args.files,
         &Told {
             format: args.format,

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use cargo_metadata::MetadataCommand;
 
-use crate::adoption::{
-    self, Finder, Framework, Library, Obstacle, OlderCriterion, PACKAGE, Plan, Workflow,
-};
 use crate::cli::InitArgs;
 use crate::error::Error;
 use crate::exit::Exit;
+use topdown_adoption::{
+    self, Finder, Framework, Library, Obstacle, OlderCriterion, PACKAGE, Plan, Workflow,
+};
 use topdown_report::style::{self, Look};
 use topdown_runner::bench_targets::cargo_program;
 use topdown_runner::launch_features::features_of_library;
@@ -29,7 +29,7 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     let metadata = waits::metadata(&command).map_err(Error::Metadata)?;
     let root = metadata.workspace_root.as_std_path();
     let library = Finder::new(args.library.as_deref(), &cargo, root);
-    let plan = adoption::plan(&metadata, &library)?;
+    let plan = topdown_adoption::plan(&metadata, &library)?;
     let adopted = Library::of_workspace(&metadata);
     let features = NeedsFeatures::in_workspace(&plan.needing_features, &metadata);
     let workflow = match args.ci {

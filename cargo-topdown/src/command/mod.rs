@@ -24,14 +24,13 @@ mod share;
 mod start_bench;
 mod stored_run;
 
-use crate::arm_specification;
 use crate::cli::Command;
 use crate::error::Error;
 use crate::exit::Exit;
 
 /// Runs a subcommand and returns the exit code.
 pub fn run(command: Command) -> Result<Exit, Error> {
-    arm_specification::use_the_one_of_the_environment()?;
+    topdown_arm_specification::use_the_one_of_the_environment()?;
     match command {
         Command::Bench(args) => bench::run(&args),
         Command::Check(args) => check::run(&args),

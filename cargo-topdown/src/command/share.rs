@@ -4,13 +4,13 @@ use std::io::Write;
 
 use topdown_counters::machine::this_machine;
 
-use crate::baseline_store::BaselineStore;
 use crate::cli::{BaselineGcArgs, BaselinePullArgs, BaselinePushArgs, SharedStoreArgs};
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::shared_store::transfer::{Collection, Machines, Pulled, Pushed, SharedStore};
-use crate::shared_store::{Address, SharedStoreError};
 use topdown_report::style;
+use topdown_store::baselines::BaselineStore;
+use topdown_store::shared::transfer::{Collection, Machines, Pulled, Pushed, SharedStore};
+use topdown_store::shared::{Address, SharedStoreError};
 use topdown_terminal::terminal::tell;
 
 /// Pushes the runs that the store lacks.

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::baseline_store::{StorePlace, is_run};
 use crate::config::WorkspaceError;
 use crate::error::Error;
+use crate::store_place::StorePlace;
+use topdown_store::baselines::is_run;
 
 /// Returns the path of the run that `argument` names; a run file is found outside of a workspace,
 /// too.
@@ -12,7 +13,7 @@ use crate::error::Error;
 /// # Errors
 /// As [`StorePlace::store`] and [`BaselineStore::resolve`].
 ///
-/// [`BaselineStore::resolve`]: crate::baseline_store::BaselineStore::resolve
+/// [`BaselineStore::resolve`]: topdown_store::baselines::BaselineStore::resolve
 pub fn resolve_run(place: &StorePlace, argument: &str) -> Result<PathBuf, Error> {
     match place.store() {
         Ok(store) => Ok(store.resolve(argument)?),
@@ -24,7 +25,7 @@ pub fn resolve_run(place: &StorePlace, argument: &str) -> Result<PathBuf, Error>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::baseline_store::tests::RUN;
+    use crate::store_place::tests::RUN;
 
     #[test]
     fn only_baselines_need_a_workspace() {

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use topdown_gate::trend::{MIN_RUNS, Trend, trend};
 use topdown_run::run_file::Run;
 
-use crate::baseline_store::{self, BaselineStore, history};
 use crate::error::Error;
 use crate::renames::Renames;
+use topdown_store::baselines::{self, BaselineStore, history};
 use topdown_terminal::terminal::tell;
 
 /// The probability of finding any change point in a suite that never changed; the gate's default.
@@ -16,7 +16,7 @@ const ALPHA: f64 = 0.05;
 
 /// Returns the trend of the runs of the baseline in `directory`, which the user calls `label`.
 pub fn trend_of(label: &str, directory: &Path, renames: Renames<'_>) -> Result<Trend, Error> {
-    let (mut runs, unreadable) = baseline_store::read_runs(directory)?;
+    let (mut runs, unreadable) = baselines::read_runs(directory)?;
     renames.apply_to_all(&mut runs);
     let problems = unreadable.iter().map(ToString::to_string).collect();
     match trend(label, &runs, problems, ALPHA) {
@@ -46,14 +46,13 @@ pub fn behind(path: &Path, candidate: &Run, renames: Renames<'_>) -> Vec<Run> {
     let warn = |error: &dyn std::fmt::Display| {
         tell!("warning: slower over time: not all stored runs could be read: {error}");
     };
-    let (mut runs, unreadable) =
-        match baseline_store::read_newest_runs(path, RUNS_BEHIND_A_COMPARISON) {
-            Ok(read) => read,
-            Err(error) => {
-                warn(&error);
-                return Vec::new();
-            }
-        };
+    let (mut runs, unreadable) = match baselines::read_newest_runs(path, RUNS_BEHIND_A_COMPARISON) {
+        Ok(read) => read,
+        Err(error) => {
+            warn(&error);
+            return Vec::new();
+        }
+    };
     unreadable.iter().for_each(|error| warn(error));
     let at = |run: &Run| run.started_at.parse::<Timestamp>().ok();
     runs.retain(|run| run.id != candidate.id && at(run) <= at(candidate));
@@ -89,7 +88,7 @@ pub fn up_to(
 ) -> Option<Trend> {
     let named = built.parse().ok().and_then(|name| store.find(&name).ok());
     let stored = named.or_else(|| store.default_one().ok())?;
-    let (mut runs, unreadable) = match baseline_store::read_runs(&stored.directory) {
+    let (mut runs, unreadable) = match baselines::read_runs(&stored.directory) {
         Ok(read) => read,
         Err(error) => {
             tell!("warning: the page has no history: {error}");
@@ -119,7 +118,7 @@ pub fn beside(label: &str, path: &Path, renames: Renames<'_>) -> Option<Trend> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::baseline_store::tests::{RUN, store_in};
+    use crate::store_place::tests::{RUN, store_in};
     use std::collections::BTreeMap;
     use topdown_run::run_file::read_run;
 

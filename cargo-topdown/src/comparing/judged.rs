@@ -8,12 +8,13 @@ use super::sampled_functions::{self, Sampled};
 use super::second_look::{self, ComparedRun, Relaunch};
 use super::{history, selection};
 use crate::accepted_file::{self, Found};
-use crate::baseline_store::{BaselineStore, StorePlace};
 use crate::config::{Config, WorkspaceError};
 use crate::error::Error;
 use crate::merge::check_whole;
+use crate::store_place::StorePlace;
 use topdown_gate::policy::Overrides;
 use topdown_gate::verdict::{self, Comparison, Warning};
+use topdown_store::baselines::BaselineStore;
 
 /// Which stored runs to judge, and how.
 pub struct Asked<'a> {

@@ -12,7 +12,7 @@ use topdown_gate::verdict::{BenchmarkVerdict, Comparison};
 use topdown_run::run_file::BenchmarkId;
 
 use crate::error::Error;
-use crate::nearest::{Suggestion, nearest};
+use topdown_terminal::nearest::{Suggestion, nearest};
 
 /// Finds the benchmark whose id or name is `wanted`, or else the only one whose id contains it.
 pub fn wanted_verdict<'a>(

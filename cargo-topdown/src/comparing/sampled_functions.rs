@@ -7,7 +7,6 @@
 use topdown_run::run_file::{self, Benchmark, BenchmarkId, Run};
 
 use super::second_look::{ComparedRun, Relaunch};
-use crate::arm_specification;
 use crate::error::Error;
 use crate::measure::MeasureError;
 use crate::measure::hits::sample_functions;
@@ -158,7 +157,7 @@ impl ComparedRun {
         let launcher = Launcher::new(
             &scratch,
             record.criterion.clone(),
-            arm_specification::for_benches(),
+            topdown_arm_specification::for_benches(),
         );
         let style = Style::of_process(false, false);
         let launch = |of: &[BenchTarget], launcher: &Launcher| {

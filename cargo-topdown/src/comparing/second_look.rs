@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use topdown_run::run_file::{self, Benchmark, BenchmarkId, LaunchSamples, Run};
 
-use crate::arm_specification;
 use crate::error::Error;
 use crate::measure::MeasureError;
 use crate::measure::pairs::Pairs;
@@ -266,7 +265,7 @@ fn further_launches(
         launcher: &Launcher::new(
             &scratch,
             record.criterion.clone(),
-            arm_specification::for_benches(),
+            topdown_arm_specification::for_benches(),
         ),
         style: Style::of_process(false, false),
         quiet: false,

@@ -18,7 +18,6 @@ use topdown_gate::policy::{Overrides, Policy};
 pub use layer::Layer;
 pub use workspace::{Workspace, WorkspaceError, named_by};
 
-use crate::nearest::{Suggestion, nearest};
 use crate::renames::Renames;
 #[cfg(test)]
 pub use layer::setting_types;
@@ -26,6 +25,7 @@ pub use layer::setting_types;
 pub use policy::KEYS as POLICY_KEYS;
 use policy::PolicyTable;
 use topdown_runner::settings::WorkspaceSettings;
+use topdown_terminal::nearest::{Suggestion, nearest};
 
 /// The key of our table in cargo's `metadata` tables.
 const TABLE: &str = "topdown";

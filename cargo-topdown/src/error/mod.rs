@@ -11,17 +11,17 @@ use topdown_gate::filter_expression::ExpressionError;
 use topdown_run::run_file::RunFileError;
 
 use crate::accepted_file::AcceptedError;
-use crate::arm_specification::SpecificationError;
-use crate::baseline_store::{BaselineNameError, StoreError, unless_written};
 use crate::config::{ConfigError, WorkspaceError};
-use crate::import::ImportError;
 use crate::measure::MeasureError;
 use crate::merge::MergeError;
-use crate::nearest::Suggestion;
-use crate::shared_store::SharedStoreError;
+use topdown_arm_specification::SpecificationError;
 use topdown_explain::ExplainError;
+use topdown_import::ImportError;
 use topdown_report::foreign_comment::ForeignComparisonError;
 use topdown_report::request::ReportError;
+use topdown_store::baselines::{BaselineNameError, StoreError, unless_written};
+use topdown_store::shared::SharedStoreError;
+use topdown_terminal::nearest::Suggestion;
 
 pub use ci::CiError;
 pub use exec::ExecError;
@@ -37,7 +37,7 @@ pub enum Error {
     Specification(#[from] SpecificationError),
     /// The library could not be adopted.
     #[error("{0}")]
-    Adoption(#[from] crate::adoption::AdoptionError),
+    Adoption(#[from] topdown_adoption::AdoptionError),
     /// The benches could not be built, run or stored.
     #[error(transparent)]
     Measure(#[from] MeasureError),

@@ -9,19 +9,19 @@ use topdown_run::setting::UnknownChoice;
 
 use super::*;
 use crate::accepted_file;
-use crate::adoption::AdoptionError;
-use crate::arm_specification::core_of_file;
 use crate::config::{ConfigError, WorkspaceError};
 use crate::counted_command::CommandError;
 use crate::git::GitError;
 use crate::merge::MergeError;
-use crate::nearest::Suggestion;
-use crate::shared_store::BackendError;
+use topdown_adoption::AdoptionError;
+use topdown_arm_specification::core_of_file;
 use topdown_gate::policy::Accepted;
 use topdown_gate::scenario::run;
 use topdown_report::request::ReportError;
 use topdown_runner::bench_targets::BuildError;
 use topdown_runner::launch_error::LaunchError;
+use topdown_store::shared::BackendError;
+use topdown_terminal::nearest::Suggestion;
 
 fn io_error() -> io::Error {
     io::Error::other("no")
@@ -34,7 +34,7 @@ fn file_error() -> RunFileError {
     }
 }
 
-fn name() -> crate::baseline_store::BaselineName {
+fn name() -> topdown_store::baselines::BaselineName {
     "main".parse().unwrap()
 }
 
@@ -100,7 +100,7 @@ fn usage_errors_exit_2() {
         2,
         [
             Error::BaselineName(
-                "..".parse::<crate::baseline_store::BaselineName>()
+                "..".parse::<topdown_store::baselines::BaselineName>()
                     .unwrap_err(),
             ),
             Error::Source(open_error()),
@@ -169,7 +169,7 @@ fn usage_errors_exit_2() {
             StoreError::NeitherFileNorName {
                 argument: "..".to_owned(),
                 reason: ".."
-                    .parse::<crate::baseline_store::BaselineName>()
+                    .parse::<topdown_store::baselines::BaselineName>()
                     .unwrap_err(),
             },
             StoreError::PartOfSuite {
@@ -192,7 +192,6 @@ fn usage_errors_exit_2() {
                 address: "x://".to_owned(),
                 reason: "no".to_owned(),
             },
-            #[cfg(not(feature = "object-store"))]
             SharedStoreError::NotBuilt {
                 address: "s3://a".to_owned(),
             },

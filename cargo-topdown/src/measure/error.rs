@@ -7,11 +7,11 @@ use topdown_gate::filter_expression::ExpressionError;
 
 use crate::base_tree::BaseTreeError;
 use crate::config::ConfigError;
-use crate::nearest::Suggestion;
 use crate::shard::ShardNumber;
 use topdown_runner::bench_targets::BuildError;
 use topdown_runner::launch_error::LaunchError;
 use topdown_runner::required_features::NeedsFeatures;
+use topdown_terminal::nearest::Suggestion;
 
 /// Why there is no run, or an incomplete one.
 #[derive(Debug, Error)]

@@ -1,6 +1,5 @@
 //! Messages about failed launches.
 
-use crate::adoption;
 use topdown_runner::benchmark_error::BenchmarkError;
 use topdown_runner::launch_error::LaunchError;
 use topdown_runner::{OtherMeasurement, Outcome};
@@ -9,7 +8,7 @@ use topdown_terminal::terminal::{print_text, tell};
 /// Prints what was left out and what failed.
 pub fn report(outcome: &Outcome) {
     for target in &outcome.not_criterion {
-        let why = match adoption::has_own_harness(&target.package_root, &target.name) {
+        let why = match topdown_adoption::has_own_harness(&target.package_root, &target.name) {
             Ok(false) => "it has no `harness = false` in its [[bench]] section, so libtest runs it",
             _ => "it does not use criterion",
         };

@@ -13,10 +13,8 @@ use topdown_terminal::count_of;
 
 use super::pairs::Pairs;
 use super::{MeasureError, Request, criterion_arguments, missed_variables, run, selection};
-use crate::adoption::{self, PACKAGE};
-use crate::arm_specification;
 use crate::config::Workspace;
-use crate::nearest::{Suggestion, nearest};
+use topdown_adoption::PACKAGE;
 use topdown_runner::bench_targets::{BenchTarget, BuiltBenches, Cargo, cargo_program};
 use topdown_runner::fingerprints::{self, Fingerprints};
 use topdown_runner::interrupt::{self, Guard};
@@ -26,6 +24,7 @@ use topdown_runner::progress::{Progress, Style};
 use topdown_runner::scratch::Scratch;
 use topdown_runner::settings::WorkspaceSettings;
 use topdown_runner::{Outcome, left_out};
+use topdown_terminal::nearest::{Suggestion, nearest};
 use topdown_terminal::terminal::tell;
 
 /// A suite that is being measured. While it lives, Ctrl-C lets the program clean up.
@@ -78,7 +77,7 @@ impl Session {
                 ..Launcher::new(
                     &scratch,
                     request.criterion.clone(),
-                    arm_specification::for_benches(),
+                    topdown_arm_specification::for_benches(),
                 )
             },
             request,
@@ -99,7 +98,7 @@ impl Session {
     /// Returns an error if the build fails, or there is nothing to build.
     pub fn build(&mut self) -> Result<Vec<BenchTarget>, MeasureError> {
         let metadata = &self.workspace.metadata;
-        if !self.request.quiet && !adoption::uses(metadata, PACKAGE) {
+        if !self.request.quiet && !topdown_adoption::uses(metadata, PACKAGE) {
             tell!(
                 "note: no package uses {PACKAGE} yet, so benches have no slots, only time; `cargo \
                  topdown init` shows what to change"

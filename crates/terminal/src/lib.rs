@@ -4,6 +4,7 @@
 pub mod columns;
 mod count;
 mod last_names;
+pub mod nearest;
 pub mod terminal;
 
 pub use count::count_of;

@@ -8,11 +8,11 @@ use cargo_metadata::Metadata;
 use cargo_metadata::camino::Utf8PathBuf;
 use topdown_run::run_file::Selection;
 
-use crate::adoption::{self, PACKAGE};
 use crate::base_tree::{BaseTree, BaseTreeError};
 use crate::config::Workspace;
 use crate::error::Error;
 use crate::measure::{MeasureError, Session};
+use topdown_adoption::PACKAGE;
 use topdown_runner::bench_targets::{BenchTarget, BuildError, Cargo};
 use topdown_terminal::terminal::tell;
 
@@ -229,7 +229,7 @@ fn moved_packages(candidate: &Metadata, base: &Metadata) -> Vec<String> {
 fn adopt(session: &Session, tree: &BaseTree, base: &Metadata) -> Result<bool, Error> {
     let label = &tree.label;
     let candidate = &session.workspace.metadata;
-    let plan = adoption::plan_of_base(base, candidate, &session.cargo.program)?;
+    let plan = topdown_adoption::plan_of_base(base, candidate, &session.cargo.program)?;
     let why = match plan {
         None => return Ok(false),
         Some(plan) if plan.is_empty() => "has no criterion bench",

@@ -6,7 +6,6 @@ use std::path::Path;
 use topdown_run::run_file::{self, Benchmark, Run, write_run};
 
 use super::run::build;
-use crate::baseline_store::{BaselineName, BaselineStore, StoredBaseline};
 use crate::cli::BenchArgs;
 use crate::command::run_output::{self, RunOutput};
 use crate::error::Error;
@@ -22,6 +21,7 @@ use topdown_runner::bench_targets::BenchTarget;
 use topdown_runner::event::Event;
 use topdown_runner::fingerprints::Fingerprints;
 use topdown_runner::record::LaunchRecord;
+use topdown_store::baselines::{BaselineName, BaselineStore, StoredBaseline};
 use topdown_terminal::terminal::{Lines, tell};
 
 /// Runs the benches, stores the run, and prints its table.

@@ -11,12 +11,13 @@ use super::no_comparison::{self, MissingBaseline};
 use super::outcome::{Ending, Last, Outcome};
 use super::program;
 use super::variables::Variables;
-use crate::baseline_store::{StoreError, StorePlace};
 use crate::error::{CiError, Error};
 use crate::exit::Exit;
+use crate::store_place::StorePlace;
 use topdown_report::foreign_comment::ForeignComparison;
 use topdown_report::workflow_command::Level;
 use topdown_runner::whole_file;
+use topdown_store::baselines::StoreError;
 
 /// Runs the step.
 ///

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use topdown_run::run_file::stored_file;
 
 use super::outcome::Ending;
-use crate::baseline_store::BaselineName;
 use topdown_report::markdown_text::code;
+use topdown_store::baselines::BaselineName;
 
 /// The file of the reports with the reason.
 pub const FILE: &str = "no-comparison.json";
