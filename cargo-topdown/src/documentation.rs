@@ -1,6 +1,6 @@
 //! Tests of the guide: the commands it shows are valid for this program, and its links resolve.
 
-mod generated;
+pub mod generated;
 
 use std::fs;
 use std::path::{Path, PathBuf};

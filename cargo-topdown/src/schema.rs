@@ -1,9 +1,6 @@
 //! The JSON Schemas in `docs/schema/`. Tests check that they match the types that are written, and
 //! that what tests print conforms to them.
 
-#[path = "../tests/published_schema/mod.rs"]
-mod published_schema;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,13 +11,14 @@ use serde_json::Value;
 use topdown_run::event::{Event, Events};
 use topdown_run::run_file::{self, SCHEMA_VERSION};
 
-pub use published_schema::check;
-use published_schema::directory;
+pub use topdown_published_schema::check;
+use topdown_published_schema::directory;
 
 use crate::accepted_file::{ACCEPTED_SCHEMA_VERSION, AcceptedFile};
 use crate::command::baseline::{BASELINES_SCHEMA_VERSION, BaselineList};
 use crate::diagnosis::json::{DOCTOR_SCHEMA_VERSION, DoctorReport};
 use crate::diagnosis::machine_report_json::{MACHINE_REPORT_SCHEMA_VERSION, MachineReport};
+use crate::documentation::generated::GENERATE;
 use topdown_gate::metric::Metric;
 use topdown_gate::pattern::Pattern;
 use topdown_gate::policy::{Budget, Policy, Subject};
@@ -199,15 +197,12 @@ pub fn check_type(name: &str, document: &impl serde::Serialize) {
     check(name, &serde_json::from_str(&text).unwrap());
 }
 
-/// Set this variable to write the schemas instead of comparing them.
-const UPDATE: &str = "UPDATE_SCHEMAS";
-
 #[test]
 fn published_schemas_match_the_types() {
     for document in &DOCUMENTS {
         let path = document.path();
         let generated = format!("{:#}\n", document.generated());
-        if std::env::var_os(UPDATE).is_some() {
+        if std::env::var_os(GENERATE).is_some() {
             fs::create_dir_all(directory()).unwrap();
             fs::write(&path, &generated).unwrap();
         }
@@ -215,8 +210,8 @@ fn published_schemas_match_the_types() {
         assert!(
             published == generated,
             "{} is not the schema of its type. If other programs can still read what is written \
-             (docs/schemas.md says what may change within a version), write it anew with \
-             `{UPDATE}=1 cargo test -p cargo-topdown schema`; else raise the version first",
+             (docs/schemas.md says what may change within a version), write it anew with `cargo \
+             xtask generate`; else raise the version first",
             path.display()
         );
     }

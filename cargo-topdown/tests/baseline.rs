@@ -1,12 +1,10 @@
 //! `cargo topdown baseline` from outside: its output, and what a killed or failing save leaves
 //! behind.
 
-mod published_schema;
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use published_schema::check;
+use topdown_published_schema::check;
 
 use tempfile::TempDir;
 use topdown_counters::machine::this_machine;

@@ -1,12 +1,10 @@
 //! `cargo topdown compare` and `check` from outside: run files in, exit code and text out.
 
-mod published_schema;
-
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use published_schema::check;
+use topdown_published_schema::check;
 
 use assert_cmd::Command;
 use tempfile::TempDir;

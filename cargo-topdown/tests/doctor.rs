@@ -1,10 +1,8 @@
 //! `cargo topdown doctor` from outside, on any machine.
 
-mod published_schema;
-
 use std::process::{Command, Output};
 
-use published_schema::check;
+use topdown_published_schema::check;
 
 fn doctor(arguments: &[&str], source: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cargo-topdown"))

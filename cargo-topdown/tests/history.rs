@@ -1,11 +1,9 @@
 //! `cargo topdown history` from outside: its output for stored runs, and its exit codes.
 
-mod published_schema;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use published_schema::check;
+use topdown_published_schema::check;
 
 use tempfile::TempDir;
 use topdown_counters::machine::this_machine;

@@ -1,5 +1,5 @@
 //! The pages of the guide that are made from the program: the command line from clap, and the
-//! settings from their types. `UPDATE_DOCS=1 cargo test -p cargo-topdown generated` writes them.
+//! settings from their types. `cargo xtask generate` writes them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,6 +10,9 @@ use clap::{Arg, Command, CommandFactory};
 
 use crate::cli::{CARGO_HEADING, Cli};
 use crate::config::{POLICY_KEYS, setting_types};
+
+/// Set by `cargo xtask generate`, to write files instead of comparing them.
+pub const GENERATE: &str = "XTASK_GENERATE";
 
 const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs");
 
@@ -29,13 +32,13 @@ const OTHER_FLAGS: [(&str, &str); 3] = [
 #[track_caller]
 fn check(name: &str, text: &str) {
     let path = Path::new(DOCS).join(name);
-    if std::env::var_os("UPDATE_DOCS").is_some() {
+    if std::env::var_os(GENERATE).is_some() {
         fs::write(&path, text).unwrap();
     }
     let current = fs::read_to_string(&path).unwrap_or_default();
     assert_eq!(
         current, text,
-        "{name} is not current; UPDATE_DOCS=1 writes it"
+        "{name} is not current; `cargo xtask generate` writes it"
     );
 }
 

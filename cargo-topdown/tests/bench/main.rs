@@ -24,8 +24,6 @@ mod noise;
 #[cfg(target_os = "linux")]
 #[path = "../other_processes/mod.rs"]
 mod other_processes;
-#[path = "../published_schema/mod.rs"]
-mod published_schema;
 mod relaunch;
 mod run;
 #[cfg(target_os = "linux")]

@@ -57,7 +57,6 @@ pub mod filter_expression;
 pub mod function_name;
 pub mod launches_made;
 pub mod metric;
-pub mod parallel;
 pub mod path_changes;
 pub mod pattern;
 pub mod physical;

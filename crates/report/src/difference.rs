@@ -182,7 +182,6 @@ fn paragraph(out: &mut impl Write, text: &str, indent: usize, look: Look) -> io:
 mod tests {
     use super::*;
     use crate::examples::{compared, one_of_each};
-    use crate::schema;
     use crate::shown::{shown, terminal, written};
     use crate::text::width_of;
     use topdown_gate::scenario;
@@ -283,7 +282,7 @@ mod tests {
         let difference = Difference::new(verdict, &comparison, [&baseline, &candidate]);
         let text = written(|out| super::super::difference_json::write(out, &difference));
         let json = serde_json::from_str(&text).unwrap();
-        schema::check("difference", &json);
+        topdown_published_schema::check("difference", &json);
         assert_eq!(
             json["launches_differ"],
             serde_json::json!({ "baseline": how })
@@ -316,7 +315,7 @@ mod tests {
         let runs = [&baseline, &candidate];
         let difference = Difference::new(&comparison.benchmarks[0], &comparison, runs);
         let text = written(|out| super::super::difference_json::write(out, &difference));
-        schema::check("difference", &serde_json::from_str(&text).unwrap());
+        topdown_published_schema::check("difference", &serde_json::from_str(&text).unwrap());
         insta::assert_snapshot!(text);
     }
 }

@@ -44,9 +44,6 @@ pub mod request;
 pub mod run_origin;
 mod run_row;
 pub mod run_table;
-#[cfg(test)]
-#[path = "../../../cargo-topdown/tests/published_schema/mod.rs"]
-mod schema;
 mod sentence_groups;
 mod sentences;
 #[cfg(any(test, feature = "examples"))]

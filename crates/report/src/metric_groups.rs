@@ -250,7 +250,7 @@ mod tests {
     /// As a program reads it, which conforms to the schema.
     fn json(explained: &Explained) -> String {
         let text = written(|out| metric_groups_json::write(out, explained));
-        crate::schema::check("explain", &serde_json::from_str(&text).unwrap());
+        topdown_published_schema::check("explain", &serde_json::from_str(&text).unwrap());
         text
     }
 

@@ -10,7 +10,6 @@ use super::{
     BenchmarkTrend, ChangeKind, GlobalChange, LeftOut, TREND_SCHEMA_VERSION, Trend, TrendRun,
 };
 use crate::comparability::{self, Difference};
-use crate::parallel;
 use crate::statistics::change_points::MIN_SEGMENT;
 
 /// Nothing can be found in a shorter history.
@@ -47,7 +46,7 @@ pub fn trend(label: &str, runs: &[Run], unreadable: Vec<String>, alpha: f64) -> 
         .iter()
         .map(|run| comparability::of_cpus(&run.machine, &newest.machine))
         .collect();
-    let found = parallel::map(&ids, |reference| {
+    let found = topdown_parallel::map(&ids, |reference| {
         let mut history = History::new(reference)?;
         let mut left_out = Vec::new();
         for (index, benchmarks) in by_id.iter().enumerate() {
@@ -76,7 +75,7 @@ pub fn trend(label: &str, runs: &[Run], unreadable: Vec<String>, alpha: f64) -> 
     }
     let series = histories.iter().map(|history| history.metrics.len()).sum();
     let alpha_per_series = alpha / f64::max(1.0, series as f64);
-    let benchmarks: Vec<BenchmarkTrend> = parallel::map(&histories, |history| {
+    let benchmarks: Vec<BenchmarkTrend> = topdown_parallel::map(&histories, |history| {
         history.judged(&comparable, alpha_per_series)
     });
     Some(Trend {

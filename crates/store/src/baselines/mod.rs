@@ -25,7 +25,6 @@ use topdown_run::machine::Machine;
 use topdown_run::run_file::{RUN_FILE_NAME, Run, RunFileError};
 
 use newest::{NEWEST, NEWEST_OF_COMMANDS};
-use topdown_gate::parallel;
 
 pub use error::{StoreError, unless_written};
 pub use keep::keep_current;
@@ -87,7 +86,7 @@ pub fn read_newest_runs(
     let paths = runs_of(directory)?;
     // On all CPUs, since parsing takes most of the time of a long history.
     let read = |path: &PathBuf| history::read(path).map(|(_, run)| run);
-    for read in parallel::map(&paths[paths.len().saturating_sub(most)..], read) {
+    for read in topdown_parallel::map(&paths[paths.len().saturating_sub(most)..], read) {
         match read {
             Ok(run) => runs.push(run),
             Err(error) => unreadable.push(error),

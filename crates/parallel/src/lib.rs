@@ -1,4 +1,5 @@
 //! Work that is divided among the CPUs.
+#![forbid(unsafe_code)]
 
 use std::thread;
 
