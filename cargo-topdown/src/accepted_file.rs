@@ -14,7 +14,7 @@ use topdown_run::run_file::{Run, RunFileProblem};
 use topdown_run::visible::visible_json;
 
 use topdown_gate::policy::{Accepted, AcceptedChange};
-use topdown_runner::whole_file;
+use topdown_system::whole_file;
 
 /// The file's name in the directory of the baseline's run.
 const FILE: &str = "accepted.json";

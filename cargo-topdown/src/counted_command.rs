@@ -131,9 +131,9 @@ mod system {
     use std::time::Instant;
 
     use super::*;
-    use topdown_runner::interrupt;
-    use topdown_runner::processes;
-    use topdown_runner::waits;
+    use topdown_system::interrupt;
+    use topdown_system::processes;
+    use topdown_system::waits;
 
     /// The command, or the process that waits to become it. Killed on drop, with all that it has
     /// started.
@@ -259,7 +259,7 @@ pub fn become_when_told(parent: i32, command: &[OsString]) -> io::Result<()> {
     use std::os::unix::net::UnixStream;
     use std::os::unix::process::CommandExt;
 
-    use topdown_runner::session;
+    use topdown_system::session;
 
     // `exec` closes this copy, which signals its success.
     let mut channel = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use thiserror::Error;
 
-use topdown_runner::waits;
+use topdown_system::waits;
 
 /// Variables of a git that calls this program in a hook. They name the repository and its index,
 /// whatever the current directory is.

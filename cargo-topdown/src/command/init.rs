@@ -16,7 +16,7 @@ use topdown_report::style::{self, Look};
 use topdown_runner::bench_targets::cargo_program;
 use topdown_runner::launch_features::features_of_library;
 use topdown_runner::required_features::NeedsFeatures;
-use topdown_runner::waits;
+use topdown_system::waits;
 use topdown_terminal::columns::folded;
 
 pub fn run(args: &InitArgs) -> Result<Exit, Error> {

@@ -21,7 +21,7 @@ use crate::diagnosis::machine_report_json::{
 };
 use crate::error::Error;
 use topdown_report::request::ReportError;
-use topdown_runner::whole_file;
+use topdown_system::whole_file;
 use topdown_terminal::columns::folded;
 
 /// Measures, and writes the file.

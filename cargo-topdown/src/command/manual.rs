@@ -10,7 +10,7 @@ use clap_mangen::Man;
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
 use crate::error::Error;
 use crate::exit::Exit;
-use topdown_runner::whole_file;
+use topdown_system::whole_file;
 use topdown_terminal::terminal::stdout_for_programs;
 
 /// The program's file name, for shell completions and `man`. As a cargo subcommand it is completed

@@ -16,8 +16,8 @@ use topdown_report::profile::ProfileFormat;
 use topdown_report::request::{FileFormat, ReportError, ReportRequest};
 use topdown_report::run_table::write_run_table;
 use topdown_report::style::{self, Look};
-use topdown_runner::scratch::Scratch;
-use topdown_runner::whole_file;
+use topdown_system::scratch::Scratch;
+use topdown_system::whole_file;
 use topdown_terminal::terminal::stdout_for_programs;
 
 /// What to print of a run.

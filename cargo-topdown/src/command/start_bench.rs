@@ -11,7 +11,7 @@ use crate::exit::Exit;
 pub fn run(args: &StartBenchArgs) -> Result<Exit, Error> {
     #[cfg(target_os = "linux")]
     let _ =
-        topdown_runner::session::become_bench(args.parent, args.cgroup.as_deref(), &args.command);
+        topdown_system::session::become_bench(args.parent, args.cgroup.as_deref(), &args.command);
     #[cfg(not(target_os = "linux"))]
     let _ = args;
     Ok(Exit::BenchFailed)

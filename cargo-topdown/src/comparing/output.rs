@@ -19,7 +19,7 @@ use topdown_report::detail::Detail;
 use topdown_report::event_table::write_event_changes;
 use topdown_report::request::{ReportError, ReportRequest};
 use topdown_report::style::{self, Look};
-use topdown_runner::whole_file;
+use topdown_system::whole_file;
 use topdown_terminal::terminal::stdout_for_programs;
 
 /// Returns where the commits of the repository around the current directory have pages.

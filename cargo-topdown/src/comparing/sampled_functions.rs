@@ -15,12 +15,12 @@ use topdown_gate::verdict::{self, BenchmarkVerdict, Comparison, Verdict};
 use topdown_runner;
 use topdown_runner::bench_targets::BenchTarget;
 use topdown_runner::hits::is_counted;
-use topdown_runner::interrupt;
 use topdown_runner::launch_error::LaunchError;
 use topdown_runner::launcher::Launcher;
 use topdown_runner::progress::{Progress, Style};
 use topdown_runner::record::LaunchRecord;
-use topdown_runner::scratch::Scratch;
+use topdown_system::interrupt;
+use topdown_system::scratch::Scratch;
 use topdown_terminal::count_of;
 use topdown_terminal::terminal::tell;
 

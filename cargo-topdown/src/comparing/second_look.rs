@@ -15,12 +15,12 @@ use topdown_gate::policy::Policy;
 use topdown_gate::verdict::{self, Comparison, FirstLook, LabelledRun, Sessions};
 use topdown_runner::bench_targets::BenchTarget;
 use topdown_runner::collect::Collected;
-use topdown_runner::interrupt;
 use topdown_runner::launcher::Launcher;
 use topdown_runner::progress::Style;
 use topdown_runner::record::{CannotLaunchAgain, LaunchRecord};
-use topdown_runner::scratch::Scratch;
 use topdown_runner::{again, model_or_clock};
+use topdown_system::interrupt;
+use topdown_system::scratch::Scratch;
 use topdown_terminal::terminal::tell;
 
 /// The directory of a run's further launches, inside its own.

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::{Config, ConfigError};
-use topdown_runner::waits;
+use topdown_system::waits;
 
 /// A workspace, as cargo knows it, and our settings in its manifests.
 #[derive(Debug)]

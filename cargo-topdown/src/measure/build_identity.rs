@@ -7,7 +7,7 @@ use std::process::Command;
 use topdown_run::run_file::Build;
 
 use crate::git::{GitError, git};
-use topdown_runner::waits;
+use topdown_system::waits;
 
 /// The profile that `cargo bench` builds with.
 const DEFAULT_PROFILE: &str = "bench";

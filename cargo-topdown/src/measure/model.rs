@@ -10,8 +10,9 @@ use topdown_runner::bench_targets::BenchTarget;
 use topdown_runner::launch_error::LaunchError;
 use topdown_runner::launcher::Launcher;
 use topdown_runner::model_processes::processes_of;
-use topdown_runner::scratch::Scratch;
-use topdown_runner::{Outcome, model_or_clock, modelled, parting, tracing};
+use topdown_runner::{Outcome, model_or_clock, modelled, parting};
+use topdown_system::scratch::Scratch;
+use topdown_system::tracing;
 use topdown_terminal::count_of;
 use topdown_terminal::terminal::tell;
 

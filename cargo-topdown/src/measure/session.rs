@@ -17,13 +17,13 @@ use crate::config::Workspace;
 use topdown_adoption::PACKAGE;
 use topdown_runner::bench_targets::{BenchTarget, BuiltBenches, Cargo, cargo_program};
 use topdown_runner::fingerprints::{self, Fingerprints};
-use topdown_runner::interrupt::{self, Guard};
 use topdown_runner::launch_error::LaunchError;
 use topdown_runner::launcher::Launcher;
 use topdown_runner::progress::{Progress, Style};
-use topdown_runner::scratch::Scratch;
 use topdown_runner::settings::WorkspaceSettings;
 use topdown_runner::{Outcome, left_out};
+use topdown_system::interrupt::{self, Guard};
+use topdown_system::scratch::Scratch;
 use topdown_terminal::nearest::{Suggestion, nearest};
 use topdown_terminal::terminal::tell;
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::lock_file::{self, LOCK_FILE};
 use super::{AdoptionError, ManifestChange, Plan, Workflow};
-use topdown_runner::interrupt;
-use topdown_runner::whole_file::replace;
+use topdown_system::interrupt;
+use topdown_system::whole_file::replace;
 
 impl Plan {
     /// Writes the manifests and the workflow, and updates what Cargo.lock pins at too old

@@ -10,8 +10,8 @@ use cargo_metadata::{Dependency, Metadata};
 use toml_edit::{DocumentMut, InlineTable};
 
 use super::AdoptionError;
-use topdown_runner::scratch::Scratch;
-use topdown_runner::waits;
+use topdown_system::scratch::Scratch;
+use topdown_system::waits;
 
 pub use topdown_runner::launch_features::PACKAGE;
 /// The program's package, as cargo's record of installations names it.

@@ -10,9 +10,9 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use super::AdoptionError;
-use topdown_runner::interrupt;
 use topdown_runner::launch_features::in_the_way;
-use topdown_runner::waits;
+use topdown_system::interrupt;
+use topdown_system::waits;
 
 /// cargo's name for it.
 pub const LOCK_FILE: &str = "Cargo.lock";

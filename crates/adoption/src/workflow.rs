@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{AdoptionError, Library};
-use topdown_runner::whole_file;
+use topdown_system::whole_file;
 
 /// Stands for this repository in workflows until it has a home. No account can have this name, so a
 /// user who forgets to replace it gets an error, never an action from someone who took the name.

@@ -19,13 +19,13 @@ use super::launch_error::LaunchError;
 use super::launcher::Launcher;
 use super::patience::Patience;
 use super::protocol::PORT_VARIABLE;
-use super::session;
 use crate::bench_targets::BenchTarget;
-use crate::cgroup::Cgroup;
-use crate::processes;
-use crate::scratch;
 use crate::settings::Settings;
 use topdown_run::setting::Sampling;
+use topdown_system::cgroup::Cgroup;
+use topdown_system::processes;
+use topdown_system::scratch;
+use topdown_system::session;
 
 /// The environment variable that names criterion's output directory. With a runner, criterion
 /// writes next to nothing, but that must not mix with the user's own results.

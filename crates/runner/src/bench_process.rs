@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use super::launch_error::LaunchError;
 use super::patience::Patience;
 use super::peer::{self, Peer};
-use super::waiting::{Ended, LOOK_INTERVAL, Waited};
-use crate::cgroup::Cgroup;
-use crate::interrupt;
-use crate::processes;
-use crate::scratch;
-use crate::waits::{self, in_words};
+use topdown_system::cgroup::Cgroup;
+use topdown_system::interrupt;
+use topdown_system::processes;
+use topdown_system::scratch;
+use topdown_system::waiting::{Ended, LOOK_INTERVAL, Waited};
+use topdown_system::waits::{self, in_words};
 use topdown_terminal::terminal::tell;
 
 /// The longest output of one launch that is kept.

@@ -17,10 +17,10 @@ use topdown_run::run_file::BenchmarkId;
 
 use crate::built::{Built, package_root, rustc_library_directories};
 use crate::executable::{Content, Unreadable};
-use crate::file_identity::FileIdentity;
-use crate::interrupt;
 use crate::settings::{Settings, WorkspaceSettings};
-use crate::waits;
+use topdown_system::file_identity::FileIdentity;
+use topdown_system::interrupt;
+use topdown_system::waits;
 use topdown_terminal::terminal::print_text;
 
 /// An executable bench target.

@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use cargo_metadata::{Artifact, BuildScript, Package, PackageId, TargetKind};
 
-use crate::waits;
+use topdown_system::waits;
 
 /// The variable in which the dynamic linker looks for directories; on macOS, the one cargo uses.
 const LIBRARY_PATH_VARIABLE: &str = if cfg!(windows) {

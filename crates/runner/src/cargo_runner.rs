@@ -13,7 +13,7 @@ use cargo_platform::{Cfg, Platform};
 use serde_json::Value;
 
 use crate::bench_targets::Cargo;
-use crate::waits;
+use topdown_system::waits;
 
 /// Lets a stable cargo print its merged configuration, and nothing else.
 const UNSTABLE: (&str, &str) = ("RUSTC_BOOTSTRAP", "1");

@@ -6,7 +6,7 @@ use std::{fs, io};
 use memchr::memmem;
 use object::read::{File, Object};
 
-use crate::file_identity::FileIdentity;
+use topdown_system::file_identity::FileIdentity;
 
 /// The runner that criterion looks for. Its name is in every executable with criterion.
 pub const RUNNER_NAME: &[u8] = b"cargo-criterion";

@@ -13,11 +13,11 @@ use topdown_run::run_file::{Benchmark, BenchmarkId, Fingerprint};
 use super::launch::Launched;
 use super::launch_error::LaunchError;
 use super::launcher::Launcher;
-use super::tracing;
 use crate::bench_targets::BenchTarget;
 use crate::settings::Settings;
 use topdown_run::setting::Sampling;
 use topdown_run::setting::SourceChoice;
+use topdown_system::tracing;
 
 /// criterion ends a benchmark whose first sample took longer, its set-up included. How many samples
 /// it takes decides where the next benchmark's data lies, so the limit is far from what set-ups

@@ -47,8 +47,8 @@ fn variable_bytes((name, value): (&OsString, &OsString)) -> usize {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
-    use crate::tracing::fixed_addresses;
     use std::process::Command;
+    use topdown_system::tracing::fixed_addresses;
 
     /// Returns where the stack begins in a program with these arguments and this variable.
     fn stack_of(through: &[&str], arguments: &[&str], variable: Option<(&str, &str)>) -> String {

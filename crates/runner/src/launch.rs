@@ -17,8 +17,8 @@ use super::protocol::Connection;
 use super::samples_file::SamplesFile;
 use crate::bench_targets::BenchTarget;
 use crate::functions::Symbols;
-use crate::interrupt;
-use crate::scratch::SAMPLES_FILE;
+use topdown_system::interrupt;
+use topdown_system::scratch::SAMPLES_FILE;
 
 /// How a launch ended.
 #[derive(Debug)]
@@ -164,8 +164,6 @@ fn if_as_built<T>(
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
-    use crate::file_identity::FileIdentity;
-    use crate::scratch::Scratch;
     use std::collections::VecDeque;
     use std::fs;
     use std::net::{SocketAddr, TcpStream};
@@ -173,6 +171,8 @@ mod tests {
     use std::path::PathBuf;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
+    use topdown_system::file_identity::FileIdentity;
+    use topdown_system::scratch::Scratch;
 
     #[test]
     fn unstartable_program_is_named() {

@@ -7,7 +7,7 @@ use cargo_metadata::{Dependency, Metadata};
 use std::collections::BTreeSet;
 
 use crate::bench_targets::{BuildError, Cargo};
-use crate::waits;
+use topdown_system::waits;
 use topdown_terminal::terminal::tell;
 
 /// The library's name.

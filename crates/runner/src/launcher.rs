@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use super::bench_process::LONGEST_OUTPUT_BYTES;
 use super::excerpt::{end_of_file, excerpt_of_file};
 use super::load::LoadMeter;
-use super::session::Starter;
 use crate::bench_targets::cargo_program;
-use crate::scratch::Scratch;
+use topdown_system::scratch::Scratch;
+use topdown_system::session::Starter;
 
 /// What a launch needs in addition to its target.
 #[derive(Clone)]

@@ -11,9 +11,9 @@ use topdown_run::setting::{Sampling, SourceChoice};
 
 use super::collect::Collected;
 use super::join::is_ours;
-use super::tracing;
 use crate::bench_targets::BenchTarget;
 use crate::settings::Settings;
+use topdown_system::tracing;
 
 /// How many launches on the model must agree.
 pub const LAUNCHES_THAT_AGREE: u32 = 2;

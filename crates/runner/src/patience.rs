@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::waits::{BENCH_SILENCE, FIRST_LAUNCH, MIN_LAUNCH, TIMES_FIRST_LAUNCH, in_words};
+use topdown_system::waits::{
+    BENCH_SILENCE, FIRST_LAUNCH, MIN_LAUNCH, TIMES_FIRST_LAUNCH, in_words,
+};
 
 /// The time limits of one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -43,7 +43,7 @@ mod linux {
     use std::os::unix::fs::MetadataExt;
 
     use super::Peer;
-    use crate::processes::{below, threads_of};
+    use topdown_system::processes::{below, threads_of};
 
     pub fn peers_of(streams: &[TcpStream], child: u32) -> Vec<Peer> {
         let Some(sockets) = Sockets::read() else {

@@ -15,7 +15,7 @@ use topdown_run::run_file::Run;
 
 use super::again::{self, LAUNCHES_OF_SUSPECTS};
 use crate::bench_targets::BenchTarget;
-use crate::whole_file;
+use topdown_system::whole_file;
 
 const FILE: &str = "launches.json";
 const SCHEMA_VERSION: u32 = 1;

@@ -8,13 +8,13 @@ use topdown_counters::machine::this_machine;
 use topdown_run::setting::Threads;
 
 use crate::bench_targets::BenchTarget;
-use crate::file_identity::is_same_file;
 use crate::launch_error::LaunchError;
 use crate::launcher::Launcher;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::side::Side;
 use crate::{one_choice, short_windows};
+use topdown_system::file_identity::is_same_file;
 
 /// Launches each of `turns`, pairs of a side and a target number. Returns whether one failed. If
 /// the first launch shows that the register is too coarse for any of them, all are launched again

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use cargo_metadata::{Metadata, Package, TargetKind};
 
 use crate::bench_targets::Cargo;
-use crate::waits;
+use topdown_system::waits;
 
 impl Cargo {
     /// Returns the names of the packages that the command line selects, by `cargo tree`: patterns,

@@ -16,8 +16,8 @@ use super::progress::Progress;
 use super::rounds::round_count;
 use super::side::{Made, Side};
 use crate::bench_targets::BenchTarget;
-use crate::interrupt;
-use crate::processes;
+use topdown_system::interrupt;
+use topdown_system::processes;
 
 /// What a worker says about a launch, by its number.
 enum Word {

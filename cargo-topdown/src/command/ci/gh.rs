@@ -9,7 +9,7 @@ use std::process::Command;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use topdown_runner::waits;
+use topdown_system::waits;
 use topdown_terminal::terminal::tell;
 
 /// The most entries that GitHub puts on a page.

@@ -16,8 +16,8 @@ use crate::exit::Exit;
 use crate::store_place::StorePlace;
 use topdown_report::foreign_comment::ForeignComparison;
 use topdown_report::workflow_command::Level;
-use topdown_runner::whole_file;
 use topdown_store::baselines::StoreError;
+use topdown_system::whole_file;
 
 /// Runs the step.
 ///

@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use super::variables::Variables;
 use crate::error::CiError;
-use topdown_runner::waits;
+use topdown_system::waits;
 
 /// Runs this program with `arguments` and returns its exit code. Its standard error goes to the log
 /// as it comes, and to the end of `file`.

@@ -2,7 +2,7 @@
 
 use crate::counted_command::{CommandError, CountedCommand, Launched};
 use crate::error::ExecError;
-use topdown_runner::interrupt;
+use topdown_system::interrupt;
 use topdown_terminal::terminal::tell;
 
 /// Runs the command once, which must succeed.

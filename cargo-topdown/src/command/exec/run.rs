@@ -18,7 +18,7 @@ use crate::error::{Error, ExecError};
 use crate::exit::Exit;
 use crate::measure::build_identity::build_identity;
 use topdown_run::run_file::COMMANDS;
-use topdown_runner::interrupt;
+use topdown_system::interrupt;
 use topdown_terminal::terminal::tell;
 
 /// Runs the command as often as requested, stores the run, and prints its table.

@@ -6,7 +6,7 @@ use topdown_run::run_file::COMMANDS;
 use topdown_run::run_file::{self, Run, RunFileError, RunFileProblem};
 
 use super::{BaselineStore, StoreError, is_run};
-use topdown_runner::scratch::Scratch;
+use topdown_system::scratch::Scratch;
 
 /// The newest run's directory, in the directory of what is kept.
 pub(super) const NEWEST: &str = "newest";

@@ -18,8 +18,8 @@ use jiff::Timestamp;
 use topdown_run::run_file::RunFileProblem;
 
 use super::{Backend, BackendError, Listed, Outgoing, Place, WantedFile};
-use topdown_runner::scratch::Scratch;
-use topdown_runner::waits;
+use topdown_system::scratch::Scratch;
+use topdown_system::waits;
 
 /// How often to try a push while others push too.
 const ATTEMPTS: u32 = 30;

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::baselines::history::{self, RunName};
 use crate::baselines::{BaselineName, BaselineStore, StoredBaseline, is_file_itself, keep_current};
-use topdown_runner::scratch::Scratch;
+use topdown_system::scratch::Scratch;
 
 /// A shared store, and its address for errors.
 pub struct SharedStore {
