@@ -8,7 +8,7 @@ use crate::measure::MeasureError;
 use topdown_adoption::AdoptionError;
 use topdown_explain::ExplainError;
 use topdown_gate::verdict::{Comparison, Outcome};
-use topdown_runner::launch_error::LaunchError;
+use topdown_runner::launching::launch_error::LaunchError;
 use topdown_store::baselines::StoreError;
 use topdown_store::shared::SharedStoreError;
 

@@ -24,7 +24,7 @@ use topdown_report::foreign_comment::ForeignComparison;
 use topdown_runner::functions::{
     Symbols, attribute, attribute_hits, attribute_paths, fingerprint_of,
 };
-use topdown_runner::protocol::{Connection, Event};
+use topdown_runner::launching::protocol::{Connection, Event};
 use topdown_store::baselines::history::RunName;
 
 /// The run of the samples in the corpus.

@@ -7,7 +7,7 @@ use clap::Args;
 use super::{ColorChoice, OutputArgs};
 use crate::config::Layer;
 use crate::measure::Request;
-use topdown_runner::bench_targets::CargoFlags;
+use topdown_runner::targets::bench_targets::CargoFlags;
 
 /// The heading of flags that mean what they mean to cargo.
 pub const CARGO_HEADING: &str = "Flags of cargo bench";

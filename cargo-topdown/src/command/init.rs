@@ -13,9 +13,9 @@ use topdown_adoption::{
     self, Finder, Framework, Library, Obstacle, OlderCriterion, PACKAGE, Plan, Workflow,
 };
 use topdown_report::style::{self, Look};
-use topdown_runner::bench_targets::cargo_program;
-use topdown_runner::launch_features::features_of_library;
-use topdown_runner::required_features::NeedsFeatures;
+use topdown_runner::targets::bench_targets::cargo_program;
+use topdown_runner::targets::launch_features::features_of_library;
+use topdown_runner::targets::required_features::NeedsFeatures;
 use topdown_system::waits;
 use topdown_terminal::columns::folded;
 

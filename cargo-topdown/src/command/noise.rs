@@ -13,8 +13,8 @@ use crate::measure::{Session, on_its_cores, problems};
 use topdown_gate::verdict::{LabelledRun, noise_of};
 use topdown_report::noise_table;
 use topdown_report::style::{self, Look};
-use topdown_runner::bench_targets::BenchTarget;
 use topdown_runner::settings::Settings;
+use topdown_runner::targets::bench_targets::BenchTarget;
 
 /// Runs the suite, or reads the given run. Stores nothing.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {

@@ -18,8 +18,8 @@ use topdown_arm_specification::core_of_file;
 use topdown_gate::policy::Accepted;
 use topdown_gate::scenario::run;
 use topdown_report::request::ReportError;
-use topdown_runner::bench_targets::BuildError;
-use topdown_runner::launch_error::LaunchError;
+use topdown_runner::launching::launch_error::LaunchError;
+use topdown_runner::targets::bench_targets::BuildError;
 use topdown_store::shared::BackendError;
 use topdown_terminal::nearest::Suggestion;
 

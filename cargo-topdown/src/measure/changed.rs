@@ -6,8 +6,8 @@
 
 use topdown_run::run_file::{BenchmarkId, Build, Fingerprint, Run, Unchanged};
 
-use topdown_runner::bench_targets::BenchTarget;
-use topdown_runner::fingerprints::Fingerprints;
+use topdown_runner::modelling::fingerprints::Fingerprints;
+use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_terminal::terminal::tell;
 
 /// At most this many benchmarks are listed by name.

@@ -8,9 +8,9 @@ use topdown_gate::filter_expression::ExpressionError;
 use crate::base_tree::BaseTreeError;
 use crate::config::ConfigError;
 use crate::shard::ShardNumber;
-use topdown_runner::bench_targets::BuildError;
-use topdown_runner::launch_error::LaunchError;
-use topdown_runner::required_features::NeedsFeatures;
+use topdown_runner::launching::launch_error::LaunchError;
+use topdown_runner::targets::bench_targets::BuildError;
+use topdown_runner::targets::required_features::NeedsFeatures;
 use topdown_terminal::nearest::Suggestion;
 
 /// Why there is no run, or an incomplete one.

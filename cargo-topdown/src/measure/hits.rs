@@ -4,9 +4,10 @@ use topdown_run::hits::DEFAULT_PERIOD_CYCLES;
 use topdown_run::run_file::{Benchmark, BenchmarkId};
 
 use super::{MeasureError, Session};
-use topdown_runner::bench_targets::BenchTarget;
-use topdown_runner::launcher::Launcher;
-use topdown_runner::{Outcome, hits};
+use topdown_runner::Outcome;
+use topdown_runner::hits;
+use topdown_runner::launching::launcher::Launcher;
+use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_terminal::terminal::tell;
 
 impl Session {

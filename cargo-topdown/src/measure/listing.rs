@@ -3,8 +3,8 @@
 use topdown_run::run_file::BenchmarkId;
 
 use super::{MeasureError, Session};
-use topdown_runner::bench_targets::BenchTarget;
-use topdown_runner::launch_error::LaunchError;
+use topdown_runner::launching::launch_error::LaunchError;
+use topdown_runner::targets::bench_targets::BenchTarget;
 
 /// What the bench target with this index has: the name of a benchmark, or `None` if it failed to
 /// list them.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use topdown_runner::bench_targets::BenchTarget;
-use topdown_runner::environment;
+use topdown_runner::targets::bench_targets::BenchTarget;
+use topdown_runner::targets::environment;
 use topdown_terminal::terminal::tell;
 
 /// Lists the set variables that benches do not inherit but may be expecting.

@@ -4,12 +4,12 @@ use topdown_run::run_file::BenchmarkId;
 
 use super::{MeasureError, problems};
 use topdown_runner::Outcome;
-use topdown_runner::again::{self, LAUNCHES_OF_SUSPECTS};
-use topdown_runner::bench_targets::BenchTarget;
-use topdown_runner::collect::Collected;
-use topdown_runner::launch_error::LaunchError;
-use topdown_runner::launcher::Launcher;
+use topdown_runner::gathering::again::{self, LAUNCHES_OF_SUSPECTS};
+use topdown_runner::gathering::collect::Collected;
+use topdown_runner::launching::launch_error::LaunchError;
+use topdown_runner::launching::launcher::Launcher;
 use topdown_runner::progress::{Progress, Style};
+use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_terminal::terminal::tell;
 
 /// The targets of both sides, and how to launch them.

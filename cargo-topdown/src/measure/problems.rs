@@ -1,8 +1,9 @@
 //! Messages about failed launches.
 
-use topdown_runner::benchmark_error::BenchmarkError;
-use topdown_runner::launch_error::LaunchError;
-use topdown_runner::{OtherMeasurement, Outcome};
+use topdown_runner::OtherMeasurement;
+use topdown_runner::Outcome;
+use topdown_runner::gathering::benchmark_error::BenchmarkError;
+use topdown_runner::launching::launch_error::LaunchError;
 use topdown_terminal::terminal::{print_text, tell};
 
 /// Prints what was left out and what failed.

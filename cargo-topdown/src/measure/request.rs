@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use topdown_run::run_file::Filter;
 
 use crate::config::Layer;
-use topdown_runner::bench_targets::CargoFlags;
+use topdown_runner::targets::bench_targets::CargoFlags;
 
 /// What a command line says about a suite and how to measure it.
 #[derive(Clone, Debug, Default)]

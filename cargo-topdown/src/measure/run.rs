@@ -9,8 +9,8 @@ use topdown_run::run_file::stored_file::random_word;
 use topdown_run::run_file::{Build, LaunchSettings, Run, Selection};
 
 use super::build_identity::build_identity;
-use topdown_runner::bench_targets::{BenchTarget, CargoFlags};
 use topdown_runner::settings::Settings;
+use topdown_runner::targets::bench_targets::{BenchTarget, CargoFlags};
 
 /// Returns a run of `targets` without its benchmarks. `root` is the root of the workspace that they
 /// were built in, and `workspace` its settings.

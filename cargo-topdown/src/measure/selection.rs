@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use cargo_metadata::{Metadata, TargetKind};
 use topdown_run::run_file::{Filter, Selection, TargetId};
 
-use topdown_runner::bench_targets::BenchTarget;
+use topdown_runner::targets::bench_targets::BenchTarget;
 
 /// Returns what a command line selects from the workspace: benchmarks that match `filter`, in the
 /// `targets` that cargo built. `are_named` says whether it names packages or targets.

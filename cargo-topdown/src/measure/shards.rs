@@ -10,8 +10,8 @@ use topdown_run::run_file::{BenchmarkId, Shard};
 use super::listing::{Item, ids};
 use super::{MeasureError, Session};
 use crate::shard::{self, ShardNumber};
-use topdown_runner::bench_targets::BenchTarget;
 use topdown_runner::settings::Settings;
+use topdown_runner::targets::bench_targets::BenchTarget;
 
 /// Hexadecimal digits of a suite's name: 64 bits.
 const NAME_DIGITS: usize = 16;

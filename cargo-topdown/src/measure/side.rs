@@ -7,8 +7,8 @@ use topdown_run::run_file::Run;
 use super::run::on_its_cores;
 use super::{Session, problems};
 use topdown_runner::Outcome;
-use topdown_runner::bench_targets::BenchTarget;
-use topdown_runner::fingerprints::Fingerprints;
+use topdown_runner::modelling::fingerprints::Fingerprints;
+use topdown_runner::targets::bench_targets::BenchTarget;
 
 /// The bench targets of one tree. `bench` has one side, `bench --against` has two.
 pub struct Side {

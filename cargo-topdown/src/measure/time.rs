@@ -12,9 +12,11 @@ use topdown_run::provenance::SourceKind;
 use topdown_run::run_file::{Benchmark, BenchmarkId};
 
 use super::{MeasureError, Session, problems};
-use topdown_runner::bench_targets::BenchTarget;
-use topdown_runner::launcher::Launcher;
-use topdown_runner::{Outcome, again, model_or_clock};
+use topdown_runner::Outcome;
+use topdown_runner::gathering::again;
+use topdown_runner::launching::launcher::Launcher;
+use topdown_runner::modelling::model_or_clock;
+use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_terminal::count_of;
 use topdown_terminal::terminal::tell;
 

@@ -28,7 +28,7 @@ pub use out_of_reach::Fork;
 pub use source::Framework;
 pub use workflow::{Service, Workflow};
 
-use topdown_runner::required_features::NeedsFeatures;
+use topdown_runner::targets::required_features::NeedsFeatures;
 
 /// The criterion that the library stands in for, and the oldest Rust that compiles it.
 const CRITERION: Version = Version::new(0, 8, 2);

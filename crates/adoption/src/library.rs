@@ -13,7 +13,7 @@ use super::AdoptionError;
 use topdown_system::scratch::Scratch;
 use topdown_system::waits;
 
-pub use topdown_runner::launch_features::PACKAGE;
+pub use topdown_runner::targets::launch_features::PACKAGE;
 /// The program's package, as cargo's record of installations names it.
 const PROGRAM: &str = "cargo-topdown";
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use super::AdoptionError;
-use topdown_runner::launch_features::in_the_way;
+use topdown_runner::targets::launch_features::in_the_way;
 use topdown_system::interrupt;
 use topdown_system::waits;
 

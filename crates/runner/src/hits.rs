@@ -10,10 +10,10 @@ use topdown_run::provenance::{CountedThreads, SourceKind};
 use topdown_run::run_file::{Benchmark, BenchmarkId, Functions};
 use topdown_run::setting::{Counters, SourceChoice, Threads};
 
-use super::again::restricted_to;
-use super::outcome::Outcome;
-use crate::bench_targets::BenchTarget;
+use crate::gathering::again::restricted_to;
+use crate::gathering::outcome::Outcome;
 use crate::settings::Settings;
+use crate::targets::bench_targets::BenchTarget;
 
 /// How often a benchmark is launched for its functions.
 const LAUNCHES: u32 = 3;
@@ -121,9 +121,9 @@ fn functions_of(benchmark: &Benchmark, hit: &mut Outcome) -> Result<Box<Function
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::benchmark_error::BenchmarkError;
-    use crate::launch_error::LaunchError;
-    use crate::outcome::TargetFailure;
+    use crate::gathering::benchmark_error::BenchmarkError;
+    use crate::gathering::outcome::TargetFailure;
+    use crate::launching::launch_error::LaunchError;
     use topdown_gate::scenario::{Planted, benchmark, modelled, timed, with_functions};
     use topdown_run::hits::Sampled;
 

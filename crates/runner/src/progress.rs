@@ -11,8 +11,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use topdown_run::setting::Sampling;
 
-use crate::bench_targets::BenchTarget;
 use crate::event::Event;
+use crate::targets::bench_targets::BenchTarget;
 use topdown_terminal::terminal::{print_text, tell};
 
 /// Redraws per second. Each takes a little of the machine from the bench.

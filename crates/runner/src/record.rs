@@ -13,8 +13,8 @@ use topdown_counters::machine::this_machine_on;
 use topdown_run::machine::Machine;
 use topdown_run::run_file::Run;
 
-use super::again::{self, LAUNCHES_OF_SUSPECTS};
-use crate::bench_targets::BenchTarget;
+use crate::gathering::again::{self, LAUNCHES_OF_SUSPECTS};
+use crate::targets::bench_targets::BenchTarget;
 use topdown_system::whole_file;
 
 const FILE: &str = "launches.json";

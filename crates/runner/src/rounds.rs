@@ -7,13 +7,14 @@
 use topdown_counters::machine::this_machine;
 use topdown_run::setting::Threads;
 
-use crate::bench_targets::BenchTarget;
-use crate::launch_error::LaunchError;
-use crate::launcher::Launcher;
-use crate::outcome::Outcome;
+use crate::gathering::one_choice;
+use crate::gathering::outcome::Outcome;
+use crate::gathering::short_windows;
+use crate::launching::launch_error::LaunchError;
+use crate::launching::launcher::Launcher;
 use crate::progress::Progress;
 use crate::side::Side;
-use crate::{one_choice, short_windows};
+use crate::targets::bench_targets::BenchTarget;
 use topdown_system::file_identity::is_same_file;
 
 /// Launches each of `turns`, pairs of a side and a target number. Returns whether one failed. If

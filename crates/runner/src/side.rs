@@ -7,16 +7,17 @@ use topdown_run::provenance::SourceKind;
 use topdown_run::run_file::BenchmarkId;
 use topdown_run::setting::{Counters, Sampling, SourceChoice};
 
-use super::collect::Collector;
-use super::conversation::is_modelled;
-use super::launch::Launched;
-use super::launch_error::LaunchError;
-use super::launcher::Launcher;
-use super::measured::Benchmarks;
-use super::outcome::{OtherMeasurement, Outcome, TargetFailure};
-use super::progress::Progress;
-use super::{one_choice, short_windows};
-use crate::bench_targets::BenchTarget;
+use crate::gathering::collect::Collector;
+use crate::gathering::one_choice;
+use crate::gathering::outcome::{OtherMeasurement, Outcome, TargetFailure};
+use crate::gathering::short_windows;
+use crate::launching::conversation::is_modelled;
+use crate::launching::launch::Launched;
+use crate::launching::launch_error::LaunchError;
+use crate::launching::launcher::Launcher;
+use crate::launching::measured::Benchmarks;
+use crate::progress::Progress;
+use crate::targets::bench_targets::BenchTarget;
 
 /// A launch that was made.
 pub(super) struct Made {

@@ -31,6 +31,7 @@ impl Cgroup {
         Cgroup { directory }
     }
 
+    /// Returns the directory in the file system of control groups.
     pub fn directory(&self) -> &Path {
         &self.directory
     }

@@ -42,6 +42,7 @@ mod system {
     }
 
     impl Ended {
+        /// Prepares to wait for `child`.
         pub fn of(child: &Child) -> Ended {
             let process = Pid::from_child(child);
             Ended {

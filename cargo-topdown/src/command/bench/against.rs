@@ -22,9 +22,10 @@ use crate::exit::Exit;
 use crate::measure::{MeasureError, Session, Side, pairs, run_id};
 use topdown_gate::policy::Policy;
 use topdown_gate::verdict::{self, Comparison, FirstLook, LabelledRun, Sessions};
-use topdown_runner::bench_targets::BenchTarget;
-use topdown_runner::collect::Collected;
-use topdown_runner::{again, model_or_clock};
+use topdown_runner::gathering::again;
+use topdown_runner::gathering::collect::Collected;
+use topdown_runner::modelling::model_or_clock;
+use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_terminal::terminal::tell;
 
 /// Builds the sources that `reference` names, launches both sides, and compares them.

@@ -13,7 +13,7 @@ use crate::config::Workspace;
 use crate::error::Error;
 use crate::measure::{MeasureError, Session};
 use topdown_adoption::PACKAGE;
-use topdown_runner::bench_targets::{BenchTarget, BuildError, Cargo};
+use topdown_runner::targets::bench_targets::{BenchTarget, BuildError, Cargo};
 use topdown_terminal::terminal::tell;
 
 /// Builds the base with the candidate's flags, at the candidate's place within the workspace.

@@ -5,8 +5,8 @@ use crate::cli::BenchArgs;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::measure::{MeasureError, Session};
-use topdown_runner::bench_targets::BenchTarget;
 use topdown_runner::event::Event;
+use topdown_runner::targets::bench_targets::BenchTarget;
 
 /// Runs the subcommand.
 ///

@@ -17,10 +17,10 @@ use crate::saved;
 use topdown_report::function_table::advice_for_run;
 use topdown_report::style;
 use topdown_runner::Outcome;
-use topdown_runner::bench_targets::BenchTarget;
 use topdown_runner::event::Event;
-use topdown_runner::fingerprints::Fingerprints;
+use topdown_runner::modelling::fingerprints::Fingerprints;
 use topdown_runner::record::LaunchRecord;
+use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_store::baselines::{BaselineName, BaselineStore, StoredBaseline};
 use topdown_terminal::terminal::{Lines, tell};
 

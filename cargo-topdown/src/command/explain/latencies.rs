@@ -7,8 +7,8 @@ use super::run::{Explaining, recorded};
 use crate::error::Error;
 use topdown_explain::GroupError;
 use topdown_explain::latencies::{SampledLatency, sampled_of};
-use topdown_runner::bench_targets::BenchTarget;
-use topdown_runner::launcher::Launcher;
+use topdown_runner::launching::launcher::Launcher;
+use topdown_runner::targets::bench_targets::BenchTarget;
 
 impl Explaining<'_> {
     /// Launches the target to sample retire latencies, if the cores record those that the group

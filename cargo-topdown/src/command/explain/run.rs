@@ -26,10 +26,12 @@ use topdown_explain::{
 use topdown_gate::summary::Summary;
 use topdown_report::style::{self, Look};
 use topdown_report::{metric_groups, metric_groups_json};
-use topdown_runner::bench_targets::BenchTarget;
-use topdown_runner::launcher::Launcher;
+use topdown_runner::Outcome;
+use topdown_runner::TargetFailure;
+use topdown_runner::launching::launcher::Launcher;
+use topdown_runner::modelling::model_or_clock;
 use topdown_runner::settings::Settings;
-use topdown_runner::{Outcome, TargetFailure, model_or_clock};
+use topdown_runner::targets::bench_targets::BenchTarget;
 
 /// Runs the subcommand.
 ///

@@ -7,8 +7,8 @@ use super::run::{Explaining, refusal};
 use crate::error::Error;
 use topdown_explain::GroupError;
 use topdown_explain::sampled::{SampledGroup, periods_of};
-use topdown_runner::bench_targets::BenchTarget;
-use topdown_runner::launcher::Launcher;
+use topdown_runner::launching::launcher::Launcher;
+use topdown_runner::targets::bench_targets::BenchTarget;
 
 impl Explaining<'_> {
     /// Launches the target to find the functions in which the group's events happen, given what

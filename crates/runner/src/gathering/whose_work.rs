@@ -1,0 +1,87 @@
+//! Check that the slots of launches are those of the threads that do the work.
+
+use topdown_run::activity::{Activity, Elsewhere};
+use topdown_run::provenance::CountedThreads;
+use topdown_run::run_file::IterationSample;
+use topdown_run::sample::Sample;
+
+use crate::launching::measured::Measured;
+
+impl Measured {
+    fn activity(&self) -> Activity {
+        let watched = self.samples.iter().filter_map(|s| s.sample.activity);
+        watched.fold(Activity::default(), |all, one| all.plus(&one))
+    }
+
+    /// Returns where the work is done, if not in the slots that this launch counted.
+    fn elsewhere(&self) -> Option<Elsewhere> {
+        let activity = self.activity();
+        match self.provenance.threads {
+            CountedThreads::All => activity.elsewhere_of_all_slots(),
+            CountedThreads::Own if self.own_thread_alone => Activity {
+                others_ns: 0,
+                ..activity
+            }
+            .elsewhere_of_own_slots(),
+            CountedThreads::Own => activity.elsewhere_of_own_slots(),
+        }
+    }
+
+    /// Returns the work of other threads, if any.
+    fn others(&self) -> Option<Elsewhere> {
+        let fraction = self.activity().fraction_of_others()?;
+        Some(Elsewhere::OtherThreads { fraction })
+    }
+}
+
+/// The launches of a benchmark that counted the same threads' slots.
+pub struct CountedAlike {
+    pub launches: Vec<(u32, Measured)>,
+    /// Those that counted other threads.
+    pub others: Vec<u32>,
+    /// Where the work is, if any launch saw that it is not in these slots.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// Leaves out the launches that counted other threads than most.
+///
+/// Each launch decides in its warm-up whose slots to count, so all agree unless other threads do
+/// close to the least amount of work that matters. If most launches counted all threads, those that
+/// counted one are left out. Otherwise it is the other way round, and the slots of one thread are
+/// known not to be the work.
+pub fn counted_alike(launches: Vec<(u32, Measured)>) -> CountedAlike {
+    let (all, own): (Vec<_>, Vec<_>) = launches
+        .into_iter()
+        .partition(|(_, measured)| measured.provenance.threads == CountedThreads::All);
+    let all_are_more = all.len() >= own.len();
+    let (alike, others) = if all_are_more { (all, own) } else { (own, all) };
+    let seen = alike.iter().map(|(_, measured)| measured.elsewhere());
+    let uncounted = others.iter().filter(|_| !all_are_more);
+    let uncounted = uncounted.map(|(_, measured)| measured.others());
+    // If any launch saw it, it applies to the whole run.
+    let elsewhere = seen
+        .chain(uncounted)
+        .flatten()
+        .max_by(|a, b| a.fraction().total_cmp(&b.fraction()));
+    CountedAlike {
+        others: others.iter().map(|(launch, _)| *launch).collect(),
+        launches: alike,
+        elsewhere,
+    }
+}
+
+/// Returns the samples without slots and their flags.
+pub fn time_alone(samples: &[IterationSample]) -> Vec<IterationSample> {
+    samples
+        .iter()
+        .map(|IterationSample { iterations, sample }| IterationSample {
+            iterations: *iterations,
+            sample: Sample {
+                windows: sample.windows,
+                wall_ns: sample.wall_ns,
+                activity: sample.activity,
+                ..Sample::EMPTY
+            },
+        })
+        .collect()
+}

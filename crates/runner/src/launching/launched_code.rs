@@ -1,0 +1,54 @@
+//! Code executed by the launches of a benchmark, and differences between them.
+
+use topdown_gate::statistics::launch::Taken;
+use topdown_run::run_file::{CallPaths, Fingerprint, Functions};
+
+use crate::launching::measured::Measured;
+use topdown_explain::GroupFunctions;
+
+use crate::functions::{call_paths_of, functions_of, functions_of_hits, group_functions};
+
+/// The code of a benchmark, as far as its launches know it.
+pub struct LaunchedCode {
+    pub functions: Option<Functions>,
+    pub call_paths: Option<CallPaths>,
+    pub fingerprint: Option<Fingerprint>,
+    /// The functions that the events of a metric group hit, if it was sampled.
+    pub hit_group: Option<GroupFunctions>,
+}
+
+impl LaunchedCode {
+    /// Sums up what these launches know. `taken` says which samples make up their values.
+    pub fn of(launches: &[(u32, Measured)], taken: Taken) -> LaunchedCode {
+        let with_functions: Vec<_> = launches
+            .iter()
+            .map(|(_, measured)| (&*measured.samples, measured.functions.as_ref()))
+            .collect();
+        let with_hits: Vec<_> = launches
+            .iter()
+            .filter_map(|(_, measured)| Some((&*measured.samples, measured.hits.as_ref()?)))
+            .collect();
+        let functions =
+            functions_of(&with_functions, taken).or_else(|| functions_of_hits(&with_hits));
+        let of_launches: Vec<_> = with_hits.iter().map(|(_, functions)| *functions).collect();
+        let with_paths: Vec<_> = launches
+            .iter()
+            .map(|(_, measured)| (&*measured.samples, measured.paths.as_ref()))
+            .collect();
+        LaunchedCode {
+            functions,
+            call_paths: call_paths_of(&with_paths, taken),
+            fingerprint: common_fingerprint(launches),
+            hit_group: group_functions(&of_launches),
+        }
+    }
+}
+
+/// Returns what all launches executed. If they differ, no single one says what the benchmark does.
+fn common_fingerprint(launches: &[(u32, Measured)]) -> Option<Fingerprint> {
+    let ((_, first), others) = launches.split_first()?;
+    let fingerprint = first.fingerprint.as_ref()?;
+    let mut others = others.iter();
+    let all_alike = others.all(|(_, other)| other.fingerprint.as_ref() == Some(fingerprint));
+    all_alike.then(|| fingerprint.clone())
+}

@@ -1,0 +1,70 @@
+//! Measurements of one launch.
+
+use topdown_run::provenance::Provenance;
+use topdown_run::run_file::{Fingerprint, IterationSample, Throughput};
+use topdown_run::sample::Sample;
+
+use crate::functions::{HitFunctions, SampleFunctions, SamplePaths};
+use crate::launching::trail::LaunchTrail;
+
+/// One benchmark of one launch.
+#[derive(Debug)]
+pub struct Measured {
+    /// criterion's full id.
+    pub name: String,
+    /// What one iteration processes.
+    pub throughput: Option<Throughput>,
+    /// The source of the numbers.
+    pub provenance: Provenance,
+    /// In the order in which they were taken.
+    pub samples: Vec<IterationSample>,
+    /// The first iteration, where the hardware counted it.
+    pub first: Option<Sample>,
+    /// What each group of units alone says about the last sample that counts, if that was sampled.
+    pub groups: Vec<Sample>,
+    /// Its slots by function, if the bench knows them.
+    pub functions: Option<SampleFunctions>,
+    /// Its functions by hits, if the bench recorded them.
+    pub hits: Option<HitFunctions>,
+    /// Its slots by call path, if the bench follows calls.
+    pub paths: Option<SamplePaths>,
+    /// Whether the user set that work of other threads does not count.
+    pub own_thread_alone: bool,
+    /// The fingerprint of its first samples, if the bench knows it.
+    pub fingerprint: Option<Fingerprint>,
+    /// Its path of execution, if the bench knows it.
+    pub trail: Option<LaunchTrail>,
+}
+
+#[cfg(test)]
+impl Measured {
+    /// A benchmark called `b` of which nothing else is known.
+    pub fn of_samples(provenance: Provenance, samples: Vec<IterationSample>) -> Measured {
+        Measured {
+            name: "b".to_owned(),
+            throughput: None,
+            provenance,
+            samples,
+            first: None,
+            groups: Vec::new(),
+            functions: None,
+            hits: None,
+            paths: None,
+            own_thread_alone: false,
+            fingerprint: None,
+            trail: None,
+        }
+    }
+}
+
+/// The benchmarks of one launch.
+#[derive(Debug, Default)]
+pub struct Benchmarks {
+    /// Those that can be kept.
+    pub measured: Vec<Measured>,
+    /// Those with a measurement of their own: their names, and the value 1 as each one's formatter
+    /// prints it.
+    pub other_measurements: Vec<(String, String)>,
+    /// Processes that the bench left behind, which were killed.
+    pub outlived: Vec<String>,
+}

@@ -1,0 +1,171 @@
+//! Choice of the targets to launch on the model or on the clock, with their settings.
+//!
+//! In modelled launches the samples double ([`topdown_run::doubling`]), whatever a group
+//! sets. What is modelled then does not depend on the clock, and two launches that execute the same
+//! instructions at the same addresses agree bit for bit. While they do, further launches would say
+//! nothing new.
+
+use topdown_run::provenance::{SourceKind, TIMES_ITSELF, TOO_LONG};
+use topdown_run::run_file::{Benchmark, BenchmarkId};
+use topdown_run::setting::{Sampling, SourceChoice};
+
+use crate::gathering::collect::Collected;
+use crate::launching::join::is_ours;
+use crate::settings::Settings;
+use crate::targets::bench_targets::BenchTarget;
+use topdown_system::tracing;
+
+/// How many launches on the model must agree.
+pub const LAUNCHES_THAT_AGREE: u32 = 2;
+
+/// Returns the targets to model: those whose settings request it, and those of `auto` that found no
+/// counters. Each lists its benchmarks, those that `timed` shows to be able to have slots.
+pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
+    let has_time_of_ours = |target: &BenchTarget| {
+        let benchmarks = timed.benchmarks.iter();
+        benchmarks
+            .filter(|b| target.has(&b.id))
+            .any(|b| b.provenance().source == SourceKind::Time && can_have_slots(b))
+    };
+    let with_slots_alone = |target: BenchTarget| {
+        let own = timed.benchmarks.iter().filter(|b| target.has(&b.id));
+        let names = own.filter(|b| can_have_slots(b)).map(|b| b.id.name.clone());
+        BenchTarget {
+            benchmarks: Some(names.collect()),
+            ..target
+        }
+    };
+    with_settings(targets, |settings| Settings {
+        source: match settings.source {
+            // Elsewhere the time says why there are no counters.
+            SourceChoice::Auto if tracing::CAN_TRACE => SourceChoice::ModelOrTime,
+            other => other,
+        },
+        ..settings
+    })
+    .into_iter()
+    .filter(|t| {
+        matches!(
+            t.settings.source,
+            SourceChoice::Model | SourceChoice::ModelOrTime
+        ) && has_time_of_ours(t)
+    })
+    .map(with_slots_alone)
+    .collect()
+}
+
+/// Returns the same targets, with the settings for the model.
+pub fn on_the_model(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> {
+    with_settings(targets, |settings| Settings {
+        launches: launches.min(settings.launches),
+        sampling: Sampling::Doubling,
+        // criterion ends a benchmark after this.
+        measurement_time: settings.model_budget.saturating_mul(10),
+        ..settings
+    })
+}
+
+/// Returns the same targets, with the settings for measuring time: at most `launches`, if the model
+/// provides the slots.
+pub fn on_the_clock(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> {
+    with_settings(targets, |settings| match settings.source {
+        SourceChoice::Model => Settings {
+            source: SourceChoice::TimeBesideModel,
+            launches: launches.min(settings.launches),
+            ..settings
+        },
+        _ => settings,
+    })
+}
+
+/// Returns whether the model could give this benchmark slots. It cannot if criterion's own
+/// measurement is used or the benchmark times itself, since both only yield time. Nor if other
+/// threads do the work or the thread waits, since the model sees only the measuring thread, nor if
+/// an iteration is too long.
+pub(super) fn can_have_slots(timed: &Benchmark) -> bool {
+    let provenance = timed.provenance();
+    let why_not = provenance.reason == TIMES_ITSELF || provenance.reason.starts_with(TOO_LONG);
+    is_ours(provenance) && provenance.elsewhere.is_none() && !why_not
+}
+
+/// Returns the same targets with changed settings.
+pub fn with_settings(
+    targets: &[BenchTarget],
+    change: impl Fn(Settings) -> Settings,
+) -> Vec<BenchTarget> {
+    targets
+        .iter()
+        .map(|target| BenchTarget {
+            settings: change(target.settings),
+            ..target.clone()
+        })
+        .collect()
+}
+
+/// Returns the targets with any of these benchmarks.
+pub fn targets_of(ids: &[BenchmarkId], targets: &[BenchTarget]) -> Vec<BenchTarget> {
+    let has_one = |target: &&BenchTarget| ids.iter().any(|id| target.has(id));
+    targets.iter().filter(has_one).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use topdown_gate::scenario::{self, Planted};
+    use topdown_run::provenance::EmptyWindow;
+
+    /// A benchmark that our measurement has timed.
+    fn timed() -> Benchmark {
+        let mut timed = scenario::timed("b", Planted::default());
+        timed.provenance_mut().empty_window = Some(EmptyWindow::default());
+        timed
+    }
+
+    fn collected(benchmarks: Vec<Benchmark>) -> Collected {
+        Collected {
+            benchmarks,
+            ..Collected::default()
+        }
+    }
+
+    fn asking_for(source: SourceChoice) -> BenchTarget {
+        let mut target = BenchTarget::named("suite", "bench");
+        target.settings.source = source;
+        target
+    }
+
+    #[test]
+    fn self_timed_benchmarks_are_not_modelled() {
+        let mut custom = timed();
+        custom.id.name = "custom".to_owned();
+        custom.provenance_mut().reason = TIMES_ITSELF.to_owned();
+        for source in [SourceChoice::Model, SourceChoice::Auto] {
+            let both = collected(vec![timed(), custom.clone()]);
+            let wanted = wanted(&[asking_for(source)], &both);
+            assert_eq!(wanted[0].benchmarks, Some(vec!["b".to_owned()]));
+        }
+        let alone = collected(vec![custom]);
+        assert!(wanted(&[asking_for(SourceChoice::Model)], &alone).is_empty());
+    }
+
+    #[test]
+    fn requested_or_uncounted_benchmarks_are_modelled() {
+        let wanted_of = |source, benchmarks| {
+            let wanted = wanted(&[asking_for(source)], &collected(benchmarks));
+            wanted.first().map(|target| target.settings.source)
+        };
+        let auto = wanted_of(SourceChoice::Auto, vec![timed()]);
+        assert_eq!(auto, Some(SourceChoice::ModelOrTime));
+        let asked_for = wanted_of(SourceChoice::Model, vec![timed()]);
+        assert_eq!(asked_for, Some(SourceChoice::Model));
+        assert_eq!(wanted_of(SourceChoice::Time, vec![timed()]), None);
+        // criterion's own measurement; counters; a failed target, which has nothing.
+        let mut others = timed();
+        others.provenance_mut().empty_window = None;
+        assert_eq!(wanted_of(SourceChoice::Model, vec![others]), None);
+        let mut counted = timed();
+        counted.provenance_mut().source = SourceKind::Hardware;
+        assert_eq!(wanted_of(SourceChoice::Auto, vec![counted]), None);
+        assert_eq!(wanted_of(SourceChoice::Model, Vec::new()), None);
+    }
+}

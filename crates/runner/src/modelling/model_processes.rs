@@ -1,0 +1,49 @@
+//! The processes in which benchmarks are modelled.
+//!
+//! Each benchmark is modelled in a process of its own. In one process, what earlier benchmarks
+//! leave in the allocator decides where the data of later ones lies: if one is added, removed or
+//! changed, the slots of others would change although their code did not.
+
+use std::time::Duration;
+
+use crate::targets::bench_targets::BenchTarget;
+
+/// A target that takes longer to reach its first benchmark is modelled in one process. This is the
+/// one thing that a clock decides, since a set-up is not traced. So the limit is far from what
+/// set-ups usually take, on a busy machine too: two runs on different sides of it would differ.
+const LONGEST_SET_UP: Duration = Duration::from_secs(5);
+
+/// Splits `target` into the processes that model it: one per benchmark, or a single one if it takes
+/// so long to set up.
+pub fn processes_of(target: &BenchTarget, set_up: Duration) -> Vec<BenchTarget> {
+    if set_up > LONGEST_SET_UP {
+        return vec![target.clone()];
+    }
+    let names = target.benchmarks.iter().flatten();
+    names
+        .map(|name| BenchTarget {
+            benchmarks: Some(vec![name.clone()]),
+            ..target.clone()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn benchmarks_share_a_process_if_setup_is_slow() {
+        let target = BenchTarget {
+            benchmarks: Some(vec!["a".to_owned(), "b".to_owned()]),
+            ..BenchTarget::named("suite", "bench")
+        };
+        let after = |set_up| -> Vec<String> {
+            let processes = processes_of(&target, set_up).into_iter();
+            processes.map(|t| t.benchmarks.unwrap().join(" ")).collect()
+        };
+        assert_eq!(after(LONGEST_SET_UP), ["a", "b"]);
+        let longer = LONGEST_SET_UP + Duration::from_nanos(1);
+        assert_eq!(after(longer), ["a b"]);
+    }
+}

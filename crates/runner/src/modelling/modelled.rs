@@ -1,0 +1,396 @@
+//! Modelled slots beside measured time.
+//!
+//! A traced window takes some hundred times as long as the code itself, so the time is measured in
+//! launches of its own and put beside the modelled slots afterwards.
+//!
+//! If the model was requested, a bench target that cannot be launched on it has failed. If it is
+//! the fallback (`auto`, on a machine without usable counters), the target keeps its time, with the
+//! reason.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use topdown_gate::physical::Impossible;
+use topdown_gate::statistics::agreement::slots_agree;
+use topdown_run::provenance::{Provenance, SourceKind};
+use topdown_run::run_file::{Benchmark, BenchmarkId, Series};
+use topdown_run::setting::SourceChoice;
+
+use crate::gathering::benchmark_error::BenchmarkError;
+use crate::gathering::collect::Collected;
+use crate::gathering::outcome::{Outcome, TargetFailure};
+use crate::launching::join::is_ours;
+use crate::modelling::model_or_clock::can_have_slots;
+use crate::targets::bench_targets::BenchTarget;
+
+/// Returns the benchmarks whose modelled launches differ.
+pub fn disagreeing(modelled: &Outcome) -> Vec<BenchmarkId> {
+    let disagrees = |benchmark: &Benchmark| {
+        let is_modelled = benchmark.provenance().source == SourceKind::Model;
+        // Groups of units always differ.
+        let is_sampled = benchmark.provenance().sampled_units.is_some();
+        is_modelled && !is_sampled && !slots_agree(benchmark.slots_launches())
+    };
+    let benchmarks = modelled.collected.benchmarks.iter();
+    let disagreeing = benchmarks.filter(|b| disagrees(b));
+    disagreeing.map(|b| b.id.clone()).collect()
+}
+
+/// Returns how long each modelled benchmark was traced, over all launches in `modelled` and without
+/// warm-ups.
+pub fn times(modelled: &Collected) -> Vec<(&BenchmarkId, Duration)> {
+    let mut times: Vec<(&BenchmarkId, Duration)> = Vec::new();
+    let is_timed = |b: &&Benchmark| b.provenance().source == SourceKind::Time;
+    let timed = modelled.benchmarks.iter().filter(is_timed);
+    let timed: HashSet<&BenchmarkId> = timed.map(|benchmark| &benchmark.id).collect();
+    let samples = modelled.samples.iter();
+    for of in samples.filter(|of| !timed.contains(&of.benchmark)) {
+        let id = &of.benchmark;
+        let ns = of.samples.iter().map(|s| s.sample.wall_ns).sum();
+        let took = Duration::from_nanos(ns);
+        match times.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, total)) => *total += took,
+            None => times.push((id, took)),
+        }
+    }
+    times
+}
+
+/// Returns whether a benchmark is near the model's budget: if its launches execute different
+/// instructions, as with several threads, only some of them are modelled.
+fn is_too_long(error: &BenchmarkError) -> bool {
+    match error {
+        BenchmarkError::Mixed { .. } | BenchmarkError::NothingUsable { .. } => true,
+        BenchmarkError::DroppedOut { .. }
+        | BenchmarkError::SameName { .. }
+        | BenchmarkError::Renamed { .. } => false,
+    }
+}
+
+fn why_not(error: &BenchmarkError) -> String {
+    if is_too_long(error) {
+        "the budget has no room for two iterations in every launch; raise it with `--model-budget`"
+            .to_owned()
+    } else {
+        error.to_string()
+    }
+}
+
+/// Adds the series of modelled slots to the benchmarks with measured times. A benchmark that could
+/// not be modelled keeps its time, and its provenance says why; that is an error only if `targets`
+/// request the model.
+pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget]) {
+    for benchmark in &timed.collected.benchmarks {
+        if !can_have_slots(benchmark) {
+            modelled.collected.forget(&benchmark.id);
+        }
+    }
+    let asked_for = |id: &BenchmarkId| {
+        let mut targets = targets.iter();
+        targets.any(|t| t.settings.source == SourceChoice::Model && t.has(id))
+    };
+    let (failures, without): (Vec<_>, Vec<_>) =
+        modelled.failures.into_iter().partition(|failure| {
+            let target = targets.iter().find(|t| t.to_string() == failure.target);
+            target.is_none_or(|t| t.settings.source == SourceChoice::Model)
+        });
+    timed.failures.extend(first_of_each_target(failures));
+    timed.not_modelled.extend(first_of_each_target(without));
+    let mut errors = modelled.collected.errors;
+    let mut by_id: HashMap<BenchmarkId, Benchmark> = modelled
+        .collected
+        .benchmarks
+        .into_iter()
+        .map(|benchmark| (benchmark.id.clone(), benchmark))
+        .collect();
+    let timed = &mut timed.collected;
+    for benchmark in &mut timed.benchmarks {
+        // criterion's own measurement only yields time, on the model too.
+        if !is_ours(benchmark.provenance()) {
+            by_id.remove(&benchmark.id);
+            continue;
+        }
+        let why_second =
+            (!asked_for(&benchmark.id)).then(|| benchmark.times.provenance.reason.clone());
+        let with_why = |reason: &str| match &why_second {
+            Some(why) => format!("{reason} ({why})"),
+            None => reason.to_owned(),
+        };
+        if let Some(error) = errors.iter().find(|error| *error.id() == benchmark.id) {
+            Arc::make_mut(&mut benchmark.times.provenance).reason =
+                with_why(&format!("not modelled: {}", why_not(error)));
+        }
+        let Some(model) = by_id.remove(&benchmark.id) else {
+            continue;
+        };
+        match model.slots {
+            Some(mut slots) if slots.provenance.source == SourceKind::Model => {
+                let provenance = Arc::make_mut(&mut slots.provenance);
+                provenance.reason = with_why(&provenance.reason);
+                benchmark.slots = Some(slots);
+                benchmark.functions = model.functions;
+                benchmark.call_paths = model.call_paths;
+                benchmark.fingerprint = model.fingerprint;
+                benchmark.launches_differ = model.launches_differ;
+                benchmark.cold = model.cold;
+                if let Some(impossible) = Impossible::of(benchmark) {
+                    let mut provenance = Provenance::clone(&benchmark.times.provenance);
+                    provenance.reason = with_why(&impossible.reason(SourceKind::Model));
+                    *benchmark = Benchmark {
+                        times: Series {
+                            provenance: Arc::new(provenance.clone()),
+                            launches: std::mem::take(&mut benchmark.times.launches),
+                        },
+                        throughput: benchmark.throughput.take(),
+                        ..Benchmark::of_launches(benchmark.id.clone(), provenance, [])
+                    };
+                }
+            }
+            // It says why it was not modelled.
+            _ => {
+                benchmark.times.provenance = model.times.provenance;
+                let reason = &mut Arc::make_mut(&mut benchmark.times.provenance).reason;
+                *reason = with_why(reason);
+            }
+        }
+    }
+    timed.samples.extend(modelled.collected.samples);
+    // A benchmark without time has been reported already. One that is too long for the budget keeps
+    // its time.
+    let has_time = |id: &BenchmarkId| timed.benchmarks.iter().any(|b| b.id == *id);
+    errors.retain(|error| !is_too_long(error) && asked_for(error.id()) && has_time(error.id()));
+    timed.errors.extend(errors);
+    timed.lost_launches.extend(modelled.collected.lost_launches);
+    timed.residuals.extend(modelled.collected.residuals);
+}
+
+/// Keeps the first failure of each target. What keeps a target from being modelled at all would be
+/// told once for each of its benchmarks otherwise.
+fn first_of_each_target(mut failures: Vec<TargetFailure>) -> Vec<TargetFailure> {
+    let mut told = HashSet::new();
+    failures.retain(|failure| told.insert(failure.target.clone()));
+    failures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launching::launch_error::LaunchError;
+    use crate::modelling::model_or_clock::wanted;
+    use topdown_gate::scenario::{Launch, with_launches};
+    use topdown_run::activity::Elsewhere;
+    use topdown_run::provenance::EmptyWindow;
+    use topdown_run::run_file::{IterationSample, LaunchSamples};
+    use topdown_run::sample::Sample;
+
+    fn launch(launch: u32, wall_ns: f64, slots: Option<f64>) -> Launch {
+        Launch {
+            launch,
+            wall_ns,
+            slots,
+            ..Launch::default()
+        }
+    }
+
+    const CLOCK: EmptyWindow = EmptyWindow {
+        slots: None,
+        instructions: None,
+        cycles: None,
+        wall_ns: 20,
+    };
+
+    /// A benchmark that our measurement has timed in three launches, under `auto` without counters.
+    fn timed() -> Outcome {
+        let launches = (0..3).map(|r| launch(r, 10.0 + f64::from(r), None));
+        let mut timed = with_launches("b", SourceKind::Time, launches.collect());
+        timed.provenance_mut().reason = "no counters".to_owned();
+        timed.provenance_mut().empty_window = Some(CLOCK);
+        Outcome::of(vec![timed])
+    }
+
+    fn target(source: SourceChoice) -> BenchTarget {
+        let mut target = BenchTarget::named("suite", "bench");
+        target.settings.source = source;
+        target
+    }
+
+    fn failure() -> Outcome {
+        Outcome {
+            failures: vec![TargetFailure {
+                target: "suite::bench".to_owned(),
+                launch: 1,
+                error: LaunchError::NotConnected,
+                output: String::new(),
+            }],
+            ..Outcome::default()
+        }
+    }
+
+    #[test]
+    fn slots_come_from_model_and_time_from_clock() {
+        let mut outcome_of_both = timed();
+        let launches = (0..2).map(|r| launch(r, 9999.0, Some(100.0)));
+        let mut modelled = with_launches("b", SourceKind::Model, launches.collect());
+        modelled.provenance_mut().reason = "a model".to_owned();
+        let targets = [target(SourceChoice::ModelOrTime)];
+        join(&mut outcome_of_both, Outcome::of(vec![modelled]), &targets);
+        let joined = &outcome_of_both.collected.benchmarks[0];
+        assert_eq!(joined.provenance().source, SourceKind::Model);
+        assert_eq!(joined.provenance().reason, "a model (no counters)");
+        let slots: Vec<f64> = joined.slots_launches().iter().map(|v| v.slots).collect();
+        assert_eq!(slots, [100.0; 2]);
+        let times = joined.times.launches.iter().map(|time| time.wall_ns);
+        assert_eq!(times.collect::<Vec<_>>(), [10.0, 11.0, 12.0]);
+        assert_eq!(joined.times.provenance.reason, "no counters");
+    }
+
+    #[test]
+    fn slots_of_delegating_thread_are_dropped() {
+        let mut outcome_of_both = timed();
+        let elsewhere = Elsewhere::OtherThreads { fraction: 0.9 };
+        let provenance = outcome_of_both.collected.benchmarks[0].provenance_mut();
+        *provenance = provenance.with_work(elsewhere);
+        let targets = [target(SourceChoice::ModelOrTime)];
+        assert!(wanted(&targets, &outcome_of_both.collected).is_empty());
+        let launches = (0..2).map(|r| launch(r, 9999.0, Some(100.0)));
+        let modelled = with_launches("b", SourceKind::Model, launches.collect());
+        join(&mut outcome_of_both, Outcome::of(vec![modelled]), &targets);
+        let joined = &outcome_of_both.collected.benchmarks[0];
+        assert_eq!(joined.provenance().source, SourceKind::Time);
+        assert_eq!(joined.provenance().elsewhere, Some(elsewhere));
+        assert_eq!(joined.slots, None);
+    }
+
+    #[test]
+    fn modelled_value_counts_once_per_launch() {
+        for modelled in [&[7.0][..], &[7.0, 8.0], &[7.0, 7.0]] {
+            let launches = (0..).zip(modelled);
+            let launches = launches.map(|(r, slots)| launch(r, 10.0, Some(*slots)));
+            let model = with_launches("b", SourceKind::Model, launches.collect());
+            let mut joined = timed();
+            join(
+                &mut joined,
+                Outcome::of(vec![model]),
+                &[target(SourceChoice::Model)],
+            );
+            let benchmark = &joined.collected.benchmarks[0];
+            let slots: Vec<f64> = benchmark.slots_launches().iter().map(|v| v.slots).collect();
+            assert_eq!(slots, modelled);
+            assert_eq!(benchmark.times.launches.len(), 3);
+        }
+    }
+
+    #[test]
+    fn unmodelled_benchmark_keeps_time_and_reason() {
+        let mut outcome_of_both = timed();
+        let mut long = with_launches("b", SourceKind::Time, vec![launch(0, 9999.0, None)]);
+        long.provenance_mut().reason = "too long".to_owned();
+        let targets = [target(SourceChoice::Model)];
+        join(&mut outcome_of_both, Outcome::of(vec![long]), &targets);
+        let joined = &outcome_of_both.collected.benchmarks[0];
+        assert_eq!(joined.times.launches[0].wall_ns, 10.0);
+        assert_eq!(joined.provenance().reason, "too long");
+    }
+
+    #[test]
+    fn model_failure_fails_only_requested_model() {
+        for (source, failed) in [(SourceChoice::Model, 1), (SourceChoice::ModelOrTime, 0)] {
+            let mut outcome = timed();
+            join(&mut outcome, failure(), &[target(source)]);
+            assert_eq!(outcome.failures.len(), failed, "{source:?}");
+            assert_eq!(outcome.not_modelled.len(), 1 - failed, "{source:?}");
+            assert_eq!(outcome.collected.benchmarks.len(), 1);
+        }
+    }
+
+    #[test]
+    fn partly_too_long_benchmark_keeps_its_time() {
+        let id = || with_launches("b", SourceKind::Time, Vec::new()).id;
+        let mixed = || BenchmarkError::Mixed {
+            id: id(),
+            first: "time (time/1)".to_owned(),
+            other: "model (model/1)".to_owned(),
+            launch: 2,
+        };
+        let unusable = || BenchmarkError::NothingUsable {
+            id: id(),
+            least: 2,
+            doubts: "flags: not-counting".to_owned(),
+        };
+        let gone = || BenchmarkError::DroppedOut {
+            id: id(),
+            ran: 1,
+            launches: 2,
+            missing: "launch 2".to_owned(),
+        };
+        for (source, error, errors, why) in [
+            (
+                SourceChoice::Model,
+                mixed(),
+                0,
+                "raise it with `--model-budget`",
+            ),
+            (
+                SourceChoice::Model,
+                unusable(),
+                0,
+                "raise it with `--model-budget`",
+            ),
+            (SourceChoice::Model, gone(), 1, "ran in 1 of 2 launches"),
+            (
+                SourceChoice::ModelOrTime,
+                gone(),
+                0,
+                "ran in 1 of 2 launches",
+            ),
+        ] {
+            let mut outcome = timed();
+            let mut modelled = Outcome::default();
+            modelled.collected.errors.push(error);
+            join(&mut outcome, modelled, &[target(source)]);
+            assert_eq!(outcome.collected.errors.len(), errors, "{source:?} {why}");
+            let benchmark = &outcome.collected.benchmarks[0];
+            assert_eq!(benchmark.provenance().source, SourceKind::Time);
+            let reason = &benchmark.provenance().reason;
+            assert!(
+                reason.contains("not modelled: ") && reason.contains(why),
+                "{reason}"
+            );
+        }
+    }
+
+    #[test]
+    fn time_covers_all_launches() {
+        let id = |name: &str| with_launches(name, SourceKind::Model, Vec::new()).id;
+        let sample = |wall_ns| IterationSample {
+            iterations: 1,
+            sample: Sample {
+                wall_ns,
+                ..Sample::EMPTY
+            },
+        };
+        let of = |name, launch, samples| LaunchSamples {
+            benchmark: id(name),
+            source: SourceKind::Model,
+            launch,
+            samples,
+            groups: Vec::new(),
+        };
+        let modelled = Collected {
+            samples: vec![
+                of("a", 0, vec![sample(1), sample(2)]),
+                of("b", 0, vec![sample(5)]),
+                of("a", 1, vec![sample(4)]),
+                of("too long", 0, vec![sample(900)]),
+            ],
+            benchmarks: vec![with_launches("too long", SourceKind::Time, Vec::new())],
+            ..Collected::default()
+        };
+        let expected = [
+            (&id("a"), Duration::from_nanos(7)),
+            (&id("b"), Duration::from_nanos(5)),
+        ];
+        assert_eq!(times(&modelled), expected);
+    }
+}

@@ -1,0 +1,11 @@
+//! Bench targets: which there are, how cargo builds them, and what they inherit.
+
+pub(crate) mod absent_names;
+pub mod bench_targets;
+pub(crate) mod built;
+pub(crate) mod cargo_runner;
+pub mod environment;
+pub(crate) mod executable;
+pub mod launch_features;
+pub mod required_features;
+pub(crate) mod selected_packages;
