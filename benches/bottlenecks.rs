@@ -26,7 +26,7 @@ const CHASE_STEPS: usize = 2_000;
 /// Cache lines of that cycle: 64 MiB.
 const CHASE_LINES: usize = 1 << 20;
 /// Bytes written per iteration: more than any second-level cache holds.
-const STORE_BYTES: usize = 16 << 20;
+const STORE_BYTES: usize = 4 << 20;
 /// Branches per iteration, all unpredictable.
 const RANDOM_BRANCHES: usize = 16_384;
 
