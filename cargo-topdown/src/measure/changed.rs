@@ -21,6 +21,7 @@ pub struct Changed {
     /// Benchmarks to skip.
     pub unchanged: Unchanged,
     differing: usize,
+    new: usize,
     uncertain: usize,
     untraced_targets: usize,
     has_other_toolchain: bool,
@@ -41,6 +42,7 @@ impl Changed {
                 benchmarks: Vec::new(),
             },
             differing: 0,
+            new: 0,
             uncertain: 0,
             untraced_targets: 0,
             has_other_toolchain: !is_same_toolchain(&base.build, build),
@@ -64,6 +66,7 @@ impl Changed {
                     continue;
                 }
                 Some(false) => self.differing += 1,
+                None if !base.benchmarks.iter().any(|b| b.id == *id) => self.new += 1,
                 None => self.uncertain += 1,
             }
             kept.push(id.name.clone());
@@ -93,13 +96,14 @@ impl Changed {
             )];
         }
         let left_out = &self.unchanged.benchmarks;
-        let launched = self.differing + self.uncertain;
+        let launched = self.differing + self.new + self.uncertain;
         let mut notes = vec![format!(
             "{} of {} benchmarks execute the same code as in `{base}` and are left out; \
-             differing: {}, uncertain: {}",
+             differing: {}, new: {}, uncertain: {}",
             left_out.len(),
             left_out.len() + launched,
             self.differing,
+            self.new,
             self.uncertain
         )];
         if let count @ 1.. = self.untraced_targets {

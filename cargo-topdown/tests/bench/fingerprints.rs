@@ -107,7 +107,7 @@ fn only_changed_and_uncertain_benchmarks_run() {
 
     let told = time("", &["--changed", "main"]).stderr;
     let summary = "4 of 5 benchmarks execute the same code as in `main` and are left out; \
-                   differing: 0, uncertain: 1";
+                   differing: 0, new: 0, uncertain: 1";
     assert!(told.contains(summary), "{told}");
     assert!(
         told.contains("note: left out: `suite::changed::same`"),
