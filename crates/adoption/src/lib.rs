@@ -10,12 +10,14 @@ mod library;
 mod line_ends;
 pub mod lock_file;
 mod manifest;
+mod modules;
 mod out_of_reach;
 mod source;
 #[cfg(test)]
 mod tests;
 mod workflow;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::semver::Version;
@@ -223,11 +225,17 @@ impl Plan {
                     framework,
                 });
             }
-            if adopted.is_none() && criterion.is_some() {
-                self.self_timed
-                    .extend(source::self_timed(&source, &path_of_source));
-            }
+            let modules = modules::of_target(&path_of_source, &source);
             sources.push((path_of_source, source));
+            sources.extend(modules);
+        }
+        // Modules may be of several targets, and cargo takes them for targets of their own.
+        let mut known = HashSet::new();
+        sources.retain(|(path, _)| known.insert(path.clone()));
+        if adopted.is_none() && criterion.is_some() {
+            for (path, text) in &sources {
+                self.self_timed.extend(source::self_timed(text, path));
+            }
         }
         self.has_criterion_benches |= is_for_criterion;
         if is_for_criterion {

@@ -167,3 +167,29 @@ fn base_without_library_uses_candidates() {
     assert!(plan(&candidate, &candidate).is_none());
     assert!(plan(&base, &base).is_none());
 }
+
+#[test]
+fn removed_api_is_found_in_modules() {
+    let directory = tempfile::tempdir().unwrap();
+    let metadata = || metadata(directory.path(), "\"0.3\"");
+    metadata();
+    let write = |name: &str, text: &str| {
+        fs::write(directory.path().join("benches").join(name), text).unwrap();
+    };
+    let uses = "c.bench_functions(\"a\", v, 3);\nb.iter_custom(|n| f(n));\n";
+    write("storage.rs", uses);
+    let of_registry = Library::Registry("0.1".to_owned());
+    let finder = Finder::for_library(of_registry, Path::new("cargo"), directory.path());
+    let metadata = metadata();
+    write("b.rs", "mod storage;\ncriterion_main!(benches);\n");
+    let planned = plan(&metadata, &finder).unwrap();
+    let lines = |places: &[SourcePlace]| -> Vec<(String, usize)> {
+        let name = |place: &SourcePlace| place.path.file_name().unwrap().display().to_string();
+        places
+            .iter()
+            .map(|place| (name(place), place.line))
+            .collect()
+    };
+    assert_eq!(lines(&planned.removed), [("storage.rs".to_owned(), 1)]);
+    assert_eq!(lines(&planned.self_timed), [("storage.rs".to_owned(), 2)]);
+}
