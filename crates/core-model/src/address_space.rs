@@ -92,6 +92,11 @@ impl AddressSpace {
         address.wrapping_add(moved_by)
     }
 
+    /// Returns how far each placed stretch of memory was moved, from the lowest address on.
+    pub fn moves(&self) -> impl Iterator<Item = u64> + '_ {
+        self.areas.iter().map(|area| area.moved_by)
+    }
+
     /// Forgets all places, as if nothing had been touched.
     pub fn clear(&mut self) {
         self.areas.clear();

@@ -18,6 +18,7 @@ mod code;
 mod content;
 mod core;
 mod counted;
+mod digest;
 mod executed;
 mod not_modelled;
 mod observer;
@@ -103,8 +104,7 @@ impl Model {
     fn abandon_open_window(&self) {
         if self.tracer.is_attached() {
             let _ = self.tracer.detach();
-            self.tracer
-                .with_consumer(|observer| observer.core.abandon_window());
+            self.tracer.with_consumer(Observer::abandon_window);
         }
     }
 }
@@ -154,7 +154,10 @@ impl Source for Model {
     }
 
     fn completed(&self, sample: &Sample) -> Sample {
-        let completed = |observer: &mut Observer| observer.core.completed(sample);
+        let completed = |observer: &mut Observer| match observer.repeats() {
+            true => *sample,
+            false => observer.core.completed(sample),
+        };
         let completed = self.tracer.with_consumer(completed);
         completed.unwrap_or(*sample)
     }
@@ -167,7 +170,7 @@ impl Source for Model {
 
     fn sample_kept(&self) {
         self.tracer.with_consumer(|observer| {
-            observer.core.keep_sample();
+            observer.keep_sample();
             if observer.core.code.kept_samples() >= FINGERPRINT_SAMPLES {
                 observer.executed.end_data();
             }
@@ -179,7 +182,7 @@ impl Source for Model {
             .tracer
             .with_consumer(|observer| {
                 let had_enough = observer.core.has_enough();
-                (observer.core.wants_more_after(sample), had_enough)
+                (observer.wants_more_after(sample), had_enough)
             })
             .unwrap_or((false, true));
         if !wants_more && !had_enough {
@@ -192,17 +195,13 @@ impl Source for Model {
 
     fn take_code(&self) -> Option<CodeSlots> {
         let works_alone = !self.tracer.has_started_threads() && modules::threads() == Some(1);
-        let take =
-            |Observer { core, executed, .. }: &mut Observer| core.take_code(executed, works_alone);
+        let take = |observer: &mut Observer| observer.take_code(works_alone);
         self.tracer.with_consumer(take).flatten()
     }
 
     fn benchmark_boundary(&self) {
         self.make_room();
-        self.tracer.with_consumer(|observer| {
-            observer.core.begin_benchmark();
-            observer.executed.begin_benchmark();
-        });
+        self.tracer.with_consumer(Observer::begin_benchmark);
     }
 
     #[inline(never)]
@@ -229,8 +228,11 @@ impl Source for Model {
             topdown_tracer::hide_time(wall_ns);
         }
         let counted = self.tracer.with_consumer(|observer| {
-            let sample = observer.core.end_window(end, observer.allocations.events());
-            observer.core.limit_outside_time(sample, outside_ns)
+            let sample = observer.end_window(end);
+            match observer.repeats() {
+                true => sample,
+                false => observer.core.limit_outside_time(sample, outside_ns),
+            }
         });
         let nothing = Sample {
             flags: Flags::NOT_COUNTING,

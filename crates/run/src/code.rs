@@ -148,11 +148,54 @@ pub struct Trail {
     pub stretch_from: u64,
     /// Block indices in execution order, if requested.
     pub stretch: Vec<u32>,
+    /// What the slots of the process depend on, unless some of it was not traced or not modelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+}
+
+/// Hashes of everything that the slots of a process depend on, from its first window on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Digest {
+    /// Instructions, where in the model they and their data lie, and where windows and samples end.
+    pub executed: u64,
+    /// How far the model moved each mapping, if that matters too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moves: Option<u64>,
+    /// How many samples of the benchmark it covers.
+    pub samples: u32,
+}
+
+impl Digest {
+    /// Returns whether a launch with the digest `other` has the slots of the launch that was
+    /// modelled with this one.
+    pub fn is_repeated_by(&self, other: &Digest) -> bool {
+        self.executed == other.executed && (self.moves.is_none() || self.moves == other.moves)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moves_count_if_slots_depend_on_them() {
+        let of = |executed, moves| Digest {
+            executed,
+            moves,
+            samples: 5,
+        };
+        for (one, other, is_repeated) in [
+            (of(1, None), of(1, Some(7)), true),
+            (of(1, Some(7)), of(1, Some(7)), true),
+            (of(1, Some(7)), of(1, Some(8)), false),
+            (of(1, Some(7)), of(1, None), false),
+            (of(1, None), of(2, Some(7)), false),
+        ] {
+            assert_eq!(one.is_repeated_by(&other), is_repeated, "{one:?} {other:?}");
+        }
+    }
 
     #[test]
     fn counts_match_their_array_and_parts_are_no_slots() {

@@ -54,5 +54,14 @@ pub const STRETCHES: &str = "CARGO_TOPDOWN_STRETCHES";
 /// What determines the number of iterations of samples: see [`Sampling`](crate::setting::Sampling).
 pub const SAMPLING: &str = "CARGO_TOPDOWN_SAMPLING";
 
+/// How many samples an earlier launch modelled of the only benchmark of the process, as
+/// [`REPEATS_DIGITS`] digits. If it is not 0, the launch models nothing, and of what it executes
+/// returns the [digest](crate::code::Trail::digest) alone.
+pub const REPEATS: &str = "CARGO_TOPDOWN_REPEATS";
+
+/// The length of [`REPEATS`], the same in all launches: reading a variable allocates, and what lies
+/// where decides slots.
+pub const REPEATS_DIGITS: usize = 8;
+
 /// The file to which a bench appends its [records](crate::record).
 pub const SAMPLES: &str = "CARGO_TOPDOWN_SAMPLES";

@@ -115,6 +115,10 @@ pub struct Provenance {
     /// that they warmed up caches and predictors; absent if it executed all of them in detail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmed_iterations: Option<u64>,
+    /// Whether only the first launch was modelled: a digest shows that the others executed the same
+    /// instructions on data at the same places, so their slots are those of the first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeated_by_digest: bool,
     /// At most this fraction (0 to 1) of the cycles that count waited for memory that a model saw
     /// for the first time; absent below 0.01.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,6 +144,7 @@ impl Provenance {
             elsewhere: None,
             sampled_units: None,
             warmed_iterations: None,
+            repeated_by_digest: false,
             cold_fraction: None,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use topdown_run::code::Digest;
 use topdown_run::environment::THREADS_DECIDED;
 use topdown_run::provenance::SourceKind;
 use topdown_run::run_file::BenchmarkId;
@@ -16,6 +17,7 @@ use crate::launching::launch::Launched;
 use crate::launching::launch_error::LaunchError;
 use crate::launching::launcher::Launcher;
 use crate::launching::measured::Benchmarks;
+use crate::launching::repeated::{compare_digests, digest_to_repeat, repeating};
 use crate::progress::Progress;
 use crate::targets::bench_targets::BenchTarget;
 
@@ -32,21 +34,26 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// Launches `target`. For a later launch, `took` is the duration of the first. Calls
-    /// `on_benchmark` with the name of each benchmark that begins.
+    /// Launches `target`. `first` is what a later launch knows of the first. Calls `on_benchmark`
+    /// with the name of each benchmark that begins.
     pub fn by(
         launcher: &Launcher,
         target: &BenchTarget,
-        took: Option<Duration>,
+        first: First,
         mut on_benchmark: impl FnMut(&str),
     ) -> Made {
+        let First { took, digest } = first;
         let mut target = target.clone();
         let mut output = String::new();
         let begun_at = Instant::now();
         let launched = loop {
-            let launched = launcher.launch(&target, took, &mut on_benchmark);
+            let repeating = repeating(&target, digest.as_ref());
+            let mut launched = launcher.launch(&repeating, took, &mut on_benchmark);
             if launcher.shows_output {
                 output += &launcher.output();
+            }
+            if let (Ok(launched), Some(digest)) = (&mut launched, &digest) {
+                compare_digests(launched, digest);
             }
             target.settings.sampling = match launched {
                 Err(LaunchError::OtherPlan(_)) => Sampling::Doubling,
@@ -71,11 +78,30 @@ impl Made {
         }
     }
 
+    /// Returns what later launches of `target` may know, if this was the first.
+    pub fn as_first(&self, launcher: &Launcher, target: &BenchTarget) -> First {
+        match &self.launched {
+            Ok(launched @ Launched::Benchmarks(_)) => First {
+                took: Some(self.took),
+                digest: digest_to_repeat(launcher, target, launched),
+            },
+            _ => First::default(),
+        }
+    }
+
     /// Returns whether it failed, other than by Ctrl-C.
     pub fn has_failed(&self) -> bool {
         let error = self.launched.as_ref().err();
         error.is_some_and(|error| !matches!(error, LaunchError::Interrupted))
     }
+}
+
+/// What is known of the first launch of a target when a later one is made.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct First {
+    pub took: Option<Duration>,
+    /// The digest of what it executed, if it is enough that a later launch executes the same.
+    pub digest: Option<Digest>,
 }
 
 /// The state of a target between launches.
@@ -99,8 +125,8 @@ pub(super) struct Side<'a> {
     pub threads: Vec<one_choice::Seen>,
     collector: Collector,
     outcome: Outcome,
-    /// By target, how long its first launch took.
-    pub took: Vec<Option<Duration>>,
+    /// By target, what is known of its first launch.
+    first: Vec<First>,
     /// The index of the first target in the list given to `Progress`.
     progress_offset: usize,
 }
@@ -116,7 +142,7 @@ impl<'a> Side<'a> {
             launcher,
             states: vec![State::Untried; targets.len()],
             too_short: vec![false; targets.len()],
-            took: vec![None; targets.len()],
+            first: vec![First::default(); targets.len()],
             threads: vec![Vec::new(); targets.len()],
             collector: Collector::default(),
             outcome: Outcome::default(),
@@ -144,7 +170,7 @@ impl<'a> Side<'a> {
         let target = &self.targets[index];
         progress.begin(target, launch, self.planned(index, launch));
         self.launcher.load.look();
-        let made = Made::by(self.launcher, target, self.took[index], |name| {
+        let made = Made::by(self.launcher, target, self.first[index], |name| {
             progress.benchmark(target, name);
         });
         self.keep(index, launch, made, progress)
@@ -181,6 +207,9 @@ impl<'a> Side<'a> {
             progress.print(&made.output);
         }
         self.targets[index].settings.sampling = made.sampling;
+        if self.first[index].took.is_none() {
+            self.first[index] = made.as_first(self.launcher, &self.targets[index]);
+        }
         let target = &self.targets[index];
         let state = &mut self.states[index];
         let mut has_counters = false;
@@ -196,7 +225,6 @@ impl<'a> Side<'a> {
                         outlived.join(", ")
                     ));
                 }
-                self.took[index].get_or_insert(made.took);
                 if launch == 0 {
                     let known = other_measurements.into_iter().map(|(name, one)| {
                         let (package, target) = (target.package.clone(), target.name.clone());

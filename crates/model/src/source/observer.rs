@@ -1,12 +1,16 @@
 //! Receiver of the traced instructions: a modelled core, and core-independent counts.
 
 use topdown_core_model::{Capacity, CoreParameters};
-use topdown_tracer::{Block, Consumer};
+use topdown_tracer::{Block, Consumer, End, TraceError};
 
 use super::allocations::Allocations;
 use super::budget::Budget;
 use super::core::Core;
+use super::digest::Digest;
 use super::executed::Executed;
+use topdown_run::code::CodeSlots;
+use topdown_run::environment;
+use topdown_run::sample::Sample;
 
 /// The receiver of a trace.
 pub(super) struct Observer {
@@ -14,10 +18,23 @@ pub(super) struct Observer {
     pub core: Core,
     pub executed: Executed,
     pub allocations: Allocations,
+    digest: Digest,
+    /// Models nothing, and shows whether this many samples execute what they did in an earlier
+    /// launch.
+    repeated_samples: Option<u32>,
+    /// Whether the open window belongs to the digest.
+    is_digested: bool,
+}
+
+/// Returns how many samples to repeat, if the environment says so.
+fn repeated_samples() -> Option<u32> {
+    let samples = std::env::var(environment::REPEATS).ok()?;
+    samples.parse().ok().filter(|samples| *samples > 0)
 }
 
 impl Observer {
-    /// Reserves all memory.
+    /// Reserves all memory. A launch that repeats another one reserves as much as one that models,
+    /// so that its data lies where that of the other does.
     pub(super) fn new(
         core: &'static CoreParameters,
         budget: Budget,
@@ -29,26 +46,122 @@ impl Observer {
             core: Core::new(core, capacity, budget, follows_calls),
             executed: Executed::new(capacity.blocks, stretches),
             allocations: Allocations::as_the_environment_wants(),
+            digest: Digest::new(capacity.blocks),
+            repeated_samples: repeated_samples(),
+            is_digested: false,
         }
     }
 
-    /// Begins a window. Returns whether the core wants its trace.
+    /// Repeats this many samples from now on, or models.
+    #[cfg(test)]
+    pub(super) fn repeat(&mut self, samples: Option<u32>) {
+        self.repeated_samples = samples;
+    }
+
+    /// Returns whether it models nothing.
+    pub(super) fn repeats(&self) -> bool {
+        self.repeated_samples.is_some()
+    }
+
+    /// Begins a window. Returns whether its trace is wanted.
     pub(super) fn begin_window(&mut self) -> bool {
         self.allocations.begin_window();
-        self.core.begin_window()
+        self.is_digested = !self.has_enough();
+        let is_wanted = if self.repeats() {
+            self.is_digested
+        } else {
+            self.core.begin_window()
+        };
+        if self.is_digested {
+            self.digest.begin_window();
+        }
+        is_wanted
+    }
+
+    /// Ends a window, whose trace ended in this way, if there was one.
+    pub(super) fn end_window(&mut self, end: Option<Result<End, TraceError>>) -> Sample {
+        let allocations = self.allocations.events();
+        let is_traced = end == Some(Ok(End::Detach));
+        let (sample, is_whole) = if self.repeats() {
+            let nothing = Sample {
+                instructions: Some(0),
+                events: allocations,
+                ..Sample::EMPTY
+            };
+            (nothing, is_traced)
+        } else {
+            let sample = self.core.end_window(end, allocations);
+            (sample, is_traced && self.core.is_modelled_as_a_whole())
+        };
+        if std::mem::take(&mut self.is_digested) {
+            self.digest.end_window(is_whole, allocations);
+        }
+        sample
+    }
+
+    /// Discards the open window and its benchmark.
+    pub(super) fn abandon_window(&mut self) {
+        self.core.abandon_window();
+        self.digest.lose();
+    }
+
+    /// Keeps the sample.
+    pub(super) fn keep_sample(&mut self) {
+        if !self.has_enough() {
+            self.digest.end_sample();
+        }
+        self.core.keep_sample();
+    }
+
+    /// Returns whether no further sample is wanted.
+    pub(super) fn has_enough(&self) -> bool {
+        match self.repeated_samples {
+            Some(samples) => self.digest.samples() >= samples,
+            None => self.core.has_enough(),
+        }
+    }
+
+    /// Returns whether a sample of twice as many iterations is wanted after this one, which was
+    /// kept.
+    pub(super) fn wants_more_after(&mut self, sample: &Sample) -> bool {
+        if self.repeats() {
+            !self.has_enough()
+        } else {
+            self.core.wants_more_after(sample)
+        }
+    }
+
+    /// Ends the benchmark and returns what is known of its code.
+    pub(super) fn take_code(&mut self, works_alone: bool) -> Option<CodeSlots> {
+        let mut code = self.core.take_code(&mut self.executed, works_alone)?;
+        let is_known = self.repeats() || self.core.is_modelled_as_a_whole();
+        let depends_on_moves = self.repeats() || self.core.has_warmed_up();
+        code.trail.digest = self.digest.get(depends_on_moves).filter(|_| is_known);
+        Some(code)
+    }
+
+    /// Begins a benchmark.
+    pub(super) fn begin_benchmark(&mut self) {
+        self.core.begin_benchmark();
+        self.executed.begin_benchmark();
+        self.digest.begin_benchmark();
     }
 
     /// Forgets all translated blocks, whose numbers are assigned from 0 again.
     pub(super) fn forget_blocks(&mut self) {
         self.core.model.forget_blocks();
         self.executed.forget_blocks();
+        self.digest.forget_blocks();
     }
 }
 
 impl Consumer for Observer {
     fn translated(&mut self, block: &Block<'_>) {
-        self.core.model.translated(block);
+        self.digest.translated(block);
         self.executed.translated(block);
+        if !self.repeats() {
+            self.core.model.translated(block);
+        }
     }
 
     fn wants_arguments_at(&self, ip: u64) -> bool {
@@ -57,12 +170,13 @@ impl Consumer for Observer {
 
     fn block(&mut self, block: &Block<'_>, addresses: &[u64]) {
         self.allocations.block(block, addresses);
-        if self.core.block(block, addresses) {
+        if self.repeats() || self.core.block(block, addresses) {
             self.executed.block(block, addresses);
+            self.digest.block(block, addresses);
         }
     }
 
     fn keep_tracing(&mut self) -> bool {
-        self.core.keeps_looking()
+        self.repeats() || self.core.keeps_looking()
     }
 }

@@ -106,6 +106,7 @@ impl TrailKeeper {
             hashes: copied(&self.hashes),
             stretch_from: self.stretch.start,
             stretch: copied(&self.kept),
+            digest: None,
         }
     }
 }

@@ -81,6 +81,8 @@ pub(super) struct Warmed {
     most_instructions: u64,
     began: Counted,
     counted: Option<Counted>,
+    /// Whether some sample warmed up, at least in part, since the process began.
+    is_used: bool,
 }
 
 impl Warmed {
@@ -101,7 +103,13 @@ impl Warmed {
             most_instructions: 0,
             began: Counted::at(&Counts::default(), 0),
             counted: None,
+            is_used: false,
         }
+    }
+
+    /// Returns whether some sample warmed up, at least in part, since the process began.
+    pub(super) fn is_used(&self) -> bool {
+        self.is_used
     }
 
     /// Begins a benchmark.
@@ -180,6 +188,7 @@ impl Warmed {
                 iterations,
             } => (expected_instructions, iterations),
         };
+        self.is_used = true;
         self.iterations = iterations;
         self.counted_iterations = counted_iterations;
         self.passed = 0;

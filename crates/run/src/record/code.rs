@@ -58,4 +58,13 @@ fn trail(json: &mut Json<'_>, trail: &Trail) {
         json.value(block);
     }
     json.close("]");
+    if let Some(digest) = &trail.digest {
+        json.open_field("digest", "{");
+        json.field("executed", &digest.executed);
+        if let Some(moves) = &digest.moves {
+            json.field("moves", moves);
+        }
+        json.field("samples", &digest.samples);
+        json.close("}");
+    }
 }

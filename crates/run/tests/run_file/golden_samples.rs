@@ -148,6 +148,7 @@ pub fn golden_code() -> CodeSlots {
             hashes: vec![3, u64::MAX],
             stretch_from: 4,
             stretch: vec![1],
+            digest: None,
         },
     }
 }

@@ -18,7 +18,7 @@ use super::slots::{Place, limited, ranked};
 use super::symbols::Symbols;
 
 /// The counts of each function that was hit in one launch.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct HitFunctions {
     counts: HashMap<Place, FunctionCounts>,
     /// What the events counted in each function by periods of their own, and what that means.

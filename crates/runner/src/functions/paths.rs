@@ -27,7 +27,7 @@ struct Node {
 }
 
 /// The cost of each call path in each sample of one launch.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SamplePaths {
     /// Callers first.
     nodes: Vec<Node>,

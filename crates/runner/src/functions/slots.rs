@@ -26,7 +26,7 @@ pub(super) struct Place {
 }
 
 /// The cost of each function in each sample of one launch.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SampleFunctions {
     places: Vec<Place>,
     /// For each sample, pairs of an index into `places` and its counts.

@@ -16,10 +16,14 @@ use crate::gathering::benchmark_error::BenchmarkError;
 use crate::gathering::residual::{Residual, residual};
 use crate::gathering::whose_work::{CountedAlike, counted_alike, time_alone};
 use crate::launching::launched_code::LaunchedCode;
-use crate::launching::measured::Measured;
+use crate::launching::measured::{Measured, SlotsOf};
+use crate::launching::repeated::complete_repeated;
 use crate::launching::trail::LaunchTrail;
 use crate::targets::bench_targets::BenchTarget;
 use topdown_explain::GroupFunctions;
+
+/// How launches differ of which only the first was modelled, until all are.
+const DIFFERENT_DIGESTS: &str = "they have different digests";
 
 /// A launch without enough usable samples, in a benchmark with others that have.
 #[derive(Debug, PartialEq)]
@@ -144,7 +148,7 @@ impl Collected {
     fn add(
         &mut self,
         id: BenchmarkId,
-        launches: Vec<(u32, Measured)>,
+        mut launches: Vec<(u32, Measured)>,
         count: u32,
     ) -> Result<(), BenchmarkError> {
         let mut ran_in = HashSet::new();
@@ -157,6 +161,10 @@ impl Collected {
         if !missing.is_empty() {
             return Err(BenchmarkError::dropped_out(id, count, &missing));
         }
+        let repeated_by_digest = complete_repeated(&mut launches);
+        let is_known = |of: &Measured| of.slots_of != SlotsOf::Unknown;
+        let (launches, mut differing): (Vec<_>, Vec<_>) =
+            launches.into_iter().partition(|(_, of)| is_known(of));
         let CountedAlike {
             mut launches,
             others,
@@ -179,7 +187,10 @@ impl Collected {
         }
         let provenance = match elsewhere {
             Some(elsewhere) => provenance.with_work(elsewhere),
-            None => provenance,
+            None => Provenance {
+                repeated_by_digest,
+                ..provenance
+            },
         };
         if provenance.sampled_units.is_some() {
             self.add_sampled(id, provenance, throughput, launches);
@@ -228,9 +239,10 @@ impl Collected {
             call_paths: code.call_paths.filter(|_| about_the_work),
             fingerprint: code.fingerprint.filter(|_| about_the_work),
             cold: cold.filter(|_| about_the_work).map(Box::new),
+            launches_differ: (!differing.is_empty()).then(|| DIFFERENT_DIGESTS.to_owned()),
             ..Benchmark::of_launches(id.clone(), provenance, values)
         });
-        for (_, measured) in &mut launches {
+        for (_, measured) in launches.iter_mut().chain(&mut differing) {
             let trail = measured.trail.take();
             self.trails.extend(trail.map(|trail| (id.clone(), trail)));
         }

@@ -9,7 +9,7 @@ use crate::functions::{Symbols, attribute, attribute_hits, attribute_paths, fing
 use crate::launching::join::{JoinError, Joined, Reported, is_ours, join};
 use crate::launching::launch_error::LaunchError;
 use crate::launching::live_samples::LiveSamples;
-use crate::launching::measured::{Benchmarks, Measured};
+use crate::launching::measured::{Benchmarks, Measured, SlotsOf};
 use crate::launching::place::Place;
 use crate::launching::protocol::{Connection, Event, Plan};
 use crate::launching::trail::LaunchTrail;
@@ -154,6 +154,7 @@ fn measured(
         fingerprint: code.and_then(|code| fingerprint_of(code, symbols)),
         trail: code.map(LaunchTrail::new),
         own_thread_alone: false,
+        slots_of: SlotsOf::Own,
     }
 }
 

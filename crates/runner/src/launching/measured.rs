@@ -7,8 +7,20 @@ use topdown_run::sample::Sample;
 use crate::functions::{HitFunctions, SampleFunctions, SamplePaths};
 use crate::launching::trail::LaunchTrail;
 
+/// Which launch the slots of a launch are from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SlotsOf {
+    /// Its own: it was modelled, or counted.
+    #[default]
+    Own,
+    /// The first launch, which it repeats by its digest.
+    First,
+    /// Unknown: it was not modelled, and has another digest than the first launch.
+    Unknown,
+}
+
 /// One benchmark of one launch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Measured {
     /// criterion's full id.
     pub name: String,
@@ -34,6 +46,8 @@ pub struct Measured {
     pub fingerprint: Option<Fingerprint>,
     /// Its path of execution, if the bench knows it.
     pub trail: Option<LaunchTrail>,
+    /// Whether its slots are its own.
+    pub slots_of: SlotsOf,
 }
 
 #[cfg(test)]
@@ -53,6 +67,7 @@ impl Measured {
             own_thread_alone: false,
             fingerprint: None,
             trail: None,
+            slots_of: SlotsOf::Own,
         }
     }
 }

@@ -18,5 +18,6 @@ pub(crate) mod patience;
 pub(crate) mod peer;
 pub(crate) mod place;
 pub mod protocol;
+pub(crate) mod repeated;
 pub(crate) mod samples_file;
 pub(crate) mod trail;

@@ -30,7 +30,9 @@ pub fn disagreeing(modelled: &Outcome) -> Vec<BenchmarkId> {
         let is_modelled = benchmark.provenance().source == SourceKind::Model;
         // Groups of units always differ.
         let is_sampled = benchmark.provenance().sampled_units.is_some();
-        is_modelled && !is_sampled && !slots_agree(benchmark.slots_launches())
+        let differs =
+            benchmark.launches_differ.is_some() || !slots_agree(benchmark.slots_launches());
+        is_modelled && !is_sampled && differs
     };
     let benchmarks = modelled.collected.benchmarks.iter();
     let disagreeing = benchmarks.filter(|b| disagrees(b));

@@ -4,17 +4,17 @@
 //! share, such as a file or a port, may not: a launch that fails beside others is made again alone.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
 
 use crate::gathering::outcome::Outcome;
 use crate::launching::launch_error::LaunchError;
 use crate::launching::launcher::Launcher;
 use crate::progress::Progress;
 use crate::rounds::round_count;
-use crate::side::{Made, Side};
+use crate::side::{First, Made, Side};
 use crate::targets::bench_targets::BenchTarget;
 use topdown_system::interrupt;
 use topdown_system::processes;
@@ -35,18 +35,17 @@ struct Queue<'a> {
     known: Vec<Known>,
 }
 
-/// What the first launch of a target shows.
+/// What is known of a target.
 struct Known {
-    /// How many launches it needs; perhaps no other.
+    /// The number of its launches.
     launches: AtomicU32,
-    /// How long it took, in milliseconds; 0 before it has ended.
-    took_ms: AtomicU64,
+    first: Mutex<First>,
 }
 
 impl Known {
-    fn took(&self) -> Option<Duration> {
-        let took_ms = self.took_ms.load(Ordering::Relaxed);
-        (took_ms > 0).then(|| Duration::from_millis(took_ms))
+    /// Returns what is known of its first launch, which holds the lock while it is made.
+    fn first(&self) -> MutexGuard<'_, First> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -63,7 +62,7 @@ impl<'a> Queue<'a> {
             known: (targets.iter())
                 .map(|target| Known {
                     launches: AtomicU32::new(target.settings.launches),
-                    took_ms: AtomicU64::new(0),
+                    first: Mutex::default(),
                 })
                 .collect(),
         }
@@ -83,9 +82,20 @@ impl<'a> Queue<'a> {
                 continue;
             }
             say(Word::Begins(number));
-            let made = Made::by(launcher, target, known.took(), |name| {
-                say(Word::Benchmark(number, name.to_owned()));
-            });
+            let make = |first| {
+                Made::by(launcher, target, first, |name| {
+                    say(Word::Benchmark(number, name.to_owned()));
+                })
+            };
+            let made = if *launch == 0 {
+                let mut first = known.first();
+                let made = make(*first);
+                *first = made.as_first(launcher, target);
+                made
+            } else {
+                let first = *known.first();
+                make(first)
+            };
             if !say(Word::Made(number, made)) {
                 return;
             }
@@ -97,9 +107,6 @@ impl<'a> Queue<'a> {
         let known = &self.known[index];
         let launches = side.targets[index].settings.launches;
         known.launches.store(launches, Ordering::Relaxed);
-        let took_ms = side.took[index].map_or(0, |took| took.as_millis().max(1));
-        let took_ms = u64::try_from(took_ms).unwrap_or(u64::MAX);
-        known.took_ms.store(took_ms, Ordering::Relaxed);
     }
 
     /// Lets no further launch begin.

@@ -326,6 +326,16 @@ impl Core {
         Some(code)
     }
 
+    /// Returns whether all of the benchmark so far was modelled, and in no units.
+    pub(super) fn is_modelled_as_a_whole(&self) -> bool {
+        matches!(self.benchmark.fate, Fate::Modelled) && !self.benchmark.has_gap
+    }
+
+    /// Returns whether anything only warmed up caches and predictors.
+    pub(super) fn has_warmed_up(&self) -> bool {
+        self.warmed.is_used()
+    }
+
     /// Begins a benchmark.
     pub(super) fn begin_benchmark(&mut self) {
         self.warmed.begin_benchmark(&mut self.model);

@@ -3,6 +3,7 @@
 mod budget;
 mod code;
 mod cold;
+mod repeated;
 mod sampled;
 mod warmed;
 mod windows;

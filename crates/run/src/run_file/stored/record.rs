@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::activity::Activity;
     use crate::category::PerCategory;
-    use crate::code::{CodeBlock, CodeCall, CodeCounts, CodeSlots, Trail};
+    use crate::code::{CodeBlock, CodeCall, CodeCounts, CodeSlots, Digest, Trail};
     use crate::event::{Event, Events};
     use crate::provenance::SourceKind;
     use crate::sample::{Flags, GroupCounts, Level1, Sample};
@@ -210,6 +210,11 @@ mod tests {
                 hashes: vec![1, 2],
                 stretch_from: 5,
                 stretch: vec![0],
+                digest: Some(Digest {
+                    executed: 3,
+                    moves: Some(u64::MAX),
+                    samples: 6,
+                }),
             },
         };
         for samples in lists {

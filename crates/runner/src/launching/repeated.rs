@@ -1,0 +1,235 @@
+//! Launches that are not modelled, because they only have to show that they repeat the first one.
+//!
+//! They are traced, and return a digest of what they execute. Where it is that of the first launch,
+//! so are the slots. Otherwise launches differ, and all are modelled again.
+
+use topdown_run::code::Digest;
+use topdown_run::environment::{REPEATS, REPEATS_DIGITS, STRETCHES};
+use topdown_run::run_file::IterationSample;
+use topdown_run::sample::Sample;
+use topdown_run::setting::Sampling;
+
+use crate::launching::conversation::is_modelled;
+use crate::launching::launch::Launched;
+use crate::launching::launcher::Launcher;
+use crate::launching::measured::{Measured, SlotsOf};
+use crate::targets::bench_targets::BenchTarget;
+
+/// Returns the digest of the only benchmark of the first launch, made of `target`, if later ones
+/// may repeat it without a model.
+pub(crate) fn digest_to_repeat(
+    launcher: &Launcher,
+    target: &BenchTarget,
+    first: &Launched,
+) -> Option<Digest> {
+    // The path of each launch is wanted, where they are known to differ.
+    let is_known_to_differ = target.environment.contains_key(STRETCHES);
+    let has_fixed_addresses = launcher.through.is_some();
+    only_digest(first).filter(|digest| {
+        doubles_on_the_model(target)
+            && !is_known_to_differ
+            && (has_fixed_addresses || digest.moves.is_none())
+    })
+}
+
+fn doubles_on_the_model(target: &BenchTarget) -> bool {
+    is_modelled(&target.settings) && target.settings.sampling == Sampling::Doubling
+}
+
+fn only_digest(launched: &Launched) -> Option<Digest> {
+    match launched {
+        Launched::Benchmarks(benchmarks) => match &benchmarks.measured[..] {
+            [only] => only.trail.as_ref()?.trail.digest,
+            _ => None,
+        },
+        Launched::NotCriterion => None,
+    }
+}
+
+/// Returns `target` as it is launched to repeat what has this digest, or to be modelled.
+pub(crate) fn repeating(target: &BenchTarget, repeated: Option<&Digest>) -> BenchTarget {
+    let mut target = target.clone();
+    if doubles_on_the_model(&target) {
+        let samples = repeated.map_or(0, |digest| digest.samples);
+        let digits = format!("{samples:0REPEATS_DIGITS$}");
+        target.environment.insert(REPEATS.to_owned(), digits.into());
+    }
+    target
+}
+
+/// Notes whether a launch that was made to repeat another one did.
+pub(crate) fn compare_digests(launched: &mut Launched, first: &Digest) {
+    let repeats = only_digest(launched).is_some_and(|digest| first.is_repeated_by(&digest));
+    if let Launched::Benchmarks(benchmarks) = launched {
+        for measured in &mut benchmarks.measured {
+            measured.slots_of = match repeats {
+                true => SlotsOf::First,
+                false => SlotsOf::Unknown,
+            };
+        }
+    }
+}
+
+/// Gives launches that repeat the first one its slots. Returns whether there are any.
+pub(crate) fn complete_repeated(launches: &mut [(u32, Measured)]) -> bool {
+    let first = launches.iter().find(|(_, of)| of.slots_of == SlotsOf::Own);
+    let Some((_, first)) = first.cloned() else {
+        return false;
+    };
+    let mut has_any = false;
+    let repeated = launches.iter_mut().map(|(_, measured)| measured);
+    for measured in repeated.filter(|of| of.slots_of == SlotsOf::First) {
+        has_any = true;
+        let times = measured.samples.iter().map(|of| of.sample.wall_ns);
+        let samples = first.samples.iter().zip(times);
+        let samples = samples.map(|(of, wall_ns)| IterationSample {
+            iterations: of.iterations,
+            sample: Sample {
+                wall_ns,
+                ..of.sample
+            },
+        });
+        *measured = Measured {
+            samples: samples.collect(),
+            slots_of: SlotsOf::First,
+            ..first.clone()
+        };
+    }
+    has_any
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launching::measured::Benchmarks;
+    use crate::launching::trail::LaunchTrail;
+    use topdown_run::code::Trail;
+    use topdown_run::provenance::{Provenance, SourceKind};
+    use topdown_run::setting::SourceChoice;
+    use topdown_system::scratch::Scratch;
+
+    const DIGEST: Digest = Digest {
+        executed: 7,
+        moves: None,
+        samples: 9,
+    };
+
+    fn measured(digest: Option<Digest>, wall_ns: u64, slots: Option<u64>) -> Measured {
+        let sample = |iterations| IterationSample {
+            iterations,
+            sample: Sample {
+                wall_ns,
+                slots,
+                ..Sample::EMPTY
+            },
+        };
+        let provenance = Provenance::new(SourceKind::Model, "model-x/1", "modelled");
+        Measured {
+            trail: Some(LaunchTrail {
+                trail: Trail {
+                    digest,
+                    ..Trail::default()
+                },
+                ..LaunchTrail::default()
+            }),
+            ..Measured::of_samples(provenance, [1, 2].map(sample).to_vec())
+        }
+    }
+
+    fn launched(measured: Vec<Measured>) -> Launched {
+        Launched::Benchmarks(Benchmarks {
+            measured,
+            ..Benchmarks::default()
+        })
+    }
+
+    fn target() -> BenchTarget {
+        let mut target = BenchTarget::named("suite", "bench");
+        target.settings.source = SourceChoice::Model;
+        target.settings.sampling = Sampling::Doubling;
+        target
+    }
+
+    #[test]
+    fn only_benchmark_of_a_process_is_repeated() {
+        let with = || measured(Some(DIGEST), 1, Some(1));
+        let scratch = Scratch::new().unwrap();
+        let launcher = Launcher::new(&scratch, Vec::new(), None);
+        let of = |target: &BenchTarget, all| digest_to_repeat(&launcher, target, &launched(all));
+        let first = |all| of(&target(), all);
+        assert_eq!(first(vec![with()]), Some(DIGEST));
+        assert_eq!(first(vec![with(), with()]), None);
+        assert_eq!(first(vec![measured(None, 1, Some(1))]), None);
+        assert_eq!(first(Vec::new()), None);
+        let mut differs = target();
+        differs
+            .environment
+            .insert(STRETCHES.to_owned(), "0:1:2".into());
+        assert_eq!(of(&differs, vec![with()]), None);
+        let mut timed = target();
+        timed.settings.source = SourceChoice::Time;
+        assert_eq!(of(&timed, vec![with()]), None);
+        let moving = Digest {
+            moves: Some(1),
+            ..DIGEST
+        };
+        assert_eq!(first(vec![measured(Some(moving), 1, Some(1))]), None);
+    }
+
+    #[test]
+    fn request_has_the_same_length_in_all_launches() {
+        let requested = |digest: Option<&Digest>| {
+            let target = repeating(&target(), digest);
+            target.environment[REPEATS].to_str().unwrap().to_owned()
+        };
+        assert_eq!(requested(None), "00000000");
+        assert_eq!(requested(Some(&DIGEST)), "00000009");
+        let mut timed = target();
+        timed.settings.source = SourceChoice::Time;
+        assert!(!repeating(&timed, None).environment.contains_key(REPEATS));
+    }
+
+    #[test]
+    fn repeated_launch_has_the_slots_of_the_first_and_its_own_time() {
+        let mut again = launched(vec![measured(Some(DIGEST), 20, None)]);
+        compare_digests(&mut again, &DIGEST);
+        let Launched::Benchmarks(again) = again else {
+            panic!("it has benchmarks");
+        };
+        let mut launches: Vec<(u32, Measured)> = vec![(0, measured(Some(DIGEST), 10, Some(100)))];
+        launches.extend(again.measured.into_iter().map(|of| (1, of)));
+        assert!(complete_repeated(&mut launches));
+        let samples = launches.iter().map(|(launch, of)| {
+            let of_samples = of.samples.iter();
+            let of_samples =
+                of_samples.map(|of| (of.iterations, of.sample.wall_ns, of.sample.slots));
+            (*launch, of_samples.collect::<Vec<_>>())
+        });
+        assert_eq!(
+            samples.collect::<Vec<_>>(),
+            [
+                (0, vec![(1, 10, Some(100)), (2, 10, Some(100))]),
+                (1, vec![(1, 20, Some(100)), (2, 20, Some(100))]),
+            ]
+        );
+    }
+
+    #[test]
+    fn launch_with_another_digest_repeats_nothing() {
+        let other = Digest {
+            executed: 8,
+            ..DIGEST
+        };
+        for digest in [Some(other), None] {
+            let mut again = launched(vec![measured(digest, 20, None)]);
+            compare_digests(&mut again, &DIGEST);
+            let Launched::Benchmarks(again) = again else {
+                panic!("it has benchmarks");
+            };
+            assert_eq!(again.measured[0].slots_of, SlotsOf::Unknown);
+        }
+        let modelled = measured(Some(DIGEST), 10, Some(100));
+        assert!(!complete_repeated(&mut [(0, modelled)]));
+        assert!(!complete_repeated(&mut []));
+    }
+}
