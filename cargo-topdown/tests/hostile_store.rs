@@ -3,8 +3,17 @@
 #![cfg(unix)]
 
 #[cfg(target_os = "linux")]
+#[path = "hostile_store/campaign.rs"]
+mod campaign;
+#[cfg(target_os = "linux")]
 #[path = "hostile_store/faults.rs"]
 mod faults;
+#[cfg(target_os = "linux")]
+#[path = "hostile_store/scenarios.rs"]
+mod scenarios;
+#[cfg(target_os = "linux")]
+#[path = "hostile_store/stage.rs"]
+mod stage;
 #[cfg(target_os = "linux")]
 mod strace;
 #[cfg(target_os = "linux")]

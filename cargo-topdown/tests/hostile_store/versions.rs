@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use topdown_run::run_file::{read_run, write_run_without_samples};
 
-use super::faults::make_slower;
+use super::stage::make_slower;
 use super::{KEY, Machine, RUN, only_run, with_a_pushed_run};
 
 const UNKNOWN: &str =
