@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use topdown_run::run_file::{BenchmarkId, LaunchSamples, Run, write_run};
 
 use super::base_build::{self, report_lacking};
-use super::run::build;
+use super::build::build;
 use crate::base_tree::{BaseTree, BaseTreeError};
 use crate::cli::BenchArgs;
 use crate::command::comparison_output;

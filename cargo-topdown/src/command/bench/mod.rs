@@ -3,6 +3,7 @@
 
 mod against;
 mod base_build;
+mod build;
 mod run;
 mod suite;
 

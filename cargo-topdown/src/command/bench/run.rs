@@ -4,9 +4,6 @@ use super::{against, suite};
 use crate::cli::BenchArgs;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::measure::{MeasureError, Session};
-use topdown_runner::event::Event;
-use topdown_runner::targets::bench_targets::BenchTarget;
 
 /// Runs the subcommand.
 ///
@@ -17,24 +14,4 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         Some(reference) => against::run(args, reference),
         None => suite::run(args),
     }
-}
-
-/// Builds the bench targets; `None` if that is all that was asked for.
-///
-/// # Errors
-/// As [`Session::build`].
-pub(super) fn build(
-    args: &BenchArgs,
-    session: &mut Session,
-) -> Result<Option<Vec<BenchTarget>>, MeasureError> {
-    let targets = session.build()?;
-    if args.launch.cargo.no_run {
-        return Ok(None);
-    }
-    session.report_missed_variables(&targets);
-    if session.request.events {
-        let targets: Vec<String> = targets.iter().map(ToString::to_string).collect();
-        Event::BuildFinished { targets: &targets }.print();
-    }
-    Ok(Some(targets))
 }

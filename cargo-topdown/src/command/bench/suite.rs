@@ -5,7 +5,7 @@ use std::path::Path;
 
 use topdown_run::run_file::{self, Benchmark, Run, write_run};
 
-use super::run::build;
+use super::build::build;
 use crate::cli::BenchArgs;
 use crate::command::run_output::{self, RunOutput};
 use crate::error::Error;
