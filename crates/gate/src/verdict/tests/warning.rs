@@ -59,13 +59,13 @@ fn unknown_functions_are_a_warning_per_reason() {
             name(1)
         ),
         format!(
+            "functions of {} are unknown in the candidate: it failed",
+            name(1)
+        ),
+        format!(
             "functions of {}, {} are unknown in the candidate: {few}",
             name(0),
             name(2)
-        ),
-        format!(
-            "functions of {} are unknown in the candidate: it failed",
-            name(1)
         ),
     ];
     assert_eq!(texts, expected);
