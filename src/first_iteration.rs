@@ -11,6 +11,10 @@ pub(crate) struct FirstIteration {
     state: RefCell<State>,
 }
 
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one exists per measurement, and a box would be allocated between windows"
+)]
 enum State {
     /// The source keeps all iterations, or counts no slots.
     NotWanted,
