@@ -95,6 +95,7 @@ impl Place {
             ("INPUT_BASELINE", "main"),
             ("INPUT_BENCH_ARGS", &arguments),
             ("INPUT_COMPARE", "true"),
+            ("INPUT_CHANGED", "true"),
             ("REPORT", &report),
             ("GITHUB_OUTPUT", &output),
             ("GITHUB_STEP_SUMMARY", &summary),

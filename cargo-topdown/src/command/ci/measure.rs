@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use topdown_run::run_file;
+
 use super::github::{add_to_summary, say, set_outputs};
 use super::no_comparison::{self, MissingBaseline};
 use super::outcome::{Ending, Last, Outcome};
@@ -13,6 +15,7 @@ use super::program;
 use super::variables::Variables;
 use crate::error::{CiError, Error};
 use crate::exit::Exit;
+use crate::merge::check_whole;
 use crate::store_place::StorePlace;
 use topdown_report::foreign_comment::ForeignComparison;
 use topdown_report::workflow_command::Level;
@@ -27,7 +30,7 @@ pub fn run(variables: &Variables) -> Result<Exit, Error> {
     let inputs = Inputs::of(variables)?;
     let program =
         |arguments: Vec<String>, last| program::run(variables, &arguments, &inputs.printed(last));
-    let mut bench = program(inputs.bench(), Last::Bench)?;
+    let mut bench = program(inputs.bench(inputs.leaves_out_unchanged()), Last::Bench)?;
     if bench == 0 && inputs.against.is_none() {
         bench = program(inputs.keep(), Last::Bench)?;
     }
@@ -74,6 +77,10 @@ struct Inputs {
     baseline: String,
     against: Option<String>,
     compare: bool,
+    /// Whether benchmarks that execute the same code as in the baseline may be left out.
+    changed: bool,
+    /// Whether the machine measures only a part of the suite.
+    is_shard: bool,
     /// Whether the run becomes the baseline.
     save: bool,
     /// `--source` and others, and their values.
@@ -100,6 +107,8 @@ impl Inputs {
             baseline: variables.text("INPUT_BASELINE").to_owned(),
             against: variables.some("INPUT_AGAINST").map(str::to_owned),
             compare: variables.truth("INPUT_COMPARE", "compare")?,
+            changed: variables.truth("INPUT_CHANGED", "changed")?,
+            is_shard: variables.some("CARGO_TOPDOWN_SHARD").is_some(),
             save: variables.text("SAVE") == "true",
             flags: flags.into_iter().flatten().chain(packages).collect(),
             bench_args: variables.lines("INPUT_BENCH_ARGS"),
@@ -109,14 +118,39 @@ impl Inputs {
         })
     }
 
+    /// Returns whether to launch only what differs from the baseline: not for a run that becomes the
+    /// baseline, which must be whole, and not if there is no whole baseline that can be read.
+    fn leaves_out_unchanged(&self) -> bool {
+        let chooses_itself = |argument: &String| {
+            let flags = ["--changed", "--shard", "--save", "--against", "--list"];
+            flags.contains(&argument.split('=').next().unwrap_or(argument))
+        };
+        if !self.changed
+            || !self.compare
+            || self.save
+            || self.is_shard
+            || self.against.is_some()
+            || self.bench_args.iter().any(chooses_itself)
+        {
+            return false;
+        }
+        let baseline = self.place().store().ok();
+        let path = baseline.and_then(|store| store.resolve(&self.baseline).ok());
+        let run = path.and_then(|path| run_file::read_run(&path).ok());
+        run.is_some_and(|run| check_whole(&self.baseline, &run).is_ok())
+    }
+
+    fn place(&self) -> StorePlace {
+        StorePlace {
+            baselines: self.baselines.clone(),
+            manifest_path: None,
+        }
+    }
+
     /// Returns which baseline is missing if there is nothing to compare the run with, as at a
     /// repository's first push. `compare` would call that an error.
     fn missing_baseline(&self) -> Option<MissingBaseline> {
-        let place = StorePlace {
-            baselines: self.baselines.clone(),
-            manifest_path: None,
-        };
-        let (name, machine) = match place.store().ok()?.resolve(&self.baseline) {
+        let (name, machine) = match self.place().store().ok()?.resolve(&self.baseline) {
             Err(StoreError::NoSuchBaseline { name, .. }) => (name, None),
             Err(StoreError::OtherMachines { name, of, .. }) => (name, Some(of)),
             _ => return None,
@@ -131,8 +165,11 @@ impl Inputs {
     }
 
     /// Returns the arguments of `bench`, which also compares with `against`.
-    fn bench(&self) -> Vec<String> {
+    fn bench(&self, leaves_out_unchanged: bool) -> Vec<String> {
         let mut arguments = vec!["bench".to_owned()];
+        if leaves_out_unchanged {
+            arguments.push(format!("--changed={}", self.baseline));
+        }
         if let Some(reference) = &self.against {
             arguments.push(format!("--against={reference}"));
             arguments.extend(self.reports());
@@ -230,6 +267,7 @@ mod tests {
         let variables = [
             ("INPUT_BASELINE", "main"),
             ("INPUT_COMPARE", "true"),
+            ("INPUT_CHANGED", "true"),
             ("REPORT", "reports"),
         ];
         Inputs::of(&Variables::of(variables.iter().chain(changed).copied()))
@@ -264,9 +302,10 @@ mod tests {
             ("INPUT_COMPARE_ARGS", "--fail-on\nshifted"),
         ]);
         assert_eq!(
-            inputs.bench(),
+            inputs.bench(true),
             [
                 "bench",
+                "--changed=main",
                 "--source=model",
                 "--model-core=zen-5",
                 "--launches=3",
@@ -280,6 +319,25 @@ mod tests {
         );
     }
 
+    /// This repository has a whole baseline `main`.
+    #[test]
+    fn only_runs_judged_by_a_whole_baseline_leave_out_what_is_unchanged() {
+        let leaves_out = |changed: &[_]| inputs(changed).leaves_out_unchanged();
+        assert!(leaves_out(&[]));
+        for other in [
+            ("INPUT_CHANGED", "false"),
+            ("INPUT_COMPARE", "false"),
+            ("INPUT_AGAINST", "main"),
+            ("INPUT_BASELINE", "no-such-baseline"),
+            ("INPUT_BENCH_ARGS", "--workspace\n--shard=1/2"),
+            ("CARGO_TOPDOWN_SHARD", "1/2"),
+            ("CARGO_TOPDOWN_BASELINES", "/nowhere"),
+            ("SAVE", "true"),
+        ] {
+            assert!(!leaves_out(&[other]), "{other:?}");
+        }
+    }
+
     #[cfg(unix)]
     #[test]
     fn run_is_compared_with_every_report() {
@@ -290,7 +348,7 @@ mod tests {
             stored.compare(),
             [&["compare"], &REPORTS[..], &after].concat()
         );
-        assert_eq!(stored.bench(), ["bench"]);
+        assert_eq!(stored.bench(false), ["bench"]);
         assert_eq!(
             stored.keep(),
             [
@@ -313,7 +371,7 @@ mod tests {
         let beside = inputs(&[arguments, bench_args, ("INPUT_AGAINST", "HEAD^1")]);
         let after = ["--fail-on", "shifted", "--workspace"];
         assert_eq!(
-            beside.bench(),
+            beside.bench(false),
             [&["bench", "--against=HEAD^1"], &REPORTS[..], &after].concat()
         );
     }

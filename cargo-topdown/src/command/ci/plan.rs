@@ -65,6 +65,7 @@ impl Plan {
         let caches = variables.truth("INPUT_CACHE", "cache")?;
         for (variable, name) in [
             ("INPUT_COMPARE", "compare"),
+            ("INPUT_CHANGED", "changed"),
             ("INPUT_COMMENT", "comment"),
             ("INPUT_FAIL", "fail"),
         ] {
@@ -125,6 +126,7 @@ mod tests {
             ("INPUT_SAVE", "auto"),
             ("INPUT_CACHE", "true"),
             ("INPUT_COMPARE", "true"),
+            ("INPUT_CHANGED", "true"),
             ("INPUT_COMMENT", "false"),
             ("INPUT_FAIL", "true"),
             ("INPUT_WORKING_DIRECTORY", "."),
@@ -189,6 +191,7 @@ mod tests {
             ),
             ("INPUT_CACHE", "the input `cache` must be true or false"),
             ("INPUT_COMPARE", "the input `compare` must be true or false"),
+            ("INPUT_CHANGED", "the input `changed` must be true or false"),
             ("INPUT_COMMENT", "the input `comment` must be true or false"),
             ("INPUT_FAIL", "the input `fail` must be true or false"),
         ] {

@@ -453,6 +453,40 @@ fn one_job_can_measure_both_sides() {
     assert!(run.job.log.contains(says), "{}", run.job.log);
 }
 
+/// A pull request measures what differs from the baseline; a push to the default branch, all.
+#[test]
+fn pull_request_leaves_out_what_is_unchanged() {
+    let baselines = tempfile::tempdir().unwrap();
+    let baselines = baselines.path().display().to_string();
+    let inputs = [
+        ("cache", "false"),
+        ("baselines", &*baselines),
+        // The fixture's two launches decide nothing.
+        ("compare-args", "--allow-nothing-decided"),
+    ];
+    let traced = |mut run: Run| {
+        run.job.variables.remove("CARGO_TOPDOWN_NO_FINGERPRINTS");
+        run
+    };
+    let left_out = |run: &Run| run.job.log.contains("execute the same code as in `main`");
+    let mut push = traced(Run::push_to_main());
+    assert_eq!(push.execute(&inputs), 0, "{}", push.job.log);
+
+    let mut whole = traced(Run::pull_request());
+    let all = [&inputs[..], &[("changed", "false")]].concat();
+    assert_eq!(whole.execute(&all), 0, "{}", whole.job.log);
+    assert!(!left_out(&whole), "{}", whole.job.log);
+
+    let mut unchanged = traced(Run::pull_request());
+    assert_eq!(unchanged.execute(&inputs), 0, "{}", unchanged.job.log);
+    assert_eq!(unchanged.job.outputs["outcome"], "passed");
+    assert!(left_out(&unchanged), "{}", unchanged.job.log);
+
+    let mut push = traced(Run::push_to_main());
+    assert_eq!(push.execute(&inputs), 0, "{}", push.job.log);
+    assert!(!left_out(&push), "{}", push.job.log);
+}
+
 #[test]
 fn invalid_input_ends_the_job_before_measuring() {
     let mut run = Run::pull_request();
