@@ -10,25 +10,31 @@ pub(crate) struct Evicted {
 }
 
 /// Numbers in sets; each set replaces its last number.
+///
+/// What is kept of a set lies together: a large table is in no cache of the CPU that executes the
+/// model.
 pub(crate) struct Lookup {
-    /// Number + 1, shifted left by one; the lowest bit is the dirty mark. 0 is an empty way.
-    ways: Box<[u64]>,
-    /// The most recently used number of each set + 1, because usually it is the same one again.
-    recent: Box<[u64]>,
-    signs: Box<[Signs]>,
-    recency: Box<[Recency]>,
+    sets: Box<[Set]>,
     associativity: usize,
     /// The place in the order of a full set that a new number takes. It comes first once it is used
     /// again.
     new_place: usize,
-    set_mask: usize,
     hashed: bool,
 }
 
+/// A set: numbers, because memory that is all zeros costs nothing until it is used. At these places
+/// are the most recently used number + 1, because usually it is the same one again; the order of
+/// the ways, as a difference to [`Recency::INITIAL`]; their [signs](Signs); and for each way its
+/// number + 1, shifted left by one, with the dirty mark as the lowest bit, or 0 if it is empty.
+type Set = [u64; WAYS + Recency::MAX_WAYS];
+const RECENT: usize = 0;
+const ORDER: usize = 1;
+const SIGNS: usize = 2;
+const WAYS: usize = 4;
+
 /// A one-byte hash of the number in each way of a set. Comparing all at once finds the ways that
 /// may hold a number, whereas the exit of a loop over the ways would be unpredictable.
-#[derive(Clone, Copy)]
-struct Signs([u64; 2]);
+struct Signs;
 
 impl Signs {
     /// A one in each byte.
@@ -43,16 +49,16 @@ impl Signs {
     }
 
     #[inline]
-    fn set(&mut self, way: usize, sign: u64) {
+    fn set(set: &mut Set, way: usize, sign: u64) {
         let shift = way % Self::WAYS_PER_WORD * 8;
-        let word = &mut self.0[way / Self::WAYS_PER_WORD % 2];
+        let word = &mut set[SIGNS + way / Self::WAYS_PER_WORD % 2];
         *word = *word & !(0xff << shift) | sign << shift;
     }
 
     /// Returns the high bit of each byte in `word` that equals `sign`, and of some that do not.
     #[inline]
-    fn candidates(&self, word: usize, sign: u64) -> u64 {
-        let difference = self.0[word % 2] ^ (sign * Self::ONES);
+    fn candidates(word: u64, sign: u64) -> u64 {
+        let difference = word ^ (sign * Self::ONES);
         difference.wrapping_sub(Self::ONES) & !difference & Self::ONES << 7
     }
 }
@@ -108,13 +114,9 @@ impl Lookup {
             .max(1)
             .next_power_of_two();
         Lookup {
-            ways: vec![0; sets * associativity].into_boxed_slice(),
-            recent: vec![0; sets].into_boxed_slice(),
-            signs: vec![Signs([0; 2]); sets].into_boxed_slice(),
-            recency: vec![Recency::INITIAL; sets].into_boxed_slice(),
+            sets: vec![[0; WAYS + Recency::MAX_WAYS]; sets].into_boxed_slice(),
             associativity,
             new_place: 0,
-            set_mask: sets - 1,
             hashed: false,
         }
     }
@@ -137,89 +139,47 @@ impl Lookup {
     }
 
     #[inline]
-    fn set(&self, number: u64) -> usize {
+    fn place(&self, number: u64) -> usize {
         let place = if self.hashed { mixed(number) } else { number };
-        place as usize & self.set_mask
-    }
-
-    /// Returns which way of `set` holds `number`.
-    #[inline]
-    fn find(&self, set: usize, number: u64) -> Option<usize> {
-        let key = (number + 1) << 1;
-        let sign = Signs::of(number);
-        let first = set * self.associativity;
-        let ways = &self.ways[first..first + self.associativity];
-        for word in 0..self.associativity.div_ceil(Signs::WAYS_PER_WORD) {
-            let mut candidates = self.signs[set].candidates(word, sign);
-            while candidates != 0 {
-                let byte = candidates.trailing_zeros() as usize / 8;
-                let way = word * Signs::WAYS_PER_WORD + byte;
-                if ways.get(way).is_some_and(|&entry| entry & !1 == key) {
-                    return Some(way);
-                }
-                candidates &= candidates - 1;
-            }
-        }
-        None
-    }
-
-    /// Makes `way` of `set`, which holds `number`, the most recently used.
-    #[inline]
-    fn use_way(&mut self, set: usize, way: usize, number: u64) {
-        self.recency[set] = self.recency[set].used(way);
-        self.recent[set] = number + 1;
+        place as usize & (self.sets.len() - 1)
     }
 
     /// Returns whether `number` is present. It becomes the most recently used, and dirty if
     /// requested.
     #[inline]
     pub(crate) fn touch(&mut self, number: u64, dirty: bool) -> bool {
-        let set = self.set(number);
-        if self.recent[set] != number + 1 {
-            return self.touch_another(set, number, dirty);
+        let place = self.place(number);
+        let set = &mut self.sets[place];
+        if set[RECENT] != number + 1 {
+            return touch_another(set, number, dirty);
         }
         if dirty {
-            self.ways[set * self.associativity + self.recency[set].nth(0)] |= 1;
+            set[WAYS + order(set).nth(0)] |= 1;
         }
-        true
-    }
-
-    /// Does the same for a number that is not the most recently used of its set.
-    #[inline(never)]
-    fn touch_another(&mut self, set: usize, number: u64, dirty: bool) -> bool {
-        let Some(way) = self.find(set, number) else {
-            return false;
-        };
-        self.ways[set * self.associativity + way] |= u64::from(dirty);
-        self.use_way(set, way, number);
         true
     }
 
     /// Returns whether `number` is present, without changing anything.
     #[inline]
     pub(crate) fn contains(&self, number: u64) -> bool {
-        let set = self.set(number);
-        self.recent[set] == number + 1 || self.contains_another(set, number)
-    }
-
-    /// Does the same for a number that is not the most recently used of its set.
-    #[inline(never)]
-    fn contains_another(&self, set: usize, number: u64) -> bool {
-        self.find(set, number).is_some()
+        let set = &self.sets[self.place(number)];
+        set[RECENT] == number + 1 || contains_another(set, number)
     }
 
     /// Replaces the last number of a set with `number`, which is not present.
     pub(crate) fn insert(&mut self, number: u64, dirty: bool) -> Option<Evicted> {
-        let set = self.set(number);
-        let way = self.recency[set].nth(self.associativity - 1);
-        let entry = &mut self.ways[set * self.associativity + way];
-        let victim = std::mem::replace(entry, (number + 1) << 1 | u64::from(dirty));
-        self.signs[set].set(way, Signs::of(number));
+        let place = self.place(number);
+        let set = &mut self.sets[place];
+        let way = order(set).nth(self.associativity - 1);
+        let entry = (number + 1) << 1 | u64::from(dirty);
+        let victim = std::mem::replace(&mut set[WAYS + way], entry);
+        Signs::set(set, way, Signs::of(number));
         // An empty way before the middle would never become the last.
         if self.new_place > 0 && victim != 0 {
-            self.recency[set] = self.recency[set].moved_up(self.associativity, self.new_place);
+            let moved = order(set).moved_up(self.associativity, self.new_place);
+            set_order(set, moved);
         } else {
-            self.use_way(set, way, number);
+            use_way(set, way, number);
         }
         (victim != 0).then(|| Evicted {
             number: (victim >> 1) - 1,
@@ -236,6 +196,59 @@ impl Lookup {
         }
         there
     }
+}
+
+#[inline]
+fn order(set: &Set) -> Recency {
+    Recency(set[ORDER] ^ Recency::INITIAL.0)
+}
+
+#[inline]
+fn set_order(set: &mut Set, order: Recency) {
+    set[ORDER] = order.0 ^ Recency::INITIAL.0;
+}
+
+/// Returns which way of a set holds `number`.
+#[inline]
+fn find(set: &Set, number: u64) -> Option<usize> {
+    let key = (number + 1) << 1;
+    let sign = Signs::of(number);
+    for word in 0..2 {
+        let mut candidates = Signs::candidates(set[SIGNS + word], sign);
+        while candidates != 0 {
+            let byte = candidates.trailing_zeros() as usize / 8;
+            let way = word * Signs::WAYS_PER_WORD + byte;
+            if set[WAYS + way] & !1 == key {
+                return Some(way);
+            }
+            candidates &= candidates - 1;
+        }
+    }
+    None
+}
+
+/// Makes `way` of a set, which holds `number`, the most recently used.
+#[inline]
+fn use_way(set: &mut Set, way: usize, number: u64) {
+    set_order(set, order(set).used(way));
+    set[RECENT] = number + 1;
+}
+
+/// Touches a number that is not the most recently used of its set.
+#[inline(never)]
+fn touch_another(set: &mut Set, number: u64, dirty: bool) -> bool {
+    let Some(way) = find(set, number) else {
+        return false;
+    };
+    set[WAYS + way] |= u64::from(dirty);
+    use_way(set, way, number);
+    true
+}
+
+/// Returns whether a set contains a number that is not its most recently used.
+#[inline(never)]
+fn contains_another(set: &Set, number: u64) -> bool {
+    find(set, number).is_some()
 }
 
 /// Spreads all bits of `number` over all bits (the finaliser of SplitMix64: Steele, Lea, Flood,
