@@ -45,6 +45,7 @@ impl ModuleMap {
         ModuleMap::read(&format!("/proc/{process}/maps"))
     }
 
+    #[inline]
     fn read(path: &str) -> ModuleMap {
         let mut maps = String::with_capacity(MAX_BYTES);
         let read = File::open(path).and_then(|mut file| file.read_to_string(&mut maps));
@@ -54,6 +55,7 @@ impl ModuleMap {
         })
     }
 
+    #[inline]
     fn parse(maps: &str) -> ModuleMap {
         let mut mappings = Vec::with_capacity(MAX_MODULES);
         mappings.extend(maps.lines().filter_map(Mapping::parse));
@@ -93,6 +95,7 @@ impl ModuleMap {
         Some(self.position_in(Some(mapping), address))
     }
 
+    #[inline]
     fn mapping_of(&self, address: u64) -> Option<usize> {
         let after = self.mappings.partition_point(|m| m.start <= address);
         after.checked_sub(1).filter(|&last| {
@@ -101,6 +104,7 @@ impl ModuleMap {
         })
     }
 
+    #[inline]
     fn position_in(&self, mapping: Option<usize>, address: u64) -> (&str, u64) {
         match mapping.map(|index| &self.mappings[index]) {
             Some(m) if m.name.starts_with('/') => (&m.name, address - m.start + m.offset),
@@ -123,6 +127,7 @@ impl ModuleMap {
 
 impl Mapping {
     /// Returns `None` for text that is not a line of the file, and for memory without code.
+    #[inline]
     fn parse(line: &str) -> Option<Mapping> {
         let mut rest = line;
         let mut field = || {

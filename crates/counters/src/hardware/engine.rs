@@ -70,6 +70,7 @@ impl Engine {
     }
 
     /// Returns the leader, and the names of the group's events with its own first.
+    #[inline]
     pub fn leader_and_events(&self) -> (&Event, Vec<&'static str>) {
         let slots_and = |others: Vec<(&'static str, u64)>| {
             let names = others.into_iter().map(|(name, _)| name);
