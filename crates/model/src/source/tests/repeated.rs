@@ -3,14 +3,20 @@
 use super::*;
 use topdown_run::code::Digest;
 
-/// Makes a launch of the benchmark `work` on the data. Returns its samples and its digest.
+/// A benchmark, which works on data.
+type Work = fn(&mut [u64]);
+
+/// The samples of a launch, with their iterations, and its digest.
+type Launched = (Vec<(u64, Sample)>, Option<Digest>);
+
+/// Makes a launch of the benchmark `work` on the data. Returns what it shows.
 #[inline(never)]
 fn launched(
     core: &'static CoreParameters,
     repeated: Option<u32>,
-    work: fn(&mut [u64]),
+    work: Work,
     data: &mut [u64],
-) -> Option<(Vec<(u64, Sample)>, Option<Digest>)> {
+) -> Option<Launched> {
     let model = alone(core, 0.2)?;
     of_core(&model, |core| core.budget.samples_long = true);
     let repeat = |observer: &mut Observer| observer.repeat(repeated);
@@ -49,7 +55,7 @@ fn repeated_launch_has_the_digest_of_a_modelled_one() {
     const NAME: &str = "source::tests::repeated::repeated_launch_has_the_digest_of_a_modelled_one";
     const LAUNCH: &str = "REPEATED_LAUNCH";
     const RESULT: &str = "launched: ";
-    let works: [(fn(&mut [u64]), usize); 3] = [(adds, 100), (fills, 64), (looks_up, 1 << 19)];
+    let works: [(Work, usize); 3] = [(adds, 100), (fills, 64), (looks_up, 1 << 19)];
     if let Ok(asked) = std::env::var(LAUNCH) {
         let mut asked = asked.split(' ').map(|number| number.parse().unwrap());
         let mut next = || -> usize { asked.next().unwrap() };
