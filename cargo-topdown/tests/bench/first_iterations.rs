@@ -40,7 +40,7 @@ fn counted_initialisation_is_compared_by_itself() {
     let compared = fixture.plain(&["topdown", "compare", "main"], &[]);
     let note = |name: &str| {
         format!(
-            "note       first iteration of `{name}`: slower, +49.9 % (50.04K to 75.04K slots); left \
+            "note       first iteration of `{name}`: slower, +50.0 % (50.04K to 75.04K slots); left \
              out of its verdict"
         )
     };

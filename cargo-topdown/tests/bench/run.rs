@@ -426,7 +426,7 @@ fn events_and_target_names_are_printed() {
     let fixture = Fixture::new();
     let words = ["--bench=kernels", "--launches=2", "chase"];
     let outcome = fixture.bench(&words).succeeds();
-    for launch in ["Launch 1 of 2: kernels", "Launch 2 of 2: kernels"] {
+    for launch in ["Launch 1: kernels", "Launch 2 of 2: kernels"] {
         assert!(outcome.stderr.contains(launch), "{}", outcome.stderr);
     }
     let outcome = fixture.bench(&[&words[..], &["--message-format=json"]].concat());
