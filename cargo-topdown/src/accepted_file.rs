@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use topdown_run::run_file::stored_file::{self, LONGEST_RUN_FILE_BYTES};
+use topdown_run::run_file::stored_file::{self, MAX_RUN_FILE_BYTES};
 use topdown_run::run_file::{Run, RunFileProblem};
 use topdown_run::visible::visible_json;
 
@@ -129,7 +129,7 @@ pub fn read(path: &Path, baseline: &Run) -> Result<Found, AcceptedError> {
         path: path.clone(),
         problem,
     };
-    let json = match stored_file::read(&path, LONGEST_RUN_FILE_BYTES) {
+    let json = match stored_file::read(&path, MAX_RUN_FILE_BYTES) {
         Ok(json) => json,
         Err(problem) if problem.is_missing() => {
             return Ok(Found::Holding(Accepted::default()));

@@ -19,7 +19,7 @@ use topdown_run::run_file::{BenchmarkId, Record, parse_run, parse_samples};
 
 use crate::accepted_file;
 use topdown_arm_specification::described_core;
-use topdown_import::Told;
+use topdown_import::ImportOptions;
 use topdown_report::foreign_comment::ForeignComparison;
 use topdown_runner::functions::{
     Symbols, attribute, attribute_hits, attribute_paths, fingerprint_of,
@@ -121,7 +121,7 @@ pub fn import(bytes: &[u8]) {
         "x86_64-AuthenticAMD-19-11-01-smt",
     ] {
         let machine = Machine::of_key(key).expect("a key");
-        let told = Told {
+        let told = ImportOptions {
             format: None,
             tool_version: Some("1"),
             seconds: &[],

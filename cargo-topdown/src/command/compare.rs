@@ -7,7 +7,7 @@ use topdown_run::run_file::Run;
 use super::comparison_output;
 use crate::cli::CompareArgs;
 use crate::comparing::functions_hint::functions_hint;
-use crate::comparing::judged::{Asked, Judged, judged};
+use crate::comparing::judged::{ComparisonRequest, Judged, judged};
 use crate::comparing::output::Sides;
 use crate::comparing::sampled_functions::Sampled;
 use crate::comparing::second_look::{self, Relaunch};
@@ -30,7 +30,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Error> {
         base_path,
         relaunched,
         config,
-    } = judged(&asked(args))?;
+    } = judged(&request(args))?;
     let comparison = if args.becomes_baseline {
         comparison.of_next_baseline()
     } else {
@@ -46,7 +46,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Error> {
         candidate: &candidate.run,
         history: history.as_ref(),
     };
-    let output = comparison_output::asked(&args.comparison, args.verbose, args.output.color);
+    let output = comparison_output::output(&args.comparison, args.verbose, args.output.color);
     match &args.explain {
         Some(wanted) => {
             explain(args, wanted, &comparison, sides)?;
@@ -66,15 +66,15 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Error> {
     Ok(Exit::from(&comparison))
 }
 
-fn asked(args: &CompareArgs) -> Asked<'_> {
-    Asked {
+fn request(args: &CompareArgs) -> ComparisonRequest<'_> {
+    ComparisonRequest {
         base: args.base.as_deref(),
         candidate: args.candidate.as_deref(),
         selection: args.selection.text(),
         overrides: args.policy.overrides(),
         relaunch: args.relaunch,
         launches: Relaunch::Allowed,
-        sampled: Sampled::asked(args.functions),
+        sampled: Sampled::requested(args.functions),
         store: args.store.place(),
     }
 }

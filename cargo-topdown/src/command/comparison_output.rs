@@ -5,7 +5,7 @@ use crate::comparing::output::Output;
 use topdown_report::detail::Detail;
 
 /// Returns what to print and write, in these colours; with all details if `verbose`.
-pub fn asked(args: &ComparisonArgs, verbose: bool, color: ColorChoice) -> Output<'_> {
+pub fn output(args: &ComparisonArgs, verbose: bool, color: ColorChoice) -> Output<'_> {
     Output {
         json: args.json,
         detail: if verbose {

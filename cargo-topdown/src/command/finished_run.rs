@@ -121,7 +121,7 @@ impl Destination {
     ///
     /// # Errors
     /// Returns an error if there is no workspace to keep the run in, or a setting cannot be used.
-    pub fn or_nowhere(args: &StoredRunArgs) -> Result<Destination, Error> {
+    pub fn optional(args: &StoredRunArgs) -> Result<Destination, Error> {
         let is_to_be_kept = args.save.is_some() || args.store.manifest_path.is_some();
         match Destination::new(args) {
             Err(Error::Workspace(WorkspaceError::NotFound(_))) if !is_to_be_kept => {

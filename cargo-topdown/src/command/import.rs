@@ -8,7 +8,7 @@ use super::finished_run::{Destination, WholeLaunches};
 use crate::cli::ImportArgs;
 use crate::error::Error;
 use crate::exit::Exit;
-use topdown_import::Told;
+use topdown_import::ImportOptions;
 use topdown_run::hits::MIN_HITS;
 use topdown_terminal::terminal::tell;
 
@@ -25,7 +25,7 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Error> {
     let machine = args.machine.clone().unwrap_or_else(this_machine);
     let imported = topdown_import::read(
         &args.files,
-        &Told {
+        &ImportOptions {
             format: args.format,
             tool_version: args.tool_version.as_deref(),
             seconds: &args.seconds,

@@ -30,7 +30,7 @@ use crate::exit::Exit;
 
 /// Runs a subcommand and returns the exit code.
 pub fn run(command: Command) -> Result<Exit, Error> {
-    topdown_arm_specification::use_the_one_of_the_environment()?;
+    topdown_arm_specification::load_from_environment()?;
     match command {
         Command::Bench(args) => bench::run(&args),
         Command::Check(args) => check::run(&args),

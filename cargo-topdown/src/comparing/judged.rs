@@ -17,7 +17,7 @@ use topdown_gate::verdict::{self, Comparison, Warning};
 use topdown_store::baselines::BaselineStore;
 
 /// Which stored runs to judge, and how.
-pub struct Asked<'a> {
+pub struct ComparisonRequest<'a> {
     /// The baseline's name or path; without one, the only or the default baseline.
     pub base: Option<&'a str>,
     /// The run to judge; without one, the newest of the kind of the baseline.
@@ -56,22 +56,22 @@ pub struct Judged {
 ///
 /// # Errors
 /// Returns an error if a run cannot be read or compared.
-pub fn judged(asked: &Asked<'_>) -> Result<Judged, Error> {
-    let (runs, config) = Runs::new(asked)?;
-    let mut policy = config.policy(&asked.overrides)?;
-    let expression = match &asked.selection {
+pub fn judged(request: &ComparisonRequest<'_>) -> Result<Judged, Error> {
+    let (runs, config) = Runs::new(request)?;
+    let mut policy = config.policy(&request.overrides)?;
+    let expression = match &request.selection {
         Some(text) => Some(selection::expression(text, &config)?),
         None => None,
     };
-    let base = runs.base_name(asked)?;
-    let candidate_path = runs.candidate_path(asked, &base)?;
+    let base = runs.base_name(request)?;
+    let candidate_path = runs.candidate_path(request, &base)?;
     let path = runs.base_path(&base, &candidate_path)?;
     // One after the other: in parallel both files would be in memory at once.
     let mut buffer = Vec::new();
     let mut baseline = run_file::read_run_into(&path, &mut buffer)?;
     let mut candidate = run_file::read_run_into(&candidate_path, &mut buffer)?;
     drop(buffer);
-    let label = asked.candidate.unwrap_or("the newest run");
+    let label = request.candidate.unwrap_or("the newest run");
     check_whole(&base, &baseline)?;
     let renames = config.renames();
     let has_new_names = renames.apply(&mut baseline);
@@ -100,14 +100,14 @@ pub fn judged(asked: &Asked<'_>) -> Result<Judged, Error> {
     let mut baseline = ComparedRun::new(&base, &path, baseline);
     let mut candidate = ComparedRun::new(label, &candidate_path, candidate);
     baseline.has_new_names = has_new_names;
-    let relaunched = asked.relaunch.unwrap_or(policy.relaunch);
+    let relaunched = request.relaunch.unwrap_or(policy.relaunch);
     let mut comparison = if relaunched {
         second_look::judge(
             &mut baseline,
             &mut candidate,
             &policy,
             &runs,
-            asked.launches,
+            request.launches,
         )?
     } else {
         verdict::compare_after(&runs, baseline.labelled(), candidate.labelled(), &policy)
@@ -121,7 +121,7 @@ pub fn judged(asked: &Asked<'_>) -> Result<Judged, Error> {
         &mut baseline,
         &mut candidate,
         comparison,
-        (asked.sampled, asked.launches),
+        (request.sampled, request.launches),
     )?;
     Ok(Judged {
         baseline,
@@ -140,15 +140,15 @@ struct Runs {
 
 impl Runs {
     /// Returns where to look for runs, and the settings of the workspace.
-    fn new(asked: &Asked<'_>) -> Result<(Runs, Config), Error> {
-        match asked.store.workspace() {
+    fn new(request: &ComparisonRequest<'_>) -> Result<(Runs, Config), Error> {
+        match request.store.workspace() {
             Ok(workspace) => {
-                let store = Some(asked.store.store_of(&workspace));
+                let store = Some(request.store.store_of(&workspace));
                 Ok((Runs { store }, workspace.config))
             }
             Err(error @ WorkspaceError::NotFound(_)) => {
                 let is_path = |name: &str| Path::new(name).exists();
-                if asked.base.is_some_and(is_path) && asked.candidate.is_some_and(is_path) {
+                if request.base.is_some_and(is_path) && request.candidate.is_some_and(is_path) {
                     Ok((Runs { store: None }, Config::default()))
                 } else {
                     Err(error.into())
@@ -159,22 +159,26 @@ impl Runs {
     }
 
     /// Returns the baseline's name or path: without one, that of the only or the default baseline.
-    fn base_name(&self, asked: &Asked<'_>) -> Result<String, Error> {
-        match (asked.base, &self.store) {
+    fn base_name(&self, request: &ComparisonRequest<'_>) -> Result<String, Error> {
+        match (request.base, &self.store) {
             (Some(base), _) => Ok(base.to_owned()),
             (None, Some(store)) => Ok(store.default_one()?.name.to_string()),
             // Says that there is no workspace.
-            (None, None) => Ok(asked.store.store()?.default_one()?.name.to_string()),
+            (None, None) => Ok(request.store.store()?.default_one()?.name.to_string()),
         }
     }
 
     /// Returns the path of the run to judge: without one, the newest of the kind of `base`.
-    fn candidate_path(&self, asked: &Asked<'_>, base: &str) -> Result<PathBuf, Error> {
-        match (asked.candidate, &self.store) {
+    fn candidate_path(
+        &self,
+        request: &ComparisonRequest<'_>,
+        base: &str,
+    ) -> Result<PathBuf, Error> {
+        match (request.candidate, &self.store) {
             (Some(candidate), _) => self.path(candidate),
             (None, Some(store)) => Ok(store.newest_for(base)?),
             // Says that there is no workspace.
-            (None, None) => Ok(asked.store.store()?.newest_path()?),
+            (None, None) => Ok(request.store.store()?.newest_path()?),
         }
     }
 

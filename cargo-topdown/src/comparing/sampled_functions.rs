@@ -44,7 +44,7 @@ pub enum Sampled {
 
 impl Sampled {
     /// Returns what `--functions`, or its absence, asks for.
-    pub fn asked(functions: Option<bool>) -> Sampled {
+    pub fn requested(functions: Option<bool>) -> Sampled {
         match functions {
             None => Sampled::MostRegressed,
             Some(true) => Sampled::All,

@@ -9,10 +9,10 @@ use super::{MeasureError, Session, jobs};
 use topdown_runner::Outcome;
 use topdown_runner::launching::launch_error::LaunchError;
 use topdown_runner::launching::launcher::Launcher;
+use topdown_runner::modelling::divergence;
 use topdown_runner::modelling::model_or_clock;
 use topdown_runner::modelling::model_processes::processes_of;
 use topdown_runner::modelling::modelled;
-use topdown_runner::modelling::parting;
 use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_system::scratch::Scratch;
 use topdown_system::tracing;
@@ -60,7 +60,7 @@ impl Session {
             return Ok(outcome);
         }
         let targets = model_or_clock::targets_of(&disagreeing, targets);
-        let asked = parting::asked(&targets, &disagreeing, &outcome.collected);
+        let asked = divergence::asked(&targets, &disagreeing, &outcome.collected);
         let all = model_or_clock::on_the_model(&asked, u32::MAX);
         if !self.request.quiet {
             let benchmarks = count_of(disagreeing.len(), "benchmark");
@@ -69,18 +69,18 @@ impl Session {
             tell!("   Modelling {benchmarks} again, up to {most} times: launches differ");
         }
         let more = self.launch(&all, launcher)?;
-        let partings =
-            parting::partings(&targets, &disagreeing, &outcome.collected, &more.collected);
+        let divergences =
+            divergence::divergences(&targets, &disagreeing, &outcome.collected, &more.collected);
         if !self.request.quiet
-            && let Some(note) = parting::note(&partings)
+            && let Some(note) = divergence::note(&divergences)
         {
             tell!("{note}");
         }
         outcome.replace(&targets, more);
-        for (id, parting) in partings {
+        for (id, divergence) in divergences {
             let mut benchmarks = outcome.collected.benchmarks.iter_mut();
             if let Some(benchmark) = benchmarks.find(|benchmark| benchmark.id == *id) {
-                benchmark.launches_differ = Some(parting.to_string());
+                benchmark.launches_differ = Some(divergence.to_string());
             }
         }
         Ok(outcome)

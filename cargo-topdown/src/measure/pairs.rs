@@ -4,7 +4,7 @@ use topdown_run::run_file::BenchmarkId;
 
 use super::{MeasureError, problems};
 use topdown_runner::Outcome;
-use topdown_runner::gathering::again::{self, LAUNCHES_OF_SUSPECTS};
+use topdown_runner::gathering::again::{self, MAX_SUSPECT_LAUNCHES};
 use topdown_runner::gathering::collect::Collected;
 use topdown_runner::launching::launch_error::LaunchError;
 use topdown_runner::launching::launcher::Launcher;
@@ -44,7 +44,7 @@ impl Pairs<'_> {
         })
     }
 
-    /// Launches the suspects again until they have [`LAUNCHES_OF_SUSPECTS`] launches.
+    /// Launches the suspects again until they have [`MAX_SUSPECT_LAUNCHES`] launches.
     pub fn launch_again(
         &self,
         suspects: &[BenchmarkId],
@@ -59,7 +59,7 @@ impl Pairs<'_> {
                 _ => " per side",
             };
             tell!(
-                "{looks} slower; launching {them} again, up to {LAUNCHES_OF_SUSPECTS} \
+                "{looks} slower; launching {them} again, up to {MAX_SUSPECT_LAUNCHES} \
                  launches{side}"
             );
         }

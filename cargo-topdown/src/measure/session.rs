@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use topdown_gate::filter_expression::FilterExpression;
 use topdown_gate::pattern::Pattern;
 use topdown_gate::selection::{NameFilter, Wanted};
-use topdown_gate::verdict::MIN_TOLD_LOAD_FACTOR;
+use topdown_gate::verdict::MIN_REPORTED_LOAD_FACTOR;
 use topdown_run::run_file::{Filter, Run, Selection};
 use topdown_terminal::count_of;
 
@@ -340,7 +340,7 @@ fn names_of(filter: Option<&Filter>) -> Result<NameFilter, MeasureError> {
 fn load_in_words(run: &Run) -> Option<String> {
     let factor = run.load_factor();
     let threads = run.competing_threads?;
-    (factor >= MIN_TOLD_LOAD_FACTOR).then(|| {
+    (factor >= MIN_REPORTED_LOAD_FACTOR).then(|| {
         format!(
             "warning: {threads:.0} other threads competed for {} CPUs while benches were timed; \
              `compare` says nothing about times that are up to {factor:.1} times as long (modelled \

@@ -190,9 +190,9 @@ fn divergence_of_modelled_launches_is_reported() {
     let further = "   Modelling 1 benchmark again, up to 4 times: launches differ\n";
     assert!(told.contains(further), "{told}");
     let run = fixture.newest_run();
-    let parting = run.benchmarks[0].launches_differ.as_ref();
-    let parting = parting.unwrap_or_else(|| panic!("{told}"));
-    assert!(parting.contains("they part after "), "{parting}");
+    let divergence = run.benchmarks[0].launches_differ.as_ref();
+    let divergence = divergence.unwrap_or_else(|| panic!("{told}"));
+    assert!(divergence.contains("they part after "), "{divergence}");
     // After the branch, and in each of its arms, which are on the next lines.
     let source = include_str!("../fixture/suite/benches/changed.rs");
     let line = (1..)
@@ -201,20 +201,23 @@ fn divergence_of_modelled_launches_is_reported() {
     let branch: u32 = line.unwrap().0;
     let note = format!("  `alternating`: behind `alternating` (benches/changed.rs:{branch})\n");
     assert!(told.contains(&note), "{told}");
-    let places: Vec<&str> = parting.split("`changed::alternating::").skip(1).collect();
+    let places: Vec<&str> = divergence
+        .split("`changed::alternating::")
+        .skip(1)
+        .collect();
     let line_of = |place: &&str| -> u32 {
         let number = place.split("benches/changed.rs:").nth(1).unwrap();
         number.split(',').next().unwrap().parse().unwrap()
     };
     let mut lines: Vec<u32> = places.iter().map(line_of).collect();
     lines[1..].sort_unstable();
-    assert_eq!(lines, [branch, branch + 1, branch + 3], "{parting}");
+    assert_eq!(lines, [branch, branch + 1, branch + 3], "{divergence}");
     // The instruction's position in the executable: two of them differ.
     let positions: Vec<&str> = places
         .iter()
         .filter_map(|place| place.split("+0x").nth(1))
         .collect();
-    assert_ne!(positions[1], positions[2], "{parting}");
+    assert_ne!(positions[1], positions[2], "{divergence}");
     // The explanation has what the run file has.
     let words = ["topdown", "explain", "alternating", "--source", "model"];
     let words = [&words[..], &WORDS[..4], &WORDS[6..]].concat();

@@ -44,7 +44,7 @@ pub struct SpecificationError {
 ///
 /// # Errors
 /// Returns an error if something is missing from the file or not understood.
-pub fn use_the_one_of_the_environment() -> Result<(), SpecificationError> {
+pub fn load_from_environment() -> Result<(), SpecificationError> {
     let Some(path) = std::env::var_os(SPECIFICATION_VARIABLE) else {
         return Ok(());
     };

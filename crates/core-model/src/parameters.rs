@@ -407,7 +407,7 @@ pub enum Binding {
     /// To none: it takes whichever is free when it is ready.
     None,
     /// To that for which fewest operations wait.
-    LeastWaiting,
+    EmptiestScheduler,
     /// The first operation of a cycle to the first of its ports, the next one to the next.
     InTurn {
         /// Operations that can wait for each port.

@@ -82,7 +82,7 @@ pub enum LeftOutBy {
 
 /// A run's selection, prepared for queries about many benchmarks.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct RunSelection<'a> {
     wanted: Wanted,
     only_targets: Option<HashSet<(&'a str, &'a str)>>,
     without_targets: HashSet<(&'a str, &'a str)>,
@@ -91,14 +91,14 @@ pub struct Asked<'a> {
     unchanged: HashSet<&'a BenchmarkId>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RunSelection<'a> {
     /// Prepares the selection of a run.
-    pub fn new(selection: &'a Selection) -> Asked<'a> {
+    pub fn new(selection: &'a Selection) -> RunSelection<'a> {
         let set = |targets: &'a [TargetId]| {
             let words = |id: &'a TargetId| (id.package.as_str(), id.target.as_str());
             targets.iter().map(words).collect()
         };
-        Asked {
+        RunSelection {
             // No run was ever made with an invalid filter. Treat it as leaving nothing out, so that
             // it excuses no missing benchmark.
             wanted: Wanted {
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn whole_suite_excludes_nothing() {
         let whole = Selection::default();
-        assert_eq!(Asked::new(&whole).left_out(&id("p", "t", "a")), None);
+        assert_eq!(RunSelection::new(&whole).left_out(&id("p", "t", "a")), None);
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
             filter: filter("^long|b$", false),
             ..Selection::default()
         };
-        let asked = Asked::new(&part);
+        let asked = RunSelection::new(&part);
         assert_eq!(asked.left_out(&id("p", "t", "longest/a")), None);
         assert_eq!(asked.left_out(&id("p", "t", "x/b")), None);
         // The filter does not apply to the package and the target.
@@ -223,7 +223,7 @@ mod tests {
             filter: filter("a.b", true),
             ..Selection::default()
         };
-        let asked = Asked::new(&exact);
+        let asked = RunSelection::new(&exact);
         assert_eq!(asked.left_out(&id("p", "t", "a.b")), None);
         let like = id("p", "t", "axb");
         assert_eq!(asked.left_out(&like), Some(LeftOutBy::Filter));
@@ -239,13 +239,13 @@ mod tests {
             ..Selection::default()
         };
         let part = expression("test(a) and package(p)");
-        let asked = Asked::new(&part);
+        let asked = RunSelection::new(&part);
         assert_eq!(asked.left_out(&id("p", "t", "a")), None);
         let other = id("q", "t", "a");
         assert_eq!(asked.left_out(&other), Some(LeftOutBy::Filter));
         // As an invalid filter, it excuses nothing.
         let invalid = expression("test(");
-        assert_eq!(Asked::new(&invalid).left_out(&other), None);
+        assert_eq!(RunSelection::new(&invalid).left_out(&other), None);
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
             filter: filter("(", false),
             ..Selection::default()
         };
-        assert_eq!(Asked::new(&part).left_out(&id("p", "t", "a")), None);
+        assert_eq!(RunSelection::new(&part).left_out(&id("p", "t", "a")), None);
     }
 
     #[test]
@@ -264,7 +264,7 @@ mod tests {
             only_targets: Some(vec![target("p", "t")]),
             ..Selection::default()
         };
-        let asked = Asked::new(&only);
+        let asked = RunSelection::new(&only);
         assert_eq!(asked.left_out(&id("p", "t", "a")), None);
         assert_eq!(asked.left_out(&gone), Some(LeftOutBy::Target));
 
@@ -272,7 +272,7 @@ mod tests {
             without_targets: vec![target("q", "t")],
             ..Selection::default()
         };
-        let asked = Asked::new(&without);
+        let asked = RunSelection::new(&without);
         let other = id("q", "t", "a");
         assert_eq!(asked.left_out(&other), Some(LeftOutBy::Target));
         assert_eq!(asked.left_out(&gone), None, "it should have run");
@@ -288,7 +288,7 @@ mod tests {
             left_out: vec![out(None, "slow/*"), out(Some("p"), "*::odd")],
             ..Selection::default()
         };
-        let asked = Asked::new(&part);
+        let asked = RunSelection::new(&part);
         let setting = Some(LeftOutBy::Setting);
         assert_eq!(asked.left_out(&id("q", "t", "slow/a")), setting);
         assert_eq!(asked.left_out(&id("p", "odd", "a")), setting);
@@ -305,7 +305,7 @@ mod tests {
             }),
             ..Selection::default()
         };
-        let asked = Asked::new(&part);
+        let asked = RunSelection::new(&part);
         let same = asked.left_out(&id("p", "t", "a"));
         assert_eq!(same, Some(LeftOutBy::SameCode));
         let other = asked.left_out(&id("p", "t", "b"));
@@ -318,7 +318,7 @@ mod tests {
             only_benchmarks: Some(vec![id("p", "t", "a")]),
             ..Selection::default()
         };
-        let asked = Asked::new(&part);
+        let asked = RunSelection::new(&part);
         assert_eq!(asked.left_out(&id("p", "t", "a")), None);
         let other = id("p", "t", "b");
         assert_eq!(asked.left_out(&other), Some(LeftOutBy::Shard));

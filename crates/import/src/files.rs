@@ -57,19 +57,19 @@ fn place(path: &Path, line: Option<usize>) -> String {
 
 /// The longest output to read, in bytes. A tool that counts whole commands prints one line per
 /// event and execution.
-const LONGEST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Reads the file or pipe at `path`, but at most one byte more than allowed.
 fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?
-        .take(LONGEST_BYTES + 1)
+        .take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 /// What the user knows but the files do not say.
-pub struct Told<'a> {
+pub struct ImportOptions<'a> {
     /// The format of all files; detected if not given.
     pub format: Option<Format>,
     /// The tool's version, if its output does not name it.
@@ -98,46 +98,46 @@ pub struct Imported {
 ///
 /// # Errors
 /// Returns the problem of the first file that contains nothing comparable.
-pub fn read(paths: &[PathBuf], told: &Told<'_>) -> Result<Imported, ImportError> {
+pub fn read(paths: &[PathBuf], options: &ImportOptions<'_>) -> Result<Imported, ImportError> {
     let mut executions: Vec<(&Path, Execution)> = Vec::new();
     for path in paths {
         let bytes = read_limited(path).map_err(|error| ImportError::Unreadable {
             path: path.clone(),
             error,
         })?;
-        let of_file = executions_of(path, bytes, told)?.into_iter();
+        let of_file = executions_of(path, bytes, options)?.into_iter();
         executions.extend(of_file.map(|execution| (path.as_path(), execution)));
     }
-    if !told.seconds.is_empty() && told.seconds.len() != executions.len() {
+    if !options.seconds.is_empty() && options.seconds.len() != executions.len() {
         let path = paths.first().cloned().unwrap_or_default();
         return Err(ImportError::Content {
             path,
             line: None,
             problem: Problem::Seconds {
-                given: told.seconds.len(),
+                given: options.seconds.len(),
                 executions: executions.len(),
             },
         });
     }
-    together(&executions, told)
+    together(&executions, options)
 }
 
 /// Reads the executions in the `bytes` of the file at `path`.
 fn executions_of(
     path: &Path,
     bytes: Vec<u8>,
-    told: &Told<'_>,
+    options: &ImportOptions<'_>,
 ) -> Result<Vec<Execution>, ImportError> {
     let content = |(line, problem)| ImportError::Content {
         path: path.to_owned(),
         line,
         problem,
     };
-    if bytes.len() as u64 > LONGEST_BYTES {
+    if bytes.len() as u64 > MAX_BYTES {
         return Err(content((None, Problem::TooLong)));
     }
     let text = text::text_of(bytes).ok_or_else(|| content((None, Problem::NotText)))?;
-    let format = match told.format {
+    let format = match options.format {
         Some(format) => format,
         None => Format::new(&text).map_err(|problem| content((None, problem)))?,
     };
@@ -148,23 +148,26 @@ fn executions_of(
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_bytes(bytes: &[u8], told: &Told<'_>) -> Result<Imported, ImportError> {
+pub fn read_bytes(bytes: &[u8], options: &ImportOptions<'_>) -> Result<Imported, ImportError> {
     let path = Path::new("file");
-    let executions = executions_of(path, bytes.to_vec(), told)?.into_iter();
+    let executions = executions_of(path, bytes.to_vec(), options)?.into_iter();
     let executions: Vec<_> = executions.map(|execution| (path, execution)).collect();
-    together(&executions, told)
+    together(&executions, options)
 }
 
-fn together(executions: &[(&Path, Execution)], told: &Told<'_>) -> Result<Imported, ImportError> {
+fn together(
+    executions: &[(&Path, Execution)],
+    options: &ImportOptions<'_>,
+) -> Result<Imported, ImportError> {
     let mut first: Option<(&Path, &Execution, Meaning)> = None;
     let mut samples = Vec::with_capacity(executions.len());
     let mut hit = Vec::new();
     for (at, (path, execution)) in executions.iter().enumerate() {
         let known = Known {
-            machine: told.machine,
-            slots_per_cycle: told.slots_per_cycle,
-            seconds: told.seconds.get(at).copied(),
-            tool_version: told.tool_version,
+            machine: options.machine,
+            slots_per_cycle: options.slots_per_cycle,
+            seconds: options.seconds.get(at).copied(),
+            tool_version: options.tool_version,
         };
         let (sample, meaning) =
             meaning::interpret(execution, &known).map_err(|(line, problem)| {

@@ -19,5 +19,5 @@ mod topdown_tool;
 mod toplev;
 mod windows_perf;
 
-pub use files::{ImportError, Told, read, read_bytes};
+pub use files::{ImportError, ImportOptions, read, read_bytes};
 pub use format::Format;

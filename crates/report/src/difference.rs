@@ -14,7 +14,7 @@ use topdown_explain::difference::{Difference, Moved};
 use topdown_gate::verdict::{BenchmarkVerdict, CausePart};
 
 /// The longest name of a function, in columns.
-const LONGEST_FUNCTION: usize = 48;
+const MAX_FUNCTION_COLUMNS: usize = 48;
 
 /// Writes `difference` with ANSI colours; strip them if unwanted.
 ///
@@ -154,7 +154,7 @@ fn write_functions(out: &mut impl Write, verdict: &BenchmarkVerdict, look: Look)
     for change in told_functions(verdict) {
         is_any = true;
         let label = label_of(&change.name, &change.module);
-        let room = LONGEST_FUNCTION.min(look.width.saturating_sub(20));
+        let room = MAX_FUNCTION_COLUMNS.min(look.width.saturating_sub(20));
         table.row([
             shortened(&label, room, look.unicode).as_str(),
             &points(change.difference),

@@ -1,7 +1,7 @@
 //! Markdown of limited size, in which foreign text stays text.
 
 /// Longer names are cut in the middle.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 
 /// Escapes text in which backquotes mark quotations, as in messages.
 pub(super) fn inline(text: &str) -> String {
@@ -18,8 +18,8 @@ pub(super) fn inline(text: &str) -> String {
 /// nothing can be escaped.
 pub fn code(text: &str) -> String {
     let length = text.chars().count();
-    let text = if length > LONGEST_NAME {
-        let half = LONGEST_NAME / 2;
+    let text = if length > MAX_NAME_CHARS {
+        let half = MAX_NAME_CHARS / 2;
         let head: String = text.chars().take(half).collect();
         let tail: String = text.chars().skip(length - half).collect();
         format!("{head}…{tail}")

@@ -20,7 +20,7 @@ const MIN_FUNCTION_FRACTION: f64 = 0.005;
 /// At most this many functions are reported.
 pub const MAX_FUNCTIONS: usize = 3;
 /// Columns of a function's name.
-const LONGEST_FUNCTION: usize = 60;
+const MAX_FUNCTION_COLUMNS: usize = 60;
 
 /// Returns the facts about `benchmark`, each a phrase, for terminals that have `unicode` or not.
 pub fn facts(benchmark: &BenchmarkVerdict, unicode: bool) -> Vec<String> {
@@ -172,7 +172,7 @@ pub fn code(benchmark: &BenchmarkVerdict) -> Option<String> {
 }
 
 fn shortened_name(label: &str) -> String {
-    shortened(label, LONGEST_FUNCTION, true)
+    shortened(label, MAX_FUNCTION_COLUMNS, true)
 }
 
 #[cfg(test)]

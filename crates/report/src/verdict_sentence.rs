@@ -26,7 +26,7 @@ const MIN_NAMED_FRACTION: f64 = 0.2;
 /// A category's part is named instead of both parts if it has this fraction of its change.
 const NEARLY_ALL: f64 = 0.75;
 /// Columns of a function's name.
-const LONGEST_NAME: usize = 40;
+const MAX_NAME_COLUMNS: usize = 40;
 
 /// Returns the sentence about `benchmark`, which it calls `name`.
 pub fn sentence(benchmark: &BenchmarkVerdict, name: &str) -> String {
@@ -418,7 +418,7 @@ pub fn function_name(function: &FunctionName) -> String {
         None => label_of(&function.name, &function.module),
         Some(_) => {
             let label = label_of(&function.name, &function.module);
-            format!("`{}`", last_names(&label, LONGEST_NAME))
+            format!("`{}`", last_names(&label, MAX_NAME_COLUMNS))
         }
     }
 }

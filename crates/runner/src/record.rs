@@ -13,7 +13,7 @@ use topdown_counters::machine::this_machine_on;
 use topdown_run::machine::Machine;
 use topdown_run::run_file::Run;
 
-use crate::gathering::again::{self, LAUNCHES_OF_SUSPECTS};
+use crate::gathering::again::{self, MAX_SUSPECT_LAUNCHES};
 use crate::targets::bench_targets::BenchTarget;
 use topdown_system::whole_file;
 
@@ -69,7 +69,7 @@ pub enum CannotLaunchAgain {
     #[error("{}", if *is_modelled {
         "its modelled launches agree, so more would say nothing new".to_owned()
     } else {
-        format!("it already has {LAUNCHES_OF_SUSPECTS} launches")
+        format!("it already has {MAX_SUSPECT_LAUNCHES} launches")
     })]
     WouldNotHelp {
         /// Whether slots are modelled.

@@ -118,7 +118,7 @@ pub fn end_and_name(which: impl Fn() -> Vec<u32>) -> Vec<String> {
     let rest = which();
     let names = rest.iter().map(|process| name_of(*process)).collect();
     end_all(which);
-    bury(&rest);
+    reap(&rest);
     names
 }
 
@@ -183,7 +183,7 @@ pub fn adopt_orphans() {
 }
 
 /// Reaps adopted children that have exited.
-pub fn bury(adopted: &[u32]) {
+pub fn reap(adopted: &[u32]) {
     #[cfg(unix)]
     for process in adopted {
         let process = i32::try_from(*process).ok();

@@ -97,7 +97,7 @@ fn clear(parent: &Path) {
             if let Some(group) = cgroup_of(&path) {
                 drop(Cgroup::left_behind(group));
             }
-            processes::end_all(|| heirs_among(processes::all(), &path));
+            processes::end_all(|| inheritors_among(processes::all(), &path));
             let _ = fs::remove_dir_all(&path);
         }
     }
@@ -122,7 +122,7 @@ fn cgroup_of(directory: &Path) -> Option<PathBuf> {
 }
 
 /// Returns those of `processes` that inherited the environment of a launch with this directory.
-pub fn heirs_among(processes: impl IntoIterator<Item = u32>, directory: &Path) -> Vec<u32> {
+pub fn inheritors_among(processes: impl IntoIterator<Item = u32>, directory: &Path) -> Vec<u32> {
     let samples = directory.join(SAMPLES_FILE);
     let mut wanted = format!("{}=", topdown_run::environment::SAMPLES).into_bytes();
     wanted.extend(samples.as_os_str().as_encoded_bytes());

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use topdown_run::run_file::{BenchmarkId, LaunchSamples, Run, write_run};
 
-use super::base_build::{self, report_lacking};
+use super::base_build::{self, report_missing_files};
 use super::build::build;
 use crate::base_tree::{BaseTree, BaseTreeError};
 use crate::cli::BenchArgs;
@@ -53,7 +53,7 @@ pub fn run(args: &BenchArgs, reference: &str) -> Result<Exit, Error> {
 
     let [mut of_base, mut of_candidate] =
         session.measure_in_turn(&base.targets, &candidate.targets)?;
-    pairs::check("base", &of_base).inspect_err(|_| report_lacking(&tree))?;
+    pairs::check("base", &of_base).inspect_err(|_| report_missing_files(&tree))?;
     pairs::check("candidate", &of_candidate)?;
 
     let against = session.workspace.kept_directory().join("against");
@@ -79,7 +79,7 @@ pub fn run(args: &BenchArgs, reference: &str) -> Result<Exit, Error> {
 
     let sides = [&base, &candidate];
     let comparison = judge(&session, sides, [&mut baseline, &mut measured], &policy)?;
-    let sampled = Sampled::asked(args.functions).of(&comparison);
+    let sampled = Sampled::requested(args.functions).of(&comparison);
     let unknown = [
         baseline.sample_functions(&session, &base.targets, &sampled)?,
         measured.sample_functions(&session, &candidate.targets, &sampled)?,
@@ -100,7 +100,7 @@ pub fn run(args: &BenchArgs, reference: &str) -> Result<Exit, Error> {
         candidate: &measured.run,
         history: history.as_ref(),
     };
-    comparison_output::asked(&args.comparison, verbose, args.output.color)
+    comparison_output::output(&args.comparison, verbose, args.output.color)
         .report(&comparison, sides)?;
     Ok(comparison.outcome.into())
 }

@@ -39,7 +39,7 @@ pub fn build(
     let build = || cargo.bench_targets(&workspace.metadata, &settings);
     let built = match build() {
         Err(error) if error.is_of_sources() && copy_ignored(session, tree)? => {
-            build().inspect_err(|_| report_lacking(tree))
+            build().inspect_err(|_| report_missing_files(tree))
         }
         built => built,
     };
@@ -92,7 +92,7 @@ fn metadata_of_base(
 ) -> Result<Metadata, Error> {
     let metadata = match cargo.metadata() {
         Err(BuildError::Metadata(_)) if copy_ignored(session, tree)? => {
-            cargo.metadata().inspect_err(|_| report_lacking(tree))
+            cargo.metadata().inspect_err(|_| report_missing_files(tree))
         }
         metadata => metadata,
     };
@@ -185,7 +185,7 @@ fn copy_ignored(session: &Session, tree: &BaseTree) -> Result<bool, MeasureError
     let copied = tree.copy_ignored(&session.read);
     let copied = copied.map_err(MeasureError::BaseTree)?;
     if copied.is_empty() {
-        report_lacking(tree);
+        report_missing_files(tree);
         return Ok(false);
     }
     tell!(
@@ -198,7 +198,7 @@ fn copy_ignored(session: &Session, tree: &BaseTree) -> Result<bool, MeasureError
 }
 
 /// Says what a base that failed may lack.
-pub fn report_lacking(tree: &BaseTree) {
+pub fn report_missing_files(tree: &BaseTree) {
     if let Some(lacking) = tree.lacking() {
         tell!("note: {lacking}");
     }

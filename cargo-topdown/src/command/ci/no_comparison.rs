@@ -18,7 +18,7 @@ use topdown_store::baselines::BaselineName;
 pub const FILE: &str = "no-comparison.json";
 
 /// The file has a few words.
-const LONGEST_BYTES: u64 = 4096;
+const MAX_BYTES: u64 = 4096;
 
 /// A baseline that is not there, as at a repository's first push.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub fn written(ending: Ending, missing: Option<&MissingBaseline>) -> String {
 /// Returns a comment from the file in `report`, or from how the run `ended`: our word for it, or
 /// GitHub's. `None` if neither says it.
 pub fn comment(report: &Path, ended: &str) -> Option<String> {
-    let read = stored_file::read(&report.join(FILE), LONGEST_BYTES).ok();
+    let read = stored_file::read(&report.join(FILE), MAX_BYTES).ok();
     let read = read.and_then(|json| serde_json::from_slice::<Written>(&json).ok());
     if let Some(missing) = read.as_ref().and_then(|read| read.missing.as_ref()) {
         let name: BaselineName = missing.baseline.parse().ok()?;

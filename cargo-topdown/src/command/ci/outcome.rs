@@ -141,11 +141,11 @@ impl Outcome {
 }
 
 /// The longest quotation. The end is kept, since that is where the error is.
-const LONGEST_QUOTATION_BYTES: usize = 16_000;
+const MAX_QUOTATION_BYTES: usize = 16_000;
 
 /// Quotes text of a program in Markdown: no tag, mention or link, and no end of the block.
 fn quoted(text: &str) -> String {
-    let start = text.len().saturating_sub(LONGEST_QUOTATION_BYTES);
+    let start = text.len().saturating_sub(MAX_QUOTATION_BYTES);
     let start = (start..text.len()).find(|index| text.is_char_boundary(*index));
     let mut quoted = String::from("<pre>\n");
     for line in text[start.unwrap_or(text.len())..].lines() {
@@ -259,10 +259,10 @@ mod tests {
 
     #[test]
     fn end_of_long_text_is_kept() {
-        let text = "ä".repeat(LONGEST_QUOTATION_BYTES) + "x\nthe error\n";
+        let text = "ä".repeat(MAX_QUOTATION_BYTES) + "x\nthe error\n";
         let quoted = quoted(&text);
         assert!(quoted.starts_with("<pre>\nä"), "{}", &quoted[..20]);
         assert!(quoted.ends_with("the error\n</pre>\n"));
-        assert!(quoted.len() < LONGEST_QUOTATION_BYTES + 20);
+        assert!(quoted.len() < MAX_QUOTATION_BYTES + 20);
     }
 }

@@ -26,7 +26,7 @@ use topdown_terminal::terminal::tell;
 /// # Errors
 /// Returns an error if a launch fails. Nothing is stored then.
 pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
-    let destination = Destination::or_nowhere(&args.stored)?;
+    let destination = Destination::optional(&args.stored)?;
     let (counters, provenance) = counters(args)?;
     let wants_time = args.source == Some(SourceChoice::Time);
     if provenance.source == SourceKind::Time && !wants_time && !args.quiet {

@@ -7,7 +7,7 @@ use topdown_run::run_file::BenchmarkId;
 
 use crate::cli::ExplainArgs;
 use crate::comparing::functions_hint::functions_hint_for;
-use crate::comparing::judged::{Asked, judged};
+use crate::comparing::judged::{ComparisonRequest, judged};
 use crate::comparing::sampled_functions::Sampled;
 use crate::comparing::second_look::Relaunch;
 use crate::error::Error;
@@ -25,7 +25,7 @@ use topdown_terminal::terminal::tell;
 /// # Errors
 /// Returns an error if the runs cannot be compared, or not in this benchmark.
 pub fn run(args: &ExplainArgs, base: &str) -> Result<Exit, Error> {
-    let asked = Asked {
+    let request = ComparisonRequest {
         base: Some(base),
         candidate: None,
         selection: None,
@@ -36,7 +36,7 @@ pub fn run(args: &ExplainArgs, base: &str) -> Result<Exit, Error> {
         sampled: Sampled::None,
         store: args.store.place(),
     };
-    let judged = judged(&asked)?;
+    let judged = judged(&request)?;
     let comparison = &judged.comparison;
     let verdict = wanted(args, comparison)?;
     check_measured(verdict, comparison)?;

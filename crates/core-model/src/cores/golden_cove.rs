@@ -203,8 +203,8 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         closed_by_busy: [0; 7],         // A
         expects_hits: false,            // A
         repeats_missed_loads: true,     // M: four loads per line of the L2 take 2.7 cycles, one 1.2
-        // Abel and Reineke, "uiCA" (ICS 2022), on Ice Lake; see `pipeline/least_waiting.rs`.
-        binding: Binding::LeastWaiting,
+        // Abel and Reineke, "uiCA" (ICS 2022), on Ice Lake; see `pipeline/emptiest_scheduler.rs`.
+        binding: Binding::EmptiestScheduler,
         lost_at_512: P1, // O: ports 0 and 1 join
     },
     memory: Memory {

@@ -3,8 +3,8 @@
 //! Another port may be free when the operation becomes ready, but it keeps its own.
 
 use super::bound_sets::{BOUND_PORTS, HORIZON, SETS};
+use super::emptiest_scheduler::EmptiestScheduler;
 use super::in_turn::InTurn;
-use super::least_waiting::LeastWaiting;
 use crate::calendar::boxed;
 use crate::parameters::Binding;
 use crate::ports::Ports;
@@ -21,7 +21,7 @@ const SPAN: usize = WORDS - 1;
 
 /// How a port is chosen.
 enum Rule {
-    LeastWaiting(LeastWaiting),
+    EmptiestScheduler(EmptiestScheduler),
     InTurn(InTurn),
 }
 
@@ -38,10 +38,12 @@ impl BoundPorts {
         BoundPorts {
             last: match binding {
                 Binding::None => 0,
-                Binding::LeastWaiting | Binding::InTurn { .. } => SETS as u32 - 1,
+                Binding::EmptiestScheduler | Binding::InTurn { .. } => SETS as u32 - 1,
             },
             rule: match binding {
-                Binding::None | Binding::LeastWaiting => Rule::LeastWaiting(LeastWaiting::new()),
+                Binding::None | Binding::EmptiestScheduler => {
+                    Rule::EmptiestScheduler(EmptiestScheduler::new())
+                }
                 Binding::InTurn { entries, lead } => Rule::InTurn(InTurn::new(entries, lead)),
             },
             rows: boxed([0; WORDS]),
@@ -73,7 +75,7 @@ impl BoundPorts {
     pub(crate) fn reserve(&mut self, ports: Ports, issued: u64, from: u64) -> u64 {
         let set = ports.0 as usize % SETS;
         let (port, counted) = match &mut self.rule {
-            Rule::LeastWaiting(rule) => (rule.choose(set, issued), rule.counted()),
+            Rule::EmptiestScheduler(rule) => (rule.choose(set, issued), rule.counted()),
             Rule::InTurn(rule) => (rule.choose(set, issued), rule.counted()),
         };
         if from - counted >= FAR {
@@ -81,7 +83,7 @@ impl BoundPorts {
         }
         let executed = self.first_free(port, from);
         match &mut self.rule {
-            Rule::LeastWaiting(rule) => rule.leave(port, executed),
+            Rule::EmptiestScheduler(rule) => rule.leave(port, executed),
             Rule::InTurn(rule) => rule.leave(port, executed),
         }
         executed
@@ -130,7 +132,7 @@ mod tests {
 
     #[test]
     fn operation_waits_for_its_port_beside_free_ones() {
-        let mut ports = BoundPorts::new(Binding::LeastWaiting);
+        let mut ports = BoundPorts::new(Binding::EmptiestScheduler);
         assert_eq!(ports.reserve(Ports(0b10000), 10, 14), 14);
         assert_eq!(ports.reserve(ANY, 10, 14), 15);
         assert_eq!(ports.reserve(ANY, 10, 14), 14);
@@ -138,7 +140,7 @@ mod tests {
 
     #[test]
     fn memory_ports_and_no_port_are_not_bound() {
-        for (binding, last) in [(Binding::None, 0), (Binding::LeastWaiting, ANY.0)] {
+        for (binding, last) in [(Binding::None, 0), (Binding::EmptiestScheduler, ANY.0)] {
             let ports = BoundPorts::new(binding);
             let bound: Vec<u32> = (0..100).filter(|&set| ports.has(Ports(set))).collect();
             assert_eq!(bound, (1..=last).collect::<Vec<_>>());
@@ -147,7 +149,7 @@ mod tests {
 
     #[test]
     fn unpipelined_operation_keeps_its_port_busy() {
-        let mut ports = BoundPorts::new(Binding::LeastWaiting);
+        let mut ports = BoundPorts::new(Binding::EmptiestScheduler);
         assert_eq!(ports.reserve(Ports(0b100), 10, 14), 14);
         ports.block(Ports(0b100), 15);
         assert_eq!(ports.reserve(Ports(0b100), 10, 14), 16);

@@ -4,7 +4,7 @@
 use topdown_counters::Source;
 use topdown_counters::error::OpenError;
 use topdown_counters::hardware::SystemPaths;
-use topdown_counters::hardware::recording::HittingHardware;
+use topdown_counters::hardware::recording::SamplingHardware;
 use topdown_run::hits::{CodeHits, HitEngine, HitPlace};
 use topdown_run::sample::Flags;
 use topdown_run::setting::Counters;
@@ -25,16 +25,16 @@ const SORT: u64 = 0x2000;
 fn try_open(
     system: &System,
     prepare: impl FnOnce(&mut Machine),
-) -> Option<Result<HittingHardware, OpenError>> {
-    let open = |paths: &_| HittingHardware::open(paths, Counters::Auto, PERIOD);
+) -> Option<Result<SamplingHardware, OpenError>> {
+    let open = |paths: &_| SamplingHardware::open(paths, Counters::Auto, PERIOD);
     try_open_as(system, prepare, open)
 }
 
 fn try_open_as(
     system: &System,
     prepare: impl FnOnce(&mut Machine),
-    open: impl FnOnce(&SystemPaths) -> Result<HittingHardware, OpenError>,
-) -> Option<Result<HittingHardware, OpenError>> {
+    open: impl FnOnce(&SystemPaths) -> Result<SamplingHardware, OpenError>,
+) -> Option<Result<SamplingHardware, OpenError>> {
     crate::stay_on_this_cpu();
     let prepare = |machine: &mut Machine| {
         machine.slots_per_look = SLOTS_PER_LOOK;
@@ -43,14 +43,14 @@ fn try_open_as(
     trapped(prepare, || open(&system.paths()))
 }
 
-fn open(prepare: impl FnOnce(&mut Machine)) -> Option<HittingHardware> {
+fn open(prepare: impl FnOnce(&mut Machine)) -> Option<SamplingHardware> {
     let opened = try_open(&System::sapphire_rapids(), prepare)?.unwrap();
     opened.sample_boundary();
     Some(opened)
 }
 
 /// A sample of one window, kept.
-fn sample(hardware: &HittingHardware, work: impl FnOnce(&mut Machine)) -> Flags {
+fn sample(hardware: &SamplingHardware, work: impl FnOnce(&mut Machine)) -> Flags {
     let start = hardware.start();
     with(work);
     let sample = hardware.end(&start);
@@ -60,7 +60,7 @@ fn sample(hardware: &HittingHardware, work: impl FnOnce(&mut Machine)) -> Flags 
     sample.flags
 }
 
-fn taken(hardware: &HittingHardware) -> CodeHits {
+fn taken(hardware: &SamplingHardware) -> CodeHits {
     hardware.take_hits().unwrap()
 }
 
@@ -144,7 +144,7 @@ fn plain_counters_attribute_counts_too() {
 }
 
 /// Opens Skylake's counters, which have their own periods.
-fn open_own(prepare: impl FnOnce(&mut Machine)) -> Option<HittingHardware> {
+fn open_own(prepare: impl FnOnce(&mut Machine)) -> Option<SamplingHardware> {
     let opened = try_open(&skylake(), |machine| {
         as_skylake(machine);
         prepare(machine);
@@ -216,7 +216,7 @@ fn sampled_events_of_a_group_locate_their_code() {
     };
     let system = System::arm("0x00000000413fd0c1", "0x0");
     let periods = [PERIOD, 200, 200];
-    let open = |paths: &_| HittingHardware::open_group(paths, "Cycle_Accounting", &periods);
+    let open = |paths: &_| SamplingHardware::open_group(paths, "Cycle_Accounting", &periods);
     let Some(opened) = try_open_as(&system, as_n1, open) else {
         return;
     };

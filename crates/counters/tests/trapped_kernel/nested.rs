@@ -2,7 +2,7 @@
 
 use topdown_counters::Source;
 use topdown_counters::hardware::Hardware;
-use topdown_counters::hardware::recording::HittingHardware;
+use topdown_counters::hardware::recording::SamplingHardware;
 use topdown_run::sample::Flags;
 use topdown_run::setting::{Counters, Threads};
 
@@ -69,7 +69,7 @@ fn outer_window_of_hits_is_flagged() {
     let system = System::sapphire_rapids();
     crate::stay_on_this_cpu();
     let opened = trapped(as_sapphire_rapids, || {
-        HittingHardware::open(&system.paths(), Counters::Auto, 1000)
+        SamplingHardware::open(&system.paths(), Counters::Auto, 1000)
     });
     let Some(hits) = opened.map(|opened| opened.unwrap()) else {
         return;

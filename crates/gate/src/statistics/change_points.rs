@@ -36,9 +36,9 @@ pub struct Criterion {
     pub alpha: f64,
     /// The least difference between the levels on both sides, in the unit of the values. A smaller
     /// one is not a change, but adds to its neighbours': the levels are joined.
-    pub least_change: f64,
+    pub min_change: f64,
     /// The known minimum variance of a value, in the square of that unit.
-    pub least_variance: f64,
+    pub min_variance: f64,
 }
 
 /// A place where the level changes.
@@ -106,7 +106,7 @@ fn remove_insignificant(values: &[f64], borders: &mut Vec<usize>, criterion: &Cr
     let places = places(values);
     let mut levels = Levels::new(values, std::mem::take(borders));
     let is_small =
-        |change: &LevelDifference| !reaches(change.difference.abs(), criterion.least_change);
+        |change: &LevelDifference| !reaches(change.difference.abs(), criterion.min_change);
     // If the weakest of all is significant, then all are: testing one is enough.
     while let Some((weakest, _)) = levels
         .weakest(variance, |_| true)
@@ -136,10 +136,10 @@ impl Levels {
     /// Returns the least certain of the changes that are meant, and its number.
     fn weakest(
         &self,
-        least_variance: f64,
+        min_variance: f64,
         is_meant: impl Fn(&LevelDifference) -> bool,
     ) -> Option<(usize, LevelDifference)> {
-        let changes = differences_between(&self.segments, least_variance);
+        let changes = differences_between(&self.segments, min_variance);
         (changes.into_iter().enumerate())
             .filter(|(_, change)| is_meant(change))
             .min_by(|(_, a), (_, b)| a.t.total_cmp(&b.t))
@@ -172,7 +172,7 @@ fn places(values: &[f64]) -> f64 {
 
 /// Returns the least variance of a value.
 fn variance_of(values: &[f64], criterion: &Criterion) -> f64 {
-    variance_between_neighbours(values).max(criterion.least_variance)
+    variance_between_neighbours(values).max(criterion.min_variance)
 }
 
 /// Adds the borders inside `values`, which begin at `offset`, in no particular order.
@@ -238,13 +238,13 @@ impl LevelDifference {
 
 /// Returns the differences at the inner `borders` of `values`; the first border is 0 and the last
 /// the number of values. A value's variance is that of all values about the level of their segment,
-/// and at least `least_variance`; in a segment that varies more, it is the segment's own.
+/// and at least `min_variance`; in a segment that varies more, it is the segment's own.
 pub fn differences_of_levels(
     values: &[f64],
     borders: &[usize],
-    least_variance: f64,
+    min_variance: f64,
 ) -> Vec<LevelDifference> {
-    differences_between(&segments_between(values, borders), least_variance)
+    differences_between(&segments_between(values, borders), min_variance)
 }
 
 fn segments_between(values: &[f64], borders: &[usize]) -> Vec<Segment> {
@@ -254,11 +254,11 @@ fn segments_between(values: &[f64], borders: &[usize]) -> Vec<Segment> {
         .collect()
 }
 
-fn differences_between(segments: &[Segment], least_variance: f64) -> Vec<LevelDifference> {
+fn differences_between(segments: &[Segment], min_variance: f64) -> Vec<LevelDifference> {
     let squares: f64 = segments.iter().map(|segment| segment.squares).sum();
     let values: f64 = segments.iter().map(|segment| segment.values).sum();
     let degrees_of_freedom = values - segments.len() as f64;
-    let variance = (squares / degrees_of_freedom).max(least_variance);
+    let variance = (squares / degrees_of_freedom).max(min_variance);
     segments
         .windows(2)
         .map(|pair| {
@@ -329,8 +329,8 @@ mod tests {
 
     const CRITERION: Criterion = Criterion {
         alpha: 0.05,
-        least_change: 0.01,
-        least_variance: 1e-6,
+        min_change: 0.01,
+        min_variance: 1e-6,
     };
 
     const NONE: [usize; 0] = [];
@@ -430,7 +430,7 @@ mod tests {
         let values: Vec<f64> = (0..12).map(|i| if i < 6 { 1.0 } else { 1.05 }).collect();
         assert_eq!(found(&values), [6]);
         let noisy = Criterion {
-            least_variance: 0.01,
+            min_variance: 0.01,
             ..CRITERION
         };
         assert!(change_points(&values, &noisy).is_empty());

@@ -69,7 +69,7 @@ impl Contrast {
     }
 
     /// Returns the number of launches of the side with fewer.
-    pub fn least_launches(&self) -> usize {
+    pub fn min_launches(&self) -> usize {
         self.baseline.launches.min(self.candidate.launches)
     }
 }

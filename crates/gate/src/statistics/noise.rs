@@ -106,7 +106,7 @@ impl Noise {
 
     /// Estimates a difference under this noise.
     pub fn estimate(&self, contrast: &Contrast) -> Estimate {
-        let least = if contrast.least_launches() < FEW_LAUNCHES {
+        let least = if contrast.min_launches() < FEW_LAUNCHES {
             FEW_LAUNCHES_DEVIATION.powi(2)
         } else {
             0.0

@@ -129,12 +129,12 @@ impl<'a> History<'a> {
     }
 
     /// Returns the minimum variance of a run's value: that of its launches.
-    fn least_variance(&self, metric: usize, scale: f64) -> f64 {
+    fn min_variance(&self, metric: usize, scale: f64) -> f64 {
         let of_launches = mean(&self.variances[metric]) / scale.powi(2);
         of_launches.max(MIN_DEVIATION.powi(2))
     }
 
-    fn least_change(&self, metric: usize) -> f64 {
+    fn min_change(&self, metric: usize) -> f64 {
         let metric = self.metrics[metric];
         let resolution = if metric.is_category() {
             // Either level can be off by it.
@@ -154,8 +154,8 @@ impl<'a> History<'a> {
         for (index, &metric) in self.metrics.iter().enumerate() {
             let criterion = Criterion {
                 alpha,
-                least_change: self.least_change(index),
-                least_variance: self.least_variance(index, scale),
+                min_change: self.min_change(index),
+                min_variance: self.min_variance(index, scale),
             };
             let found = change_points(&self.scaled(index, scale), &criterion);
             points.extend(found.into_iter().map(|point| (metric, point)));
@@ -190,7 +190,7 @@ impl<'a> History<'a> {
             .collect();
         let scale = self.scale().unwrap_or(1.0);
         let of_total =
-            differences_of_levels(&self.scaled(0, scale), &ends, self.least_variance(0, scale));
+            differences_of_levels(&self.scaled(0, scale), &ends, self.min_variance(0, scale));
         found
             .iter()
             .zip(ends.windows(3))
@@ -201,7 +201,7 @@ impl<'a> History<'a> {
                 let (before, after) = (level(0, from..at), level(0, at..to));
                 let difference = after / before - 1.0;
                 let total_found = found.metrics.contains(&self.metrics[0])
-                    || reaches(difference.abs(), self.least_change(0))
+                    || reaches(difference.abs(), self.min_change(0))
                         && of_total.p_value() < DIRECTION_ALPHA;
                 TrendChange {
                     kind: match (total_found, difference > 0.0) {

@@ -77,7 +77,7 @@ pub fn detect(
         return None;
     }
     let code = code_change::classify(measured.baseline, measured.candidate);
-    let enough_launches = measured.least_launches(Metric::Wall) >= MIN_TIMED_LAUNCHES;
+    let enough_launches = measured.min_launches(Metric::Wall) >= MIN_TIMED_LAUNCHES;
     let least_failing = match machine {
         Some(machine) if enough_launches && machine.benchmarks >= SMALL_SUITE => MIN_FAILING_GROWTH,
         _ => MIN_FAILING_IN_DOUBT,

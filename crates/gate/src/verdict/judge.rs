@@ -67,7 +67,7 @@ impl<'a> Judge<'a> {
         first: Option<&BenchmarkVerdict>,
     ) -> BenchmarkVerdict {
         let main = measured.main_metric();
-        let least_launches = measured.least_launches(main);
+        let min_launches = measured.min_launches(main);
         let mut tested: Vec<Tested> = Metric::ALL
             .into_iter()
             .filter_map(|metric| self.tested(measured, metric, first))
@@ -82,7 +82,7 @@ impl<'a> Judge<'a> {
             return verdict;
         };
         let policy_gates_time = self.policy.rules_of(&verdict.id).gates(Metric::Wall);
-        verdict.disagreement = (least_launches.min(measured.least_launches(Metric::Wall)) > 1)
+        verdict.disagreement = (min_launches.min(measured.min_launches(Metric::Wall)) > 1)
             .then(|| {
                 let load = self.load_factor;
                 disagreement::detect(self.test, measured, &tested, policy_gates_time, load)
@@ -96,7 +96,7 @@ impl<'a> Judge<'a> {
             may_be_sometimes_slower: verdict.slow_launches.is_some(),
             time_disagrees: verdict.disagreement.is_some(),
             allocates_more: verdict.allocations.is_some_and(|change| change.is_hit()),
-            ..self.evidence(measured, &tested, total, least_launches)
+            ..self.evidence(measured, &tested, total, min_launches)
         };
         verdict.evidence = Some(evidence);
         verdict.decide(&RULES);
@@ -183,7 +183,7 @@ impl<'a> Judge<'a> {
         first: Option<&BenchmarkVerdict>,
     ) -> Option<Tested> {
         let contrast = self.test.contrast(measured, metric)?;
-        let least_launches = measured.least_launches(metric);
+        let min_launches = measured.min_launches(metric);
         let exact = measured.is_exact(metric);
         let margins = measured.margins(metric);
         let estimate = if exact {
@@ -209,7 +209,7 @@ impl<'a> Judge<'a> {
         let test = estimate.surely_slower(margins.sure, resolution);
         let outcome = if !gated {
             TestOutcome::NotGated
-        } else if least_launches <= 1 {
+        } else if min_launches <= 1 {
             TestOutcome::OneLaunch
         } else if !reaches(estimate.difference, margins.point) {
             TestOutcome::BelowMargin
@@ -245,7 +245,7 @@ impl<'a> Judge<'a> {
                 baseline: contrast.baseline_mean,
                 candidate: contrast.candidate_mean,
                 difference: estimate.difference,
-                interval: (least_launches > 1).then_some(interval),
+                interval: (min_launches > 1).then_some(interval),
                 p: test.p,
                 outcome,
                 looks_worse: false,
@@ -279,11 +279,11 @@ impl<'a> Judge<'a> {
         measured: &Measured<'_>,
         tested: &[Tested],
         total: &Tested,
-        least_launches: usize,
+        min_launches: usize,
     ) -> Evidence {
         let margins = measured.margins(total.metric);
         let Estimate { difference, .. } = total.estimate;
-        let enough_launches = least_launches > 1;
+        let enough_launches = min_launches > 1;
         let p_slower = total.estimate.p_above(0.0);
         let p_faster = total.estimate.surely_faster(margins.sure).p;
         let within = total.estimate.measured();

@@ -252,7 +252,7 @@ impl<'a> Measured<'a> {
     }
 
     /// Returns the number of launches with `metric`, on the side with fewer.
-    pub fn least_launches(&self, metric: Metric) -> usize {
+    pub fn min_launches(&self, metric: Metric) -> usize {
         let launches = |side: &Benchmark| match metric {
             Metric::Wall => side.times.launches.len(),
             _ => side.slots_launches().len(),

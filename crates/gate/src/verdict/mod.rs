@@ -59,7 +59,7 @@ use crate::cold::ColdChange;
 use crate::comparability::{self, Difference};
 use crate::launches_made::LaunchesMade;
 use crate::policy::Policy;
-use crate::selection::{self, Asked, LeftOutBy};
+use crate::selection::{self, LeftOutBy, RunSelection};
 use judge::Judge;
 use measured::Measured;
 pub use rules::{CheckedRule, Evidence, Method, Rule, RuleState, Verdict};
@@ -71,7 +71,7 @@ pub use suite_summary::{
     TimePerSlot,
 };
 pub use two_looks::{FirstLook, suspects};
-pub use warning::{MIN_TOLD_LOAD_FACTOR, Warning};
+pub use warning::{MIN_REPORTED_LOAD_FACTOR, Warning};
 
 /// A run, and the name or path under which the user requested it.
 #[derive(Clone, Copy, Debug)]
@@ -265,7 +265,7 @@ impl<'a> PairedBenchmarks<'a> {
         let mut new: HashMap<&BenchmarkId, _> =
             candidate.benchmarks.iter().map(|b| (&b.id, b)).collect();
         let mut both = Vec::new();
-        let asked = Asked::new(&candidate.selection);
+        let asked = RunSelection::new(&candidate.selection);
         let (mut missing, mut not_run) = (Vec::new(), Vec::new());
         for benchmark in &baseline.benchmarks {
             match new.remove(&benchmark.id) {

@@ -34,9 +34,9 @@ impl<'a> Outlooks<'a> {
 
     /// Returns why a benchmark is undecided whose time may have grown.
     pub fn undecided_time(&self, measured: &Measured<'_>, wall: &Tested) -> Undecided {
-        let least_launches = measured.least_launches(Metric::Wall);
+        let min_launches = measured.min_launches(Metric::Wall);
         let deviation = self.launch_deviation(measured, Metric::Wall);
-        let advice = self.advice(wall, deviation, least_launches);
+        let advice = self.advice(wall, deviation, min_launches);
         undecided_for(UndecidedReason::TimeLooksLonger, advice, deviation)
     }
 
@@ -47,7 +47,7 @@ impl<'a> Outlooks<'a> {
         total: &Tested,
         evidence: &Evidence,
     ) -> Undecided {
-        let least_launches = measured.least_launches(total.metric);
+        let min_launches = measured.min_launches(total.metric);
         let reason = if evidence.costly_windows {
             UndecidedReason::CostlyWindows
         } else if evidence.suite_wide_slowdown {
@@ -56,7 +56,7 @@ impl<'a> Outlooks<'a> {
             UndecidedReason::SlowLaunches
         } else if total.effect.outcome == TestOutcome::OthersFaster {
             UndecidedReason::OthersFaster
-        } else if least_launches == 1 {
+        } else if min_launches == 1 {
             UndecidedReason::OneLaunch
         } else if !self.test.tells_drift(measured) {
             UndecidedReason::DriftUnknown
@@ -72,7 +72,7 @@ impl<'a> Outlooks<'a> {
         let deviation = self.launch_deviation(measured, total.metric);
         let advice = match reason {
             UndecidedReason::OneLaunch | UndecidedReason::Noise => {
-                self.advice(total, deviation, least_launches)
+                self.advice(total, deviation, min_launches)
             }
             // More launches say more about this machine, not about the other one.
             _ => None,
@@ -115,7 +115,7 @@ impl<'a> Outlooks<'a> {
     }
 
     /// Returns what more launches would do; `None` without noise.
-    fn advice(&self, tested: &Tested, deviation: f64, least_launches: usize) -> Option<Advice> {
+    fn advice(&self, tested: &Tested, deviation: f64, min_launches: usize) -> Option<Advice> {
         let noise = self.test.noise(tested.metric)?;
         let outlook = Outlook {
             estimate: tested.estimate,
@@ -130,7 +130,7 @@ impl<'a> Outlooks<'a> {
             per_test: &self.per_test,
             one_sided: &self.one_sided,
         };
-        let launches = u32::try_from(least_launches).unwrap_or(u32::MAX - 1);
+        let launches = u32::try_from(min_launches).unwrap_or(u32::MAX - 1);
         Some(outlook.advice([HALF, MOST], launches))
     }
 }

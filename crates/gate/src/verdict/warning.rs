@@ -14,7 +14,7 @@ use super::left_out::{WildLaunch, named, wild_launches};
 use super::rules::{Method, Rule, Verdict};
 use crate::comparability::{self, Difference};
 use crate::policy::Policy;
-use crate::selection::{self, Asked};
+use crate::selection::{self, RunSelection};
 use crate::summary::Summary;
 
 /// What a reader should know before trusting a comparison.
@@ -279,11 +279,11 @@ fn modelled_on_other_cpus(baseline: &Run, candidate: &Run) -> Option<Warning> {
 }
 
 /// The least factor of the load that is told: time that grew by as much could fail.
-pub const MIN_TOLD_LOAD_FACTOR: f64 = 1.25;
+pub const MIN_REPORTED_LOAD_FACTOR: f64 = 1.25;
 
 fn busy_machine(run: &Run, of_candidate: bool) -> Option<Warning> {
     let load_factor = run.load_factor();
-    (load_factor >= MIN_TOLD_LOAD_FACTOR).then(|| Warning::BusyMachine {
+    (load_factor >= MIN_REPORTED_LOAD_FACTOR).then(|| Warning::BusyMachine {
         of_candidate,
         competing_threads: run.competing_threads.unwrap_or_default(),
         cpus: run.machine.cpus,
@@ -405,7 +405,7 @@ fn work_removed(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
 
 /// A baseline of part of the suite only guards that part.
 fn not_in_baseline(baseline: &Run, pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
-    let asked = Asked::new(&baseline.selection);
+    let asked = RunSelection::new(&baseline.selection);
     let left_out = |id: &&BenchmarkId| asked.left_out(id).is_some();
     let benchmarks = pairs.new.iter().filter(left_out).count();
     (benchmarks > 0).then(|| Warning::PartialBaseline {

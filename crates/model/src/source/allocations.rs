@@ -38,7 +38,7 @@ struct Counts {
 impl Allocations {
     /// Looks for the allocator of this program, unless [`environment::ALLOCATIONS`] says that
     /// nobody wants to know: then each block costs one look at nothing.
-    pub(super) fn as_the_environment_wants() -> Allocations {
+    pub(super) fn from_environment() -> Allocations {
         let is_wanted = std::env::var_os(environment::ALLOCATIONS).is_none_or(|word| word != "0");
         Allocations {
             allocator: is_wanted.then(Allocator::of_this_program).flatten(),

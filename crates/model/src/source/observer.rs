@@ -45,7 +45,7 @@ impl Observer {
         Observer {
             core: Core::new(core, capacity, budget, follows_calls),
             executed: Executed::new(capacity.blocks, stretches),
-            allocations: Allocations::as_the_environment_wants(),
+            allocations: Allocations::from_environment(),
             digest: Digest::new(capacity.blocks),
             repeated_samples: repeated_samples(),
             is_digested: false,

@@ -7,7 +7,7 @@ use topdown_run::run_file::SourceLine;
 use topdown_terminal::last_names;
 
 /// More columns of a function's name would fill a narrow terminal.
-const LONGEST_FUNCTION: usize = 30;
+const MAX_FUNCTION_COLUMNS: usize = 30;
 
 /// An instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl CodePlace {
             // The line says the file, and which closure.
             let path = name.split(" (").next().unwrap_or(name);
             let function = path.trim_end_matches("::{{closure}}");
-            format!("`{}`", last_names(function, LONGEST_FUNCTION))
+            format!("`{}`", last_names(function, MAX_FUNCTION_COLUMNS))
         });
         match (function, line) {
             (Some(function), Some(line)) => format!("{function} ({line})"),

@@ -10,7 +10,7 @@ use crate::settings::Settings;
 use crate::targets::bench_targets::BenchTarget;
 
 /// A suspect's final number of launches. `docs/gate.md` has the resulting power.
-pub const LAUNCHES_OF_SUSPECTS: u32 = 20;
+pub const MAX_SUSPECT_LAUNCHES: u32 = 20;
 
 /// Returns whether further launches could decide anything about `run`: those of a model say nothing
 /// new.
@@ -21,14 +21,14 @@ pub fn is_measured(run: &Run) -> bool {
 
 /// Returns whether these targets have few enough launches for more to decide anything.
 pub fn would_help(targets: &[BenchTarget]) -> bool {
-    let has_few = |target: &BenchTarget| target.settings.launches < LAUNCHES_OF_SUSPECTS;
+    let has_few = |target: &BenchTarget| target.settings.launches < MAX_SUSPECT_LAUNCHES;
     targets.iter().all(has_few)
 }
 
 /// Returns the targets with suspects, restricted to those and to the launches they lack.
 pub fn targets_of(suspects: &[BenchmarkId], targets: &[BenchTarget]) -> Vec<BenchTarget> {
     restricted_to(suspects, targets, |launches| {
-        LAUNCHES_OF_SUSPECTS.saturating_sub(launches)
+        MAX_SUSPECT_LAUNCHES.saturating_sub(launches)
     })
 }
 

@@ -20,7 +20,7 @@ use topdown_system::waits::{self, in_words};
 use topdown_terminal::terminal::tell;
 
 /// The longest output of one launch that is kept.
-pub const LONGEST_OUTPUT_BYTES: u64 = 64 << 20;
+pub const MAX_OUTPUT_BYTES: u64 = 64 << 20;
 
 /// Which processes belong to a bench in addition to those in its control group.
 #[derive(Debug)]
@@ -174,7 +174,7 @@ impl BenchProcess {
             Descendants::Below => processes::below(self.child.id()),
             Descendants::All => processes::below(std::process::id()),
             Descendants::Heirs(scratch) => {
-                scratch::heirs_among(processes::below(std::process::id()), scratch)
+                scratch::inheritors_among(processes::below(std::process::id()), scratch)
             }
         };
         rest.extend(self.cgroup.iter().flat_map(Cgroup::processes));
@@ -249,7 +249,7 @@ impl BenchProcess {
     /// Truncates the output if it is too long.
     fn shorten_output(&self) -> io::Result<()> {
         let printed = self.output.metadata()?.len();
-        if printed > LONGEST_OUTPUT_BYTES {
+        if printed > MAX_OUTPUT_BYTES {
             self.output.set_len(0)?;
             writeln!(
                 &self.output,

@@ -21,7 +21,7 @@ const ONE_NANOSECOND: &str = " ns";
 
 /// If samples outside the model double, this many are kept, the longest: the one before them has a
 /// 64th of the last one's iterations.
-const LONGEST_SAMPLES: usize = 6;
+const MAX_LISTED_SAMPLES: usize = 6;
 
 /// Why criterion's samples and ours are not the same.
 #[derive(Debug, Error)]
@@ -166,7 +166,7 @@ fn of_record(reported: &Reported, record: Record) -> Result<Joined, JoinError> {
         let mut samples = doubled(reported, record.samples)?;
         // Hits are of all samples.
         if record.provenance.source != SourceKind::Model && record.hits.is_none() {
-            samples.drain(..samples.len().saturating_sub(LONGEST_SAMPLES));
+            samples.drain(..samples.len().saturating_sub(MAX_LISTED_SAMPLES));
         }
         samples
     } else {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::launching::bench_process::LONGEST_OUTPUT_BYTES;
+use crate::launching::bench_process::MAX_OUTPUT_BYTES;
 use crate::launching::excerpt::{end_of_file, excerpt_of_file};
 use crate::launching::load::LoadMeter;
 use crate::targets::bench_targets::cargo_program;
@@ -77,7 +77,7 @@ impl Launcher {
 
     /// Returns the whole output of the last bench.
     pub fn output(&self) -> String {
-        end_of_file(&self.output_path(), LONGEST_OUTPUT_BYTES).unwrap_or_default()
+        end_of_file(&self.output_path(), MAX_OUTPUT_BYTES).unwrap_or_default()
     }
 
     /// The file to which a bench writes what it prints.

@@ -11,12 +11,12 @@ use crate::targets::bench_targets::BenchTarget;
 /// A target that takes longer to reach its first benchmark is modelled in one process. This is the
 /// one thing that a clock decides, since a set-up is not traced. So the limit is far from what
 /// set-ups usually take, on a busy machine too: two runs on different sides of it would differ.
-const LONGEST_SET_UP: Duration = Duration::from_secs(5);
+const MAX_SET_UP: Duration = Duration::from_secs(5);
 
 /// Splits `target` into the processes that model it: one per benchmark, or a single one if it takes
 /// so long to set up.
 pub fn processes_of(target: &BenchTarget, set_up: Duration) -> Vec<BenchTarget> {
-    if set_up > LONGEST_SET_UP {
+    if set_up > MAX_SET_UP {
         return vec![target.clone()];
     }
     let names = target.benchmarks.iter().flatten();
@@ -42,8 +42,8 @@ mod tests {
             let processes = processes_of(&target, set_up).into_iter();
             processes.map(|t| t.benchmarks.unwrap().join(" ")).collect()
         };
-        assert_eq!(after(LONGEST_SET_UP), ["a", "b"]);
-        let longer = LONGEST_SET_UP + Duration::from_nanos(1);
+        assert_eq!(after(MAX_SET_UP), ["a", "b"]);
+        let longer = MAX_SET_UP + Duration::from_nanos(1);
         assert_eq!(after(longer), ["a b"]);
     }
 }

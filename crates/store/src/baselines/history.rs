@@ -15,7 +15,7 @@ use std::str::FromStr;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use topdown_run::run_file::stored_file::{self, LONGEST_RUN_FILE_BYTES};
+use topdown_run::run_file::stored_file::{self, MAX_RUN_FILE_BYTES};
 use topdown_run::run_file::{
     RUN_FILE_NAME, Run, RunFileError, RunFileProblem, parse_run, read_bytes,
 };
@@ -243,10 +243,8 @@ pub fn add(baseline: &Path, json: &[u8]) -> Result<RunName, RunFileError> {
     fs::create_dir_all(&history).map_err(|e| error(RunFileProblem::Io(e)))?;
     // Written next to the baseline's `run.json`, where the next save removes what a killed writer
     // left.
-    stored_file::replace(&path, baseline, LONGEST_RUN_FILE_BYTES, |to| {
-        to.write_all(json)
-    })
-    .map_err(|problem| RunFileError { path, problem })?;
+    stored_file::replace(&path, baseline, MAX_RUN_FILE_BYTES, |to| to.write_all(json))
+        .map_err(|problem| RunFileError { path, problem })?;
     Ok(name)
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use topdown_gate::selection::Asked;
+use topdown_gate::selection::RunSelection;
 use topdown_run::run_file::{self, RUN_FILE_NAME, RunFileError, Selection, parse_run};
 
 use super::history::{self, RunName};
@@ -29,7 +29,7 @@ impl BaselineStore {
         let Ok(before) = run_file::read_run(&self.directory_of(name, machine_key)) else {
             return Ok(());
         };
-        let asked = Asked::new(selection);
+        let asked = RunSelection::new(selection);
         let lost = before
             .benchmarks
             .iter()

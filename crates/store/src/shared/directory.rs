@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use topdown_run::run_file::stored_file::{self, LONGEST_SAMPLES_FILE_BYTES};
+use topdown_run::run_file::stored_file::{self, MAX_SAMPLES_FILE_BYTES};
 use topdown_run::run_file::{RUN_FILE_NAME, RunFileProblem};
 
 use super::{ABANDONED_AFTER, Backend, BackendError, Listed, Outgoing, Place, WantedFile};
@@ -84,7 +84,7 @@ impl Directory {
 fn write_renamed(run: &Outgoing, unfinished: &Path, path: &Path) -> Result<bool, BackendError> {
     fs::create_dir(unfinished).map_err(in_path(unfinished))?;
     for (name, from) in run.files() {
-        let mut from = match stored_file::open(from, LONGEST_SAMPLES_FILE_BYTES) {
+        let mut from = match stored_file::open(from, MAX_SAMPLES_FILE_BYTES) {
             Ok(from) => from,
             // A save beside this push has removed the samples of the run that it replaces.
             Err(problem) if problem.is_missing() && name != RUN_FILE_NAME => continue,

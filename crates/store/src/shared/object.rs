@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 use tokio::runtime::{Builder, Runtime};
-use topdown_run::run_file::stored_file::{self, LONGEST_SAMPLES_FILE_BYTES};
+use topdown_run::run_file::stored_file::{self, MAX_SAMPLES_FILE_BYTES};
 use topdown_run::run_file::{RUN_FILE_NAME, RunFileProblem};
 use url::Url;
 
@@ -90,7 +90,7 @@ impl Objects {
     async fn push_one(&self, run: &Outgoing) -> Result<Option<Place>, BackendError> {
         let mut added = false;
         for (name, from) in run.files() {
-            let bytes = stored_file::read(from, LONGEST_SAMPLES_FILE_BYTES)
+            let bytes = stored_file::read(from, MAX_SAMPLES_FILE_BYTES)
                 .map_err(|problem| BackendError::in_file(from.display().to_string(), problem))?;
             let path = self.path_of(&run.place, &name).map_err(refused)?;
             let put = self

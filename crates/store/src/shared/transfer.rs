@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use topdown_run::machine::Machine;
-use topdown_run::run_file::stored_file::{LONGEST_RUN_FILE_BYTES, LONGEST_SAMPLES_FILE_BYTES};
+use topdown_run::run_file::stored_file::{MAX_RUN_FILE_BYTES, MAX_SAMPLES_FILE_BYTES};
 use topdown_run::run_file::{
     self, RUN_FILE_NAME, RunFileError, RunFileProblem, parse_run, read_bytes, samples_file_name,
     samples_file_of,
@@ -309,7 +309,7 @@ impl SharedStore {
         let mut json = Vec::new();
         let run_file = WantedFile {
             name: RUN_FILE_NAME,
-            longest_bytes: LONGEST_RUN_FILE_BYTES,
+            longest_bytes: MAX_RUN_FILE_BYTES,
         };
         if !self.read(place, run_file, &mut json)? {
             return Ok(None);
@@ -323,7 +323,7 @@ impl SharedStore {
             let mut file = File::create_new(&path).map_err(SharedStoreError::Scratch)?;
             let samples = WantedFile {
                 name: &samples_file,
-                longest_bytes: LONGEST_SAMPLES_FILE_BYTES,
+                longest_bytes: MAX_SAMPLES_FILE_BYTES,
             };
             if !self.read(place, samples, &mut file)? {
                 fs::remove_file(&path).map_err(SharedStoreError::Scratch)?;

@@ -248,7 +248,7 @@ impl BlockStore {
     }
 
     /// See [`Translator::trust`](super::translator::Translator::trust).
-    pub(crate) fn use_those_that_trust(&mut self, trust: bool) {
+    pub(crate) fn select_by_trust(&mut self, trust: bool) {
         self.trusts = trust;
     }
 

@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 use super::fault::{self, Stopped, Traced};
 use super::other_threads::OtherThreadsWatch;
 use super::status::Status;
-use super::trust::OthersThatChangeMemory;
+use super::trust::ConcurrentWriters;
 use crate::error::TraceError;
 use crate::kernel;
 
@@ -236,8 +236,8 @@ fn release(traced: Traced) {
 fn nothing_has_changed(traced: Traced) -> bool {
     with_front(Front::step_in);
     let mut threads = OtherThreadsWatch::default();
-    let others = OthersThatChangeMemory::ask(&mut threads, other_signals_are_caught);
-    others != OthersThatChangeMemory::Somebody && traced.trusted_code_is_intact()
+    let others = ConcurrentWriters::ask(&mut threads, other_signals_are_caught);
+    others != ConcurrentWriters::Somebody && traced.trusted_code_is_intact()
 }
 
 /// Returns whether the program handles a signal that is not a fault.

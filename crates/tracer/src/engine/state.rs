@@ -9,7 +9,7 @@ use super::status::Status;
 use super::system_call::{Policy, Wakes, policy};
 use super::trace_buffer::TraceBuffer;
 use super::translator::Translator;
-use super::trust::OthersThatChangeMemory;
+use super::trust::ConcurrentWriters;
 use super::{entry, handlers};
 use crate::block::BlockId;
 use crate::consumer::{Consumer, End};
@@ -67,7 +67,7 @@ impl<C: Consumer> State<C> {
             context.next = self.original_address(context);
             return;
         }
-        self.translator.forget_what_is_not_trusted();
+        self.translator.discard_untrusted();
         let wakes = std::mem::replace(&mut self.wakes, Wakes::Nobody);
         let is_due = std::mem::take(&mut self.trust_is_due);
         if is_due && self.others_may_run_after(wakes, context.registers[RAX]) {
@@ -286,20 +286,20 @@ impl<C: Consumer> State<C> {
 
     /// Verifies trust before a trace, since much may have happened since the last one.
     pub(super) fn renew_trust(&mut self) {
-        self.translator.forget_what_is_not_trusted();
+        self.translator.discard_untrusted();
         let others = if self.translator.may_trust() {
-            OthersThatChangeMemory::ask(&mut self.other_threads, handlers::other_signals_are_caught)
+            ConcurrentWriters::ask(&mut self.other_threads, handlers::other_signals_are_caught)
         } else {
-            OthersThatChangeMemory::Somebody
+            ConcurrentWriters::Somebody
         };
         let translator = &mut self.translator;
-        translator.trust(others != OthersThatChangeMemory::Somebody);
+        translator.trust(others != ConcurrentWriters::Somebody);
         let is_intact = match others {
-            OthersThatChangeMemory::Nobody => translator.trusted_code_is_intact(),
-            OthersThatChangeMemory::NobodyNow => {
+            ConcurrentWriters::Nobody => translator.trusted_code_is_intact(),
+            ConcurrentWriters::NobodyNow => {
                 translator.trusted_code_is_there() && translator.trusted_code_is_intact()
             }
-            OthersThatChangeMemory::Somebody => true,
+            ConcurrentWriters::Somebody => true,
         };
         if !is_intact {
             translator.forget();

@@ -368,7 +368,7 @@ impl Translator {
     pub(crate) fn trust(&mut self, trusts: bool) {
         if self.trusts != trusts {
             self.trusts = trusts;
-            self.blocks.use_those_that_trust(trusts);
+            self.blocks.select_by_trust(trusts);
             self.indirect.forget();
         }
     }
@@ -395,7 +395,7 @@ impl Translator {
     }
 
     /// Completes [`stop_trusting`](Translator::stop_trusting), in the engine.
-    pub(crate) fn forget_what_is_not_trusted(&mut self) {
+    pub(crate) fn discard_untrusted(&mut self) {
         if std::mem::take(&mut self.has_stopped) {
             self.forget();
             self.trust(false);

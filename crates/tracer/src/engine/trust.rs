@@ -19,7 +19,7 @@ use super::other_threads::{OtherThreads, OtherThreadsWatch};
 /// Whether anything besides the calling thread's own system calls may change the memory of this
 /// process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OthersThatChangeMemory {
+pub(super) enum ConcurrentWriters {
     Nobody,
     /// Nothing now, but something may have since the previous query.
     NobodyNow,
@@ -27,21 +27,21 @@ pub(super) enum OthersThatChangeMemory {
     Somebody,
 }
 
-impl OthersThatChangeMemory {
+impl ConcurrentWriters {
     /// `signals_are_caught` says whether the program handles a signal that is not a fault: another
     /// thread may get it.
     pub(super) fn ask(
         threads: &mut OtherThreadsWatch,
         signals_are_caught: impl FnOnce() -> bool,
-    ) -> OthersThatChangeMemory {
+    ) -> ConcurrentWriters {
         let now = threads.ask();
         if threads.have_waited() && signals_are_caught() {
-            return OthersThatChangeMemory::Somebody;
+            return ConcurrentWriters::Somebody;
         }
         match now {
-            OtherThreads::Wait { since_then: true } => OthersThatChangeMemory::Nobody,
-            OtherThreads::Wait { since_then: false } => OthersThatChangeMemory::NobodyNow,
-            OtherThreads::MayRun => OthersThatChangeMemory::Somebody,
+            OtherThreads::Wait { since_then: true } => ConcurrentWriters::Nobody,
+            OtherThreads::Wait { since_then: false } => ConcurrentWriters::NobodyNow,
+            OtherThreads::MayRun => ConcurrentWriters::Somebody,
         }
     }
 }
@@ -65,22 +65,21 @@ mod tests {
                 let ask = || {
                     tracer.attach().unwrap();
                     let mut threads = OtherThreadsWatch::default();
-                    let others =
-                        OthersThatChangeMemory::ask(&mut threads, other_signals_are_caught);
+                    let others = ConcurrentWriters::ask(&mut threads, other_signals_are_caught);
                     tracer.detach().unwrap();
                     others
                 };
-                assert_ne!(ask(), OthersThatChangeMemory::Somebody);
+                assert_ne!(ask(), ConcurrentWriters::Somebody);
                 std::thread::spawn(|| {
                     loop {
                         std::thread::park();
                     }
                 });
                 std::thread::sleep(std::time::Duration::from_millis(20));
-                assert_eq!(ask(), OthersThatChangeMemory::Somebody);
+                assert_eq!(ask(), ConcurrentWriters::Somebody);
                 // SAFETY: as above.
                 unsafe { libc::signal(libc::SIGUSR1, libc::SIG_DFL) };
-                assert_ne!(ask(), OthersThatChangeMemory::Somebody);
+                assert_ne!(ask(), ConcurrentWriters::Somebody);
             });
             // SAFETY: ends the child.
             unsafe { libc::_exit(i32::from(as_expected.is_err())) };

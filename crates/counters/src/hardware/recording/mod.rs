@@ -1,10 +1,10 @@
-//! Sources whose counters interrupt, for launches of their own: [`HittingHardware`] has the kernel
+//! Sources whose counters interrupt, for launches of their own: [`SamplingHardware`] has the kernel
 //! record where the code is, [`TimedHardware`] how long loads hold up retirement.
 
 pub(super) mod hits;
 mod timed;
 
-pub use hits::HittingHardware;
+pub use hits::SamplingHardware;
 pub use timed::TimedHardware;
 
 use crate::Source;

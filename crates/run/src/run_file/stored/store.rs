@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use super::error::{RunFileError, RunFileProblem};
 use super::samples_file::{self, LaunchSamples};
-use super::stored_file::{
-    self, LONGEST_RUN_FILE_BYTES, LONGEST_SAMPLES_FILE_BYTES, TEMPORARY_SUFFIX,
-};
+use super::stored_file::{self, MAX_RUN_FILE_BYTES, MAX_SAMPLES_FILE_BYTES, TEMPORARY_SUFFIX};
 use super::wire::{ReadBenchmarks, RunWire};
 use crate::provenance::SourceKind;
 use crate::run_file::{BenchmarkId, Run};
@@ -68,7 +66,7 @@ pub fn copy_run(from: &Path, directory: &Path) -> Result<Run, RunFileError> {
     let samples_file = wire.samples_file.clone();
     let run = wire.into_run().map_err(|problem| in_file(&from, problem))?;
     let samples_path = from.with_file_name(&samples_file);
-    let samples = match stored_file::open(&samples_path, LONGEST_SAMPLES_FILE_BYTES) {
+    let samples = match stored_file::open(&samples_path, MAX_SAMPLES_FILE_BYTES) {
         Ok(file) => Some(file),
         Err(problem) if problem.is_missing() => None,
         Err(problem) => return Err(in_file(&samples_path, problem)),
@@ -119,10 +117,10 @@ fn replace_run(
     let samples_before = samples_file_of(&path);
     if let Some(write_samples) = write_samples {
         let path = directory.join(samples_file);
-        stored_file::replace(&path, directory, LONGEST_SAMPLES_FILE_BYTES, write_samples)
+        stored_file::replace(&path, directory, MAX_SAMPLES_FILE_BYTES, write_samples)
             .map_err(|problem| in_file(&path, problem))?;
     }
-    let replaced = stored_file::replace(&path, directory, LONGEST_RUN_FILE_BYTES, write_run_file);
+    let replaced = stored_file::replace(&path, directory, MAX_RUN_FILE_BYTES, write_run_file);
     if let Err(problem) = replaced {
         // If the run file is in place after all, it names the samples.
         let is_in_place = matches!(problem, RunFileProblem::NotFlushed(_));
@@ -155,7 +153,7 @@ pub fn read_run(path: &Path) -> Result<Run, RunFileError> {
 /// Same as [`read_run`].
 pub fn read_run_into(path: &Path, buffer: &mut Vec<u8>) -> Result<Run, RunFileError> {
     let path = run_file_of(path);
-    stored_file::read_into(&path, LONGEST_RUN_FILE_BYTES, buffer)
+    stored_file::read_into(&path, MAX_RUN_FILE_BYTES, buffer)
         .and_then(|()| RunWire::parse(buffer)?.into_run())
         .map_err(|problem| in_file(&path, problem))
 }
@@ -185,7 +183,7 @@ pub fn read_samples(path: &Path) -> Result<Vec<LaunchSamples>, RunFileError> {
     let wire = read_wire(&path)?;
     let samples_path = path.with_file_name(&wire.samples_file);
     let run = wire.into_run().map_err(|problem| in_file(&path, problem))?;
-    let file = stored_file::open(&samples_path, LONGEST_SAMPLES_FILE_BYTES)
+    let file = stored_file::open(&samples_path, MAX_SAMPLES_FILE_BYTES)
         .map_err(|problem| in_file(&samples_path, problem))?;
     let samples = samples_file::read(BufReader::new(file), &run.id)
         .map_err(|problem| in_file(&samples_path, problem))?;
@@ -240,7 +238,7 @@ fn read_wire(path: &Path) -> Result<RunWire<ReadBenchmarks>, RunFileError> {
 /// # Errors
 /// Returns an error if it is missing, not a regular file, or too long.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, RunFileError> {
-    stored_file::read(path, LONGEST_RUN_FILE_BYTES).map_err(|problem| in_file(path, problem))
+    stored_file::read(path, MAX_RUN_FILE_BYTES).map_err(|problem| in_file(path, problem))
 }
 
 /// Returns the samples file named by the run file at `path`, or `None` if there is no such run.

@@ -12,10 +12,10 @@ use super::error::RunFileProblem;
 
 /// Maximum length of a `run.json` to read or write, in bytes: a hundred thousand benchmarks of ten
 /// launches with counters have 330 MB.
-pub const LONGEST_RUN_FILE_BYTES: u64 = 384 << 20;
+pub const MAX_RUN_FILE_BYTES: u64 = 384 << 20;
 
 /// Maximum length of a samples file to read or write, in bytes.
-pub const LONGEST_SAMPLES_FILE_BYTES: u64 = 1 << 30;
+pub const MAX_SAMPLES_FILE_BYTES: u64 = 1 << 30;
 
 /// Suffix of the names of files that are still being written.
 pub(super) const TEMPORARY_SUFFIX: &str = ".tmp";

@@ -53,7 +53,7 @@ const HEADER_WORDS: usize = 3;
 
 /// The counters of the thread that opened them, with interrupts.
 #[derive(Debug)]
-pub struct HittingHardware {
+pub struct SamplingHardware {
     group: HitGroup,
     shape: Shape,
     state: RefCell<State>,
@@ -112,7 +112,7 @@ fn shapes(
     Ok(forms.map(|form| (shape_of(form), form.formula)).collect())
 }
 
-impl HittingHardware {
+impl SamplingHardware {
     /// Opens the counters of the calling thread, with an interrupt every `period_cycles`.
     ///
     /// # Errors
@@ -121,7 +121,7 @@ impl HittingHardware {
         paths: &SystemPaths,
         counters: Counters,
         period_cycles: u64,
-    ) -> Result<HittingHardware, OpenError> {
+    ) -> Result<SamplingHardware, OpenError> {
         let cores::CountedCores { cpu, pmu, .. } = cores::keep_on_counted(paths, counters)?;
         let opener = Opener::of(paths, &pmu, Counted::ThisThread);
         let of_cycles = shapes(&cpu, &pmu, counters)?;
@@ -140,7 +140,7 @@ impl HittingHardware {
         });
         let mut refusal = None;
         for (shape, formula, periods) in own.chain(of_cycles) {
-            match HittingHardware::open_shape(&opener, &pmu, shape, formula, periods) {
+            match SamplingHardware::open_shape(&opener, &pmu, shape, formula, periods) {
                 Ok(opened) => return Ok(opened),
                 Err(error) => refusal = Some(error),
             }
@@ -157,7 +157,7 @@ impl HittingHardware {
         paths: &SystemPaths,
         name: &str,
         periods: &[u64],
-    ) -> Result<HittingHardware, OpenError> {
+    ) -> Result<SamplingHardware, OpenError> {
         let cores::CountedCores { cpu, pmu, .. } = cores::keep_on_counted(paths, Counters::Exact)?;
         let opener = Opener::of(paths, &pmu, Counted::ThisThread);
         let group = wanted_group(table_of(&cpu, &pmu.name)?, name)?;
@@ -167,7 +167,7 @@ impl HittingHardware {
             slots_per_cycle: 0,
         };
         let periods = Periods::of_group(group.paced_at(), periods);
-        HittingHardware::open_shape(&opener, &pmu, shape, &group.formula(), periods)
+        SamplingHardware::open_shape(&opener, &pmu, shape, &group.formula(), periods)
     }
 
     fn open_shape(
@@ -176,7 +176,7 @@ impl HittingHardware {
         shape: Shape,
         formula: &str,
         periods: Periods,
-    ) -> Result<HittingHardware, OpenError> {
+    ) -> Result<SamplingHardware, OpenError> {
         let group = HitGroup::open(opener, shape, &periods)?;
         let ring = group.map(opener, shape, &periods, &ring::PAGES)?;
         let control = opener.control(shape.leader(), "enable");
@@ -205,7 +205,7 @@ impl HittingHardware {
         }
         // The hits of the check.
         state.ring.take();
-        let mut hardware = HittingHardware {
+        let mut hardware = SamplingHardware {
             provenance: Provenance {
                 core_type: pmu.is_one_of_several.then(|| pmu.name.clone()),
                 slots_per_cycle: shape.slots_per_cycle(),
@@ -360,7 +360,7 @@ impl State {
 }
 
 thread_local! {
-    static OPENED: RefCell<Weak<HittingHardware>> = const { RefCell::new(Weak::new()) };
+    static OPENED: RefCell<Weak<SamplingHardware>> = const { RefCell::new(Weak::new()) };
 }
 
 /// Opens the source as the environment asks for it, with the period of cycles or those of a metric
@@ -368,25 +368,25 @@ thread_local! {
 /// thread has one slots counter.
 ///
 /// # Errors
-/// Same as [`HittingHardware::open`].
-pub(super) fn shared(periods: &[u64]) -> Result<Rc<HittingHardware>, OpenError> {
+/// Same as [`SamplingHardware::open`].
+pub(super) fn shared(periods: &[u64]) -> Result<Rc<SamplingHardware>, OpenError> {
     if let Some(opened) = OPENED.with_borrow(Weak::upgrade) {
         return Ok(opened);
     }
     let paths = SystemPaths::default();
     let opened = Rc::new(match Wanted::from_environment()? {
-        Wanted::Group(name) => HittingHardware::open_group(&paths, &name, periods)?,
+        Wanted::Group(name) => SamplingHardware::open_group(&paths, &name, periods)?,
         Wanted::Categories(counters) => {
             let period_cycles = periods.first().copied().filter(|period| *period > 0);
             let period_cycles = period_cycles.unwrap_or(DEFAULT_PERIOD_CYCLES);
-            HittingHardware::open(&paths, counters, period_cycles)?
+            SamplingHardware::open(&paths, counters, period_cycles)?
         }
     });
     OPENED.set(Rc::downgrade(&opened));
     Ok(opened)
 }
 
-impl Source for Rc<HittingHardware> {
+impl Source for Rc<SamplingHardware> {
     fn provenance(&self) -> &Provenance {
         (**self).provenance()
     }
@@ -412,7 +412,7 @@ impl Source for Rc<HittingHardware> {
     }
 }
 
-impl Source for HittingHardware {
+impl Source for SamplingHardware {
     fn provenance(&self) -> &Provenance {
         &self.provenance
     }

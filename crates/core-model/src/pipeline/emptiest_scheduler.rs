@@ -157,7 +157,7 @@ const fn turns(order: [usize; BOUND_PORTS]) -> [u32; SETS] {
 }
 
 /// How many operations wait for each port.
-pub(super) struct LeastWaiting {
+pub(super) struct EmptiestScheduler {
     /// The cycle of the last operation.
     cycle: u64,
     /// Operations that leave from `counted` on, a lane for each port.
@@ -173,9 +173,9 @@ pub(super) struct LeastWaiting {
     next: [u8; SETS],
 }
 
-impl LeastWaiting {
+impl EmptiestScheduler {
     pub(super) fn new() -> Self {
-        LeastWaiting {
+        EmptiestScheduler {
             cycle: 0,
             waiting: 0,
             waiting_before: 0,
@@ -282,7 +282,7 @@ mod tests {
     const ANY: usize = BOUND as usize;
 
     /// Returns the port of an operation that leaves in the cycle `at`.
-    fn port(rule: &mut LeastWaiting, set: usize, issued: u64, at: u64) -> usize {
+    fn port(rule: &mut EmptiestScheduler, set: usize, issued: u64, at: u64) -> usize {
         let port = rule.choose(set, issued);
         rule.leave(port, at);
         port
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn operations_of_a_cycle_use_ports_downwards() {
-        let mut rule = LeastWaiting::new();
+        let mut rule = EmptiestScheduler::new();
         let taken = [0; 6].map(|_| port(&mut rule, ANY, 10, 14));
         assert_eq!(taken, [4, 3, 2, 1, 0, 4]);
         assert_eq!(port(&mut rule, 0b11, 10, 14), 1, "another set");
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn busy_port_comes_last_two_cycles_later() {
-        let mut rule = LeastWaiting::new();
+        let mut rule = EmptiestScheduler::new();
         assert_eq!(port(&mut rule, 0b10000, 10, 100), 4);
         assert_eq!(port(&mut rule, ANY, 11, 15), 4);
         let taken = [0; 5].map(|_| port(&mut rule, ANY, 12, 16));
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn nothing_waits_after_all_have_left() {
-        let mut rule = LeastWaiting::new();
+        let mut rule = EmptiestScheduler::new();
         for issued in 1..100_000 {
             let at = issued + 4 + issued * 7919 % 8_000;
             let set = 1 + issued as usize % ANY;

@@ -18,7 +18,7 @@ use topdown_terminal::count_of;
 
 /// How two launches differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Parting {
+pub enum Divergence {
     /// They execute the same instructions.
     OnlyData,
     /// They part at a known place.
@@ -34,25 +34,25 @@ pub enum Parting {
     Somewhere,
 }
 
-impl Parting {
+impl Divergence {
     /// Completes "launches of … differ: " in a few words.
     fn in_short(&self) -> String {
         match self {
-            Parting::OnlyData => "the same instructions, on data elsewhere".to_owned(),
-            Parting::At { behind, .. } => format!("behind {}", behind.in_short()),
-            Parting::Somewhere => "other instructions".to_owned(),
+            Divergence::OnlyData => "the same instructions, on data elsewhere".to_owned(),
+            Divergence::At { behind, .. } => format!("behind {}", behind.in_short()),
+            Divergence::Somewhere => "other instructions".to_owned(),
         }
     }
 }
 
-impl fmt::Display for Parting {
+impl fmt::Display for Divergence {
     /// Completes "launches of … differ: ".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Parting::OnlyData => {
+            Divergence::OnlyData => {
                 f.write_str("they execute the same instructions, on data at different addresses")
             }
-            Parting::At {
+            Divergence::At {
                 after_blocks,
                 behind,
                 at,
@@ -67,25 +67,25 @@ impl fmt::Display for Parting {
                      goes on at {one}, another at {other}"
                 )
             }
-            Parting::Somewhere => f.write_str("they execute different instructions"),
+            Divergence::Somewhere => f.write_str("they execute different instructions"),
         }
     }
 }
 
 /// Says in a line or two for each benchmark how its launches differ; `None` if none do.
-pub fn note(partings: &[(&BenchmarkId, Parting)]) -> Option<String> {
+pub fn note(divergences: &[(&BenchmarkId, Divergence)]) -> Option<String> {
     const MAX_REPORTED: usize = 10;
-    let lines = partings.iter().take(MAX_REPORTED);
+    let lines = divergences.iter().take(MAX_REPORTED);
     let mut lines: Vec<String> = lines
-        .map(|(id, parting)| format!("  `{}`: {}", id.name, parting.in_short()))
+        .map(|(id, divergence)| format!("  `{}`: {}", id.name, divergence.in_short()))
         .collect();
-    if let more @ 1.. = partings.len().saturating_sub(MAX_REPORTED) {
+    if let more @ 1.. = divergences.len().saturating_sub(MAX_REPORTED) {
         lines.push(format!("  and {more} more"));
     }
-    (!partings.is_empty()).then(|| {
+    (!divergences.is_empty()).then(|| {
         format!(
             "note: modelled launches of {} differ (`cargo topdown explain` has it in full):\n{}",
-            count_of(partings.len(), "benchmark"),
+            count_of(divergences.len(), "benchmark"),
             lines.join("\n")
         )
     })
@@ -135,17 +135,17 @@ pub fn asked(
 
 /// Returns how the launches of these benchmarks differ, from the first launches and the recording
 /// ones.
-pub fn partings<'a>(
+pub fn divergences<'a>(
     targets: &[BenchTarget],
     differing: &'a [BenchmarkId],
     seen: &Collected,
     asked: &Collected,
-) -> Vec<(&'a BenchmarkId, Parting)> {
-    let parting = |id: &'a BenchmarkId| {
+) -> Vec<(&'a BenchmarkId, Divergence)> {
+    let divergence = |id: &'a BenchmarkId| {
         let target = targets.iter().find(|target| target.has(id))?;
         let [one, other] = two(seen, id)?;
         if first_difference(&one.trail, &other.trail).is_none() {
-            return Some((id, Parting::OnlyData));
+            return Some((id, Divergence::OnlyData));
         }
         let mut symbols = Symbols::of_package(&target.executable, &target.package_root);
         let trails: Vec<&LaunchTrail> = trails_of(asked, id).collect();
@@ -153,9 +153,9 @@ pub fn partings<'a>(
         let parted = pairs
             .flat_map(|(index, one)| trails[index + 1..].iter().map(move |other| (one, other)))
             .find_map(|(one, other)| parted_at(one, other, &mut symbols));
-        Some((id, parted.unwrap_or(Parting::Somewhere)))
+        Some((id, parted.unwrap_or(Divergence::Somewhere)))
     };
-    differing.iter().filter_map(parting).collect()
+    differing.iter().filter_map(divergence).collect()
 }
 
 fn trails_of<'a>(seen: &'a Collected, id: &BenchmarkId) -> impl Iterator<Item = &'a LaunchTrail> {
@@ -173,7 +173,7 @@ fn two<'a>(seen: &'a Collected, id: &BenchmarkId) -> Option<[&'a LaunchTrail; 2]
     Some([first, other.unwrap_or(second)])
 }
 
-fn parted_at(one: &LaunchTrail, other: &LaunchTrail, symbols: &mut Symbols) -> Option<Parting> {
+fn parted_at(one: &LaunchTrail, other: &LaunchTrail, symbols: &mut Symbols) -> Option<Divergence> {
     let place = |trail: &LaunchTrail, index: usize| {
         let block = trail.stretch.get(index)?;
         Some((trail.module_of(block).to_owned(), *block))
@@ -194,7 +194,7 @@ fn parted_at(one: &LaunchTrail, other: &LaunchTrail, symbols: &mut Symbols) -> O
             .saturating_add(u64::from(last.bytes).saturating_sub(1)),
         ..last
     };
-    Some(Parting::At {
+    Some(Divergence::At {
         after_blocks: one.trail.stretch_from + parted as u64,
         behind: name((module, end)),
         at: Box::new(at),
@@ -276,9 +276,9 @@ mod tests {
         };
         let mut symbols = Symbols::new(Path::new("/nowhere/bench"));
         let mut part = |a: &[u64], b: &[u64]| parted_at(&launch(a), &launch(b), &mut symbols);
-        let parting = part(&[0x10, 0x20, 0x30], &[0x10, 0x20, 0x50]).unwrap();
+        let divergence = part(&[0x10, 0x20, 0x30], &[0x10, 0x20, 0x50]).unwrap();
         assert_eq!(
-            parting.to_string(),
+            divergence.to_string(),
             "they part after 4098 blocks of instructions, behind lib.so+0x27; one goes on at \
              lib.so+0x30, another at lib.so+0x50"
         );
@@ -309,7 +309,7 @@ mod tests {
                 }),
                 position: "background-f3350cd30981ba00+0x17f7d5".to_owned(),
             };
-            Parting::At {
+            Divergence::At {
                 after_blocks: 5,
                 behind: place.clone(),
                 at: Box::new([Some(place), None]),
@@ -318,10 +318,10 @@ mod tests {
         let init = Some("once_cell::sync::OnceCell<T>::get_or_try_init");
         let file = Some("once_cell-1.21.4/src/lib.rs");
         let ids = ["arc_swap_option_write/uncontended", "a", "b"].map(id);
-        let partings = [at(init, file), at(None, None), Parting::OnlyData];
-        let partings: Vec<_> = ids.iter().zip(partings).collect();
-        insta::assert_snapshot!(folded(&note(&partings).unwrap(), 60));
-        let many = vec![partings[1].clone(); 12];
+        let divergences = [at(init, file), at(None, None), Divergence::OnlyData];
+        let divergences: Vec<_> = ids.iter().zip(divergences).collect();
+        insta::assert_snapshot!(folded(&note(&divergences).unwrap(), 60));
+        let many = vec![divergences[1].clone(); 12];
         let told = note(&many).unwrap();
         assert!(told.ends_with("\n  and 2 more"), "{told}");
         assert_eq!(note(&[]), None);
