@@ -1,8 +1,8 @@
 //! `cargo topdown`: runs criterion benches, compares TopDown slots with a baseline, and fails CI.
 //!
-//! Data flow: `command::bench` has [`topdown_runner`] build the bench targets and launch them; their
-//! samples become a run file. `command::compare` reads two run files, [`topdown_gate`] judges them,
-//! and [`topdown_report`] prints the result without computing anything.
+//! Data flow: `command::bench` has [`topdown_runner`] build the bench targets and launch them.
+//! Their samples become a run file. `command::compare` reads two run files, [`topdown_gate`] judges
+//! them, and [`topdown_report`] prints the result without computing anything.
 #![forbid(unsafe_code)]
 
 mod accepted_file;

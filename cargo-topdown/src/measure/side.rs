@@ -21,8 +21,8 @@ pub struct Side {
 }
 
 impl Side {
-    /// Returns the run with the benchmarks that launches of the targets yielded, which it takes from
-    /// `outcome`.
+    /// Returns the run with the benchmarks of `outcome`, which launches of the targets yielded.
+    /// They are moved out of it.
     pub fn run_of(&self, outcome: &mut Outcome, session: &Session) -> Run {
         let mut benchmarks = mem::take(&mut outcome.collected.benchmarks);
         self.fingerprints.put_beside(&mut benchmarks);

@@ -1,8 +1,8 @@
 //! Number of timed launches of a benchmark.
 //!
-//! Where slots are modelled, time gates nothing. So a benchmark whose slots are exact is timed once,
-//! twice more if that hints that time and slots disagree, and in the remaining launches only if all
-//! three do. On a busy machine one launch hints at much that three do not.
+//! Where slots are modelled, time gates nothing. So a benchmark whose slots are exact is timed
+//! once. If that hints that time and slots disagree, it is timed twice more, and if all three do,
+//! in the remaining launches. On a busy machine one launch hints at much that three do not.
 
 use std::collections::HashMap;
 

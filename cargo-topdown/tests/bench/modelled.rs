@@ -92,7 +92,7 @@ fn samples_of(filter: &str, benchmarks: usize) -> Vec<[Vec<Vec<IterationSample>>
         };
         let (modelled, timed) = (samples_by(SourceKind::Model), samples_by(SourceKind::Time));
         assert_eq!(modelled.len(), 2);
-        // The slots are exact, so one launch is enough. But one of three may take surprisingly long.
+        // The slots are exact, so one launch is enough, unless one of three takes very long.
         assert!(timed.len() == 1 || benchmarks > 1, "{}", timed.len());
         [modelled, timed]
     };

@@ -17,8 +17,8 @@ const MIN_INSTRUCTIONS: f64 = 10_000.0;
 /// places code decides how often they miss the caches, by more than for iterations that repeat.
 const MARGIN: f64 = 0.1;
 
-/// Returns what the first iterations cost in these launches, per launch; `None` if a
-/// launch has no sample after them, or did not count them.
+/// Returns what the first iterations cost in these launches, per launch; `None` if a launch has no
+/// sample after them, or did not count them.
 pub fn of_launches(
     launches: &[&[IterationSample]],
     empty_window: Option<&EmptyWindow>,

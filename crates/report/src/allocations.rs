@@ -10,8 +10,11 @@ pub fn grown(change: &AllocationChange) -> String {
     let sign = if more_bytes < 0.0 { "-" } else { "+" };
     let more_bytes = format!("{sign}{}", bytes(more_bytes.abs()));
     if after.times == before.times {
-        let count = amount(after.times);
-        return format!("allocates {more_bytes} per iteration in the same {count} allocations");
+        let same = match after.times {
+            1.0 => "allocation".to_owned(),
+            times => format!("{} allocations", amount(times)),
+        };
+        return format!("allocates {more_bytes} per iteration in the same {same}");
     }
     format!(
         "allocates {} per iteration, was {}: {more_bytes}",
@@ -61,6 +64,11 @@ mod tests {
                 [2.0, 100.0],
                 [2.0, 108.0],
                 "allocates +8 B per iteration in the same 2 allocations",
+            ),
+            (
+                [1.0, 96.0],
+                [1.0, 172.0],
+                "allocates +76 B per iteration in the same allocation",
             ),
         ] {
             assert_eq!(told(before, after), text);

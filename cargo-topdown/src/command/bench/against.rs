@@ -70,7 +70,9 @@ pub fn run(args: &BenchArgs, reference: &str) -> Result<Exit, Error> {
         directory: store.newest_directory().to_owned(),
     };
     if measured.run.benchmarks.is_empty() {
-        return Err((session.nothing_to_keep(&candidate.targets, &of_candidate)).into());
+        return Err(session
+            .nothing_to_keep(&candidate.targets, &of_candidate)
+            .into());
     }
     session.tell_load(&measured.run);
     // Before the second look, which may be interrupted.

@@ -139,7 +139,7 @@ fn leave_out_absent(
 /// Gives the base's targets the candidate's settings and runner.
 fn launch_as_candidate(targets: &mut [BenchTarget], candidate: &[BenchTarget]) {
     for target in targets {
-        // Otherwise cargo would add the candidate's configuration to that of a base within its tree.
+        // Cargo would add the candidate's configuration to that of a base within its tree.
         if let Some(first) = candidate.first() {
             target.runner.clone_from(&first.runner);
         }
@@ -179,8 +179,8 @@ fn report_shared_configuration(candidate_root: &Path, tree: &BaseTree) {
     }
 }
 
-/// Copies what git ignores and the candidate's build reads into a base that failed without it. Returns
-/// whether there was any.
+/// Copies what git ignores and the candidate's build reads into a base that failed without it.
+/// Returns whether there was any.
 fn copy_ignored(session: &Session, tree: &BaseTree) -> Result<bool, MeasureError> {
     let copied = tree.copy_ignored(&session.read);
     let copied = copied.map_err(MeasureError::BaseTree)?;

@@ -118,8 +118,8 @@ impl Inputs {
         })
     }
 
-    /// Returns whether to launch only what differs from the baseline: not for a run that becomes the
-    /// baseline, which must be whole, and not if there is no whole baseline that can be read.
+    /// Returns whether to launch only what differs from the baseline. A run that becomes the
+    /// baseline has to be whole, and so does the baseline, which has to be readable, too.
     fn leaves_out_unchanged(&self) -> bool {
         let chooses_itself = |argument: &String| {
             let flags = ["--changed", "--shard", "--save", "--against", "--list"];

@@ -306,7 +306,7 @@ const ORDER: LearntOrder = LearntOrder {
     moves_only: false,
 };
 
-// One row per class, in the order of `Class`: M if `measure-table` of the lab has a row, otherwise P.
+// One row per class, in the order of `Class`: M if the lab's `measure-table` has it, otherwise P.
 const TIMINGS: &[Timing] = &[
     Timing::single(Class::Unknown, &[ALU], 1),
     Timing::at_rename(Class::Nop),

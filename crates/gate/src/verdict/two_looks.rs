@@ -48,9 +48,9 @@ impl FirstLook {
         self.comparison
     }
 
-    /// Takes the second look, at baseline and candidate with all launches of the suspects; they may
-    /// lack other benchmarks, whose verdicts stay. There is no third look: asking until the answer
-    /// is pleasant would invalidate the error probability.
+    /// Takes the second look. Both runs hold all launches of the suspects. Benchmarks that they
+    /// lack keep their verdicts. There is no third look: looking until a benchmark passes would
+    /// invalidate the error probability.
     pub fn second(self, baseline: &Run, candidate: &Run, policy: &Policy) -> Comparison {
         second_look(self.comparison, baseline, candidate, policy)
     }
