@@ -71,6 +71,10 @@ else
         run calls --cpu $cpu
     done
     run nested --cpu spr --env CARGO_TOPDOWN_THREADS=all
+    for cpu in "spr ${metrics[*]}" "spr ${exact[*]}" skx "zen4 --kernel 6.12"; do
+        # shellcheck disable=SC2086 # Options.
+        run first-iteration --cpu $cpu --env CARGO_TOPDOWN_SAMPLES=/job/samples
+    done
     echo
     echo '| machine | check | result | |'
     echo '|---|---|---|---|'

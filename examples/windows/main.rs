@@ -10,6 +10,8 @@ mod calls;
 mod costs;
 #[cfg(target_os = "linux")]
 mod empty;
+#[cfg(target_os = "linux")]
+mod first_iteration;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod moves;
 #[cfg(target_os = "linux")]
@@ -25,6 +27,8 @@ mod system_calls;
 fn run(what: &str) -> Result<(), String> {
     match what {
         #[cfg(target_os = "linux")]
+        "first-iteration" => first_iteration::check(),
+        #[cfg(target_os = "linux")]
         "nested" => nested::check(),
         #[cfg(target_os = "linux")]
         "refused" => refused::check(),
@@ -38,7 +42,10 @@ fn run(what: &str) -> Result<(), String> {
         "forbidden" => moves::forbidden(),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         "offline" => moves::offline(),
-        _ => Err("usage: windows costs|calls|nested|moves|forbidden|offline|refused".to_owned()),
+        _ => Err(
+            "usage: windows costs|calls|first-iteration|nested|moves|forbidden|offline|refused"
+                .to_owned(),
+        ),
     }
 }
 
