@@ -20,7 +20,7 @@ mod event;
 mod intel_atom;
 mod intel_core;
 mod intel_cove;
-#[cfg_attr(not(feature = "commands"), path = "metric_formula_left_out.rs")]
+#[cfg_attr(not(feature = "commands"), path = "cpu/metric_formula_left_out.rs")]
 mod metric_formula;
 mod metric_group;
 mod metrics_correction;

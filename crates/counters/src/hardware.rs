@@ -36,7 +36,7 @@ mod page;
 mod ratios;
 mod read_group;
 mod readout;
-#[cfg_attr(not(feature = "hits"), path = "recording_left_out.rs")]
+#[cfg_attr(not(feature = "hits"), path = "hardware/recording_left_out.rs")]
 pub mod recording;
 mod self_check;
 mod syscalls;
