@@ -4,9 +4,25 @@
 //!
 //! writes the files that are made from the program: `docs/schema`, `docs/commands.md` and
 //! `docs/settings.md`. Tests fail while one of them is not current.
+//!
+//!     cargo xtask cpus [FOLDER | --diff FOLDER]
+//!
+//! writes the events and metric groups of CPUs: see [`cpus`].
 #![forbid(unsafe_code)]
 
+mod cpus;
+
+use std::path::Path;
 use std::process::{Command, ExitCode};
+
+const USAGE: &str = "\
+usage: cargo xtask generate            write docs/schema, docs/commands.md and docs/settings.md
+       cargo xtask cpus                write the tables of CPUs from crates/counters/cpus
+       cargo xtask cpus FOLDER         take event codes from vendors' files in FOLDER first
+       cargo xtask cpus --diff FOLDER  say which event codes the files would change
+
+FOLDER has perfmon (github.com/intel/perfmon), telemetry (Arm's telemetry-solution) and
+linux-VERSION (tools/perf/pmu-events of a kernel).";
 
 /// Makes the tests write what they otherwise compare. They know the program's own types, which no
 /// other crate can reach.
@@ -17,10 +33,33 @@ const GENERATORS: [&str; 2] = ["documentation::generated", "schema::published_sc
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments != ["generate"] {
-        eprintln!("usage: cargo xtask generate");
-        return ExitCode::from(2);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        ["generate"] => generate(),
+        ["cpus"] => cpus::run(&cpus::Task::Make),
+        ["cpus", "--diff", folder] => cpus::run(&cpus::Task::Compare(Path::new(folder))),
+        ["cpus", folder] if !folder.starts_with('-') => {
+            cpus::run(&cpus::Task::Take(Path::new(folder)))
+        }
+        ["--help"] => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
     }
+}
+
+fn generate() -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .args([
@@ -35,11 +74,8 @@ fn main() -> ExitCode {
         .env(WRITE, "1")
         .status();
     match status {
-        Ok(status) if status.success() => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: could not run cargo: {error}");
-            ExitCode::FAILURE
-        }
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err("the files could not be written".to_owned()),
+        Err(error) => Err(format!("could not run cargo: {error}")),
     }
 }

@@ -1,22 +1,22 @@
 //! CPUs as data: which events make up the categories on which core, and by which formula.
 //!
-//! Every family is a folder: `intel_core`, `intel_cove`, `intel_atom`, `amd_zen`, `arm_neoverse`.
-//! Its `events` are shared by its tables ([`CpuTable`], in `mod`) and its metric groups (`groups`);
-//! groups do not know the tables. [`table_for`] selects the table for a CPU. A table contains
-//! events, formulas and a worked example of each formula, which a test recomputes. It is
-//! independent of the kernel: `hardware` opens and reads the groups. So supporting a new CPU takes a
-//! new table and nothing else.
+//! Every family is a module with its tables ([`CpuTable`]): `intel_core`, `intel_cove`, `intel_atom`,
+//! `amd_zen`, `arm_neoverse`. Their events and metric groups are `generated` from vendors' files.
+//! [`table_for`] selects the table for a CPU. A table contains events, formulas and a worked example
+//! of each formula, which a test recomputes. It is independent of the kernel: `hardware` opens and
+//! reads the groups. So supporting a new CPU takes a new table and nothing else.
 //!
 //! # Sources
 //!
-//! Event codes and Intel's formulas: the files of <https://github.com/intel/perfmon> at 6dadedf
-//! (`mapfile.csv`, `<FAMILY>/events/*_core.json`, `TMA_Metrics-full.csv` 5.2,
-//! `E-core_TMA_Metrics.csv` 4). Each table adds its own sources.
+//! Event codes: the `.tsv` files of `crates/counters/cpus` name the file, version and date of each.
+//! Intel's formulas of level 1: <https://github.com/intel/perfmon> at 6dadedf
+//! (`TMA_Metrics-full.csv` 5.2, `E-core_TMA_Metrics.csv` 4). Each table adds its own sources.
 
 mod amd_zen;
 mod arm_neoverse;
 mod described_core;
 mod event;
+mod generated;
 mod intel_atom;
 mod intel_core;
 mod intel_cove;

@@ -4,13 +4,15 @@
 //! Twelve-bit event numbers have their upper four bits in bits 32 to 35 of the raw code: event
 //! 0x1a0 with umask 1 is 0x1_0000_01a0, while 0x1a0 itself would be event 0xa0.
 
-mod events;
-mod groups;
-
-use super::{Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Numbers, Split};
-use events::{BACKEND, CYCLES, DISPATCHED, FRONTEND, RETIRED, SMT, slots};
+use super::generated::amd_zen::{zen_4, zen_5, zen_6};
+use super::{Counts, CpuTable, Example, Form, Level1Counting, Models, Numbers, Split};
 use topdown_run::category::PerCategory;
 use topdown_run::sample::Level1;
+use zen_4::{BACKEND, CYCLES, DISPATCHED, FRONTEND, RETIRED, SMT};
+
+fn slots(counts: &Counts) -> f64 {
+    counts.slots_per_cycle() * counts[CYCLES]
+}
 
 /// Bad speculation can fall slightly below 0: fused ops count as more at retirement than at
 /// dispatch.
@@ -38,9 +40,6 @@ fn smt_by_rest(counts: &Counts) -> Split {
         slots(counts) - counts[FRONTEND] - counts[BACKEND] - counts[DISPATCHED],
     )
 }
-
-const ALL: &[Event] = &[CYCLES, RETIRED, DISPATCHED, FRONTEND, BACKEND, SMT];
-const ALL_BUT_SMT: &[Event] = &[CYCLES, RETIRED, DISPATCHED, FRONTEND, BACKEND];
 
 pub(super) static ZEN_1_TO_3: CpuTable = CpuTable {
     name: "Zen 1 … Zen 3",
@@ -74,7 +73,7 @@ pub(super) static ZEN_4: CpuTable = CpuTable {
     level1: Level1Counting::Forms(&[
         Form {
             formula: "zen-4/1",
-            events: ALL,
+            events: zen_4::FORMS[0],
             cycles: Some(CYCLES),
             instructions: None,
             split: &|counts| split(counts, counts[SMT]),
@@ -94,7 +93,7 @@ pub(super) static ZEN_4: CpuTable = CpuTable {
         },
         Form {
             formula: "zen-4-smt-by-rest/1",
-            events: ALL_BUT_SMT,
+            events: zen_4::FORMS[1],
             cycles: Some(CYCLES),
             instructions: None,
             split: &smt_by_rest,
@@ -112,7 +111,7 @@ pub(super) static ZEN_4: CpuTable = CpuTable {
             },
         },
     ]),
-    groups: groups::ZEN_4,
+    groups: zen_4::GROUPS,
 };
 
 /// Models of family 1Ah; the others are Zen 6.
@@ -140,7 +139,7 @@ pub(super) static ZEN_5: CpuTable = CpuTable {
     level1: Level1Counting::Forms(&[
         Form {
             formula: "zen-5/1",
-            events: ALL,
+            events: zen_5::FORMS[0],
             cycles: Some(CYCLES),
             instructions: None,
             split: &|counts| split(counts, counts[SMT]),
@@ -148,14 +147,14 @@ pub(super) static ZEN_5: CpuTable = CpuTable {
         },
         Form {
             formula: "zen-5-smt-by-rest/1",
-            events: ALL_BUT_SMT,
+            events: zen_5::FORMS[1],
             cycles: Some(CYCLES),
             instructions: None,
             split: &smt_by_rest,
             example: WIDTH_8_EXAMPLE_WITHOUT_SMT,
         },
     ]),
-    groups: groups::ZEN_5,
+    groups: zen_5::GROUPS,
 };
 
 /// Counts level 1 like Zen 5, and with the same codes.
@@ -169,7 +168,7 @@ pub(super) static ZEN_6: CpuTable = CpuTable {
     level1: Level1Counting::Forms(&[
         Form {
             formula: "zen-6/1",
-            events: ALL,
+            events: zen_6::FORMS[0],
             cycles: Some(CYCLES),
             instructions: None,
             split: &|counts| split(counts, counts[SMT]),
@@ -177,12 +176,12 @@ pub(super) static ZEN_6: CpuTable = CpuTable {
         },
         Form {
             formula: "zen-6-smt-by-rest/1",
-            events: ALL_BUT_SMT,
+            events: zen_6::FORMS[1],
             cycles: Some(CYCLES),
             instructions: None,
             split: &smt_by_rest,
             example: WIDTH_8_EXAMPLE_WITHOUT_SMT,
         },
     ]),
-    groups: groups::ZEN_6,
+    groups: zen_6::GROUPS,
 };

@@ -7,17 +7,14 @@
 //!
 //! perf's own metrics use other corrections on some of these cores; the numbers are not comparable.
 
-mod events;
-mod groups;
-
 use std::ops::RangeInclusive;
 
-use super::{
-    Counts, CpuTable, Event, Example, Form, Level1Counting, Maker, Models, Numbers, Split,
+use super::generated::arm_neoverse::{
+    ampere_one, c1_nano, c1_pro, c1_ultra, generic, hip08, n1, n2, n3, olympus, v1, v2, v3,
 };
-use events::{
-    BACKEND, CYCLES, FLUSH, FRONTEND, INSTRUCTIONS, MISPREDICTED, OPERATIONS, OPERATIONS_RETIRED,
-};
+use super::{Counts, CpuTable, Example, Form, Level1Counting, Maker, Models, Numbers, Split};
+use n2::{BACKEND, CYCLES, FRONTEND, INSTRUCTIONS, MISPREDICTED, OPERATIONS, OPERATIONS_RETIRED};
+use n3::FLUSH;
 use topdown_run::category::PerCategory;
 use topdown_run::sample::Level1;
 
@@ -39,7 +36,14 @@ struct Corrections {
 }
 
 fn split(counts: &Counts, corrections: Corrections) -> Split {
-    let slots = counts.slots_per_cycle() * counts[CYCLES];
+    split_slots(
+        counts,
+        counts.slots_per_cycle() * counts[CYCLES],
+        corrections,
+    )
+}
+
+fn split_slots(counts: &Counts, slots: f64, corrections: Corrections) -> Split {
     let frontend = counts[FRONTEND] - corrections.frontend_overcount;
     let backend = counts[BACKEND];
     let used = slots - frontend - backend;
@@ -124,6 +128,39 @@ fn one_and_three_cycles_with_erratum(counts: &Counts) -> Split {
     )
 }
 
+/// Olympus counts its slots, and the frontend's without those that mispredicted branches cost.
+fn without_mispredicted(counts: &Counts) -> Split {
+    split_slots(
+        counts,
+        counts[olympus::SLOTS],
+        Corrections {
+            from_frontend: counts[FRONTEND] - counts[olympus::UNDELIVERED],
+            ..Corrections::default()
+        },
+    )
+}
+
+/// Hip08 has no events for stalled slots: every operation is an instruction, and the backend is the
+/// remainder.
+fn fetch_bubbles(counts: &Counts) -> Split {
+    let slots = counts.slots_per_cycle() * counts[CYCLES];
+    let (retiring, issued) = (counts[INSTRUCTIONS], counts[hip08::INST_SPEC]);
+    let frontend_bound = counts[hip08::FETCH_BUBBLE];
+    Split {
+        slots,
+        level1: Level1 {
+            slots: PerCategory {
+                retiring,
+                bad_speculation: issued - retiring,
+                frontend_bound,
+                backend_bound: slots - issued - frontend_bound,
+            },
+            smt_contention_slots: None,
+        },
+        level2: None,
+    }
+}
+
 /// Newer cores count the cycles of a flush.
 fn flush(counts: &Counts) -> Split {
     split(
@@ -134,25 +171,6 @@ fn flush(counts: &Counts) -> Split {
         },
     )
 }
-
-const WITH_MISPREDICTED: &[Event] = &[
-    CYCLES,
-    INSTRUCTIONS,
-    OPERATIONS_RETIRED,
-    OPERATIONS,
-    FRONTEND,
-    BACKEND,
-    MISPREDICTED,
-];
-const WITH_FLUSH: &[Event] = &[
-    CYCLES,
-    INSTRUCTIONS,
-    OPERATIONS_RETIRED,
-    OPERATIONS,
-    FRONTEND,
-    BACKEND,
-    FLUSH,
-];
 
 /// A million cycles with 1.6 million slots stalled in the frontend and 2.4 million in the backend,
 /// 19 of 20 operations retired, and 20 000 branches mispredicted.
@@ -175,7 +193,7 @@ const fn example(counts: &'static [u64], level1_percent: [&'static str; 4]) -> E
 
 const MISPREDICTED_FORM: Form = Form {
     formula: "neoverse-v2/1",
-    events: WITH_MISPREDICTED,
+    events: v2::FORMS[0],
     cycles: Some(CYCLES),
     instructions: Some(INSTRUCTIONS),
     split: &one_and_three_cycles_per_mispredict,
@@ -184,7 +202,7 @@ const MISPREDICTED_FORM: Form = Form {
 
 const FLUSH_FORM: Form = Form {
     formula: "neoverse-v3/1",
-    events: WITH_FLUSH,
+    events: v3::FORMS[0],
     cycles: Some(CYCLES),
     instructions: Some(INSTRUCTIONS),
     split: &flush,
@@ -205,7 +223,7 @@ pub(super) static N1: CpuTable = CpuTable {
         "Neoverse N1 has no events for stalled slots, so no TopDown; stalled cycles can be \
          measured instead (`cargo topdown explain`, group Cycle_Accounting)",
     ),
-    groups: groups::ARCHITECTURAL,
+    groups: n1::GROUPS,
 };
 
 pub(super) static N2_BEFORE_R0P3: CpuTable = CpuTable {
@@ -221,11 +239,12 @@ pub(super) static N2_BEFORE_R0P3: CpuTable = CpuTable {
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "neoverse-n2-r0p0/1",
+        events: n2::FORMS[0],
         split: &one_and_three_cycles_with_erratum,
         example: example(MISPREDICTED_COUNTS, ["38.0", "10.0", "10.0", "42.0"]),
         ..MISPREDICTED_FORM
     }]),
-    groups: groups::NEOVERSE,
+    groups: n2::GROUPS,
 };
 
 pub(super) static N2: CpuTable = CpuTable {
@@ -237,10 +256,11 @@ pub(super) static N2: CpuTable = CpuTable {
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "neoverse-n2/1",
+        events: n2::FORMS[0],
         example: example(MISPREDICTED_COUNTS, ["19.0", "9.0", "30.0", "42.0"]),
         ..MISPREDICTED_FORM
     }]),
-    groups: groups::NEOVERSE,
+    groups: n2::GROUPS,
 };
 
 pub(super) static V1: CpuTable = CpuTable {
@@ -252,11 +272,12 @@ pub(super) static V1: CpuTable = CpuTable {
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "neoverse-v1/1",
+        events: v1::FORMS[0],
         split: &four_cycles_per_mispredict,
         example: example(MISPREDICTED_COUNTS, ["47.5", "10.5", "12.0", "30.0"]),
         ..MISPREDICTED_FORM
     }]),
-    groups: groups::NEOVERSE,
+    groups: v1::GROUPS,
 };
 
 pub(super) static V2: CpuTable = CpuTable {
@@ -267,7 +288,7 @@ pub(super) static V2: CpuTable = CpuTable {
     metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Forms(&[MISPREDICTED_FORM]),
-    groups: groups::NEOVERSE,
+    groups: v2::GROUPS,
 };
 
 pub(super) static N3: CpuTable = CpuTable {
@@ -279,10 +300,11 @@ pub(super) static N3: CpuTable = CpuTable {
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "neoverse-n3/1",
+        events: n3::FORMS[0],
         example: example(FLUSH_COUNTS, ["19.0", "2.5", "30.5", "48.0"]),
         ..FLUSH_FORM
     }]),
-    groups: groups::NEOVERSE_3,
+    groups: n3::GROUPS,
 };
 
 pub(super) static V3: CpuTable = CpuTable {
@@ -294,7 +316,7 @@ pub(super) static V3: CpuTable = CpuTable {
     metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Forms(&[FLUSH_FORM]),
-    groups: groups::NEOVERSE_3,
+    groups: v3::GROUPS,
 };
 
 pub(super) static C1_NANO: CpuTable = CpuTable {
@@ -306,6 +328,7 @@ pub(super) static C1_NANO: CpuTable = CpuTable {
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "c1-nano/1",
+        events: c1_nano::FORMS[0],
         // Made up, since the other cores' example stalls more slots than this core has.
         example: example(
             &[
@@ -315,7 +338,7 @@ pub(super) static C1_NANO: CpuTable = CpuTable {
         ),
         ..FLUSH_FORM
     }]),
-    groups: groups::NEOVERSE_3,
+    groups: c1_nano::GROUPS,
 };
 
 pub(super) static C1_PRO: CpuTable = CpuTable {
@@ -327,10 +350,11 @@ pub(super) static C1_PRO: CpuTable = CpuTable {
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "c1-pro/1",
+        events: c1_pro::FORMS[0],
         example: example(FLUSH_COUNTS, ["19.0", "2.5", "30.5", "48.0"]),
         ..FLUSH_FORM
     }]),
-    groups: groups::NEOVERSE_3,
+    groups: c1_pro::GROUPS,
 };
 
 pub(super) static C1_ULTRA: CpuTable = CpuTable {
@@ -342,9 +366,10 @@ pub(super) static C1_ULTRA: CpuTable = CpuTable {
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "c1-ultra/1",
+        events: c1_ultra::FORMS[0],
         ..FLUSH_FORM
     }]),
-    groups: groups::NEOVERSE_3,
+    groups: c1_ultra::GROUPS,
 };
 
 /// AmpereOne and AmpereOneX count what was executed, and stalled slots of the backend; the frontend
@@ -358,13 +383,7 @@ pub(super) static AMPERE_ONE: CpuTable = CpuTable {
     sources: "Linux, tools/perf/pmu-events/arch/arm64/ampere/ampereone and ampereonex",
     level1: Level1Counting::Forms(&[Form {
         formula: "ampere-one/1",
-        events: &[
-            CYCLES,
-            INSTRUCTIONS,
-            OPERATIONS_RETIRED,
-            OPERATIONS,
-            BACKEND,
-        ],
+        events: ampere_one::FORMS[0],
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
         split: &frontend_by_rest,
@@ -374,7 +393,7 @@ pub(super) static AMPERE_ONE: CpuTable = CpuTable {
             ["47.5", "2.5", "20.0", "30.0"],
         ),
     }]),
-    groups: groups::ARCHITECTURAL,
+    groups: ampere_one::GROUPS,
 };
 
 fn frontend_by_rest(counts: &Counts) -> Split {
@@ -394,6 +413,67 @@ fn frontend_by_rest(counts: &Counts) -> Split {
     }
 }
 
+/// The kernel reports the width, and CPU_SLOT counts the slots.
+pub(super) static OLYMPUS: CpuTable = CpuTable {
+    name: "NVIDIA Olympus",
+    models: &[Models::armv8(Maker::Nvidia, &[0x010], ANY)],
+    slots_per_cycle: None,
+    general_counters: 6,
+    metrics: None,
+    sources: "Linux, tools/perf/pmu-events/arch/arm64/nvidia/t410/metrics.json",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "nvidia-olympus/1",
+        events: olympus::FORMS[0],
+        cycles: Some(CYCLES),
+        instructions: None,
+        split: &without_mispredicted,
+        example: example(
+            &[
+                1_000_000, 3_800_000, 4_000_000, 1_600_000, 2_400_000, 8_000_000, 1_200_000,
+            ],
+            ["47.5", "7.5", "15.0", "30.0"],
+        ),
+    }]),
+    groups: olympus::GROUPS,
+};
+
+/// Kunpeng 920.
+pub(super) static HIP08: CpuTable = CpuTable {
+    name: "HiSilicon hip08",
+    models: &[Models::armv8(Maker::HiSilicon, &[0xd01], ANY)],
+    slots_per_cycle: Some(4),
+    general_counters: 6,
+    metrics: None,
+    sources: "Linux, tools/perf/pmu-events/arch/arm64/hisilicon/hip08/metrics.json",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "hisilicon-hip08/1",
+        events: hip08::FORMS[0],
+        cycles: Some(CYCLES),
+        instructions: Some(INSTRUCTIONS),
+        split: &fetch_bubbles,
+        example: example(
+            &[1_000_000, 1_600_000, 2_000_000, 800_000],
+            ["40.0", "10.0", "20.0", "30.0"],
+        ),
+    }]),
+    groups: hip08::GROUPS,
+};
+
+pub(super) static MONAKA: CpuTable = CpuTable {
+    name: "Fujitsu Monaka",
+    models: &[Models::armv8(Maker::Fujitsu, &[0x003], ANY)],
+    slots_per_cycle: None,
+    general_counters: 6,
+    metrics: None,
+    sources: "Linux, tools/perf/pmu-events/arch/arm64/fujitsu/monaka",
+    level1: Level1Counting::Unsupported(
+        "Monaka's events for stalled slots count cycles, by its maker's description, so its slots \
+         cannot be split; stalled cycles can be measured instead (`cargo topdown explain`, group \
+         Cycle_Accounting)",
+    ),
+    groups: generic::GROUPS,
+};
+
 /// For cores that no other table knows: what the architecture defines, without corrections. Needs a
 /// kernel that reports the width.
 pub(super) static GENERIC: CpuTable = CpuTable {
@@ -411,14 +491,7 @@ pub(super) static GENERIC: CpuTable = CpuTable {
     sources: "Linux, tools/perf/pmu-events/arch/arm64/sbsa.json",
     level1: Level1Counting::Forms(&[Form {
         formula: "arm-sbsa/1",
-        events: &[
-            CYCLES,
-            INSTRUCTIONS,
-            OPERATIONS_RETIRED,
-            OPERATIONS,
-            FRONTEND,
-            BACKEND,
-        ],
+        events: generic::FORMS[0],
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
         split: &|counts| split(counts, Corrections::default()),
@@ -430,7 +503,7 @@ pub(super) static GENERIC: CpuTable = CpuTable {
             ["47.5", "2.5", "20.0", "30.0"],
         ),
     }]),
-    groups: groups::ARCHITECTURAL,
+    groups: generic::GROUPS,
 };
 
 #[cfg(test)]

@@ -48,10 +48,6 @@ impl Event {
     pub(crate) const fn general(name: &'static str, config: u64) -> Event {
         Event::new(name, config, Counter::General)
     }
-
-    pub(crate) const fn fixed(name: &'static str, config: u64) -> Event {
-        Event::new(name, config, Counter::Fixed)
-    }
 }
 
 /// 64-bit FNV-1a: <http://www.isthe.com/chongo/tech/comp/fnv/>.

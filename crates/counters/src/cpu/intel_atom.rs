@@ -4,17 +4,13 @@
 //! confused: Tremont is 4 wide, Gracemont 5, Crestmont 6, Skymont 8, and the event for retiring
 //! moved twice.
 
-mod events;
-mod groups;
-
+use super::generated::intel_atom::{
+    crestmont, darkmont, darkmont_server, goldmont, gracemont, skymont, tremont,
+};
 use super::{
     Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split, models::CoreType,
 };
-use events::{
-    BACKEND, BACKEND_SKYMONT, BAD_SPECULATION, BAD_SPECULATION_SKYMONT, BAD_SPECULATION_TREMONT,
-    CYCLES, FRONTEND, FRONTEND_SKYMONT, INSTRUCTIONS, ISSUED, NOT_DELIVERED, RECOVERY, RETIRING,
-    RETIRING_CRESTMONT, RETIRING_SKYMONT, UOPS_RETIRED, slots,
-};
+use goldmont::{CYCLES, INSTRUCTIONS};
 use topdown_run::category::PerCategory;
 use topdown_run::sample::Level1;
 
@@ -32,6 +28,10 @@ fn split(counts: &Counts, [retiring, bad_speculation, frontend, backend]: [Event
         },
         level2: None,
     }
+}
+
+fn slots(counts: &Counts) -> f64 {
+    counts.slots_per_cycle() * counts[CYCLES]
 }
 
 /// Two of the categories are counted in cycles and need three events, but these cores have two
@@ -61,21 +61,15 @@ pub(super) static GOLDMONT: CpuTable = CpuTable {
     sources: "perfmon GLM, GLP",
     level1: Level1Counting::Forms(&[Form {
         formula: "goldmont/1",
-        events: &[
-            CYCLES,
-            INSTRUCTIONS,
-            UOPS_RETIRED,
-            ISSUED,
-            RECOVERY,
-            NOT_DELIVERED,
-        ],
+        events: goldmont::FORMS[0],
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
         split: &|counts| {
             let slots = slots(counts);
-            let retiring_slots = counts[UOPS_RETIRED];
-            let bad_speculation_slots = counts[ISSUED] - counts[UOPS_RETIRED] + counts[RECOVERY];
-            let frontend_bound_slots = counts[NOT_DELIVERED];
+            let retiring_slots = counts[goldmont::UOPS_RETIRED];
+            let bad_speculation_slots = counts[goldmont::ISSUED] - counts[goldmont::UOPS_RETIRED]
+                + counts[goldmont::RECOVERY];
+            let frontend_bound_slots = counts[goldmont::NOT_DELIVERED];
             Split {
                 slots,
                 level1: Level1 {
@@ -100,7 +94,7 @@ pub(super) static GOLDMONT: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    groups: groups::GOLDMONT,
+    groups: goldmont::GROUPS,
 };
 
 pub(super) static TREMONT: CpuTable = CpuTable {
@@ -112,20 +106,18 @@ pub(super) static TREMONT: CpuTable = CpuTable {
     sources: "perfmon EHL, SNR",
     level1: Level1Counting::Forms(&[Form {
         formula: "tremont/1",
-        events: &[
-            CYCLES,
-            INSTRUCTIONS,
-            RETIRING,
-            BAD_SPECULATION_TREMONT,
-            FRONTEND,
-            BACKEND,
-        ],
+        events: tremont::FORMS[0],
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
         split: &|counts| {
             split(
                 counts,
-                [RETIRING, BAD_SPECULATION_TREMONT, FRONTEND, BACKEND],
+                [
+                    tremont::RETIRING,
+                    tremont::BAD_SPECULATION,
+                    tremont::FRONTEND,
+                    tremont::BACKEND,
+                ],
             )
         },
         example: Example {
@@ -135,7 +127,7 @@ pub(super) static TREMONT: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    groups: groups::TREMONT,
+    groups: tremont::GROUPS,
 };
 
 /// Bad speculation is the remainder, as in version 4 of Intel's formulas.
@@ -151,20 +143,23 @@ pub(super) static GRACEMONT: CpuTable = CpuTable {
     sources: "perfmon ADL (alderlake_gracemont_core.json)",
     level1: Level1Counting::Forms(&[Form {
         formula: "gracemont/1",
-        events: &[CYCLES, INSTRUCTIONS, RETIRING, FRONTEND, BACKEND],
+        events: gracemont::FORMS[0],
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
         split: &|counts| {
             let slots = slots(counts);
-            let rest = slots - counts[RETIRING] - counts[FRONTEND] - counts[BACKEND];
+            let rest = slots
+                - counts[gracemont::RETIRING]
+                - counts[gracemont::FRONTEND]
+                - counts[gracemont::BACKEND];
             Split {
                 slots,
                 level1: Level1 {
                     slots: PerCategory {
-                        retiring: counts[RETIRING],
+                        retiring: counts[gracemont::RETIRING],
                         bad_speculation: rest,
-                        frontend_bound: counts[FRONTEND],
-                        backend_bound: counts[BACKEND],
+                        frontend_bound: counts[gracemont::FRONTEND],
+                        backend_bound: counts[gracemont::BACKEND],
                     },
                     smt_contention_slots: None,
                 },
@@ -178,7 +173,7 @@ pub(super) static GRACEMONT: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    groups: groups::GRACEMONT,
+    groups: gracemont::GROUPS,
 };
 
 pub(super) static CRESTMONT: CpuTable = CpuTable {
@@ -194,20 +189,18 @@ pub(super) static CRESTMONT: CpuTable = CpuTable {
     sources: "perfmon MTL, SRF, GRR, ARL (arrowlake_crestmont_core.json)",
     level1: Level1Counting::Forms(&[Form {
         formula: "crestmont/1",
-        events: &[
-            CYCLES,
-            INSTRUCTIONS,
-            RETIRING_CRESTMONT,
-            BAD_SPECULATION,
-            FRONTEND,
-            BACKEND,
-        ],
+        events: crestmont::FORMS[0],
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
         split: &|counts| {
             split(
                 counts,
-                [RETIRING_CRESTMONT, BAD_SPECULATION, FRONTEND, BACKEND],
+                [
+                    crestmont::RETIRING,
+                    crestmont::BAD_SPECULATION,
+                    crestmont::FRONTEND,
+                    crestmont::BACKEND,
+                ],
             )
         },
         example: Example {
@@ -219,29 +212,22 @@ pub(super) static CRESTMONT: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    groups: groups::CRESTMONT,
+    groups: crestmont::GROUPS,
 };
 
 const SKYMONT_FORM: Form = Form {
     formula: "skymont/1",
-    events: &[
-        CYCLES,
-        INSTRUCTIONS,
-        RETIRING_SKYMONT,
-        BAD_SPECULATION_SKYMONT,
-        FRONTEND_SKYMONT,
-        BACKEND_SKYMONT,
-    ],
+    events: skymont::FORMS[0],
     cycles: Some(CYCLES),
     instructions: Some(INSTRUCTIONS),
     split: &|counts| {
         split(
             counts,
             [
-                RETIRING_SKYMONT,
-                BAD_SPECULATION_SKYMONT,
-                FRONTEND_SKYMONT,
-                BACKEND_SKYMONT,
+                skymont::RETIRING,
+                skymont::BAD_SPECULATION,
+                skymont::FRONTEND,
+                skymont::BACKEND,
             ],
         )
     },
@@ -266,7 +252,7 @@ pub(super) static SKYMONT: CpuTable = CpuTable {
     metrics: None,
     sources: "perfmon LNL, ARL",
     level1: Level1Counting::Forms(&[SKYMONT_FORM]),
-    groups: groups::SKYMONT,
+    groups: skymont::GROUPS,
 };
 
 /// Skymont's level 1. Loads that miss the last-level cache have a code of their own.
@@ -282,9 +268,10 @@ pub(super) static DARKMONT: CpuTable = CpuTable {
     sources: "perfmon PTL 1.07",
     level1: Level1Counting::Forms(&[Form {
         formula: "darkmont/1",
+        events: darkmont::FORMS[0],
         ..SKYMONT_FORM
     }]),
-    groups: groups::DARKMONT,
+    groups: darkmont::GROUPS,
 };
 
 /// The same core, which tells local memory from other modules.
@@ -297,7 +284,8 @@ pub(super) static DARKMONT_SERVER: CpuTable = CpuTable {
     sources: "perfmon CWF 1.04",
     level1: Level1Counting::Forms(&[Form {
         formula: "darkmont-server/1",
+        events: darkmont_server::FORMS[0],
         ..SKYMONT_FORM
     }]),
-    groups: groups::DARKMONT_SERVER,
+    groups: darkmont_server::GROUPS,
 };

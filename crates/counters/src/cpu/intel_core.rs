@@ -3,13 +3,9 @@
 //! Backend bound is the remainder of the slots. The other categories have their own counts, exact
 //! to the event.
 
-mod events;
-mod groups;
-
+use super::generated::intel_performance::{sandy_bridge, skylake};
 use super::{Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split};
-use events::{
-    CYCLES, INSTRUCTIONS, ISSUED, NOT_DELIVERED, RECOVERY_SANDY_BRIDGE, RECOVERY_SKYLAKE, RETIRED,
-};
+use skylake::{CYCLES, INSTRUCTIONS, ISSUED, NOT_DELIVERED, RETIRED};
 use topdown_run::category::PerCategory;
 use topdown_run::sample::Level1;
 
@@ -54,17 +50,10 @@ pub(super) static SANDY_BRIDGE: CpuTable = CpuTable {
               Erratum HSD135: Haswell may count too many uops as not delivered",
     level1: Level1Counting::Forms(&[Form {
         formula: "sandy-bridge-exact/1",
-        events: &[
-            CYCLES,
-            INSTRUCTIONS,
-            NOT_DELIVERED,
-            ISSUED,
-            RETIRED,
-            RECOVERY_SANDY_BRIDGE,
-        ],
+        events: sandy_bridge::FORMS[0],
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
-        split: &|counts| by_issue(counts, RECOVERY_SANDY_BRIDGE),
+        split: &|counts| by_issue(counts, sandy_bridge::RECOVERY),
         // Made up: 20 % not delivered, 40 % retired, 250 000 issued in vain and 37 500 cycles lost.
         example: Example {
             counts: &[1_000_000, 1_500_000, 800_000, 1_850_000, 1_600_000, 37_500],
@@ -73,7 +62,7 @@ pub(super) static SANDY_BRIDGE: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    groups: groups::SANDY_BRIDGE,
+    groups: sandy_bridge::GROUPS,
 };
 
 pub(super) static SKYLAKE: CpuTable = CpuTable {
@@ -85,17 +74,10 @@ pub(super) static SKYLAKE: CpuTable = CpuTable {
     sources: "perfmon SKL, SKX, CLX; counters: Intel SDM 3B, 20.3",
     level1: Level1Counting::Forms(&[Form {
         formula: "skylake-exact/1",
-        events: &[
-            CYCLES,
-            INSTRUCTIONS,
-            NOT_DELIVERED,
-            ISSUED,
-            RETIRED,
-            RECOVERY_SKYLAKE,
-        ],
+        events: skylake::FORMS[0],
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
-        split: &|counts| by_issue(counts, RECOVERY_SKYLAKE),
+        split: &|counts| by_issue(counts, skylake::RECOVERY),
         // A chain of divisions on a Skylake-class Xeon, from Arm's learning path on TopDown: the
         // second run, with the undelivered uops of the first. Instructions are not published.
         example: Example {
@@ -112,7 +94,7 @@ pub(super) static SKYLAKE: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    groups: groups::SKYLAKE,
+    groups: skylake::GROUPS,
 };
 
 #[cfg(test)]

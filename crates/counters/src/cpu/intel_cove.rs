@@ -7,18 +7,12 @@
 //! Bad speculation is the remainder of the slots. Intel's own tools clamp it at 0; here it keeps
 //! its sign.
 
-mod events;
-mod groups;
 mod latencies;
 mod metrics;
 
+use super::generated::intel_performance::{cougar_cove, golden_cove, ice_lake, lion_cove};
 use super::models::CoreType;
 use super::{Counts, CpuTable, Example, Form, Level1Counting, Models, Split};
-use events::{
-    BACKEND_BOUND, BUBBLES_LION_COVE, CLEARS_ICE_LAKE, CYCLES, DROPPING_GOLDEN_COVE,
-    DROPPING_ICE_LAKE, FETCH_LATENCY_LION_COVE, HEAVY, INSTRUCTIONS, MEMORY_BOUND, MISPREDICT,
-    NOT_DELIVERED, NOTHING_DELIVERED_GOLDEN_COVE, RETIRED, SLOTS, SLOTS_P,
-};
 pub(super) use latencies::{
     GOLDEN_COVE_CLIENT_LATENCIES, GRANITE_RAPIDS_LATENCIES, LION_COVE_LATENCIES,
     METEOR_LAKE_LATENCIES, SAPPHIRE_RAPIDS_LATENCIES,
@@ -44,9 +38,9 @@ fn ice_lake(counts: &Counts, slots: f64) -> Split {
         slots,
         level1: by_rest(
             slots,
-            counts[RETIRED],
-            counts[NOT_DELIVERED] - counts[DROPPING_ICE_LAKE],
-            counts[BACKEND_BOUND] + counts.slots_per_cycle() * counts[CLEARS_ICE_LAKE],
+            counts[ice_lake::RETIRED],
+            counts[ice_lake::NOT_DELIVERED] - counts[ice_lake::DROPPING],
+            counts[ice_lake::BACKEND_BOUND] + counts.slots_per_cycle() * counts[ice_lake::CLEARS],
         ),
         level2: None,
     }
@@ -72,40 +66,22 @@ pub(super) static ICE_LAKE: CpuTable = CpuTable {
     level1: Level1Counting::Forms(&[
         Form {
             formula: "ice-lake-exact/1",
-            events: &[
-                SLOTS,
-                CYCLES,
-                INSTRUCTIONS,
-                RETIRED,
-                NOT_DELIVERED,
-                BACKEND_BOUND,
-                DROPPING_ICE_LAKE,
-                CLEARS_ICE_LAKE,
-            ],
-            cycles: Some(CYCLES),
-            instructions: Some(INSTRUCTIONS),
-            split: &|counts| ice_lake(counts, counts[SLOTS]),
+            events: ice_lake::FORMS[0],
+            cycles: Some(ice_lake::CYCLES),
+            instructions: Some(ice_lake::INSTRUCTIONS),
+            split: &|counts| ice_lake(counts, counts[ice_lake::SLOTS]),
             example: ICE_LAKE_EXAMPLE,
         },
         Form {
             formula: "ice-lake-exact/1",
-            events: &[
-                SLOTS_P,
-                CYCLES,
-                INSTRUCTIONS,
-                RETIRED,
-                NOT_DELIVERED,
-                BACKEND_BOUND,
-                DROPPING_ICE_LAKE,
-                CLEARS_ICE_LAKE,
-            ],
-            cycles: Some(CYCLES),
-            instructions: Some(INSTRUCTIONS),
-            split: &|counts| ice_lake(counts, counts[SLOTS_P]),
+            events: ice_lake::FORMS[1],
+            cycles: Some(ice_lake::CYCLES),
+            instructions: Some(ice_lake::INSTRUCTIONS),
+            split: &|counts| ice_lake(counts, counts[ice_lake::SLOTS_P]),
             example: ICE_LAKE_EXAMPLE,
         },
     ]),
-    groups: groups::ICE_LAKE,
+    groups: ice_lake::GROUPS,
 };
 
 fn golden_cove(counts: &Counts, slots: f64) -> Split {
@@ -113,9 +89,9 @@ fn golden_cove(counts: &Counts, slots: f64) -> Split {
         slots,
         level1: by_rest(
             slots,
-            counts[RETIRED],
-            counts[NOT_DELIVERED] - counts[DROPPING_GOLDEN_COVE],
-            counts[BACKEND_BOUND],
+            counts[golden_cove::RETIRED],
+            counts[golden_cove::NOT_DELIVERED] - counts[golden_cove::DROPPING],
+            counts[golden_cove::BACKEND_BOUND],
         ),
         level2: None,
     }
@@ -150,31 +126,19 @@ pub(super) static GOLDEN_COVE: CpuTable = CpuTable {
         // All eight general counters, so that the cycles must have their fixed one.
         Form {
             formula: "golden-cove-exact/1",
-            events: &[
-                SLOTS,
-                CYCLES,
-                INSTRUCTIONS,
-                RETIRED,
-                NOT_DELIVERED,
-                BACKEND_BOUND,
-                DROPPING_GOLDEN_COVE,
-                HEAVY,
-                MISPREDICT,
-                NOTHING_DELIVERED_GOLDEN_COVE,
-                MEMORY_BOUND,
-            ],
-            cycles: Some(CYCLES),
-            instructions: Some(INSTRUCTIONS),
+            events: golden_cove::FORMS[0],
+            cycles: Some(golden_cove::CYCLES),
+            instructions: Some(golden_cove::INSTRUCTIONS),
             split: &|counts| Split {
                 level2: Some(PerCategory {
-                    retiring: counts[HEAVY],
-                    bad_speculation: counts[MISPREDICT],
+                    retiring: counts[golden_cove::HEAVY],
+                    bad_speculation: counts[golden_cove::MISPREDICT],
                     frontend_bound: counts.slots_per_cycle()
-                        * counts[NOTHING_DELIVERED_GOLDEN_COVE]
-                        - counts[DROPPING_GOLDEN_COVE],
-                    backend_bound: counts[MEMORY_BOUND],
+                        * counts[golden_cove::NOTHING_DELIVERED]
+                        - counts[golden_cove::DROPPING],
+                    backend_bound: counts[golden_cove::MEMORY_BOUND],
                 }),
-                ..golden_cove(counts, counts[SLOTS])
+                ..golden_cove(counts, counts[golden_cove::SLOTS])
             },
             example: Example {
                 counts: &[
@@ -187,38 +151,22 @@ pub(super) static GOLDEN_COVE: CpuTable = CpuTable {
         },
         Form {
             formula: "golden-cove-exact/1",
-            events: &[
-                SLOTS,
-                CYCLES,
-                INSTRUCTIONS,
-                RETIRED,
-                NOT_DELIVERED,
-                BACKEND_BOUND,
-                DROPPING_GOLDEN_COVE,
-            ],
-            cycles: Some(CYCLES),
-            instructions: Some(INSTRUCTIONS),
-            split: &|counts| golden_cove(counts, counts[SLOTS]),
+            events: golden_cove::FORMS[1],
+            cycles: Some(golden_cove::CYCLES),
+            instructions: Some(golden_cove::INSTRUCTIONS),
+            split: &|counts| golden_cove(counts, counts[golden_cove::SLOTS]),
             example: GOLDEN_COVE_EXAMPLE,
         },
         Form {
             formula: "golden-cove-exact/1",
-            events: &[
-                SLOTS_P,
-                CYCLES,
-                INSTRUCTIONS,
-                RETIRED,
-                NOT_DELIVERED,
-                BACKEND_BOUND,
-                DROPPING_GOLDEN_COVE,
-            ],
-            cycles: Some(CYCLES),
-            instructions: Some(INSTRUCTIONS),
-            split: &|counts| golden_cove(counts, counts[SLOTS_P]),
+            events: golden_cove::FORMS[2],
+            cycles: Some(golden_cove::CYCLES),
+            instructions: Some(golden_cove::INSTRUCTIONS),
+            split: &|counts| golden_cove(counts, counts[golden_cove::SLOTS_P]),
             example: GOLDEN_COVE_EXAMPLE,
         },
     ]),
-    groups: groups::GOLDEN_COVE,
+    groups: golden_cove::GROUPS,
 };
 
 fn lion_cove(counts: &Counts, slots: f64) -> Split {
@@ -226,9 +174,9 @@ fn lion_cove(counts: &Counts, slots: f64) -> Split {
         slots,
         level1: by_rest(
             slots,
-            counts[RETIRED],
-            counts[BUBBLES_LION_COVE],
-            counts[BACKEND_BOUND],
+            counts[lion_cove::RETIRED],
+            counts[lion_cove::NOT_DELIVERED],
+            counts[lion_cove::BACKEND_BOUND],
         ),
         level2: None,
     }
@@ -245,29 +193,18 @@ const LION_COVE_EXAMPLE: Example = Example {
 
 const LION_COVE_FORM: Form = Form {
     formula: "lion-cove-exact/1",
-    events: &[
-        SLOTS,
-        CYCLES,
-        INSTRUCTIONS,
-        RETIRED,
-        BUBBLES_LION_COVE,
-        BACKEND_BOUND,
-        HEAVY,
-        MISPREDICT,
-        FETCH_LATENCY_LION_COVE,
-        MEMORY_BOUND,
-    ],
-    cycles: Some(CYCLES),
-    instructions: Some(INSTRUCTIONS),
+    events: lion_cove::FORMS[0],
+    cycles: Some(lion_cove::CYCLES),
+    instructions: Some(lion_cove::INSTRUCTIONS),
     split: &|counts| Split {
         level2: Some(PerCategory {
-            retiring: counts[HEAVY],
-            bad_speculation: counts[MISPREDICT],
+            retiring: counts[lion_cove::HEAVY],
+            bad_speculation: counts[lion_cove::MISPREDICT],
             // The event counts cycles, not slots.
-            frontend_bound: counts.slots_per_cycle() * counts[FETCH_LATENCY_LION_COVE],
-            backend_bound: counts[MEMORY_BOUND],
+            frontend_bound: counts.slots_per_cycle() * counts[lion_cove::FETCH_LATENCY],
+            backend_bound: counts[lion_cove::MEMORY_BOUND],
         }),
-        ..lion_cove(counts, counts[SLOTS])
+        ..lion_cove(counts, counts[lion_cove::SLOTS])
     },
     example: Example {
         counts: &[
@@ -282,17 +219,10 @@ const LION_COVE_FORM: Form = Form {
 /// For virtual machines, which do not see fixed counter 3.
 const LION_COVE_FORM_OF_GUESTS: Form = Form {
     formula: "lion-cove-exact/1",
-    events: &[
-        SLOTS_P,
-        CYCLES,
-        INSTRUCTIONS,
-        RETIRED,
-        BUBBLES_LION_COVE,
-        BACKEND_BOUND,
-    ],
-    cycles: Some(CYCLES),
-    instructions: Some(INSTRUCTIONS),
-    split: &|counts| lion_cove(counts, counts[SLOTS_P]),
+    events: lion_cove::FORMS[1],
+    cycles: Some(lion_cove::CYCLES),
+    instructions: Some(lion_cove::INSTRUCTIONS),
+    split: &|counts| lion_cove(counts, counts[lion_cove::SLOTS_P]),
     example: LION_COVE_EXAMPLE,
 };
 
@@ -308,7 +238,7 @@ pub(super) static LION_COVE: CpuTable = CpuTable {
     metrics: Some(&metrics::LION_COVE),
     sources: "perfmon LNL, ARL; memory bound counts on counter 3 only, mispredict on 0 only",
     level1: Level1Counting::Forms(&[LION_COVE_FORM, LION_COVE_FORM_OF_GUESTS]),
-    groups: groups::LION_COVE,
+    groups: lion_cove::GROUPS,
 };
 
 /// Panther Lake's performance core: Lion Cove's level 1, and other codes in the groups. Linux 7.3
@@ -326,14 +256,16 @@ pub(super) static COUGAR_COVE: CpuTable = CpuTable {
     level1: Level1Counting::Forms(&[
         Form {
             formula: "cougar-cove-exact/1",
+            events: cougar_cove::FORMS[0],
             ..LION_COVE_FORM
         },
         Form {
             formula: "cougar-cove-exact/1",
+            events: cougar_cove::FORMS[1],
             ..LION_COVE_FORM_OF_GUESTS
         },
     ]),
-    groups: groups::COUGAR_COVE,
+    groups: cougar_cove::GROUPS,
 };
 
 /// Their events are published in part, the width of their pipelines is not.

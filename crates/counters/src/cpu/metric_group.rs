@@ -253,7 +253,6 @@ impl Node {
 pub(super) const RETIRING: Node = Node::Category(Category::Retiring);
 pub(super) const BAD_SPECULATION: Node = Node::Category(Category::BadSpeculation);
 pub(super) const FRONTEND_BOUND: Node = Node::Category(Category::FrontendBound);
-pub(super) const BACKEND_BOUND: Node = Node::Category(Category::BackendBound);
 
 /// A group's subject: reports have one sentence of advice for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

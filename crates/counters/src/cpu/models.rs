@@ -70,6 +70,12 @@ pub enum Maker {
     Microsoft,
     /// Ampere: implementer 0xc0.
     Ampere,
+    /// NVIDIA: implementer 0x4e.
+    Nvidia,
+    /// HiSilicon: implementer 0x48.
+    HiSilicon,
+    /// Fujitsu: implementer 0x46.
+    Fujitsu,
     /// Any implementer of the Arm architecture.
     AnyArm,
 }
@@ -172,6 +178,9 @@ impl Models {
             Maker::Arm => cpu.vendor == "0x41",
             Maker::Microsoft => cpu.vendor == "0x6d",
             Maker::Ampere => cpu.vendor == "0xc0",
+            Maker::Nvidia => cpu.vendor == "0x4e",
+            Maker::HiSilicon => cpu.vendor == "0x48",
+            Maker::Fujitsu => cpu.vendor == "0x46",
             Maker::AnyArm => cpu.vendor.starts_with("0x"),
         };
         is_of_maker

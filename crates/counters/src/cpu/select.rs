@@ -38,6 +38,9 @@ pub static TABLES: &[&CpuTable] = &[
     &arm_neoverse::C1_PRO,
     &arm_neoverse::C1_ULTRA,
     &arm_neoverse::AMPERE_ONE,
+    &arm_neoverse::OLYMPUS,
+    &arm_neoverse::HIP08,
+    &arm_neoverse::MONAKA,
     &arm_neoverse::GENERIC,
 ];
 
@@ -171,10 +174,12 @@ mod tests {
         assert_eq!(arm("0x41", 0xd83, 0x00), Some("Neoverse V3"), "V3AE");
         assert_eq!(arm("0x41", 0xd0c, 0x31), Some("Neoverse N1"));
         assert_eq!(arm("0x41", 0xd8e, 0x01), Some("Neoverse N3"));
-        // AmpereOne and AmpereOneX; NVIDIA's Vera.
+        // AmpereOne and AmpereOneX; NVIDIA's Vera; Kunpeng 920.
         assert_eq!(arm("0xc0", 0xac3, 0x00), Some("AmpereOne"));
         assert_eq!(arm("0xc0", 0xac4, 0x10), Some("AmpereOne"));
-        assert_eq!(arm("0x4e", 0x010, 0x00), Some("Arm"));
+        assert_eq!(arm("0x4e", 0x010, 0x00), Some("NVIDIA Olympus"));
+        assert_eq!(arm("0x48", 0xd01, 0x10), Some("HiSilicon hip08"));
+        assert_eq!(arm("0x46", 0x003, 0x00), Some("Fujitsu Monaka"));
         assert_eq!(arm("0x41", 0xfff, 0x00), Some("Arm"));
     }
 

@@ -3,7 +3,9 @@
 //! A load that a level serves is assumed to take the time of this level minus that of the level
 //! before it.
 
-use super::events::{L2_HIT, L3_HIT, LOCAL_MEMORY, LOCKED_LOADS, REMOTE_MEMORY};
+use crate::cpu::generated::intel_performance::golden_cove::{
+    L2_HIT, L3_HIT, LOCAL_MEMORY, LOCKED_LOADS, REMOTE_MEMORY,
+};
 use crate::cpu::models::CoreType;
 use crate::cpu::{LatencyTable, Models, RetireLatency};
 

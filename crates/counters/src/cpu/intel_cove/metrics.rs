@@ -7,8 +7,8 @@
 //! are the same file's `Fetch_Latency`, `Heavy_Operations`, `Branch_Mispredicts` and
 //! `Memory_Bound`.
 
-use super::events::{CLEARS_ICE_LAKE, DROPPING_GOLDEN_COVE, DROPPING_ICE_LAKE};
 use crate::cpu::Split;
+use crate::cpu::generated::intel_performance::{golden_cove, ice_lake};
 use crate::cpu::metrics_correction::{CorrectionExample, MetricsCorrection};
 use topdown_run::category::PerCategory;
 use topdown_run::sample::Level1;
@@ -69,10 +69,10 @@ const FRACTIONS: [u8; 8] = [102, 26, 51, 76, 26, 20, 31, 46];
 
 pub(super) static ICE_LAKE: MetricsCorrection = MetricsCorrection {
     formula: "ice-lake-metrics-tma/1",
-    events: &[DROPPING_ICE_LAKE, CLEARS_ICE_LAKE],
+    events: &[ice_lake::DROPPING, ice_lake::CLEARS],
     correct: |split, counts| {
-        let cleared = counts.slots_per_cycle() * counts[CLEARS_ICE_LAKE];
-        moved(split, counts[DROPPING_ICE_LAKE], cleared)
+        let cleared = counts.slots_per_cycle() * counts[ice_lake::CLEARS];
+        moved(split, counts[ice_lake::DROPPING], cleared)
     },
     // 1 % of the slots dropped, and 20 000 clears of five slots: 1 % more.
     example: CorrectionExample {
@@ -86,8 +86,8 @@ pub(super) static ICE_LAKE: MetricsCorrection = MetricsCorrection {
 
 pub(super) static GOLDEN_COVE: MetricsCorrection = MetricsCorrection {
     formula: "golden-cove-metrics-tma/1",
-    events: &[DROPPING_GOLDEN_COVE],
-    correct: |split, counts| moved(split, counts[DROPPING_GOLDEN_COVE], 0.0),
+    events: &[golden_cove::DROPPING],
+    correct: |split, counts| moved(split, counts[golden_cove::DROPPING], 0.0),
     example: CorrectionExample {
         slots: 12_000_000.0,
         fractions: FRACTIONS,
