@@ -113,11 +113,9 @@ fn number(text: &str) -> Result<u64> {
     .map_err(|_| format!("`{text}` is not a number"))
 }
 
-/// Returns a field of an event as a number; a missing one is 0. A few events have two codes, of
-/// which the first is taken.
+/// Returns a field of an event as a number; a missing one is 0.
 fn field(event: &Value, name: &str) -> Result<u64> {
-    let text = event[name].as_str().unwrap_or("0");
-    number(text.split(',').next().unwrap_or(text))
+    number(event[name].as_str().unwrap_or("0"))
 }
 
 fn perfmon(text: &str) -> Result<VendorFile> {
@@ -126,6 +124,11 @@ fn perfmon(text: &str) -> Result<VendorFile> {
     let mut events = BTreeMap::new();
     for event in json["Events"].as_array().ok_or("it has no events")? {
         let name = event["EventName"].as_str().ok_or("an event has no name")?;
+        // Events with several codes need a register besides.
+        let has_one = |field: &str| !event[field].as_str().is_some_and(|text| text.contains(','));
+        if !has_one("EventCode") || !has_one("UMask") {
+            continue;
+        }
         let config = field(event, "EventCode")?
             | field(event, "UMask")? << 8
             | field(event, "EdgeDetect")? << 18

@@ -480,7 +480,7 @@ pub(super) static GENERIC: CpuTable = CpuTable {
     name: "Arm",
     models: &[Models {
         maker: Maker::AnyArm,
-        family: 8,
+        families: 8..=8,
         models: Numbers::All,
         steppings: ANY,
         core: None,
@@ -515,7 +515,7 @@ mod tests {
     fn categories_of_arm_cores_add_up_to_all_slots() {
         let forms = TABLES
             .iter()
-            .filter(|table| table.models[0].family == 8)
+            .filter(|table| table.models[0].families.contains(&8))
             .flat_map(|table| table.forms().iter().map(move |form| (table, form)));
         for (table, form) in forms {
             let width = table.slots_per_cycle.unwrap_or(8);

@@ -131,7 +131,7 @@ impl DescribedCore {
                     0x41 => Maker::Arm,
                     _ => Maker::AnyArm,
                 },
-                family: 8,
+                families: 8..=8,
                 models: Numbers::Of(vec![self.part].leak()),
                 steppings: 0..=u32::MAX,
                 core: None,

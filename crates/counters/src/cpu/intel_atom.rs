@@ -5,10 +5,12 @@
 //! moved twice.
 
 use super::generated::intel_atom::{
-    crestmont, darkmont, darkmont_server, goldmont, gracemont, skymont, tremont,
+    architectural, arctic_wolf, crestmont, darkmont, darkmont_server, goldmont, gracemont, skymont,
+    tremont,
 };
 use super::{
-    Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split, models::CoreType,
+    Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Numbers, Split,
+    models::CoreType,
 };
 use goldmont::{CYCLES, INSTRUCTIONS};
 use topdown_run::category::PerCategory;
@@ -21,6 +23,24 @@ fn split(counts: &Counts, [retiring, bad_speculation, frontend, backend]: [Event
             slots: PerCategory {
                 retiring: counts[retiring],
                 bad_speculation: counts[bad_speculation],
+                frontend_bound: counts[frontend],
+                backend_bound: counts[backend],
+            },
+            smt_contention_slots: None,
+        },
+        level2: None,
+    }
+}
+
+/// Bad speculation is what the other three categories leave.
+fn by_rest(counts: &Counts, [retiring, frontend, backend]: [Event; 3]) -> Split {
+    let slots = slots(counts);
+    Split {
+        slots,
+        level1: Level1 {
+            slots: PerCategory {
+                retiring: counts[retiring],
+                bad_speculation: slots - counts[retiring] - counts[frontend] - counts[backend],
                 frontend_bound: counts[frontend],
                 backend_bound: counts[backend],
             },
@@ -147,24 +167,10 @@ pub(super) static GRACEMONT: CpuTable = CpuTable {
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
         split: &|counts| {
-            let slots = slots(counts);
-            let rest = slots
-                - counts[gracemont::RETIRING]
-                - counts[gracemont::FRONTEND]
-                - counts[gracemont::BACKEND];
-            Split {
-                slots,
-                level1: Level1 {
-                    slots: PerCategory {
-                        retiring: counts[gracemont::RETIRING],
-                        bad_speculation: rest,
-                        frontend_bound: counts[gracemont::FRONTEND],
-                        backend_bound: counts[gracemont::BACKEND],
-                    },
-                    smt_contention_slots: None,
-                },
-                level2: None,
-            }
+            by_rest(
+                counts,
+                [gracemont::RETIRING, gracemont::FRONTEND, gracemont::BACKEND],
+            )
         },
         example: Example {
             counts: &[1_000_000, 1_500_000, 2_000_000, 1_000_000, 1_500_000],
@@ -288,4 +294,63 @@ pub(super) static DARKMONT_SERVER: CpuTable = CpuTable {
         ..SKYMONT_FORM
     }]),
     groups: darkmont_server::GROUPS,
+};
+
+/// Nova Lake's efficient core: Skymont's level 1. Its files do not name the width; CPUID does.
+pub(super) static ARCTIC_WOLF: CpuTable = CpuTable {
+    name: "Arctic Wolf",
+    models: &[Models::intel_after_6(
+        18..=18,
+        Numbers::Of(&[1, 3]),
+        Some(CoreType::Efficient),
+    )],
+    slots_per_cycle: None,
+    general_counters: 8,
+    metrics: None,
+    sources: "perfmon NVL 1.00",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "arctic-wolf/1",
+        events: arctic_wolf::FORMS[0],
+        ..SKYMONT_FORM
+    }]),
+    groups: arctic_wolf::GROUPS,
+};
+
+/// The other CPUs of families after 6: what the architecture defines, and the width by CPUID.
+/// Bad speculation is the remainder, since performance cores do not count it in one event.
+pub(super) static ARCHITECTURAL: CpuTable = CpuTable {
+    name: "Intel, architectural events",
+    models: &[
+        Models::intel_after_6(18..=18, Numbers::NotIn(&[1..=1, 3..=3]), None),
+        Models::intel_after_6(18..=18, Numbers::Of(&[1, 3]), Some(CoreType::LowPower)),
+        Models::intel_after_6(19..=u32::MAX, Numbers::All, None),
+    ],
+    slots_per_cycle: None,
+    general_counters: 6,
+    metrics: None,
+    sources: "Intel SDM 3B, 20.2, and 2A, CPUID leaf 23H; Linux, arch/x86/include/asm/intel-family.h",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "intel-architectural/1",
+        events: architectural::FORMS[0],
+        cycles: Some(CYCLES),
+        instructions: Some(INSTRUCTIONS),
+        split: &|counts| {
+            by_rest(
+                counts,
+                [
+                    architectural::RETIRING,
+                    architectural::FRONTEND,
+                    architectural::BACKEND,
+                ],
+            )
+        },
+        // For eight slots per cycle.
+        example: Example {
+            counts: &[1_000_000, 1_500_000, 3_200_000, 1_600_000, 2_400_000],
+            level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
+            smt_contention_percent: None,
+            level2_percent: None,
+        },
+    }]),
+    groups: architectural::GROUPS,
 };

@@ -10,9 +10,11 @@
 mod latencies;
 mod metrics;
 
-use super::generated::intel_performance::{cougar_cove, golden_cove, ice_lake, lion_cove};
+use super::generated::intel_performance::{
+    cougar_cove, coyote_cove, golden_cove, ice_lake, lion_cove,
+};
 use super::models::CoreType;
-use super::{Counts, CpuTable, Example, Form, Level1Counting, Models, Split};
+use super::{Counts, CpuTable, Example, Form, Level1Counting, Models, Numbers, Split};
 pub(super) use latencies::{
     GOLDEN_COVE_CLIENT_LATENCIES, GRANITE_RAPIDS_LATENCIES, LION_COVE_LATENCIES,
     METEOR_LAKE_LATENCIES, SAPPHIRE_RAPIDS_LATENCIES,
@@ -268,19 +270,32 @@ pub(super) static COUGAR_COVE: CpuTable = CpuTable {
     groups: cougar_cove::GROUPS,
 };
 
-/// Their events are published in part, the width of their pipelines is not.
-pub(super) static AFTER_FAMILY_6: CpuTable = CpuTable {
-    name: "Nova Lake, Diamond Rapids",
-    models: &[Models::intel_family(18), Models::intel_family(19)],
-    slots_per_cycle: None,
-    general_counters: 10,
-    metrics: None,
-    sources: "Linux, arch/x86/include/asm/intel-family.h",
-    level1: Level1Counting::Unsupported(
-        "Nova Lake (family 18) and Diamond Rapids (family 19) are newer than this program's \
-         tables; only time can be measured here, or the model",
-    ),
-    groups: &[],
+/// Nova Lake's performance core: Lion Cove's level 1. Its files do not name the width, but the
+/// threshold of IDQ_BUBBLES.STARVATION_CYCLES, in which nothing at all is delivered, is 8.
+pub(super) static COYOTE_COVE: CpuTable = CpuTable {
+    name: "Coyote Cove",
+    models: &[Models::intel_after_6(
+        18..=18,
+        Numbers::Of(&[1, 3]),
+        Some(CoreType::Performance),
+    )],
+    slots_per_cycle: Some(8),
+    general_counters: 8,
+    metrics: Some(&metrics::LION_COVE),
+    sources: "perfmon NVL 1.00; memory bound counts on counter 3 only, mispredict on 0 only",
+    level1: Level1Counting::Forms(&[
+        Form {
+            formula: "coyote-cove-exact/1",
+            events: coyote_cove::FORMS[0],
+            ..LION_COVE_FORM
+        },
+        Form {
+            formula: "coyote-cove-exact/1",
+            events: coyote_cove::FORMS[1],
+            ..LION_COVE_FORM_OF_GUESTS
+        },
+    ]),
+    groups: coyote_cove::GROUPS,
 };
 
 #[cfg(test)]

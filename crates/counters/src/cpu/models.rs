@@ -47,8 +47,8 @@ impl CoreType {
 pub struct Models {
     /// The maker.
     pub maker: Maker,
-    /// CPUID family; 8 on 64-bit Arm.
-    pub family: u32,
+    /// CPUID families; 8 on 64-bit Arm.
+    pub families: RangeInclusive<u32>,
     /// CPUID models; part numbers on Arm.
     pub models: Numbers,
     /// CPUID steppings; variants and revisions on Arm.
@@ -111,7 +111,7 @@ impl Models {
     pub(super) const fn intel(models: &'static [u32]) -> Models {
         Models {
             maker: Maker::Intel,
-            family: 6,
+            families: 6..=6,
             models: Numbers::Of(models),
             steppings: 0..=u32::MAX,
             core: None,
@@ -122,21 +122,25 @@ impl Models {
     pub(super) const fn intel_hybrid(core: CoreType, models: &'static [u32]) -> Models {
         Models {
             maker: Maker::Intel,
-            family: 6,
+            families: 6..=6,
             models: Numbers::Of(models),
             steppings: 0..=u32::MAX,
             core: Some(core),
         }
     }
 
-    /// Matches a family of Intel's after 6.
-    pub(super) const fn intel_family(family: u32) -> Models {
+    /// Matches models of Intel's families after 6.
+    pub(super) const fn intel_after_6(
+        families: RangeInclusive<u32>,
+        models: Numbers,
+        core: Option<CoreType>,
+    ) -> Models {
         Models {
             maker: Maker::Intel,
-            family,
-            models: Numbers::All,
+            families,
+            models,
             steppings: 0..=u32::MAX,
-            core: None,
+            core,
         }
     }
 
@@ -144,7 +148,7 @@ impl Models {
     pub(super) const fn amd(family: u32, models: Numbers) -> Models {
         Models {
             maker: Maker::Amd,
-            family,
+            families: family..=family,
             models,
             steppings: 0..=u32::MAX,
             core: None,
@@ -164,7 +168,7 @@ impl Models {
     ) -> Models {
         Models {
             maker,
-            family: 8,
+            families: 8..=8,
             models: Numbers::Of(parts),
             steppings: revisions,
             core: None,
@@ -184,7 +188,7 @@ impl Models {
             Maker::AnyArm => cpu.vendor.starts_with("0x"),
         };
         is_of_maker
-            && self.family == cpu.family
+            && self.families.contains(&cpu.family)
             && self.models.contains(cpu.model)
             && self.steppings.contains(&cpu.stepping)
             && self.core.is_none_or(|core| core == cpu.core)

@@ -14,7 +14,7 @@ pub static TABLES: &[&CpuTable] = &[
     &intel_cove::GOLDEN_COVE,
     &intel_cove::LION_COVE,
     &intel_cove::COUGAR_COVE,
-    &intel_cove::AFTER_FAMILY_6,
+    &intel_cove::COYOTE_COVE,
     &intel_atom::SILVERMONT,
     &intel_atom::GOLDMONT,
     &intel_atom::TREMONT,
@@ -23,6 +23,8 @@ pub static TABLES: &[&CpuTable] = &[
     &intel_atom::SKYMONT,
     &intel_atom::DARKMONT,
     &intel_atom::DARKMONT_SERVER,
+    &intel_atom::ARCTIC_WOLF,
+    &intel_atom::ARCHITECTURAL,
     &amd_zen::ZEN_1_TO_3,
     &amd_zen::ZEN_4,
     &amd_zen::ZEN_5,
@@ -126,9 +128,15 @@ mod tests {
         assert_eq!(intel(0xdd), Some("Darkmont (Clearwater Forest)"));
         assert_eq!(intel(0xd7), Some("Golden Cove"), "Bartlett Lake");
         assert_eq!(intel(0x01), None);
-        for (family, model) in [(18, 1), (18, 3), (19, 1)] {
-            let after_6 = x86("GenuineIntel", family, model, CoreType::Performance);
-            assert_eq!(after_6, Some("Nova Lake, Diamond Rapids"));
+        for model in [1, 3] {
+            let nova_lake = |core| x86("GenuineIntel", 18, model, core);
+            assert_eq!(nova_lake(CoreType::Performance), Some("Coyote Cove"));
+            assert_eq!(nova_lake(CoreType::Efficient), Some("Arctic Wolf"));
+        }
+        // Diamond Rapids, and what may follow.
+        for (family, model) in [(18, 7), (19, 1), (20, 0)] {
+            let newer = x86("GenuineIntel", family, model, CoreType::Performance);
+            assert_eq!(newer, Some("Intel, architectural events"));
         }
         let amd = |family, model| x86("AuthenticAMD", family, model, CoreType::Performance);
         assert_eq!(amd(0x17, 0x31), Some("Zen 1 … Zen 3"));
@@ -188,7 +196,7 @@ mod tests {
         let (generic, others) = TABLES.split_last().unwrap();
         assert_eq!(generic.name, "Arm");
         for vendor in ["GenuineIntel", "AuthenticAMD", "0x41", "0x6d", "0xc0"] {
-            for family in [6, 8, 0x12, 0x17, 0x19, 0x1a] {
+            for family in [6, 8, 0x12, 0x13, 0x17, 0x19, 0x1a] {
                 for model in 0..0x1000 {
                     for stepping in [0, 2, 3, 0x10] {
                         for core in [

@@ -77,11 +77,21 @@ pub(super) fn slots_per_cycle(
     }
     pmu.slots_per_cycle
         .or(table.slots_per_cycle)
+        .or_else(width_by_cpuid)
         .ok_or_else(|| OpenError::UnsupportedCpu {
             pmu: pmu.name.clone(),
             cpu: cpu.in_words(),
-            reason: "neither the kernel nor a table has its slots per cycle",
+            reason: "its slots per cycle are unknown to the kernel, the CPUID instruction and the \
+                     tables",
         })
+}
+
+/// Asks the core that executes this, which is one of the measured kind.
+fn width_by_cpuid() -> Option<u32> {
+    #[cfg(target_arch = "x86_64")]
+    return crate::machine::cpuid_slots_per_cycle();
+    #[cfg(not(target_arch = "x86_64"))]
+    None
 }
 
 /// Returns the metric group of this name.

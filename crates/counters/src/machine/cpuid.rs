@@ -10,12 +10,39 @@ use topdown_run::machine::Machine;
 
 #[inline]
 fn leaf(number: u32) -> CpuidResult {
+    subleaf(number, 0)
+}
+
+#[inline]
+fn subleaf(number: u32, sub: u32) -> CpuidResult {
     // SAFETY: every x86_64 CPU has the instruction, and it changes only four registers. Newer
     // compilers know this and call the intrinsic safe; the oldest supported one does not.
     #[allow(unused_unsafe)]
     unsafe {
-        std::arch::x86_64::__cpuid(number)
+        std::arch::x86_64::__cpuid_count(number, sub)
     }
+}
+
+/// Returns the width of the pipeline of an Intel CPU that has the architectural events of TopDown,
+/// on the core that executes this.
+#[inline]
+pub fn slots_per_cycle() -> Option<u32> {
+    const PERFORMANCE_MONITORING: u32 = 0x23;
+    if vendor() != "GenuineIntel" || leaf(0).eax < PERFORMANCE_MONITORING {
+        return None;
+    }
+    let events = subleaf(PERFORMANCE_MONITORING, 3).eax;
+    architectural_slots(subleaf(PERFORMANCE_MONITORING, 0), events)
+}
+
+/// Reads the width from leaf 0x23, whose subleaf 3 has the `events`.
+fn architectural_slots(leaf: CpuidResult, events: u32) -> Option<u32> {
+    const HAS_EVENTS: u32 = 1 << 3;
+    // Backend bound, frontend bound, retiring.
+    const NEEDED: u32 = 1 << 8 | 1 << 10 | 1 << 11;
+    let slots = leaf.ecx & 0xff;
+    let has_them = leaf.eax & HAS_EVENTS != 0 && events & NEEDED == NEEDED;
+    (has_them && slots > 0).then_some(slots)
 }
 
 /// Returns the CPU's vendor.
@@ -139,5 +166,20 @@ mod tests {
         complete(&mut machine);
         assert!(!machine.vendor.is_empty());
         assert!(machine.family > 0);
+    }
+
+    #[test]
+    fn width_needs_the_events_of_three_categories() {
+        let leaf = |eax, ecx| CpuidResult {
+            eax,
+            ebx: 0,
+            ecx,
+            edx: 0,
+        };
+        // Subleaves 0 to 3, eight slots per cycle, all architectural events.
+        assert_eq!(architectural_slots(leaf(0xf, 8), 0xfff), Some(8));
+        assert_eq!(architectural_slots(leaf(0xf, 8), 0x0ff), None);
+        assert_eq!(architectural_slots(leaf(0x7, 8), 0xfff), None);
+        assert_eq!(architectural_slots(leaf(0xf, 0), 0xfff), None);
     }
 }

@@ -500,6 +500,36 @@ fn cores_without_slots_are_reported() {
     assert!(unknown.contains("no table"), "{unknown}");
 }
 
+/// Diamond Rapids, with the width from a file in place of CPUID.
+#[test]
+fn newer_intel_core_counts_architectural_events() {
+    let system = System::empty(0x01, false);
+    system.write(
+        "proc/cpuinfo",
+        "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 19\nmodel\t\t: 1\n\
+         model name\t: Test CPU\nflags\t\t: fpu\n",
+    );
+    system.add_bare_pmu("cpu");
+    system.write_pmu("cpu/caps/slots", "0x8");
+    let hardware = open_exact(&system, |machine| {
+        machine.has_metrics = false;
+        machine.slots_per_cycle = 8;
+        machine.slots_per_look = SLOTS_PER_LOOK;
+        machine.plain_events = vec![
+            (RETIRED, 0.40),
+            (NOT_DELIVERED, 0.20),
+            (BACKEND_BOUND, 0.30),
+        ];
+    });
+    let Some(hardware) = hardware else {
+        return;
+    };
+    assert_eq!(hardware.provenance().formula, "intel-architectural/1");
+    assert_eq!(hardware.provenance().slots_per_cycle, Some(8));
+    let sample = window(&hardware, |machine| machine.work(8_000_000));
+    assert_mix(&sample, 8_000_000);
+}
+
 /// Neoverse V1 with the vector of its formula, in events per slot of work: a million cycles are
 /// eight million slots. RDPMC stands in for the registers of Arm's counters.
 fn as_neoverse(machine: &mut Machine) {

@@ -173,6 +173,9 @@ const MEMORY_STALLS_CLEARWATER_FOREST_GROUP: MetricGroup = MetricGroup { name: "
     Metric::percent("DRAM_Bound", STALLS_LOCAL_MEMORY, CYCLES, "% of cycles"),
     Metric::percent("Other_Module_Bound", STALLS_OTHER_MODULE, CYCLES, "% of cycles"),
 ], example: MetricExample::new(&[1_000_000, 100_000, 50_000, 300_000, 20_000], &["10.0", "5.0", "30.0", "2.0"]) };
+const BRANCH_MIX_GROUP: MetricGroup = MetricGroup { name: "Operation_Mix", subject: Subject::OperationMix, explains: &[Node::Category(Category::Retiring), Node::Category(Category::BackendBound)], events: &[INSTRUCTIONS, BRANCHES], metrics: &[
+    Metric::percent("branches", BRANCHES, INSTRUCTIONS, "% of instructions"),
+], example: MetricExample::new(&[1_000_000, 200_000], &["20.0"]) };
 
 pub mod goldmont {
     pub use super::CYCLES;
@@ -248,4 +251,25 @@ pub mod darkmont_server {
     pub use super::BACKEND_2 as BACKEND;
     pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, RETIRING, BAD_SPECULATION, FRONTEND, BACKEND]];
     pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP_2, super::LEVEL_2_BAD_SPECULATION_GROUP_2, super::LEVEL_2_BACKEND_GROUP_2, super::FRONTEND_CAUSES_GROUP_2, super::BACKEND_CAUSES_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::MEMORY_STALLS_CLEARWATER_FOREST_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP_2, super::L2_CACHE_GROUP_2, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP];
+}
+
+pub mod arctic_wolf {
+    pub use super::CYCLES;
+    pub use super::INSTRUCTIONS;
+    pub use super::RETIRING_3 as RETIRING;
+    pub use super::BAD_SPECULATION_3 as BAD_SPECULATION;
+    pub use super::FRONTEND_2 as FRONTEND;
+    pub use super::BACKEND_2 as BACKEND;
+    pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, RETIRING, BAD_SPECULATION, FRONTEND, BACKEND]];
+    pub const GROUPS: &[super::MetricGroup] = &[super::BRANCH_GROUP, super::L1I_CACHE_GROUP, super::LL_CACHE_GROUP, super::BRANCH_MIX_GROUP];
+}
+
+pub mod architectural {
+    pub use super::CYCLES;
+    pub use super::INSTRUCTIONS;
+    pub use super::RETIRING_3 as RETIRING;
+    pub use super::FRONTEND_2 as FRONTEND;
+    pub use super::BACKEND_2 as BACKEND;
+    pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, RETIRING, FRONTEND, BACKEND]];
+    pub const GROUPS: &[super::MetricGroup] = &[super::BRANCH_GROUP, super::LL_CACHE_GROUP, super::BRANCH_MIX_GROUP];
 }

@@ -107,6 +107,10 @@ pub const DTLB_LOAD_STLB_HIT_3: Event = Event::new("DTLB_LOAD_MISSES.STLB_HIT", 
 pub const MISPREDICTED_CONDITIONAL_3: Event = Event::new("BR_MISP_RETIRED.COND", 0x7c5, Counter::General);
 pub const MISPREDICTED_INDIRECT_2: Event = Event::new("BR_MISP_RETIRED.INDIRECT", 0x50c5, Counter::General);
 pub const FP_SCALAR_2: Event = Event::new("FP_ARITH_OPS_RETIRED.SCALAR", 0x3c7, Counter::General);
+pub const MISPREDICTED_INDIRECT_3: Event = Event::new("BR_MISP_RETIRED.NEAR_INDIRECT", 0x50c5, Counter::General);
+pub const MISPREDICTED_RETURN_2: Event = Event::new("BR_MISP_RETIRED.NEAR_RETURN", 0x8c5, Counter::General);
+pub const L1_MISS_2: Event = Event::new("MEM_LOAD_RETIRED.L1_MISS", 0x10d1, Counter::General);
+pub const FILL_BUFFER_HIT_3: Event = Event::new("MEM_LOAD_RETIRED.FB_HIT", 0x8d1, Counter::General);
 
 const LEVEL_2_FRONTEND_GROUP: MetricGroup = MetricGroup { name: "TopdownL2 frontend_bound", subject: Subject::Level2, explains: &[Node::Category(Category::FrontendBound)], events: &[CYCLES, NOT_DELIVERED, NOTHING_DELIVERED], metrics: &[
     Metric::percent("fetch_latency", NOTHING_DELIVERED, CYCLES, "% of slots"),
@@ -360,6 +364,18 @@ const BRANCH_KINDS_GROUP_3: MetricGroup = MetricGroup { name: "Branch_Effectiven
 const FP_MIX_SCALAR_GROUP_2: MetricGroup = MetricGroup { name: "Operation_Mix (floating point)", subject: Subject::OperationMix, explains: &[Node::Category(Category::Retiring), Node::Part(Part::CoreBound)], events: &[INSTRUCTIONS, FP_SCALAR_2], metrics: &[
     Metric::percent("fp_scalar", FP_SCALAR_2, INSTRUCTIONS, "% of instructions"),
 ], example: MetricExample::new(&[1_000_000, 50_000], &["5.0"]) };
+const BRANCH_KINDS_GROUP_4: MetricGroup = MetricGroup { name: "Branch_Effectiveness", subject: Subject::Branches, explains: &[Node::Part(Part::BranchMispredicts), Node::Category(Category::FrontendBound)], events: &[INSTRUCTIONS, BRANCHES, MISPREDICTED, MISPREDICTED_CONDITIONAL_3, MISPREDICTED_INDIRECT_3, MISPREDICTED_RETURN_2], metrics: &[
+    Metric::per_kilo("branch_mpki", MISPREDICTED, INSTRUCTIONS),
+    Metric::percent("branch_misprediction_ratio", MISPREDICTED, BRANCHES, "% of branches"),
+    Metric::percent("conditional", MISPREDICTED_CONDITIONAL_3, MISPREDICTED, "% of mispredicts"),
+    Metric::percent("indirect", MISPREDICTED_INDIRECT_3, MISPREDICTED, "% of mispredicts"),
+    Metric::percent("returns", MISPREDICTED_RETURN_2, MISPREDICTED, "% of mispredicts"),
+], example: MetricExample::new(&[1_000_000, 200_000, 5_000, 4_000, 750, 250], &["5.0", "2.5", "80.0", "15.0", "5.0"]) };
+const L1D_SKYLAKE_GROUP_2: MetricGroup = MetricGroup { name: "L1D_Cache_Effectiveness", subject: Subject::DataCache, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, LOADS_2, L1_MISS_2, FILL_BUFFER_HIT_3], metrics: &[
+    Metric::per_kilo("l1d_load_mpki", L1_MISS_2, INSTRUCTIONS),
+    Metric::percent("l1d_load_miss_ratio", L1_MISS_2, LOADS_2, "% of loads"),
+    Metric::percent("fill_buffer_hits", FILL_BUFFER_HIT_3, LOADS_2, "% of loads"),
+], example: MetricExample::new(&[1_000_000, 300_000, 30_000, 15_000], &["30.0", "10.0", "5.0"]) };
 
 pub mod sandy_bridge {
     pub use super::CYCLES;
@@ -455,4 +471,20 @@ pub mod cougar_cove {
     pub use super::LOCKED_LOADS;
     pub const FORMS: [&[super::Event]; 2] = [&[SLOTS, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND, HEAVY, MISPREDICT, FETCH_LATENCY, MEMORY_BOUND], &[SLOTS_P, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND]];
     pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_LION_COVE_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::CLEARS_GROUP, super::BRANCH_KINDS_GROUP_3, super::ITLB_STALLS_GROUP_3, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_LION_COVE_GROUP, super::LOAD_LATENCY_GROUP, super::LOCK_LATENCY_GROUP, super::DTLB_SKYLAKE_GROUP_3, super::L1D_SKYLAKE_GROUP, super::L2_DATA_GROUP, super::L3_LOADS_GROUP, super::LL_CACHE_GROUP, super::THREE_PORTS_GROUP_2, super::OPERATION_MIX_GROUP_3, super::ASSISTS_GROUP, super::FP_MIX_SCALAR_GROUP_2];
+}
+
+pub mod coyote_cove {
+    pub use super::SLOTS;
+    pub use super::CYCLES;
+    pub use super::INSTRUCTIONS;
+    pub use super::RETIRED_2 as RETIRED;
+    pub use super::NOT_DELIVERED_2 as NOT_DELIVERED;
+    pub use super::BACKEND_BOUND;
+    pub use super::HEAVY;
+    pub use super::MISPREDICT;
+    pub use super::FETCH_LATENCY;
+    pub use super::MEMORY_BOUND;
+    pub use super::SLOTS_P;
+    pub const FORMS: [&[super::Event]; 2] = [&[SLOTS, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND, HEAVY, MISPREDICT, FETCH_LATENCY, MEMORY_BOUND], &[SLOTS_P, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND]];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_LION_COVE_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::CLEARS_GROUP, super::BRANCH_KINDS_GROUP_4, super::ITLB_STALLS_GROUP_3, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_LION_COVE_GROUP, super::DTLB_SKYLAKE_GROUP_3, super::L1D_SKYLAKE_GROUP_2, super::THREE_PORTS_GROUP_2, super::OPERATION_MIX_GROUP_3, super::ASSISTS_GROUP, super::FP_MIX_SCALAR_GROUP_2];
 }
