@@ -76,20 +76,23 @@ impl Published {
         event: &str,
     ) -> Result<(String, EventCode, Vec<usize>)> {
         let names = family.names(table, event);
-        if let Some(&config) = table.by_hand.get(event) {
-            let code = EventCode {
-                config,
-                counter: GENERAL,
-            };
-            return Ok((names[0].to_owned(), code, Vec::new()));
-        }
         let mut found: Vec<(&str, EventCode, &VendorFile)> = Vec::new();
         for file in files {
             let mut names = names.iter().copied();
             found.extend(names.find_map(|name| Some((name, code_of(file, name)?, file))));
         }
-        let Some(&(_, code, first)) = found.first() else {
-            return Err(format!("no file has {event} ({})", names.join(", ")));
+        let by_hand = table.by_hand.get(event);
+        let (code, first) = match (found.first(), by_hand) {
+            (Some(&(_, code, first)), None) => (code, first),
+            (None, Some(&config)) => {
+                let counter = GENERAL;
+                let code = EventCode { config, counter };
+                return Ok((names[0].to_owned(), code, Vec::new()));
+            }
+            (Some((.., file)), Some(_)) => {
+                return Err(format!("{event} is by hand, but {} has it now", file.path));
+            }
+            (None, None) => return Err(format!("no file has {event} ({})", names.join(", "))),
         };
         if let Some((_, other, file)) = found.iter().find(|(_, other, _)| *other != code) {
             return Err(format!(
@@ -234,10 +237,14 @@ impl Published {
 
     pub fn read(path: &Path) -> Result<Published> {
         let text = std::fs::read_to_string(path).map_err(at(path))?;
+        Published::from_text(&text).map_err(at(path))
+    }
+
+    fn from_text(text: &str) -> Result<Published> {
         let mut published = Published::default();
         let list = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
         for line in text.lines().filter(|line| !line.starts_with('#')) {
-            let wrong = || format!("{}: `{line}` is not expected", path.display());
+            let wrong = || format!("`{line}` is not expected");
             match line.split('\t').collect::<Vec<_>>()[..] {
                 ["file", _, version, date, path] => published.files.push(Source {
                     path: path.to_owned(),
@@ -353,4 +360,84 @@ fn code_of(file: &VendorFile, name: &str) -> Option<EventCode> {
         config: code.config | u64::from_str_radix(threshold, 16).ok()? << 24,
         ..code
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, version: &str, config: u64) -> VendorFile {
+        let code = EventCode {
+            config,
+            counter: GENERAL,
+        };
+        VendorFile {
+            path: path.to_owned(),
+            version: version.to_owned(),
+            date: "05/27/2026".to_owned(),
+            events: [("BR_INST_RETIRED.ALL".to_owned(), code)].into(),
+            metrics: BTreeMap::new(),
+        }
+    }
+
+    fn family(of_table: &str) -> Family {
+        let text = format!(
+            "events.BRANCHES = [\"BRANCHES.ANY\", \"BR_INST_RETIRED.ALL\"]\n\
+             groups = {{}}\n\
+             [tables.cove]\nfiles = []\n{of_table}"
+        );
+        toml::from_str(&text).unwrap()
+    }
+
+    fn found(files: &[VendorFile], of_table: &str) -> Result<Published> {
+        let family = family(of_table);
+        let mut published = Published::default();
+        let (name, code, sources) =
+            published.event_in(files, &family, &family.tables["cove"], "BRANCHES")?;
+        published.add("cove", "BRANCHES", name, code, sources);
+        Ok(published)
+    }
+
+    #[test]
+    fn event_has_its_code_and_all_files_that_agree() {
+        let files = [file("a.json", "1", 0xc4), file("b.json", "2", 0xc4)];
+        let published = found(&files, "").unwrap();
+        assert_eq!(published.events[0].name, "BR_INST_RETIRED.ALL");
+        assert_eq!(published.events[0].code.config, 0xc4);
+        assert_eq!(published.events[0].files, [0, 1]);
+        let text = published.to_text();
+        assert!(text.contains("file\t1\t2\t05/27/2026\tb.json\n"), "{text}");
+        assert_eq!(Published::from_text(&text).unwrap().to_text(), text);
+    }
+
+    #[test]
+    fn contradictions_are_errors_that_name_the_files() {
+        let error = |files: &[VendorFile], of_table| found(files, of_table).err().unwrap();
+        let files = [file("a.json", "1", 0xc4), file("b.json", "2", 0x1c4)];
+        assert_eq!(
+            error(&files, ""),
+            "BRANCHES is 0xc4 in a.json and 0x1c4 in b.json"
+        );
+        assert_eq!(
+            error(&files[..1], "by_hand.BRANCHES = 0xc4"),
+            "BRANCHES is by hand, but a.json has it now"
+        );
+        assert!(error(&[], "").contains("BR_INST_RETIRED.ALL"));
+        let by_hand = found(&[], "by_hand.BRANCHES = 0xc4").unwrap();
+        assert!(by_hand.to_text().ends_with("\tby hand\n"));
+    }
+
+    #[test]
+    fn new_edition_is_told_by_version_and_code() {
+        let before = found(&[file("a.json", "1", 0xc4)], "").unwrap();
+        assert_eq!(before.changes_since(&before), Vec::<String>::new());
+        let now = found(&[file("a.json", "2", 0x7c5)], "").unwrap();
+        assert_eq!(
+            now.changes_since(&before),
+            [
+                "a.json: 1 (05/27/2026) -> 2 (05/27/2026)",
+                "cove BRANCHES: BR_INST_RETIRED.ALL 0xc4 general -> BR_INST_RETIRED.ALL 0x7c5 general",
+            ]
+        );
+    }
 }

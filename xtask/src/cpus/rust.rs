@@ -282,3 +282,61 @@ fn closure(formula: &str, constants: &HashMap<&str, &str>) -> Result<String> {
     }
     Ok(rust)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rust(formula: &str, unit: &str) -> Result<String> {
+        let constants =
+            HashMap::from([("HITS", "HITS_2"), ("MISSES", "MISSES"), ("C.P", "CYCLES")]);
+        formula_to_rust("m", formula, unit, &constants)
+    }
+
+    #[test]
+    fn ratios_use_constructors_and_other_formulas_closures() {
+        assert_eq!(
+            rust("1000 * HITS / MISSES", "per 1000 instructions").unwrap(),
+            "Metric::per_kilo(\"m\", HITS_2, MISSES)"
+        );
+        assert_eq!(
+            rust("100 * HITS / (width * C.P)", "% of slots").unwrap(),
+            "Metric::slots(\"m\", HITS_2, CYCLES)"
+        );
+        assert_eq!(
+            rust("100 * HITS * latency / C.P", "% of cycles").unwrap(),
+            "Metric::waits(\"m\", HITS_2, CYCLES, None)"
+        );
+        assert_eq!(
+            rust("100 * (HITS - MISSES) / width", "% of hits").unwrap(),
+            "Metric::new(\"m\", \"% of hits\", &|c| 100.0 * (c[HITS_2] - c[MISSES]) / c.slots_per_cycle())"
+        );
+    }
+
+    #[test]
+    fn event_outside_the_group_is_refused() {
+        assert!(rust("100 * HITS / LOADS", "% of loads").is_err());
+        assert!(rust("HITS + LOADS", "hits").is_err());
+    }
+
+    #[test]
+    fn units_of_arm_become_percentages() {
+        let ours = |formula: &str, units: &str| {
+            in_our_unit(&VendorMetric {
+                formula: formula.to_owned(),
+                units: units.to_owned(),
+                sample_events: Vec::new(),
+            })
+        };
+        let expected = |formula: &str, unit: &str| Ok((formula.to_owned(), unit.to_owned()));
+        assert_eq!(
+            ours("A / B", "per cache access"),
+            expected("100 * A / B", "% of accesses")
+        );
+        assert_eq!(
+            ours("A / B * 1000", "MPKI"),
+            expected("1000 * A / B", "per 1000 instructions")
+        );
+        assert!(ours("A / B", "bytes").is_err());
+    }
+}

@@ -242,3 +242,61 @@ fn telemetry(text: &str) -> Result<VendorFile> {
         metrics: file.metrics,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(file: &VendorFile, name: &str) -> (u64, &'static str) {
+        let code = file.events[name];
+        (code.config, code.counter)
+    }
+
+    #[test]
+    fn perfmon_fields_become_bits_of_the_configuration() {
+        let event = |name: &str, fields: &str| {
+            format!(r#"{{"EventName": "{name}", "Counter": "0,1", {fields}}}"#)
+        };
+        let text = format!(
+            r#"{{"Header": {{"Version": "1.26", "DatePublished": "05/27/2026"}}, "Events": [{}]}}"#,
+            [
+                event(
+                    "COND",
+                    r#""EventCode": "0xc5", "UMask": "0x11", "UMaskExt": "0x01""#
+                ),
+                event(
+                    "CLEARS",
+                    r#""EventCode": "0xC3", "UMask": "0x01", "CounterMask": "1", "EdgeDetect": "1""#
+                ),
+                event("OFFCORE", r#""EventCode": "0x2A,0x2B", "UMask": "0x01""#),
+                r#"{"EventName": "INST", "Counter": "Fixed counter 0", "EventCode": "0x00"}"#
+                    .into(),
+                r#"{"EventName": "CYCLES", "Counter": "Fixed counter 1", "EventCode": "0x00"}"#
+                    .into(),
+                r#"{"EventName": "SLOTS", "Counter": "Fixed counter 3", "EventCode": "0x00",
+                    "UMask": "0x04"}"#
+                    .into(),
+            ]
+            .join(",")
+        );
+        let file = perfmon(&text).unwrap();
+        assert_eq!((&*file.version, &*file.date), ("1.26", "05/27/2026"));
+        assert_eq!(code(&file, "COND"), (0x0100_0000_11c5, GENERAL));
+        assert_eq!(code(&file, "CLEARS"), (0x0104_01c3, GENERAL));
+        assert_eq!(code(&file, "INST"), (0xc0, FIXED));
+        assert_eq!(code(&file, "CYCLES"), (0x3c, FIXED_CYCLES));
+        assert_eq!(code(&file, "SLOTS"), (0x0400, FIXED));
+        assert!(!file.events.contains_key("OFFCORE"));
+    }
+
+    #[test]
+    fn twelve_bit_codes_of_amd_are_split() {
+        let text = r#"[
+            {"EventName": "no_ops", "EventCode": "0x1a0", "UMask": "0x01"},
+            {"EventName": "fabric", "EventCode": "0x1f", "Unit": "DFPMC"}
+        ]"#;
+        let file = linux(text, Path::new(""), Path::new("x86/amdzen5/pipeline.json")).unwrap();
+        assert_eq!(code(&file, "no_ops"), (0x1_0000_01a0, GENERAL));
+        assert!(!file.events.contains_key("fabric"));
+    }
+}
