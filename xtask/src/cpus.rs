@@ -36,9 +36,12 @@ pub enum Task<'a> {
 
 /// Makes the tables of every family.
 pub fn run(task: &Task) -> Result<()> {
+    let mut known = Vec::new();
     for name in FAMILIES {
         let files = Files::of(name);
         let family = Family::read(&files.family)?;
+        known.extend(family.without_table.clone());
+        known.extend(family.tables.values().flat_map(|table| table.files.clone()));
         if let Task::Take(folder) | Task::Compare(folder) = task {
             let now = Published::collect(&family, folder).map_err(at(&files.family))?;
             let before = match files.published.exists() {
@@ -56,6 +59,13 @@ pub fn run(task: &Task) -> Result<()> {
         let published = Published::read(&files.published)?;
         let rust = rust::rust(&family, &published, name).map_err(at(&files.family))?;
         write(&files.rust, &rust)?;
+    }
+    if let Task::Take(folder) | Task::Compare(folder) = task {
+        for core in vendor::cores(folder)? {
+            if !known.iter().any(|known| core.starts_with(known)) {
+                println!("no table uses {core}");
+            }
+        }
     }
     Ok(())
 }

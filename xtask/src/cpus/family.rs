@@ -12,6 +12,8 @@ use super::{Result, at};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Family {
+    /// How the paths of files begin whose CPUs have no table.
+    pub without_table: Vec<String>,
     /// Our names of events, each with the vendor's names, of which the first that a CPU's files
     /// have is taken.
     pub events: IndexMap<String, Names>,

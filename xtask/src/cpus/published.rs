@@ -382,7 +382,8 @@ mod tests {
 
     fn family(of_table: &str) -> Family {
         let text = format!(
-            "events.BRANCHES = [\"BRANCHES.ANY\", \"BR_INST_RETIRED.ALL\"]\n\
+            "without_table = []\n\
+             events.BRANCHES = [\"BRANCHES.ANY\", \"BR_INST_RETIRED.ALL\"]\n\
              groups = {{}}\n\
              [tables.cove]\nfiles = []\n{of_table}"
         );

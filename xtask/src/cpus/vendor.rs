@@ -82,6 +82,44 @@ pub fn read(folder: &Path, path: &str) -> Result<Vec<VendorFile>> {
     files.iter().map(read).collect()
 }
 
+/// Returns the files and folders in `folder` that describe a kind of core, as tables name them.
+pub fn cores(folder: &Path) -> Result<Vec<String>> {
+    let mut cores = Vec::new();
+    for (vendor, depth, begin, end) in [
+        ("perfmon", 3, "", "_core.json"),
+        ("telemetry/data/pmu/cpu", 2, "", ".json"),
+        ("linux/x86", 1, "amdzen", ""),
+    ] {
+        let (name, below) = vendor.split_once('/').unwrap_or((vendor, ""));
+        let root = root_of(folder, name)?.0.join(match name {
+            "linux" => "tools/perf/pmu-events/arch",
+            _ => "",
+        });
+        let mut found = vec![PathBuf::from(below)];
+        for _ in 0..depth {
+            let parents = std::mem::take(&mut found);
+            for parent in parents {
+                let entries = std::fs::read_dir(root.join(&parent)).into_iter().flatten();
+                found.extend(
+                    entries
+                        .flatten()
+                        .map(|entry| parent.join(entry.file_name())),
+                );
+            }
+        }
+        let paths = found.into_iter().filter(|path| {
+            if path.iter().any(|folder| folder == "metrics") {
+                return false;
+            }
+            let file = path.file_name().and_then(|file| file.to_str());
+            file.is_some_and(|file| file.starts_with(begin) && file.ends_with(end))
+        });
+        cores.extend(paths.map(|path| format!("{name}/{}", path.display())));
+    }
+    cores.sort();
+    Ok(cores)
+}
+
 /// Returns the folder of a vendor and the version in its name.
 fn root_of(folder: &Path, vendor: &str) -> Result<(PathBuf, String)> {
     let entries = std::fs::read_dir(folder).map_err(at(folder))?;
