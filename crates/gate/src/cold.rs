@@ -17,6 +17,10 @@ const MIN_INSTRUCTIONS: f64 = 10_000.0;
 /// places code decides how often they miss the caches, by more than for iterations that repeat.
 const MARGIN: f64 = 0.1;
 
+/// Two samples initialise the same if what they have differs by less: an eighth. Judgement: see
+/// `steady/anew.rs`.
+const SAME_PARTS: u64 = 8;
+
 /// Returns what the first iterations cost in these launches, per launch; `None` if a launch has no
 /// sample after them, or did not count them.
 pub fn of_launches(
@@ -38,7 +42,10 @@ pub fn of_launches(
         let is_cold = |s: &IterationSample| {
             !is_counted(s) || is_far_less(later, instructions(s) / s.iterations.max(1))
         };
-        let cold = launch[..last].iter().rposition(is_cold).unwrap_or(0) + 1;
+        let cold = match initialise_alike(&launch[..last], later, &instructions) {
+            true => 1,
+            false => launch[..last].iter().rposition(is_cold).unwrap_or(0) + 1,
+        };
         (cold <= last && is_counted(&launch[0])).then_some(cold)
     };
     let samples = launches.iter().map(|launch| samples_of(launch));
@@ -58,6 +65,26 @@ pub fn of_launches(
         slots: per_iteration(&slots),
         instructions: per_iteration(&instructions),
     })
+}
+
+/// Returns whether each of these samples begins with the same initialisation: they have what the
+/// first one has, and their other iterations so many instructions as `later` ones. Then the first
+/// iteration says it all.
+fn initialise_alike(
+    samples: &[IterationSample],
+    later: u64,
+    instructions: &dyn Fn(&IterationSample) -> u64,
+) -> bool {
+    let [first, others @ ..] = samples else {
+        return false;
+    };
+    let is_alike = |sample: &IterationSample| {
+        let others = later.saturating_mul(sample.iterations.saturating_sub(1));
+        let expected = instructions(first).saturating_add(others);
+        instructions(sample).abs_diff(expected) <= expected / SAME_PARTS
+    };
+    let mut counted = others.iter().filter(|sample| is_counted(sample)).peekable();
+    counted.peek().is_some() && counted.all(is_alike)
 }
 
 fn is_counted(sample: &IterationSample) -> bool {
@@ -225,6 +252,10 @@ mod tests {
         assert_eq!(of(&[100, CUT_OFF, 400, 800]), Some((3, 33400.0)));
         assert_eq!(of(&[9_000, 9_300, 400, 800]), Some((3, 12_200.0)));
         assert_eq!(of(&[100, 9_300, 400, 800]), Some((3, 6266.666666666667)));
+        // Each sample initialises the same, and the iterations of the last one count that follow.
+        assert_eq!(of(&[9_000, 9_100, 9_300, 800]), Some((1, 18_000.0)));
+        assert_eq!(of(&[9_000, 9_100, 9_300, 9_700, 1600]), Some((1, 18_000.0)));
+        assert_eq!(of(&[9_000, 9_100, CUT_OFF, 800]), Some((1, 18_000.0)));
         // The first one counts, or was not counted.
         assert_eq!(of(&[9_000, CUT_OFF, CUT_OFF]), None);
         assert_eq!(of(&[CUT_OFF, 200, 400]), None);

@@ -10,16 +10,19 @@
 //!
 //! Iterations that initialise something cost far more than those after them, and are not the
 //! benchmark: `cold.rs` finds them among samples that are modelled as a whole, `sampled.rs` among
-//! others.
+//! others. `anew.rs` finds those with which every sample begins. Then, too, only the last iterations
+//! of the last sample count.
 //!
 //! All this depends only on what was counted, not on the clock, unless a benchmark takes so long that
 //! it is not modelled.
 
+mod anew;
 mod cold;
 mod sampled;
 
 use crate::doubling;
 use crate::sample::{Flags, Sample};
+use anew::Anew;
 use cold::Cold;
 pub use cold::is_far_less;
 pub use sampled::{MostSampled, NextSampled};
@@ -65,6 +68,8 @@ pub struct Modelled {
     warm_up: Option<WarmUp>,
     /// What the samples so far say about iterations that initialise something.
     cold: Cold,
+    /// What they say about an initialisation in each of them.
+    anew: Anew,
 }
 
 /// What a launch does with the next sample.
@@ -118,6 +123,11 @@ impl Modelled {
         self.cold.is_probe
     }
 
+    /// Returns whether a notable part of the last sample initialised something, as in each sample.
+    pub fn initialises_each_sample(&self) -> bool {
+        self.anew.matters()
+    }
+
     /// Returns the number of modelled samples.
     pub fn samples(&self) -> usize {
         self.samples
@@ -153,13 +163,19 @@ impl Modelled {
     pub fn next_after(&mut self, taken: &Taken<'_>, budget_instructions: u64) -> Next {
         if let Some(warm_up) = self.warm_up {
             self.samples += 1;
+            if taken.is_divisible {
+                self.anew.count(taken.instructions);
+            }
             return self.next_of_warm_up(taken, warm_up);
+        }
+        let is_usable =
+            taken.sample.instructions.is_some() && !taken.sample.flags.intersects(Flags::UNUSABLE);
+        if is_usable {
+            self.anew.count(taken.instructions);
         }
         let before = *self;
         let rises = self.cold.rises_with(taken, self.samples);
         let next = self.next_if_settled(taken, budget_instructions);
-        let is_usable =
-            taken.sample.instructions.is_some() && !taken.sample.flags.intersects(Flags::UNUSABLE);
         match next {
             Next::Model => Next::Model,
             _ if before.cold.is_probe && !is_usable => Next::Nothing,
@@ -208,7 +224,8 @@ impl Modelled {
         };
         let is_short = !reaches(doubling::iterations(ENOUGH_SAMPLES - 1));
         let ends_early = !wants_more || !reaches(wanted);
-        let needs_warm_up = is_short || (taken.is_cold && ends_early);
+        let needs_warm_up =
+            is_short || (taken.is_cold && ends_early) || (!wants_more && self.anew.matters());
         if !needs_warm_up {
             return as_before;
         }
@@ -233,12 +250,24 @@ impl Modelled {
     /// Returns what to do with the sample after `taken`, of twice as many iterations.
     fn next_of_warm_up(&mut self, taken: &Taken<'_>, warm_up: WarmUp) -> Next {
         let iterations = doubling::iterations(self.samples);
-        let per_iteration = taken.instructions / (iterations / 2).max(1);
-        let expected_instructions = per_iteration.saturating_mul(iterations);
-        let counted_iterations = warm_up.counted_iterations.min(iterations / 2);
+        let initialisation = self.anew.initialisation();
+        let own = taken.instructions.saturating_sub(initialisation);
+        let per_iteration = own / (iterations / 2).max(1);
+        let expected_instructions = per_iteration
+            .saturating_mul(iterations)
+            .saturating_add(initialisation);
+        let wanted = match initialisation {
+            0 => warm_up.counted_iterations,
+            // The budget is for samples whose mean is mostly the initialisation.
+            _ => LONG_INSTRUCTIONS
+                .div_ceil(per_iteration.max(1))
+                .next_power_of_two(),
+        };
+        let counted_iterations = wanted.min(iterations / 2);
         let counted_instructions = per_iteration.saturating_mul(counted_iterations);
         let if_last = expected_instructions.saturating_sub(counted_instructions);
-        let is_warm = !taken.is_cold && iterations / 2 > WANTED_WARM_UP / 2;
+        let are_enough = initialisation == 0 || counted_iterations == wanted;
+        let is_warm = !taken.is_cold && iterations / 2 > WANTED_WARM_UP / 2 && are_enough;
         let with_next = if_last.saturating_add(expected_instructions.saturating_mul(2));
         let may_be_followed =
             taken.sample.windows <= 1 || self.samples + 1 < MAX_SAMPLES_OF_WINDOWS;

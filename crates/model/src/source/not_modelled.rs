@@ -26,6 +26,8 @@ pub(super) enum NotModelled {
     TooCostly,
     /// Its windows take too long without executing their own instructions.
     Waits,
+    /// Each of its samples initialises something, which is a large part of what was modelled.
+    InitialisesEachSample,
 }
 
 impl NotModelled {
@@ -56,6 +58,11 @@ impl NotModelled {
                  `--model-budget`",
                 budget.max_outside_ns / 1_000_000_000
             ),
+            NotModelled::InitialisesEachSample => {
+                "each sample initialises something in its first iteration, which would count as \
+                 the benchmark; initialise it before `b.iter`"
+                    .to_owned()
+            }
         };
         format!("not modelled: {why}")
     }

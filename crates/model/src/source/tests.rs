@@ -102,12 +102,19 @@ fn long(rounds: u64) {
 
 /// Makes a launch of a benchmark, as criterion does. Returns the iterations of each sample, and
 /// what it says.
-fn launch(model: &Model, mut iteration: impl FnMut()) -> Vec<(u64, Sample)> {
+fn launch(model: &Model, iteration: impl FnMut()) -> Vec<(u64, Sample)> {
+    launch_with(model, || {}, iteration)
+}
+
+/// The same. `begin` is called before the window of each sample, as criterion calls the closure of
+/// `bench_function`.
+fn launch_with(model: &Model, begin: impl Fn(), mut iteration: impl FnMut()) -> Vec<(u64, Sample)> {
     let mut samples = Vec::new();
     model.benchmark_boundary();
     loop {
         let iterations = topdown_run::doubling::iterations(samples.len());
         model.sample_boundary();
+        begin();
         let sample = window(model, || (0..iterations).for_each(|_| iteration()));
         let sample = model.completed(&sample);
         model.sample_kept();

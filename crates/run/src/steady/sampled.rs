@@ -52,6 +52,7 @@ impl Modelled {
         let next = instructions.saturating_mul(2);
         let cold = &mut self.cold;
         if !cut_off {
+            self.anew.count(instructions);
             cold.keep_cheapest(per_iteration.max(1), per_iteration.max(1));
         }
         if self.samples > 1 {
@@ -61,9 +62,19 @@ impl Modelled {
         match cold.expected_instructions.replace(next) {
             Some(_) if cut_off || is_long => NextSampled::Nothing,
             None if next <= most.warm_instructions => NextSampled::whole(next),
-            None => self.probe(next, per_iteration),
+            // Long enough for an iteration after the same initialisation.
+            None if instructions / 3 * 4 <= most.warm_instructions => {
+                self.probe(next, instructions / 3 * 4)
+            }
+            None => self.probe(next, instructions / 3 * 2),
             Some(expected) if is_far_less(instructions, expected) => {
-                settled(per_iteration, next, most)
+                match settled(per_iteration, next, most) {
+                    // Each sample may initialise the same. The next one shows it.
+                    NextSampled::Nothing if instructions >= expected / 2 => {
+                        self.probe(instructions, instructions / 3 * 4)
+                    }
+                    next => next,
+                }
             }
             Some(expected) if is_far_less(expected, instructions) && !had_risen => {
                 self.cold.rose = true;
@@ -72,16 +83,16 @@ impl Modelled {
                 settled(expected / iterations, next, most)
             }
             Some(_) if was_probe => NextSampled::Nothing,
-            Some(_) => self.probe(next, per_iteration),
+            Some(_) => self.probe(next, per_iteration / 3 * 2),
         }
     }
 
-    /// Looks at the next sample for less than an iteration.
-    fn probe(&mut self, expected_instructions: u64, per_iteration: u64) -> NextSampled {
+    /// Looks at a part of the next sample.
+    fn probe(&mut self, expected_instructions: u64, most_instructions: u64) -> NextSampled {
         self.cold.is_probe = true;
         NextSampled::Sample {
             expected_instructions,
-            most_instructions: per_iteration / 3 * 2,
+            most_instructions,
         }
     }
 

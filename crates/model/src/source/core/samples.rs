@@ -88,6 +88,9 @@ impl Core {
             return false;
         }
         let next = self.next_after(sample);
+        if next == Next::Nothing {
+            self.refuse_initialisation(sample);
+        }
         let benchmark = &mut self.benchmark;
         let has_fingerprint = self.budget.ends_with_fingerprint
             && benchmark.modelled.samples() >= FINGERPRINT_SAMPLES;
@@ -101,6 +104,19 @@ impl Core {
         self.warmed
             .begin_sample(&mut self.model, iterations, benchmark.current);
         !benchmark.has_enough
+    }
+
+    /// Leaves the benchmark time alone if what counts is in part an initialisation that each sample
+    /// repeats, up to `last`.
+    fn refuse_initialisation(&mut self, last: &Sample) {
+        let benchmark = &mut self.benchmark;
+        let is_modelled = matches!(benchmark.fate, Fate::Modelled | Fate::Sampled(_));
+        let is_usable = !last.flags.intersects(Flags::UNUSABLE);
+        let counts_last = matches!(benchmark.current, Next::Last { .. }) && is_usable;
+        if is_modelled && !counts_last && benchmark.modelled.initialises_each_sample() {
+            benchmark.fate = Fate::Timed(NotModelled::InitialisesEachSample);
+            benchmark.provenance = None;
+        }
     }
 
     /// Returns what to do with the sample after this one, which was kept.
@@ -171,10 +187,11 @@ impl Core {
     fn next_when_sampled(&mut self, sample: &Sample) -> Next {
         let estimated = sample.instructions.filter(|count| *count > 0);
         let instructions = estimated.unwrap_or(self.sampled.instructions());
+        let is_cut_off = !self.sampled.has_room();
         let benchmark = &mut self.benchmark;
         let next = benchmark.modelled.next_when_sampled(
             instructions,
-            benchmark.has_gap,
+            is_cut_off,
             self.budget.most_sampled(),
         );
         match next {

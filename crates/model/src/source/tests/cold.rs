@@ -113,6 +113,58 @@ fn first_iteration_too_long_to_sample_does_not_count() {
     assert!(reason.starts_with(TOO_LONG), "{reason}");
 }
 
+/// Launches a benchmark whose closure makes a table that its first iteration fills: criterion calls
+/// the closure once per sample.
+fn launch_anew(model: &Model, rounds: u64, work: u64) -> Vec<(u64, Sample)> {
+    let is_filled = std::cell::Cell::new(true);
+    launch_with(
+        model,
+        || is_filled.set(false),
+        || {
+            if !is_filled.replace(true) {
+                divisions(rounds);
+            }
+            divisions(work);
+        },
+    )
+}
+
+#[test]
+fn initialisation_in_each_sample_does_not_count() {
+    const UNIT: u64 = 200_000 / ROUND;
+    let Some(model) = sampling(&cores::GOLDEN_COVE, 0.1) else {
+        return;
+    };
+    for (rounds, work) in [(UNIT / 4, 10), (UNIT, 10), (UNIT, 100)] {
+        let anew = launch_anew(&model, rounds, work);
+        let provenance = model.provenance();
+        let case = format!("{rounds} {work}");
+        assert_eq!(provenance.source, SourceKind::Model, "{case} {anew:?}");
+        let settled = launch(&model, || divisions(work));
+        let ratio = slots_per_iteration(&anew) / slots_per_iteration(&settled);
+        assert!((ratio - 1.0).abs() < 0.03, "{case}: {ratio} {anew:?}");
+    }
+}
+
+/// Its iterations would be a small part of what is sampled.
+#[test]
+fn large_initialisation_in_each_sample_is_not_modelled() {
+    let Some(model) = sampling(&cores::GOLDEN_COVE, 0.1) else {
+        return;
+    };
+    for rounds in [6_000, 12_000, 40_000, 100_000] {
+        launch_anew(&model, rounds, 10);
+        let provenance = model.provenance();
+        assert_eq!(
+            provenance.source,
+            SourceKind::Time,
+            "{rounds} {provenance:?}"
+        );
+        let reason = &provenance.reason;
+        assert!(reason.contains("each sample initialises"), "{reason}");
+    }
+}
+
 /// As `iter_batched` does.
 #[test]
 fn initialisation_in_windows_of_their_own_does_not_count() {
