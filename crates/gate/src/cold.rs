@@ -84,7 +84,7 @@ fn initialise_alike(
         instructions(sample).abs_diff(expected) <= expected / SAME_PARTS
     };
     let mut counted = others.iter().filter(|sample| is_counted(sample)).peekable();
-    counted.peek().is_some() && counted.all(is_alike)
+    is_far_less(later, instructions(first)) && counted.peek().is_some() && counted.all(is_alike)
 }
 
 fn is_counted(sample: &IterationSample) -> bool {
