@@ -261,8 +261,8 @@ fn further_launches(
     let guard = interrupt::guard().map_err(MeasureError::Interrupt)?;
     let scratch = Scratch::new().map_err(MeasureError::Scratch)?;
     let pairs = Pairs {
-        base: &model_or_clock::on_the_clock(&base_again.targets(), u32::MAX),
-        candidate: &model_or_clock::on_the_clock(&record.targets, u32::MAX),
+        base: &model_or_clock::on_the_clock(&base_again.targets()),
+        candidate: &model_or_clock::on_the_clock(&record.targets),
         launcher: &Launcher::new(
             &scratch,
             record.criterion.clone(),

@@ -1,8 +1,9 @@
 //! Number of timed launches of a benchmark.
 //!
 //! Where slots are modelled, time gates nothing. So a benchmark whose slots are exact is timed
-//! once. If that hints that time and slots disagree, it is timed twice more, and if all three do,
-//! in the remaining launches. On a busy machine one launch hints at much that three do not.
+//! once, and briefly. If that hints that time and slots disagree, it is timed twice more, as long
+//! as usual. If its time grew in all three, it is timed in the remaining launches, too. On a busy
+//! machine one launch hints at much that three do not.
 
 use std::collections::HashMap;
 
@@ -48,7 +49,7 @@ impl Session {
         targets: &[BenchTarget],
         before: &[Benchmark],
     ) -> Result<Outcome, MeasureError> {
-        let clock = model_or_clock::on_the_clock(targets, LAUNCHES_BESIDE_THE_MODEL);
+        let clock = model_or_clock::briefly_on_the_clock(targets);
         let mut outcome = self.launch(&clock, &self.briefly_without_counters())?;
         let few = model_or_clock::LAUNCHES_THAT_AGREE;
         self.add_model(targets, few, &mut outcome)?;
@@ -72,8 +73,7 @@ impl Session {
         base: &[BenchTarget],
         candidate: &[BenchTarget],
     ) -> Result<[Outcome; 2], MeasureError> {
-        let clock = [base, candidate]
-            .map(|targets| model_or_clock::on_the_clock(targets, LAUNCHES_BESIDE_THE_MODEL));
+        let clock = [base, candidate].map(model_or_clock::briefly_on_the_clock);
         let launcher = self.briefly_without_counters();
         let (mut of_base, mut of_candidate) =
             self.pairs_with(&launcher, &clock[0], &clock[1]).launch()?;
@@ -120,7 +120,7 @@ impl Session {
     /// # Errors
     /// As [`measure`](Session::measure).
     pub fn measure_in_full(&self, targets: &[BenchTarget]) -> Result<Outcome, MeasureError> {
-        let clock = model_or_clock::on_the_clock(targets, u32::MAX);
+        let clock = model_or_clock::on_the_clock(targets);
         let mut outcome = self.launch(&clock, self.launcher())?;
         self.add_model(targets, model_or_clock::LAUNCHES_THAT_AGREE, &mut outcome)?;
         Ok(outcome)
@@ -166,7 +166,11 @@ impl Lacking {
     /// Chooses among those of `benchmarks` that have `made` launches.
     fn of(benchmarks: &[Benchmark], before: &[Benchmark], made: u32) -> Lacking {
         let exact: Vec<&Benchmark> = benchmarks.iter().filter(|b| is_exact(b)).collect();
-        let hinting = hinting(&exact, before);
+        let mut hinting = hinting(&exact, before);
+        if made > LAUNCHES_BESIDE_THE_MODEL {
+            // Three launches are enough for later runs to compare with.
+            hinting.retain(|id| before.iter().any(|b| b.id == **id));
+        }
         let mut lacking = Lacking::default();
         for benchmark in benchmarks.iter().filter(|b| ended_after(b, made)) {
             let id = benchmark.id.clone();
@@ -200,7 +204,7 @@ impl Lacking {
         let mut further = up_to(&self.inexact, u32::MAX);
         further.extend(up_to(&self.hinting, next.unwrap_or(u32::MAX)));
         further.retain(|target| target.settings.launches > 0);
-        model_or_clock::on_the_clock(&further, u32::MAX)
+        model_or_clock::on_the_clock(&further)
     }
 }
 
@@ -323,9 +327,10 @@ mod tests {
             let others = ["a", "b", "c"].map(|name| modelled(name, 1, 10.0, [100.0; 2]));
             Vec::from_iter(others.into_iter().chain([waits, inexact]))
         };
-        let further = |made| -> Vec<(String, u32)> {
-            let further =
-                Lacking::of(&suite(made), &[], made).further(std::slice::from_ref(&target), made);
+        let before = modelled("waits", 3, 19.0, [100.0; 2]);
+        let further = |before: &[Benchmark], made| -> Vec<(String, u32)> {
+            let lacking = Lacking::of(&suite(made), before, made);
+            let further = lacking.further(std::slice::from_ref(&target), made);
             let names = |t: &BenchTarget| t.benchmarks.clone().unwrap().concat();
             further
                 .iter()
@@ -333,8 +338,12 @@ mod tests {
                 .collect()
         };
         let named = |name: &str, launches| (name.to_owned(), launches);
-        assert_eq!(further(1), [named("inexact", 9), named("waits", 2)]);
-        assert_eq!(further(3), [named("inexact", 7), named("waits", 7)]);
-        assert_eq!(further(10), []);
+        let before = std::slice::from_ref(&before);
+        assert_eq!(further(before, 1), [named("inexact", 9), named("waits", 2)]);
+        assert_eq!(further(before, 3), [named("inexact", 7), named("waits", 7)]);
+        assert_eq!(further(before, 10), []);
+        // Without an earlier run there is nothing that it disagrees with.
+        assert_eq!(further(&[], 1), [named("inexact", 9), named("waits", 2)]);
+        assert_eq!(further(&[], 3), [named("inexact", 7)]);
     }
 }

@@ -87,6 +87,8 @@ pub enum Effort {
     /// counts nothing. Half as fast as skimming. That makes prefetchers know too much, because what
     /// was accessed recently breaks no pattern.
     Following,
+    /// Counts their instructions, and does nothing else with them.
+    Counting,
     /// Does nothing with them: caches stay as they were.
     Skipping,
 }
@@ -401,6 +403,10 @@ impl Consumer for Model {
             Effort::Following => {
                 let place = lowered.place.ip;
                 self.core.follow(place, operations, &self.memory, addresses);
+                return;
+            }
+            Effort::Counting => {
+                self.core.ledger.execute(id, &lowered.costs);
                 return;
             }
             Effort::Skipping => return,

@@ -68,6 +68,9 @@ pub trait Source {
     /// Called between samples, outside every window: the next window is the first of a sample.
     fn sample_boundary(&self) {}
 
+    /// Says whether the windows that follow are empty ones, which only show what a window costs.
+    fn calibrates(&self, _does: bool) {}
+
     /// Called outside every window, when a sample has all its windows. Returns it with what is only
     /// known then: a window of plain counters has no slots of its own.
     fn completed(&self, sample: &Sample) -> Sample {

@@ -66,6 +66,16 @@ pub fn all() -> Vec<Kernel> {
     kernels
 }
 
+/// The kernels of `benches/side-by-side.sh`: 42 on which no core was calibrated.
+pub fn side_by_side() -> Vec<Kernel> {
+    let is_uncalibrated = |kernel: &Kernel| matches!(kernel.group, Group::HeldOut | Group::Fresh);
+    // It needs the allocator of the C library, which Valgrind replaces.
+    let needs_own_heap = |kernel: &Kernel| kernel.name == "push-strings";
+    let kernels = all().into_iter();
+    let chosen = kernels.filter(|kernel| is_uncalibrated(kernel) && !needs_own_heap(kernel));
+    chosen.take(42).collect()
+}
+
 /// Loops that each ask one question about a core.
 pub fn questions() -> Vec<Kernel> {
     questions::kernels()

@@ -28,6 +28,8 @@ mod sampled;
 mod trail;
 mod warmed;
 
+use std::cell::Cell;
+
 use topdown_core_model::CoreParameters;
 use topdown_tracer::{Config, Tracer};
 
@@ -55,6 +57,8 @@ pub struct Model {
     /// What the numbers of benchmarks are that are modelled as a whole.
     modelled: Provenance,
     outside_time: OutsideTime,
+    /// Whether windows are empty ones, of which no fingerprint is taken.
+    calibrates: Cell<bool>,
 }
 
 impl Model {
@@ -81,8 +85,10 @@ impl Model {
             tracer,
             modelled: provenance_of(core),
             outside_time: OutsideTime::default(),
+            calibrates: Cell::new(true),
         };
         model.modelled.empty_window = Some(median_window(&empty_windows_of(&model)));
+        model.calibrates.set(false);
         model.benchmark_boundary();
         Ok(model)
     }
@@ -147,10 +153,14 @@ impl Source for Model {
         self.abandon_open_window();
         self.tracer.with_consumer(|observer| {
             observer.core.begin_sample();
-            if observer.core.code.kept_samples() == 0 {
+            if observer.core.code.kept_samples() == 0 && !self.calibrates.get() {
                 observer.executed.begin_data();
             }
         });
+    }
+
+    fn calibrates(&self, does: bool) {
+        self.calibrates.set(does);
     }
 
     fn completed(&self, sample: &Sample) -> Sample {

@@ -186,8 +186,8 @@ fn judge(
     if suspects.is_empty() {
         return Ok(first.into_comparison());
     }
-    let base_targets = model_or_clock::on_the_clock(&base.targets, u32::MAX);
-    let targets = model_or_clock::on_the_clock(&candidate.targets, u32::MAX);
+    let base_targets = model_or_clock::on_the_clock(&base.targets);
+    let targets = model_or_clock::on_the_clock(&candidate.targets);
     let pairs = session.pairs(&base_targets, &targets);
     let (more_of_base, more) = pairs.launch_again(suspects)?;
     baseline.extend(more_of_base, suspects);

@@ -153,7 +153,7 @@ impl Explaining<'_> {
     ) -> Result<(Benchmark, Vec<IterationSample>), Error> {
         let wanted = &self.args.benchmark;
         let session = &self.session;
-        let on_the_clock = model_or_clock::on_the_clock(targets, u32::MAX);
+        let on_the_clock = model_or_clock::on_the_clock(targets);
         let mut outcome = session.launch(&on_the_clock, session.launcher())?;
         let several = model_or_clock::LAUNCHES_THAT_AGREE;
         let of_model = model_or_clock::with_settings(targets, |settings| Settings {

@@ -4,7 +4,7 @@ mod other_provenance;
 mod samples;
 mod warmth;
 
-use topdown_core_model::{Capacity, CoreParameters, Counts, GROUPS};
+use topdown_core_model::{Capacity, CoreParameters, Counts, Effort, GROUPS};
 use topdown_tracer::{Block, Consumer, End, Mapping, TraceError};
 
 use self::warmth::Warmth;
@@ -109,10 +109,13 @@ impl Core {
         follows_calls: bool,
     ) -> Core {
         let model = topdown_core_model::Model::with_mappings(parameters, capacity, Mapping::at);
-        let model = match follows_calls {
+        let mut model = match follows_calls {
             true => model.following_calls(),
             false => model,
         };
+        if budget.ends_with_fingerprint {
+            model.set_effort(Effort::Counting);
+        }
         Core {
             parameters,
             code: CodeAccount::new(model.most_rows()),

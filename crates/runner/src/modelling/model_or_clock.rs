@@ -5,6 +5,8 @@
 //! instructions at the same addresses agree bit for bit. While they do, further launches would say
 //! nothing new.
 
+use std::time::Duration;
+
 use topdown_run::provenance::{SourceKind, TIMES_ITSELF, TOO_LONG};
 use topdown_run::run_file::{Benchmark, BenchmarkId};
 use topdown_run::setting::{Sampling, SourceChoice};
@@ -14,6 +16,11 @@ use crate::launching::join::is_ours;
 use crate::settings::Settings;
 use crate::targets::bench_targets::BenchTarget;
 use topdown_system::tracing;
+
+/// How long a launch takes for a benchmark if it gates nothing. Over 42 kernels, times of such
+/// launches scatter no more than those of launches that are ten times as long.
+const BRIEF_WARM_UP: Duration = Duration::from_millis(5);
+const BRIEF_MEASUREMENT: Duration = Duration::from_millis(15);
 
 /// How many launches on the model must agree.
 pub const LAUNCHES_THAT_AGREE: u32 = 2;
@@ -65,13 +72,24 @@ pub fn on_the_model(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> 
     })
 }
 
-/// Returns the same targets, with the settings for measuring time: at most `launches`, if the model
-/// provides the slots.
-pub fn on_the_clock(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> {
+/// Returns the same targets, with the settings for measuring time.
+pub fn on_the_clock(targets: &[BenchTarget]) -> Vec<BenchTarget> {
     with_settings(targets, |settings| match settings.source {
         SourceChoice::Model => Settings {
             source: SourceChoice::TimeBesideModel,
-            launches: launches.min(settings.launches),
+            ..settings
+        },
+        _ => settings,
+    })
+}
+
+/// As [`on_the_clock`], but once and briefly, if the model provides the slots.
+pub fn briefly_on_the_clock(targets: &[BenchTarget]) -> Vec<BenchTarget> {
+    with_settings(&on_the_clock(targets), |settings| match settings.source {
+        SourceChoice::TimeBesideModel => Settings {
+            launches: 1,
+            warm_up_time: BRIEF_WARM_UP.min(settings.warm_up_time),
+            measurement_time: BRIEF_MEASUREMENT.min(settings.measurement_time),
             ..settings
         },
         _ => settings,

@@ -39,7 +39,7 @@ fn fills(data: &mut [u64]) {
     fill(bytes);
 }
 
-/// Looks up numbers that the first one decides.
+/// Looks up numbers that the first one decides, and others the next time.
 fn looks_up(data: &mut [u64]) {
     let mut state = data[0];
     for _ in 0..1000 {
@@ -47,6 +47,7 @@ fn looks_up(data: &mut [u64]) {
         let length = data.len();
         black_box(data[(state >> 20) as usize % length]);
     }
+    data[0] = state;
 }
 
 /// Each launch is a process of its own, as data lies elsewhere in a heap that was used.
@@ -118,6 +119,7 @@ fn launch_on_other_data_has_another_digest() {
     let Some((_, digest)) = launched(&cores::ZEN_5, None, looks_up, &mut data) else {
         return;
     };
+    data.fill(7);
     data[0] += 1 << 40;
     let (_, other) = launched(
         &cores::ZEN_5,
