@@ -32,7 +32,8 @@ pub enum Names {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// The table above whose `events`, `level1`, `named` and `groups` hold here too, where this one has none.
+    /// The table above whose `events`, `level1`, `named` and `groups` hold here too, where this one
+    /// has none.
     pub like: Option<String>,
     /// The vendor's files and folders, which must agree.
     pub files: Vec<String>,

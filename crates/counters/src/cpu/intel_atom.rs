@@ -1,4 +1,4 @@
-//! Intel's efficient cores: Silvermont … Skymont.
+//! Intel's efficient cores, Silvermont … Arctic Wolf, and cores known by the architecture alone.
 //!
 //! From Tremont on, the categories are events that count slots. The widths and codes are easily
 //! confused: Tremont is 4 wide, Gracemont 5, Crestmont 6, Skymont 8, and the event for retiring
