@@ -39,8 +39,10 @@ pub fn of_launches(
         let last = launch.iter().rposition(is_counted)?;
         let later = instructions(&launch[last]) / launch[last].iterations;
         // A sample that did not fit the budget, before one of more iterations that did, is longer.
+        // One without counts warmed up, or had no unit that was modelled: nothing is known.
         let is_cold = |s: &IterationSample| {
-            !is_counted(s) || is_far_less(later, instructions(s) / s.iterations.max(1))
+            let is_cut_off = !is_counted(s) && instructions(s) > 0;
+            is_cut_off || is_far_less(later, instructions(s) / s.iterations.max(1))
         };
         let cold = match initialise_alike(&launch[..last], later, &instructions) {
             true => 1,
@@ -252,6 +254,9 @@ mod tests {
         assert_eq!(of(&[100, CUT_OFF, 400, 800]), Some((3, 33400.0)));
         assert_eq!(of(&[9_000, 9_300, 400, 800]), Some((3, 12_200.0)));
         assert_eq!(of(&[100, 9_300, 400, 800]), Some((3, 6266.666666666667)));
+        // Nothing is known about a sample that only warmed up, or had no unit that was modelled.
+        assert_eq!(of(&[9_000, 0, 400, 800]), Some((1, 18_000.0)));
+        assert_eq!(of(&[9_000, 0, 0, 800]), Some((1, 18_000.0)));
         // Each sample initialises the same, and the iterations of the last one count that follow.
         assert_eq!(of(&[9_000, 9_100, 9_300, 800]), Some((1, 18_000.0)));
         assert_eq!(of(&[9_000, 9_100, 9_300, 9_700, 1600]), Some((1, 18_000.0)));
