@@ -12,7 +12,7 @@ use criterion_topdown::TopDown;
 use topdown_run::provenance::CountedThreads;
 use topdown_run::sample::Sample;
 
-/// How far two threads may deviate from twice the work of one.
+/// Maximum deviation of two threads from twice the work of one.
 const TOLERANCE: f64 = 0.01;
 
 fn work() {

@@ -46,9 +46,9 @@
 // itself.
 
 mod choose;
+mod completion_marker;
 mod first_iteration;
 mod formatter;
-mod last_word;
 mod message;
 mod recorder;
 mod records_file;

@@ -10,7 +10,7 @@ use std::io::{self, IsTerminal, Write};
 use crate::formatter::split_line;
 use crate::records_file::RecordsFile;
 use topdown_run::code::CodeSlots;
-use topdown_run::hits::CodeHits;
+use topdown_run::code_samples::CodeSamples;
 use topdown_run::provenance::{Provenance, SourceKind, TIMES_ITSELF};
 use topdown_run::record::Record;
 use topdown_run::sample::Sample;
@@ -31,7 +31,7 @@ pub(crate) struct Parts {
     pub(crate) first: Option<Sample>,
     pub(crate) groups: Vec<Sample>,
     pub(crate) code: Option<CodeSlots>,
-    pub(crate) hits: Option<CodeHits>,
+    pub(crate) hits: Option<CodeSamples>,
 }
 
 impl Recorder {

@@ -29,7 +29,7 @@ pub use std::hint::black_box;
 pub use group::{BenchmarkGroup, BenchmarkId, IntoBenchmarkId};
 
 #[doc(hidden)]
-pub use crate::last_word::LastWord;
+pub use crate::completion_marker::CompletionMarker;
 use crate::recorder::Recorder;
 use measurement::WallTime;
 use original::{Compiled, OriginalCriterion};
@@ -241,10 +241,10 @@ macro_rules! criterion_group {
 macro_rules! criterion_main {
     ($($group:path),+ $(,)*) => {
         fn main() {
-            let last_word = $crate::LastWord::owed();
+            let marker = $crate::CompletionMarker::announce();
             $($group();)+
             $crate::final_summary();
-            drop(last_word);
+            drop(marker);
         }
     };
 }

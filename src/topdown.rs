@@ -7,9 +7,9 @@ use std::time::Duration;
 use criterion::measurement::{Measurement, ValueFormatter};
 
 use crate::choose::choose;
+use crate::completion_marker::CompletionMarker;
 use crate::first_iteration::FirstIteration;
 use crate::formatter::SlotsFormatter;
-use crate::last_word::LastWord;
 use crate::message;
 use crate::recorder::{Parts, Recorder};
 use crate::windows;
@@ -23,8 +23,8 @@ use topdown_run::setting::{Setting, SourceChoice};
 /// Measures where the issue slots of a benchmark went.
 ///
 /// criterion sees the duration of each window, and one number per sample: slots, or nanoseconds if
-/// slots cannot be counted. The whole [`Sample`] is recorded as well, for `cargo topdown` and for the
-/// line that plain `cargo bench` prints after each benchmark.
+/// slots cannot be counted. The whole [`Sample`] is recorded as well, for `cargo topdown` and for
+/// the line that plain `cargo bench` prints after each benchmark.
 ///
 /// Counters belong to the thread that opened them, so a `TopDown` cannot be sent to another thread.
 /// The hardware also counts the other threads of benchmarks in which they work
@@ -39,7 +39,7 @@ pub struct TopDown {
     has_enough: Cell<bool>,
     /// What an empty window costs, if that is not what the source says.
     empty_window: Cell<Option<EmptyWindow>>,
-    _last_word: LastWord,
+    _last_word: CompletionMarker,
     /// Makes the type neither `Send` nor `Sync`, regardless of the source.
     bound_to_thread: PhantomData<*const ()>,
 }
@@ -92,8 +92,8 @@ impl TopDown {
             first_iteration: FirstIteration::of(source.provenance().source),
             recorder: Recorder::from_environment(source.provenance().source),
             source,
-            _last_word: LastWord::owed(),
-            least_doubling: doubling::least_samples(),
+            _last_word: CompletionMarker::announce(),
+            least_doubling: doubling::min_samples(),
             has_enough: Cell::new(false),
             empty_window: Cell::new(None),
             bound_to_thread: PhantomData,
@@ -148,7 +148,7 @@ impl TopDown {
             first: first.map(|window| self.source.completed(&window)),
             groups: self.source.take_groups(),
             code: self.source.take_code(),
-            hits: self.source.take_hits(),
+            hits: self.source.take_code_samples(),
         };
         if let Some(cost) = self.empty_window.get() {
             set_cost(&mut provenance, cost);
@@ -194,13 +194,13 @@ impl TopDown {
     }
 
     /// Keeps a sample and returns the scalar to report to criterion.
-    fn keep_doubling(&self, sample: &Sample, least_samples: usize) -> f64 {
+    fn keep_doubling(&self, sample: &Sample, min_samples: usize) -> f64 {
         let index = self.recorder.kept();
         self.keep(sample);
         if !self.has_enough.get() {
-            self.has_enough.set(!self.source.wants_more_after(sample));
+            self.has_enough.set(!self.source.wants_more(sample));
         }
-        let is_enough = self.has_enough.get() && index + 1 >= least_samples;
+        let is_enough = self.has_enough.get() && index + 1 >= min_samples;
         doubling::scalar(index, is_enough)
     }
 }

@@ -124,7 +124,7 @@ enum Problem {
 /// # Errors
 /// Returns an error if the file exists but cannot be read or parsed.
 pub fn read(path: &Path, baseline: &Run) -> Result<Found, AcceptedError> {
-    let path = file_beside(path);
+    let path = path_for_run(path);
     let error = |problem| AcceptedError {
         path: path.clone(),
         problem,
@@ -149,7 +149,7 @@ pub fn read(path: &Path, baseline: &Run) -> Result<Found, AcceptedError> {
 /// # Errors
 /// Returns an error if it cannot be written. The previously accepted changes then still apply.
 pub fn write(accepted: &Accepted, path: &Path, baseline: &Run) -> Result<PathBuf, AcceptedError> {
-    let path = file_beside(path);
+    let path = path_for_run(path);
     let wire = AcceptedFile {
         schema_version: ACCEPTED_SCHEMA_VERSION,
         baseline: baseline.id.clone(),
@@ -169,7 +169,7 @@ pub fn write(accepted: &Accepted, path: &Path, baseline: &Run) -> Result<PathBuf
     }
 }
 
-fn file_beside(run: &Path) -> PathBuf {
+fn path_for_run(run: &Path) -> PathBuf {
     if run.is_dir() {
         run.join(FILE)
     } else {

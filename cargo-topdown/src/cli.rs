@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::store_place::StorePlace;
+use crate::store_location::StoreLocation;
 use topdown_adoption::Service;
 use topdown_store::baselines::BaselineName;
 
@@ -275,8 +275,8 @@ pub struct StoreArgs {
 
 impl StoreArgs {
     /// Returns the place without the command line.
-    pub fn place(&self) -> StorePlace {
-        StorePlace {
+    pub fn store_location(&self) -> StoreLocation {
+        StoreLocation {
             baselines: self.baselines.clone(),
             manifest_path: self.manifest_path.clone(),
         }
@@ -347,10 +347,10 @@ impl ColorChoice {
 
 /// Returns the process's arguments without the `topdown` that cargo inserts for `cargo topdown …`.
 pub fn arguments() -> impl Iterator<Item = OsString> {
-    without_cargos_word(std::env::args_os())
+    without_subcommand_name(std::env::args_os())
 }
 
-fn without_cargos_word(
+fn without_subcommand_name(
     arguments: impl Iterator<Item = OsString>,
 ) -> impl Iterator<Item = OsString> {
     arguments
@@ -375,7 +375,7 @@ mod tests {
             "cargo-topdown topdown compare main",
             "cargo-topdown compare main",
         ] {
-            let words = without_cargos_word(line.split(' ').map(OsString::from));
+            let words = without_subcommand_name(line.split(' ').map(OsString::from));
             let cli = Cli::try_parse_from(words).unwrap();
             assert!(
                 matches!(cli.command, Command::Compare(a) if a.base.as_deref() == Some("main"))

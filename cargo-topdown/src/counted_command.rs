@@ -13,7 +13,7 @@ use std::io;
 use std::process::{ExitStatus, Stdio};
 
 use thiserror::Error;
-use topdown_counters::CommandHits;
+use topdown_counters::CommandSamples;
 use topdown_counters::error::OpenError;
 use topdown_counters::hardware::commands::TreeCounters;
 use topdown_run::sample::{Flags, Sample};
@@ -58,7 +58,7 @@ pub struct CountedCommand<'a> {
     pub recorded: Recorded<'a>,
 }
 
-/// What is recorded of a command.
+/// Recordings of a command.
 #[derive(Clone, Copy, Debug)]
 pub enum Recorded<'a> {
     /// Time alone.
@@ -76,7 +76,7 @@ pub struct Launched {
     /// The counts, if any, and the time of the whole launch.
     pub sample: Sample,
     /// Where its slots went, if that was asked for.
-    pub hits: Option<CommandHits>,
+    pub hits: Option<CommandSamples>,
     /// The processes that it left behind, which were ended.
     pub outlived: Vec<String>,
 }
@@ -253,7 +253,7 @@ const GO: u8 = b'!';
 /// # Errors
 /// Returns an error if the channel closes first.
 #[cfg(unix)]
-pub fn become_when_told(parent: i32, command: &[OsString]) -> io::Result<()> {
+pub fn become_after_go(parent: i32, command: &[OsString]) -> io::Result<()> {
     use std::io::{Read, Write};
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
@@ -280,7 +280,7 @@ pub fn become_when_told(parent: i32, command: &[OsString]) -> io::Result<()> {
 /// # Errors
 /// Always.
 #[cfg(not(unix))]
-pub fn become_when_told(_: i32, _: &[OsString]) -> io::Result<()> {
+pub fn become_after_go(_: i32, _: &[OsString]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

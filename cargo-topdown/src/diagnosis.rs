@@ -15,7 +15,7 @@ use topdown_run::provenance::{CLOCK_REQUESTED, Provenance};
 use topdown_run::setting::SourceChoice;
 
 use crate::disturbances::{Disturbance, disturbances};
-use crate::place::{Place, place};
+use crate::host_environment::{HostEnvironment, host_environment};
 
 /// All findings about a machine.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct Diagnosis {
     /// The hardware counters.
     pub survey: Survey,
     /// Where the machine is, if that decides about counters.
-    pub place: Option<Place>,
+    pub place: Option<HostEnvironment>,
     /// The result of opening the model.
     pub model: Result<Provenance, OpenError>,
     /// What makes launches differ.
@@ -40,7 +40,7 @@ impl Diagnosis {
         Diagnosis {
             disturbances: disturbances(&machine, Path::new("/")),
             survey: hardware::commands::survey(),
-            place: place(machine.hypervisor.as_deref(), Path::new("/"), |name| {
+            place: host_environment(machine.hypervisor.as_deref(), Path::new("/"), |name| {
                 std::env::var(name).ok()
             }),
             model: topdown_model::open().map(|source| source.provenance().clone()),

@@ -72,7 +72,7 @@ impl System<'_> {
         let (quota, period) = text.split_once(' ')?;
         let cpus = quota.parse::<f64>().ok()? / period.parse::<f64>().ok()?;
         Some((
-            format!("this container may use {cpus:.1} CPUs: beyond that it is throttled"),
+            format!("this container is throttled beyond {cpus:.1} CPUs"),
             "run the container without a CPU limit",
         ))
     }

@@ -156,9 +156,9 @@ pub enum Error {
          save more with `cargo topdown bench --save NAME`"
     )]
     ShortHistory {
-        /// How many runs it has.
+        /// Number of its runs.
         runs: usize,
-        /// How many are needed.
+        /// The number needed.
         least: usize,
     },
     /// A run cannot be read.

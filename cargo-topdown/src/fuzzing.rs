@@ -22,7 +22,7 @@ use topdown_arm_specification::described_core;
 use topdown_import::ImportOptions;
 use topdown_report::foreign_comment::ForeignComparison;
 use topdown_runner::functions::{
-    Symbols, attribute, attribute_hits, attribute_paths, fingerprint_of,
+    Symbols, attribute, attribute_paths, attribute_samples, fingerprint_of,
 };
 use topdown_runner::launching::protocol::{Connection, Event};
 use topdown_store::baselines::history::RunName;
@@ -68,13 +68,13 @@ pub fn record(bytes: &[u8]) {
     if let Some(hits) = &record.hits
         && !hits.modules.iter().any(|module| Path::new(module).exists())
     {
-        attribute_hits(hits, &mut symbols, &record.provenance);
+        attribute_samples(hits, &mut symbols, &record.provenance);
     }
 }
 
 /// What a bench sends to its runner.
 pub fn protocol(bytes: &[u8]) {
-    let Ok(mut bench) = Connection::open(Said(bytes)) else {
+    let Ok(mut bench) = Connection::open(SentBytes(bytes)) else {
         return;
     };
     while let Ok(Some(event)) = bench.receive() {
@@ -95,15 +95,15 @@ pub fn protocol(bytes: &[u8]) {
 }
 
 /// Bytes that a bench has sent; it hears nothing.
-struct Said<'a>(&'a [u8]);
+struct SentBytes<'a>(&'a [u8]);
 
-impl Read for Said<'_> {
+impl Read for SentBytes<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer)
     }
 }
 
-impl Write for Said<'_> {
+impl Write for SentBytes<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Ok(bytes.len())
     }
@@ -185,7 +185,7 @@ mod tests {
     use super::mutation::mutated;
     use super::*;
 
-    /// How long to feed changes of the corpus, in seconds. Without it, each target gets
+    /// Seconds for which to feed changes of the corpus. Without it, each target gets
     /// [`MUTATIONS`].
     const SECONDS: &str = "TOPDOWN_FUZZ_SECONDS";
     const MUTATIONS: u64 = 300;

@@ -42,7 +42,8 @@ pub fn git(directory: &Path, arguments: &[&str]) -> Result<String, GitError> {
     run(&mut Command::new("git"), directory, arguments)
 }
 
-/// Runs git in `directory`, which is a repository or work tree of its own whoever calls this program.
+/// Runs git in `directory`, which is a repository or work tree of its own whoever calls this
+/// program.
 ///
 /// # Errors
 /// Returns an error if it fails.

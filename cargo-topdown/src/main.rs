@@ -21,15 +21,15 @@ mod exit;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod git;
+mod host_environment;
 mod measure;
 mod merge;
-mod place;
 mod renames;
 mod saved;
 #[cfg(test)]
 mod schema;
 mod shard;
-mod store_place;
+mod store_location;
 
 use std::process::ExitCode;
 
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     match command::run(cli.command) {
         Ok(exit) => exit.into(),
         Err(error) => {
-            topdown_terminal::tell!("error: {error}");
+            topdown_terminal::message!("error: {error}");
             exit::Exit::from(&error).into()
         }
     }

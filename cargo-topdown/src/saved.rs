@@ -7,15 +7,15 @@ use topdown_gate::verdict::{named, wild_launches};
 use topdown_run::run_file::Run;
 
 use topdown_store::baselines::StoredBaseline;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// Lists the launches that comparisons will leave out.
 pub fn warn_of_wild_launches(run: &Run) {
     let wild = wild_launches(run);
     if !wild.is_empty() {
-        tell!(
-            "warning: comparisons will leave out launches that differ from the others: {}; what \
-             disturbed them may have affected more, so run again before you keep this as a \
+        message!(
+            "warning: comparisons will leave out launches that differ from the others: {}; the \
+             disturbance may have affected more, so measure again before you keep this as a \
              baseline",
             named(&wild)
         );

@@ -1,6 +1,6 @@
 //! `ci/install.sh`, the only step of the action in shell: which program it installs, and that the
-//! oldest bash of any runner, macOS's 3.2, understands it. CI runs these tests there, too. And what an
-//! installed program does inside a clone.
+//! oldest bash of any runner, macOS's 3.2, understands it. CI runs these tests there, too. And what
+//! an installed program does inside a clone.
 #![cfg(unix)]
 
 use std::fs;

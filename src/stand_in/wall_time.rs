@@ -39,7 +39,8 @@ pub struct WallTime;
 
 thread_local! {
     /// What measures on this thread. Never dropped with the thread: `process::exit` would then look
-    /// like the end of the benchmarks to [`LastWord`](crate::last_word::LastWord).
+    /// like the end of the benchmarks to
+    /// [`CompletionMarker`](crate::completion_marker::CompletionMarker).
     static OPEN: RefCell<Option<ManuallyDrop<Rc<TopDown>>>> = const { RefCell::new(None) };
     /// The window that has begun: criterion carries only its `Instant`.
     static BEGUN: Cell<Option<(Instant, Reading)>> = const { Cell::new(None) };

@@ -33,15 +33,15 @@ impl IgnoredFiles {
     /// Copies those of `read` that git ignores and the base lacks, and returns their paths within
     /// the tree.
     pub fn copy(&self, read: &BTreeSet<PathBuf>) -> Result<Vec<String>, BaseTreeError> {
-        let lacking: Vec<&str> = read
+        let missing_files: Vec<&str> = read
             .iter()
             .filter_map(|path| path.strip_prefix(&self.candidate).ok()?.to_str())
             .filter(|path| !self.base.join(path).exists())
             .collect();
-        if lacking.is_empty() {
+        if missing_files.is_empty() {
             return Ok(Vec::new());
         }
-        let ignored = self.ignored(&[&["--"], &lacking[..]].concat())?;
+        let ignored = self.ignored(&[&["--"], &missing_files[..]].concat())?;
         for path in &ignored {
             self.copy_one(path)?;
         }
@@ -73,17 +73,17 @@ impl IgnoredFiles {
 
     /// Names what git ignores in the candidate's tree and the base lacks, build directories apart;
     /// `None` if there is nothing.
-    pub fn lacking(&self) -> Option<String> {
+    pub fn missing_files(&self) -> Option<String> {
         let is_lacking = |path: &String| {
             let ignored = self.candidate.join(path);
             let is_built = ignored.join(CACHE_TAG).exists() || self.list.starts_with(&ignored);
             !is_built && !self.base.join(path).exists()
         };
         let ignored = self.ignored(&["--directory"]).ok()?;
-        let lacking: Vec<String> = ignored.into_iter().filter(is_lacking).collect();
-        let named = lacking.iter().take(MAX_NAMED);
+        let missing_files: Vec<String> = ignored.into_iter().filter(is_lacking).collect();
+        let named = missing_files.iter().take(MAX_NAMED);
         let mut named: Vec<String> = named.map(|path| format!("`{path}`")).collect();
-        if let more @ 1.. = lacking.len().saturating_sub(MAX_NAMED) {
+        if let more @ 1.. = missing_files.len().saturating_sub(MAX_NAMED) {
             named.push(format!("{more} more"));
         }
         (!named.is_empty()).then(|| named.join(", "))

@@ -21,7 +21,7 @@ use crate::git::{GitError, git, git_within};
 
 const LOCK_FILE: &str = "Cargo.lock";
 
-/// How many digits of a commit's hash to show.
+/// Number of digits of a commit's hash to show.
 const SHOWN_HASH_DIGITS: usize = 12;
 
 /// The sources of the base, ready to build.
@@ -135,11 +135,11 @@ impl BaseTree {
 
     /// Says what the worktree lacks of the candidate's tree, for a base that failed; `None` if that
     /// is nothing.
-    pub fn lacking(&self) -> Option<String> {
-        let lacking = self.ignored_files.as_ref()?.lacking()?;
+    pub fn missing_files(&self) -> Option<String> {
+        let missing_files = self.ignored_files.as_ref()?.missing_files()?;
         Some(format!(
-            "{} is a checkout without what git ignores: {lacking}; if it needs that, prepare a \
-             directory and use `--against DIRECTORY`",
+            "the checkout {} lacks files that git ignores: {missing_files}; if the build needs \
+             them, prepare a directory and use `--against DIRECTORY`",
             self.label
         ))
     }
@@ -317,10 +317,10 @@ mod tests {
         let tree = prepare(path, "HEAD~1").unwrap();
         let generated = tree.workspace_root.join("generated.rs");
         assert!(!generated.exists());
-        let lacking = tree.lacking().unwrap();
+        let missing_files = tree.missing_files().unwrap();
         assert!(
-            lacking.contains("`generated.rs`, `notes`, `unread.rs`;"),
-            "{lacking}"
+            missing_files.contains("`generated.rs`, `notes`, `unread.rs`;"),
+            "{missing_files}"
         );
         // `change` is a part of the change.
         let read = ["generated.rs", "change", "which"].map(|name| path.join(name));

@@ -51,7 +51,7 @@ pub struct ImportArgs {
 
 fn machine(key: &str) -> Result<Machine, String> {
     Machine::of_key(key).ok_or_else(|| {
-        "a key is like `x86_64-GenuineIntel-06-8f-08-smt`; `cargo topdown baseline list` shows some"
+        "a key looks like `x86_64-GenuineIntel-06-8f-08-smt`; see `cargo topdown baseline list`"
             .to_owned()
     })
 }

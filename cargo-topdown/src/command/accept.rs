@@ -16,8 +16,8 @@ use topdown_gate::verdict::{AllocationChange, Verdict};
 use topdown_report::style;
 
 pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
-    let workspace = args.store.place().workspace()?;
-    let store = args.store.place().store_of(&workspace);
+    let workspace = args.store.store_location().workspace()?;
+    let store = args.store.store_location().store_of(&workspace);
     let policy = workspace.config.policy(&args.policy.overrides())?;
     let candidate_path = match &args.run {
         Some(name) => store.resolve(name)?,
@@ -54,13 +54,13 @@ pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
     };
     let by_time = benchmark.verdict == Verdict::TimeDisagrees;
     let effects = benchmark.effects.iter();
-    let hits = effects.filter(|e| e.is_hit() || by_time && e.metric == Metric::Wall);
+    let hits = effects.filter(|e| e.is_worse() || by_time && e.metric == Metric::Wall);
     let change = AcceptedChange {
         reason: args.reason.clone(),
         differences: hits.map(|hit| (hit.metric, hit.difference)).collect(),
         allocations: benchmark
             .allocations
-            .filter(AllocationChange::is_hit)
+            .filter(AllocationChange::may_fail)
             .map(|change| change.candidate),
     };
     accepted.insert(benchmark.id.to_string(), change);

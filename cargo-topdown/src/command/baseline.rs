@@ -81,7 +81,7 @@ enum Content {
         machine: String,
         /// Where the numbers of its benchmarks come from.
         sources: Vec<SourceKind>,
-        /// How many benchmarks it has.
+        /// Number of its benchmarks.
         benchmarks: usize,
         /// The commit that was measured.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ enum Content {
 }
 
 fn list(args: &BaselineListArgs) -> Result<Exit, Error> {
-    let store = args.store.place().store()?;
+    let store = args.store.store_location().store()?;
     let machine = this_machine();
     let baselines: Vec<Entry> = store
         .list()?
@@ -219,10 +219,10 @@ fn abbreviated(commit: &str) -> &str {
 
 fn show(args: &BaselineShowArgs) -> Result<Exit, Error> {
     let path = match &args.machine {
-        None => resolve_run(&args.store.place(), &args.name)?,
+        None => resolve_run(&args.store.store_location(), &args.name)?,
         Some(key) => {
             let name = args.name.parse().map_err(Error::BaselineName)?;
-            let store = args.store.place().store()?;
+            let store = args.store.store_location().store()?;
             store.of_name(&name, Some(key))?.swap_remove(0).directory
         }
     };
@@ -251,7 +251,11 @@ fn write_noise(
     look: Look,
 ) -> Result<(), Error> {
     // A run file can be read outside of any workspace.
-    let policy = args.store.place().config()?.policy(&Overrides::default())?;
+    let policy = args
+        .store
+        .store_location()
+        .config()?
+        .policy(&Overrides::default())?;
     let label = &args.name;
     let launches = run.launch_settings.launches;
     let report = verdict::noise_of(LabelledRun { label, run }, &policy, launches);
@@ -260,7 +264,7 @@ fn write_noise(
 }
 
 fn save(args: &BaselineSaveArgs) -> Result<Exit, Error> {
-    let store = args.store.place().store()?;
+    let store = args.store.store_location().store()?;
     let from = match &args.run {
         Some(run) => store.resolve(run)?,
         // If there is none, the error says what to do.
@@ -277,7 +281,7 @@ fn save(args: &BaselineSaveArgs) -> Result<Exit, Error> {
 }
 
 fn remove(args: &BaselineRemoveArgs) -> Result<Exit, Error> {
-    let store = args.store.place().store()?;
+    let store = args.store.store_location().store()?;
     let this_key = this_machine().key();
     let found = match (&args.machine, args.all) {
         (Some(key), _) => store.of_name(&args.name, Some(key)),

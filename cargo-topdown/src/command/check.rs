@@ -14,8 +14,8 @@ use topdown_report::style::{self, Look};
 
 /// Runs the subcommand; its exit code is the gate.
 pub fn run(args: &CheckArgs) -> Result<Exit, Error> {
-    let workspace = args.store.place().workspace()?;
-    let store = args.store.place().store_of(&workspace);
+    let workspace = args.store.store_location().workspace()?;
+    let store = args.store.store_location().store_of(&workspace);
     let policy = workspace
         .config
         .policy(&args.policy.overrides())?

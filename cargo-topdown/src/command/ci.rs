@@ -15,7 +15,7 @@ mod plan;
 mod program;
 mod variables;
 
-use self::github::say;
+use self::github::annotate;
 use self::variables::Variables;
 use crate::cli::CiStep;
 use crate::error::Error;
@@ -32,7 +32,7 @@ pub fn run(step: CiStep) -> Result<Exit, Error> {
         CiStep::Gate => gate::run(&variables),
     };
     Ok(ended.unwrap_or_else(|error| {
-        say(Level::Error, &error.to_string());
+        annotate(Level::Error, &error.to_string());
         Exit::from(&error)
     }))
 }

@@ -19,7 +19,7 @@ use topdown_gate::verdict::Comparison;
 use topdown_report::explanation::{self, Explanation};
 use topdown_report::function_table;
 use topdown_report::style::{self, Look};
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// Runs the subcommand; its exit code is the gate.
 pub fn run(args: &CompareArgs) -> Result<Exit, Error> {
@@ -60,7 +60,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Error> {
     if !args.comparison.json {
         print_functions_of_candidate(args, &comparison, sides)?;
         if let Some(hint) = functions_hint(&baseline, &candidate, &comparison) {
-            tell!("note: {hint}");
+            message!("note: {hint}");
         }
     }
     Ok(Exit::from(&comparison))
@@ -75,7 +75,7 @@ fn request(args: &CompareArgs) -> ComparisonRequest<'_> {
         relaunch: args.relaunch,
         launches: Relaunch::Allowed,
         sampled: Sampled::requested(args.functions),
-        store: args.store.place(),
+        store: args.store.store_location(),
     }
 }
 
@@ -87,7 +87,7 @@ fn print_functions_of_candidate(
     let mut text = Vec::new();
     let runs = (sides.baseline, sides.candidate);
     let look = Look::of_environment();
-    function_table::write_where_only_candidate_has(&mut text, comparison, runs, look)?;
+    function_table::write_candidate_only(&mut text, comparison, runs, look)?;
     Ok(style::stdout(args.output.color).write_all(&text)?)
 }
 

@@ -4,4 +4,4 @@ mod functions;
 mod launch;
 mod run;
 
-pub use run::{run, when_told};
+pub use run::{run, start};

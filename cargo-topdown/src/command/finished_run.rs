@@ -21,7 +21,7 @@ use topdown_report::function_table::write_function_table;
 use topdown_report::run_table::write_run_table;
 use topdown_report::style::{self, Look};
 use topdown_store::baselines::BaselineStore;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// A benchmark whose launches are one sample of one iteration each.
 pub struct WholeLaunches {
@@ -109,9 +109,9 @@ impl Destination {
         if let Some(directory) = &args.out {
             return Ok(Destination::Directory(directory.clone()));
         }
-        let workspace = args.store.place().workspace()?;
+        let workspace = args.store.store_location().workspace()?;
         Ok(Destination::Workspace {
-            store: Box::new(args.store.place().store_of(&workspace)),
+            store: Box::new(args.store.store_location().store_of(&workspace)),
             root: workspace.metadata.workspace_root.into_std_path_buf(),
         })
     }
@@ -125,7 +125,7 @@ impl Destination {
         let is_to_be_kept = args.save.is_some() || args.store.manifest_path.is_some();
         match Destination::new(args) {
             Err(Error::Workspace(WorkspaceError::NotFound(_))) if !is_to_be_kept => {
-                tell!(
+                message!(
                     "note: the run is not stored, because this is not a workspace; keep it with \
                      `--out DIR`"
                 );

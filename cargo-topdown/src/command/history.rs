@@ -19,8 +19,8 @@ use topdown_terminal::nearest::{Suggestion, nearest};
 /// # Errors
 /// Returns an error if there is no such baseline or benchmark, or none of its runs can be read.
 pub fn run(args: &HistoryArgs) -> Result<Exit, Error> {
-    let workspace = args.store.place().workspace()?;
-    let store = args.store.place().store_of(&workspace);
+    let workspace = args.store.store_location().workspace()?;
+    let store = args.store.store_location().store_of(&workspace);
     let stored = match (&args.name, &args.machine) {
         (Some(name), Some(key)) => store.of_name(name, Some(key))?.swap_remove(0),
         (Some(name), None) => store.find(name)?,

@@ -9,8 +9,8 @@ use crate::cli::ImportArgs;
 use crate::error::Error;
 use crate::exit::Exit;
 use topdown_import::ImportOptions;
-use topdown_run::hits::MIN_HITS;
-use topdown_terminal::terminal::tell;
+use topdown_run::code_samples::MIN_PMU_SAMPLES;
+use topdown_terminal::terminal::message;
 
 /// The package and cargo profile of an imported run.
 const PACKAGE: &str = "import";
@@ -35,13 +35,13 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Error> {
     )?;
     let functions = imported.functions.filter(|functions| {
         let hits = functions.sampled.unwrap_or_default().hits;
-        if hits < MIN_HITS {
-            tell!(
-                "note: the functions are unknown: only {hits} PMU samples; at least {MIN_HITS} are \
+        if hits < MIN_PMU_SAMPLES {
+            message!(
+                "note: the functions are unknown: only {hits} PMU samples; at least {MIN_PMU_SAMPLES} are \
                  needed"
             );
         }
-        hits >= MIN_HITS
+        hits >= MIN_PMU_SAMPLES
     });
     let whole = WholeLaunches {
         id: BenchmarkId {

@@ -72,7 +72,7 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// What the text says besides the plan.
+/// Facts for the text besides the plan.
 struct Text<'a> {
     root: &'a Path,
     is_applied: bool,
@@ -94,16 +94,18 @@ impl Text<'_> {
             width,
         };
         for package in &plan.adopted {
-            text.say(format_args!("{package}: uses {PACKAGE} already"));
+            text.write_sentence(format_args!("{package}: uses {PACKAGE} already"));
         }
         for change in &plan.manifests {
-            text.say(format_args!("{}:", self.shown(&change.path)));
+            text.write_sentence(format_args!("{}:", self.shown(&change.path)));
             for replaced in &change.replaced {
                 text.quote(format_args!("  - {}", replaced.before));
                 text.quote(format_args!("  + {}", replaced.after));
                 if !replaced.dropped_features.is_empty() {
                     let features = replaced.dropped_features.join("`, `");
-                    text.say(format_args!("  criterion 0.8 has no feature `{features}`"));
+                    text.write_sentence(format_args!(
+                        "  criterion 0.8 has no feature `{features}`"
+                    ));
                 }
             }
         }
@@ -111,26 +113,32 @@ impl Text<'_> {
         self.describe_obstacles(&plan.without_benchmarks, &mut text);
         self.describe_features(&plan.needing_features, &mut text);
         for old in &plan.old_implementations {
-            text.say(format_args!(
+            text.write_sentence(format_args!(
                 "{}: {} implements criterion {}; benches that pass its types to criterion will not \
                  compile; update it, or leave these benches on their own criterion",
                 old.package, old.dependency, old.criterion
             ));
         }
         if !plan.removed.is_empty() {
-            text.say("criterion 0.8 no longer has these; they will not compile:");
-            for place in &plan.removed {
-                let path = self.shown(&place.path);
-                text.quote(format_args!("  {path}:{}: {}", place.line, place.text));
+            text.write_sentence("criterion 0.8 no longer has these; they will not compile:");
+            for store_location in &plan.removed {
+                let path = self.shown(&store_location.path);
+                text.quote(format_args!(
+                    "  {path}:{}: {}",
+                    store_location.line, store_location.text
+                ));
             }
         }
         if !plan.self_timed.is_empty() {
-            text.say("in these, only time is measured if the closure measures it by itself:");
-            for place in &plan.self_timed {
-                let path = self.shown(&place.path);
-                text.quote(format_args!("  {path}:{}: {}", place.line, place.text));
+            text.write_sentence("only time is measured where the closure times itself:");
+            for store_location in &plan.self_timed {
+                let path = self.shown(&store_location.path);
+                text.quote(format_args!(
+                    "  {path}:{}: {}",
+                    store_location.line, store_location.text
+                ));
             }
-            text.say(
+            text.write_sentence(
                 "  to count slots too, let it begin with `let start = WallTime.start();` and return \
                  `WallTime.end(start)`",
             );
@@ -139,37 +147,39 @@ impl Text<'_> {
         if let Some(dependency) = &self.dependency
             && plan.forks.is_empty()
         {
-            text.say(
+            text.write_sentence(
                 "no package has a criterion bench; for a first one, in a package's Cargo.toml:",
             );
             text.quote(first_bench(dependency));
         }
         let matters_elsewhere = !plan.is_empty() || self.workflow.is_some();
         if matters_elsewhere && matches!(self.library, Some(Library::Path(_))) {
-            text.say(
+            text.write_sentence(
                 "the library's path is valid only on this machine; for other machines and CI, name \
                  a repository: `--library URL`",
             );
         }
         if let Some(workflow) = self.workflow {
-            text.say(format_args!("wrote {}", self.shown(&workflow.path)));
+            text.write_sentence(format_args!("wrote {}", self.shown(&workflow.path)));
             if let Some(to_do) = &workflow.to_do {
-                text.say(format_args!("  {to_do}"));
+                text.write_sentence(format_args!("  {to_do}"));
             }
         }
         if !self.unpinned.is_empty() {
-            text.say(format_args!(
+            text.write_sentence(format_args!(
                 "Cargo.lock: updated packages that were too old for criterion 0.8 and {PACKAGE}: {}",
                 self.unpinned.join(", ")
             ));
         }
         match (plan.is_empty(), self.is_applied) {
             (true, _) if self.dependency.is_some() || !plan.packages_outside.is_empty() => {}
-            (true, _) => text.say("no manifest needs to change"),
+            (true, _) => text.write_sentence("no manifest needs to change"),
             (false, false) => {
-                text.say("no manifest was changed; `cargo topdown init --apply` changes them");
+                text.write_sentence(
+                    "no manifest was changed; `cargo topdown init --apply` changes them",
+                );
             }
-            (false, true) => text.say(format_args!(
+            (false, true) => text.write_sentence(format_args!(
                 "changed; try `cargo topdown bench{}`",
                 if plan.is_beyond_default {
                     " --workspace"
@@ -185,7 +195,7 @@ impl Text<'_> {
         let (beside, in_place): (Vec<_>, Vec<_>) =
             (plan.forks.iter()).partition(|fork| fork.is_beside_criterion);
         for fork in beside {
-            text.say(format_args!(
+            text.write_sentence(format_args!(
                 "{}: its benches use {} although it has criterion, so only time is measured; for \
                  slots, write `criterion` in place of `{}` in their sources",
                 fork.package,
@@ -194,7 +204,7 @@ impl Text<'_> {
             ));
         }
         for fork in in_place {
-            text.say(format_args!(
+            text.write_sentence(format_args!(
                 "{}: its benches use {} in place of criterion, so only time is measured; for \
                  slots, replace it in {}:",
                 fork.package,
@@ -206,7 +216,7 @@ impl Text<'_> {
         }
         for directory in &plan.packages_outside {
             let directory = self.shown(directory);
-            text.say(format_args!(
+            text.write_sentence(format_args!(
                 "{directory}/Cargo.toml names criterion, but is not a member of this workspace; \
                  run `cargo topdown init` in {directory}"
             ));
@@ -215,7 +225,7 @@ impl Text<'_> {
 
     fn describe_older(&self, older: &[OlderCriterion], text: &mut Lines) {
         for (requirement, packages) in grouped(older.iter().map(|p| (&p.requirement, p))) {
-            text.say(format_args!(
+            text.write_sentence(format_args!(
                 "{}: criterion {requirement} is replaced by 0.8",
                 listed(&packages)
             ));
@@ -231,18 +241,20 @@ impl Text<'_> {
             })
             .collect();
         if !too_old.is_empty() {
-            text.say(format_args!(
+            text.write_sentence(format_args!(
                 "  tests and benches then need a newer Rust than the rust-version, which is {}",
                 too_old.join(" and ")
             ));
         }
         if !older.is_empty() {
-            text.say("  benches need Rust 1.86 for criterion 0.8, the program needs 1.89");
-            text.say(
+            text.write_sentence(
+                "  benches need Rust 1.86 for criterion 0.8, the program needs 1.89",
+            );
+            text.write_sentence(
                 "  0.8 has no async-std; use `std::hint::black_box` instead of \
                  `criterion::black_box`",
             );
-            text.say(
+            text.write_sentence(
                 "  if code no longer compiles, CHANGELOG.md of criterion says what to use instead",
             );
         }
@@ -252,8 +264,8 @@ impl Text<'_> {
         let (buildable, never_built): (Vec<&NeedsFeatures>, Vec<_>) =
             targets.iter().partition(|target| target.is_buildable());
         for target in never_built {
-            text.say(format_args!(
-                "cargo never builds this bench target, whatever is passed: {target}; change \
+            text.write_sentence(format_args!(
+                "cargo never builds this bench target, whatever the flags: {target}; change \
                  `required-features` in its Cargo.toml"
             ));
         }
@@ -261,17 +273,17 @@ impl Text<'_> {
         if names.is_empty() {
             return;
         }
-        text.say(format_args!(
+        text.write_sentence(format_args!(
             "cargo skips these bench targets, which need features that are off by default: {}",
             names.join(", ")
         ));
-        text.say("  to measure them, too:");
+        text.write_sentence("  to measure them, too:");
         text.quote(format_args!(
             "  cargo topdown bench --workspace --features {}",
             self.features
         ));
         if self.workflow.is_some() {
-            text.say("  the workflow passes them");
+            text.write_sentence("  the workflow passes them");
         }
     }
 
@@ -280,7 +292,7 @@ impl Text<'_> {
         for obstacle in of(Framework::Criterion) {
             let (package, target) = (&obstacle.package, &obstacle.target);
             let path = self.shown(&obstacle.path);
-            text.say(format_args!(
+            text.write_sentence(format_args!(
                 "{package}::{target}: runs no benchmark, because its harness is libtest; in {path}:"
             ));
             text.quote(format_args!(
@@ -290,8 +302,8 @@ impl Text<'_> {
         for (framework, what, steps) in NOT_CRITERION {
             let paths: Vec<String> = of(*framework).map(|o| self.shown(&o.path)).collect();
             if !paths.is_empty() {
-                text.say(format_args!("{what}: {}", paths.join(", ")));
-                steps.iter().for_each(|step| text.say(step));
+                text.write_sentence(format_args!("{what}: {}", paths.join(", ")));
+                steps.iter().for_each(|step| text.write_sentence(step));
             }
         }
     }
@@ -328,7 +340,7 @@ fn listed(packages: &[&OlderCriterion]) -> String {
     }
 }
 
-/// What is said of bench targets for other frameworks, and how to have them measured.
+/// Text about bench targets for other frameworks, and how to measure them.
 const NOT_CRITERION: &[(Framework, &str, &[&str])] = &[
     (
         Framework::Divan,
@@ -361,7 +373,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn say(&mut self, sentence: impl Display) {
+    fn write_sentence(&mut self, sentence: impl Display) {
         self.quote(folded(&sentence.to_string(), self.width));
     }
 

@@ -16,7 +16,7 @@ use crate::measure::run_id;
 use crate::merge::{Part, merge};
 use crate::saved;
 use topdown_report::style;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
     let parts = args.runs.iter().map(|path| {
@@ -29,7 +29,7 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
     let count = parts.len();
     let (run, notes) = merge(parts, run_id(Timestamp::now()), args.partial)?;
     for note in notes {
-        tell!("note: {note}");
+        message!("note: {note}");
     }
     let samples = samples_of(&args.runs)?;
     let write = |to: &Path| match &samples {
@@ -37,7 +37,7 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
         None => write_run_without_samples(to, &run),
     };
     let mut out = style::stdout(args.printing.color);
-    let mut tell = |directory: &Path| {
+    let mut message = |directory: &Path| {
         let runs = count_of(count, "run");
         let benchmarks = count_of(run.benchmarks.len(), "benchmark");
         let directory = directory.display();
@@ -46,12 +46,12 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
     match &args.output {
         Some(directory) => {
             write(directory).map_err(Error::NotStored)?;
-            tell(directory)?;
+            message(directory)?;
         }
         None => {
-            let store = args.store.place().store()?;
+            let store = args.store.store_location().store()?;
             let own = store.make_newest(write).map_err(Error::NotStored)?;
-            tell(store.newest_directory())?;
+            message(store.newest_directory())?;
             if let Some(name) = &args.save {
                 if !args.partial {
                     store.check_replaces_whole(name, &run.key(), &run.selection)?;
@@ -71,7 +71,7 @@ fn samples_of(runs: &[PathBuf]) -> Result<Option<Vec<LaunchSamples>>, Error> {
         match read_samples(path) {
             Ok(samples) => all.extend(samples),
             Err(error) if error.problem.is_missing() => {
-                tell!(
+                message!(
                     "note: {} has no samples, so the merged run has none",
                     Path::new(path).display()
                 );

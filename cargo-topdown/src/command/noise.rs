@@ -23,10 +23,10 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
             // A run file can be read outside of any workspace.
             let policy = args
                 .store
-                .place()
+                .store_location()
                 .config()?
                 .policy(&args.policy.overrides())?;
-            let path = resolve_run(&args.store.place(), name)?;
+            let path = resolve_run(&args.store.store_location(), name)?;
             let run = run_file::read_run(&path)?;
             let launches = run.launch_settings.launches;
             (policy, run, launches)
@@ -69,7 +69,7 @@ fn measure(mut session: Session) -> Result<(Run, u32), Error> {
     let outcome = session.measure_in_full(&both_sides)?;
     problems::report(&outcome);
     if problems::count(&outcome) > 0 || outcome.collected.benchmarks.is_empty() {
-        return Err(session.nothing_to_keep(&both_sides, &outcome).into());
+        return Err(session.empty_run_error(&both_sides, &outcome).into());
     }
     let root = session.workspace.metadata.workspace_root.as_std_path();
     let mut run = session.run_without_benchmarks(root, &targets);

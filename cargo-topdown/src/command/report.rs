@@ -15,20 +15,20 @@ use crate::exit::Exit;
 /// Returns an error if there is no such run, or the page cannot be written.
 pub fn run(args: &ReportArgs) -> Result<Exit, Error> {
     let stored = match &args.run {
-        Some(name) => Some(resolve_run(&args.store.place(), name)?),
+        Some(name) => Some(resolve_run(&args.store.store_location(), name)?),
         None => None,
     };
     let mut run = match &stored {
         Some(stored) => run_file::read_run(stored)?,
-        None => args.store.place().store()?.newest()?,
+        None => args.store.store_location().store()?.newest()?,
     };
     let label = args.run.as_deref().unwrap_or("the newest run");
     if let Some(text) = args.selection.text() {
-        let expression = selection::expression(&text, &args.store.place().config()?)?;
+        let expression = selection::expression(&text, &args.store.store_location().config()?)?;
         selection::restrict(&mut run, label, &expression)?;
     }
     if let Some(path) = &args.html {
-        let config = args.store.place().config()?;
+        let config = args.store.store_location().config()?;
         let history = stored.and_then(|at| history::beside(label, &at, config.renames()));
         write_page(path, &run, label, history.as_ref())?;
         return Ok(Exit::Success);

@@ -11,7 +11,7 @@ use topdown_report::style;
 use topdown_store::baselines::BaselineStore;
 use topdown_store::shared::transfer::{Collection, Machines, Pulled, Pushed, SharedStore};
 use topdown_store::shared::{Address, SharedStoreError};
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// Pushes the runs that the store lacks.
 pub fn push(args: &BaselinePushArgs) -> Result<Exit, Error> {
@@ -22,11 +22,11 @@ pub fn push(args: &BaselinePushArgs) -> Result<Exit, Error> {
         skipped,
     } = shared.push(&local, &args.names)?;
     for error in skipped {
-        tell!("warning: skipped a run: {error}");
+        message!("warning: skipped a run: {error}");
     }
     let mut out = style::stdout(args.output.color);
-    for place in &added {
-        writeln!(out, "pushed {place}")?;
+    for store_location in &added {
+        writeln!(out, "pushed {store_location}")?;
     }
     writeln!(
         out,
@@ -61,11 +61,11 @@ pub fn pull(args: &BaselinePullArgs) -> Result<Exit, Error> {
     } in pulled
     {
         for error in skipped {
-            tell!("warning: skipped a run: {error}");
+            message!("warning: skipped a run: {error}");
         }
-        for place in refused {
-            tell!(
-                "warning: {place} was not fetched: its start time is later than its upload, or in \
+        for store_location in refused {
+            message!(
+                "warning: {store_location} was not fetched: its start time is later than its upload, or in \
                  the future\n\
                  if this machine's clock is right, `cargo topdown baseline gc --from-the-future` \
                  removes it"
@@ -74,7 +74,7 @@ pub fn pull(args: &BaselinePullArgs) -> Result<Exit, Error> {
         let what = if renewed {
             "has a new run"
         } else {
-            "is as new as the store's"
+            "is up to date"
         };
         writeln!(
             out,
@@ -98,15 +98,15 @@ pub fn gc(args: &BaselineGcArgs) -> Result<Exit, Error> {
         "removed"
     };
     let mut out = style::stdout(args.output.color);
-    for place in &garbage.runs {
-        writeln!(out, "{verb} {place}")?;
+    for store_location in &garbage.runs {
+        writeln!(out, "{verb} {store_location}")?;
     }
     for path in &garbage.abandoned {
-        writeln!(out, "{verb} {path}, which was never finished")?;
+        writeln!(out, "{verb} {path}, which is incomplete")?;
     }
-    for place in &garbage.refused {
-        tell!(
-            "warning: {place} is never fetched: its start time is later than its upload, or in the \
+    for store_location in &garbage.refused {
+        message!(
+            "warning: {store_location} is never fetched: its start time is later than its upload, or in the \
              future; if this machine's clock is right, `--from-the-future` removes it"
         );
     }
@@ -117,8 +117,8 @@ pub fn gc(args: &BaselineGcArgs) -> Result<Exit, Error> {
 
 /// Returns the local store, and the shared store given by the flags or the workspace.
 fn stores(args: &SharedStoreArgs) -> Result<(BaselineStore, SharedStore), Error> {
-    let workspace = args.local.place().workspace()?;
-    let local = args.local.place().store_of(&workspace);
+    let workspace = args.local.store_location().workspace()?;
+    let local = args.local.store_location().store_of(&workspace);
     let root = workspace.metadata.workspace_root.as_std_path();
     let address = args.address.as_deref().or(workspace.config.store());
     let address = address.ok_or(SharedStoreError::NotSet)?;

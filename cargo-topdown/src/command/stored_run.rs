@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 
 use crate::config::WorkspaceError;
 use crate::error::Error;
-use crate::store_place::StorePlace;
+use crate::store_location::StoreLocation;
 use topdown_store::baselines::is_run;
 
 /// Returns the path of the run that `argument` names; a run file is found outside of a workspace,
 /// too.
 ///
 /// # Errors
-/// As [`StorePlace::store`] and [`BaselineStore::resolve`].
+/// As [`StoreLocation::store`] and [`BaselineStore::resolve`].
 ///
 /// [`BaselineStore::resolve`]: topdown_store::baselines::BaselineStore::resolve
-pub fn resolve_run(place: &StorePlace, argument: &str) -> Result<PathBuf, Error> {
-    match place.store() {
+pub fn resolve_run(store_location: &StoreLocation, argument: &str) -> Result<PathBuf, Error> {
+    match store_location.store() {
         Ok(store) => Ok(store.resolve(argument)?),
         Err(WorkspaceError::NotFound(_)) if is_run(Path::new(argument)) => Ok(argument.into()),
         Err(error) => Err(error.into()),
@@ -25,11 +25,11 @@ pub fn resolve_run(place: &StorePlace, argument: &str) -> Result<PathBuf, Error>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store_place::tests::RUN;
+    use crate::store_location::tests::RUN;
 
     #[test]
     fn only_baselines_need_a_workspace() {
-        let nowhere = StorePlace {
+        let nowhere = StoreLocation {
             baselines: None,
             manifest_path: Some("/nowhere/Cargo.toml".into()),
         };

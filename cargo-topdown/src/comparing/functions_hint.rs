@@ -8,7 +8,7 @@ use topdown_run::run_file::{Benchmark, Run};
 use super::second_look::ComparedRun;
 use topdown_run::run_file::COMMANDS;
 
-/// How many digits of a commit's hash git needs to know it.
+/// Number of digits of a commit's hash that git needs.
 const COMMIT_DIGITS: usize = 12;
 
 /// Returns the sentence for the first regression whose functions are unknown, although nobody has

@@ -9,7 +9,7 @@ use topdown_run::run_file::Run;
 use crate::error::Error;
 use crate::renames::Renames;
 use topdown_store::baselines::{self, BaselineStore, history};
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// The probability of finding any change point in a suite that never changed; the gate's default.
 const ALPHA: f64 = 0.05;
@@ -32,8 +32,8 @@ pub fn trend_of(label: &str, directory: &Path, renames: Renames<'_>) -> Result<T
     }
 }
 
-/// How many runs of the history a comparison reads. More would take too long.
-const RUNS_BEHIND_A_COMPARISON: usize = 30;
+/// Maximum number of runs of the history that a comparison reads. More would take too long.
+const MAX_HISTORY_RUNS: usize = 30;
 
 /// Returns the newest runs in the history of the baseline at `path` that are not newer than
 /// `candidate`, oldest first; the baseline itself comes last. Returns none if it has no history. A
@@ -44,9 +44,12 @@ pub fn behind(path: &Path, candidate: &Run, renames: Renames<'_>) -> Vec<Run> {
         return Vec::new();
     }
     let warn = |error: &dyn std::fmt::Display| {
-        tell!("warning: slower over time: not all stored runs could be read: {error}");
+        message!(
+            "warning: the search for slow drifts is incomplete, because some stored runs \
+                  could not be read: {error}"
+        );
     };
-    let (mut runs, unreadable) = match baselines::read_newest_runs(path, RUNS_BEHIND_A_COMPARISON) {
+    let (mut runs, unreadable) = match baselines::read_newest_runs(path, MAX_HISTORY_RUNS) {
         Ok(read) => read,
         Err(error) => {
             warn(&error);
@@ -91,7 +94,7 @@ pub fn up_to(
     let (mut runs, unreadable) = match baselines::read_runs(&stored.directory) {
         Ok(read) => read,
         Err(error) => {
-            tell!("warning: the page has no history: {error}");
+            message!("warning: the page has no history: {error}");
             return None;
         }
     };
@@ -109,7 +112,7 @@ pub fn beside(label: &str, path: &Path, renames: Renames<'_>) -> Option<Trend> {
     match has_history.then(|| trend_of(label, path, renames))? {
         Ok(trend) => Some(trend),
         Err(error) => {
-            tell!("warning: the page has no history: {error}");
+            message!("warning: the page has no history: {error}");
             None
         }
     }
@@ -118,7 +121,7 @@ pub fn beside(label: &str, path: &Path, renames: Renames<'_>) -> Option<Trend> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store_place::tests::{RUN, store_in};
+    use crate::store_location::tests::{RUN, store_in};
     use std::collections::BTreeMap;
     use topdown_run::run_file::read_run;
 

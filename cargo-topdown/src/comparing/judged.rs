@@ -11,7 +11,7 @@ use crate::accepted_file::{self, Found};
 use crate::config::{Config, WorkspaceError};
 use crate::error::Error;
 use crate::merge::check_whole;
-use crate::store_place::StorePlace;
+use crate::store_location::StoreLocation;
 use topdown_gate::policy::Overrides;
 use topdown_gate::verdict::{self, Comparison, Warning};
 use topdown_store::baselines::BaselineStore;
@@ -30,10 +30,11 @@ pub struct ComparisonRequest<'a> {
     pub relaunch: Option<bool>,
     /// Whether that look may launch them, or only count launches that exist.
     pub launches: Relaunch,
-    /// Whose functions to sample, where the hardware counted and the runs do not know them.
+    /// Benchmarks whose functions are sampled, where the hardware counted and the runs do not know
+    /// them.
     pub sampled: Sampled,
     /// Where baselines are kept.
-    pub store: StorePlace,
+    pub store: StoreLocation,
 }
 
 /// Two runs and the judgement on the second.

@@ -43,7 +43,7 @@ pub struct Output<'a> {
     pub json: bool,
     /// Whether to show the events too.
     pub events: bool,
-    /// How much to say.
+    /// The level of detail.
     pub detail: Detail,
     /// The reports to write.
     pub reports: &'a [ReportRequest],

@@ -9,20 +9,20 @@ use topdown_run::run_file::{self, Benchmark, BenchmarkId, Run};
 use super::second_look::{ComparedRun, Relaunch};
 use crate::error::Error;
 use crate::measure::MeasureError;
-use crate::measure::hits::sample_functions;
+use crate::measure::sampling::sample_functions;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{self, BenchmarkVerdict, Comparison, Verdict};
 use topdown_runner;
-use topdown_runner::hits::is_counted;
 use topdown_runner::launching::launch_error::LaunchError;
 use topdown_runner::launching::launcher::Launcher;
 use topdown_runner::progress::{Progress, Style};
 use topdown_runner::record::LaunchRecord;
+use topdown_runner::sampling::is_counted;
 use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_system::interrupt;
 use topdown_system::scratch::Scratch;
 use topdown_terminal::count_of;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// The directory of the functions, inside that of their run.
 const FUNCTIONS: &str = "functions";
@@ -30,7 +30,7 @@ const FUNCTIONS: &str = "functions";
 /// At most this many benchmarks are sampled unasked.
 const MAX_UNREQUESTED: usize = 5;
 
-/// Whose functions a comparison should know.
+/// Benchmarks whose functions a comparison should know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampled {
     /// Those of no benchmark, unless the runs know them.
@@ -131,15 +131,15 @@ impl ComparedRun {
 
     /// Launches those of the benchmarks `ids` that were counted and whose functions are unknown.
     fn sample(&mut self, ids: &[BenchmarkId], wanted: Sampled) -> Result<(), Error> {
-        let mut lacking = lacking(&self.run, ids);
-        if lacking.is_empty() {
+        let mut without_functions = without_functions(&self.run, ids);
+        if without_functions.is_empty() {
             return Ok(());
         }
         let record = match LaunchRecord::read(&self.directory, &self.run) {
             Ok(record) => record,
             Err(reason) => {
                 if wanted == Sampled::All {
-                    tell!(
+                    message!(
                         "note: {} cannot be launched to sample functions: {reason}",
                         self.label
                     );
@@ -147,9 +147,9 @@ impl ComparedRun {
                 return Ok(());
             }
         };
-        tell!(
+        message!(
             "launching {} of {} to sample functions",
-            count_of(lacking.len(), "benchmark"),
+            count_of(without_functions.len(), "benchmark"),
             self.label
         );
         let guard = interrupt::guard().map_err(MeasureError::Interrupt)?;
@@ -170,10 +170,13 @@ impl ComparedRun {
             })
         };
         self.without_functions =
-            sample_functions(&record.targets, &mut lacking, &launcher, launch)?;
+            sample_functions(&record.targets, &mut without_functions, &launcher, launch)?;
         drop(guard);
         let mut stored = self.stored()?;
-        for sampled in lacking.into_iter().filter(|b| b.functions.is_some()) {
+        for sampled in without_functions
+            .into_iter()
+            .filter(|b| b.functions.is_some())
+        {
             put(&mut self.run, sampled.clone());
             stored.push(sampled);
         }
@@ -188,7 +191,7 @@ impl ComparedRun {
 }
 
 /// Returns those of the benchmarks `ids` that the hardware counted and whose functions are unknown.
-pub fn lacking(run: &Run, ids: &[BenchmarkId]) -> Vec<Benchmark> {
+pub fn without_functions(run: &Run, ids: &[BenchmarkId]) -> Vec<Benchmark> {
     let lacks = |b: &&Benchmark| ids.contains(&b.id) && is_counted(b) && b.functions.is_none();
     run.benchmarks.iter().filter(lacks).cloned().collect()
 }

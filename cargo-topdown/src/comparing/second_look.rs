@@ -13,16 +13,16 @@ use crate::measure::MeasureError;
 use crate::measure::pairs::Pairs;
 use topdown_gate::policy::Policy;
 use topdown_gate::verdict::{self, Comparison, FirstLook, LabelledRun, Sessions};
-use topdown_runner::gathering::again;
 use topdown_runner::gathering::collect::Collected;
+use topdown_runner::gathering::relaunch;
 use topdown_runner::launching::launcher::Launcher;
 use topdown_runner::modelling::model_or_clock;
 use topdown_runner::progress::Style;
-use topdown_runner::record::{CannotLaunchAgain, LaunchRecord};
+use topdown_runner::record::{LaunchRecord, RelaunchError};
 use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_system::interrupt;
 use topdown_system::scratch::Scratch;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// The directory of a run's further launches, inside its own.
 const FURTHER: &str = "further";
@@ -91,17 +91,17 @@ pub fn judge(
     relaunch: Relaunch,
 ) -> Result<Comparison, Error> {
     let base_again = match baseline.has_new_names {
-        true => Again::new(baseline, Relaunch::Forbidden)?,
-        false => Again::new(baseline, relaunch)?,
+        true => FurtherLaunches::new(baseline, Relaunch::Forbidden)?,
+        false => FurtherLaunches::new(baseline, relaunch)?,
     };
-    let mut again = Again::new(candidate, relaunch)?;
+    let mut again = FurtherLaunches::new(candidate, relaunch)?;
     let candidate_alone = !base_again.is_possible();
     if candidate_alone && !candidate.has_slots() {
-        again = Again::impossible(CannotLaunchAgain::TimeAlone);
+        again = FurtherLaunches::impossible(RelaunchError::TimeAlone);
     }
     if !again.is_possible() {
         if let Err(reason) = &again.record {
-            tell!(
+            message!(
                 "note: {} cannot be launched again, so there is no second look: {reason}",
                 candidate.label
             );
@@ -135,8 +135,8 @@ pub fn judge(
         let further = further.into_iter();
         further.filter(|b| suspects.contains(&b.id)).collect()
     };
-    again::append(&mut baseline.run, &of_suspects(base_further));
-    again::append(&mut candidate.run, &of_suspects(further));
+    relaunch::append(&mut baseline.run, &of_suspects(base_further));
+    relaunch::append(&mut candidate.run, &of_suspects(further));
     Ok(first.second(&baseline.run, &candidate.run, policy))
 }
 
@@ -150,7 +150,7 @@ pub fn hint(baseline: &ComparedRun, candidate: &ComparedRun, comparison: &Compar
     }
     let suspects = verdict::suspects(comparison, !can_launch(baseline));
     if !suspects.is_empty() {
-        tell!(
+        message!(
             "note: {} of {} benchmarks may be slower; `cargo topdown compare {} --relaunch` \
              launches them again, with half of alpha for each look",
             suspects.len(),
@@ -161,14 +161,14 @@ pub fn hint(baseline: &ComparedRun, candidate: &ComparedRun, comparison: &Compar
 }
 
 /// A run's further launches, and whether it can have more.
-struct Again {
+struct FurtherLaunches {
     /// `None` if relaunching is forbidden.
-    record: Result<Option<LaunchRecord>, CannotLaunchAgain>,
+    record: Result<Option<LaunchRecord>, RelaunchError>,
     further: Option<Run>,
 }
 
-impl Again {
-    fn new(side: &ComparedRun, relaunch: Relaunch) -> Result<Again, Error> {
+impl FurtherLaunches {
+    fn new(side: &ComparedRun, relaunch: Relaunch) -> Result<FurtherLaunches, Error> {
         let directory = side.directory.join(FURTHER);
         let further = if run_file::run_file_of(&directory).is_file() {
             Some(run_file::read_run(&directory)?)
@@ -181,15 +181,15 @@ impl Again {
             }
             Relaunch::Forbidden => Ok(None),
         };
-        Ok(Again {
+        Ok(FurtherLaunches {
             record,
             // Otherwise it belongs to a previous run in this directory.
             further: further.filter(|further| further.id == further_id(&side.run)),
         })
     }
 
-    fn impossible(reason: CannotLaunchAgain) -> Again {
-        Again {
+    fn impossible(reason: RelaunchError) -> FurtherLaunches {
+        FurtherLaunches {
             record: Err(reason),
             further: None,
         }
@@ -244,8 +244,8 @@ fn further_id(run: &Run) -> String {
 
 /// Makes the further launches that suspects lack, and returns those of both sides.
 fn further_launches(
-    (baseline, base_again): (&ComparedRun, Again),
-    (candidate, again): (&ComparedRun, Again),
+    (baseline, base_again): (&ComparedRun, FurtherLaunches),
+    (candidate, again): (&ComparedRun, FurtherLaunches),
     suspects: &[BenchmarkId],
     candidate_alone: bool,
 ) -> Result<(Vec<Benchmark>, Vec<Benchmark>), Error> {
@@ -254,7 +254,8 @@ fn further_launches(
     let record = match again.record() {
         Some(record) if !lacking.is_empty() => record,
         _ => {
-            let known = |again: Again| again.further.map_or(Vec::new(), |run| run.benchmarks);
+            let known =
+                |again: FurtherLaunches| again.further.map_or(Vec::new(), |run| run.benchmarks);
             return Ok((known(base_again), known(again)));
         }
     };
@@ -273,8 +274,8 @@ fn further_launches(
         fail_fast: true,
     };
     let (more_base, more) = pairs.launch_again(&lacking)?;
-    let more_base = again::numbered_behind(&baseline.run, &lacking, more_base);
-    let more = again::numbered_behind(&candidate.run, &lacking, more);
+    let more_base = relaunch::numbered_behind(&baseline.run, &lacking, more_base);
+    let more = relaunch::numbered_behind(&candidate.run, &lacking, more);
     let base_further = if candidate_alone {
         Vec::new()
     } else {

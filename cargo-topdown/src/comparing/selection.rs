@@ -5,7 +5,7 @@ use topdown_run::run_file::Run;
 
 use crate::config::Config;
 use crate::error::Error;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// Understands a filter expression with the tags of `config`.
 ///
@@ -31,6 +31,6 @@ pub fn restrict(run: &mut Run, label: &str, expression: &FilterExpression) -> Re
         });
     }
     let selected = run.benchmarks.len();
-    tell!("note: `{label}`: {selected} of {all} benchmarks match `{text}`");
+    message!("note: `{label}`: {selected} of {all} benchmarks match `{text}`");
     Ok(())
 }

@@ -128,7 +128,8 @@ fn checked_core(cores: &[ModelCore]) -> Result<ModelCore, ConfigError> {
         _ => Err(ConfigError::Range {
             setting: "model-core",
             value: Vec::from_iter(cores.iter().map(|core| core.name())).join(","),
-            range: "one core: run once for each, a baseline keeps a run per core".to_owned(),
+            range: "one core; for several, run once for each (a baseline keeps a run per core)"
+                .to_owned(),
         }),
     }
 }
@@ -255,8 +256,8 @@ mod tests {
             ),
             (
                 json!({ "model-core": "zen-5, zen-5" }),
-                "`model-core` is zen-5,zen-5; it must be one core: run once for each, a baseline \
-                 keeps a run per core",
+                "`model-core` is zen-5,zen-5; it must be one core; for several, run once for each \
+                 (a baseline keeps a run per core)",
             ),
             (
                 json!({ "measurement-time": -1.0 }),

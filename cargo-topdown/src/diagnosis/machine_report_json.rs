@@ -63,7 +63,7 @@ pub struct Obstacle {
     pub what: String,
 }
 
-/// What came of opening counters.
+/// Result of opening counters.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Attempt {

@@ -35,7 +35,7 @@ pub fn write_text(out: &mut impl Write, diagnosis: &Diagnosis, look: Look) -> io
     }
     let obstacles = &diagnosis.survey.obstacles;
     if !obstacles.is_empty() {
-        findings.heading("in the way of the counters");
+        findings.heading("obstacles to the counters");
     }
     for obstacle in obstacles {
         let (style, word) = match obstacle.severity {
@@ -57,7 +57,7 @@ pub fn write_text(out: &mut impl Write, diagnosis: &Diagnosis, look: Look) -> io
         findings.row(DIM, "see", &what);
     }
     if !diagnosis.disturbances.is_empty() {
-        findings.heading("what makes measurements noisy here");
+        findings.heading("sources of noise on this machine");
     }
     for disturbance in &diagnosis.disturbances {
         findings.row(WARNING, "warn", &disturbance.what);
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
     use crate::diagnosis::json;
     use crate::disturbances::Disturbance;
-    use crate::place::Place;
+    use crate::host_environment::HostEnvironment;
     use crate::schema;
     use topdown_counters::survey::{Obstacle, Survey};
     use topdown_gate::scenario;
@@ -292,7 +292,7 @@ mod tests {
                 opened: Err(error),
                 ..able().survey
             },
-            place: Some(Place {
+            place: Some(HostEnvironment {
                 name: "Amazon EC2 m7i.large".to_owned(),
                 section: "aws",
             }),

@@ -8,7 +8,7 @@ use topdown_run::run_file::{BenchmarkId, Build, Fingerprint, Run, Unchanged};
 
 use topdown_runner::modelling::fingerprints::Fingerprints;
 use topdown_runner::targets::bench_targets::BenchTarget;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// At most this many benchmarks are listed by name.
 const MAX_NAMES: usize = 10;
@@ -83,9 +83,9 @@ impl Changed {
     }
 
     /// Reports what is launched and what is skipped, and why.
-    pub fn tell(&self, base: &str) {
+    pub fn report(&self, base: &str) {
         for note in self.notes(base) {
-            tell!("note: {note}");
+            message!("note: {note}");
         }
     }
 

@@ -100,7 +100,7 @@ pub enum MeasureError {
     )]
     EmptyShard {
         shard: ShardNumber,
-        /// How many benchmarks the suite has.
+        /// Number of the suite's benchmarks.
         benchmarks: usize,
     },
     /// Bench targets or benchmarks failed; each has been reported.

@@ -6,7 +6,7 @@ use super::{MeasureError, Session};
 use topdown_runner::launching::launch_error::LaunchError;
 use topdown_runner::targets::bench_targets::BenchTarget;
 
-/// What the bench target with this index has: the name of a benchmark, or `None` if it failed to
+/// An item of the bench target with this index: the name of a benchmark, or `None` if it failed to
 /// list them.
 pub type Item = (usize, Option<String>);
 
@@ -38,7 +38,7 @@ impl Session {
             }
         }
         if items.is_empty() {
-            Err(self.nothing_ran(&unwanted))
+            Err(self.no_match_error(&unwanted))
         } else {
             Ok(items)
         }

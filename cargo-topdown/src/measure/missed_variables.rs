@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_runner::targets::environment;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// Lists the set variables that benches do not inherit but may be expecting.
-pub fn tell(targets: &[BenchTarget]) {
+pub fn warn(targets: &[BenchTarget]) {
     let mut missed: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for target in targets {
         // A target that cannot be read will fail when launched.
@@ -16,7 +16,7 @@ pub fn tell(targets: &[BenchTarget]) {
         }
     }
     for (name, targets) in missed {
-        tell!(
+        message!(
             "note: `{}` mentions the environment variable `{name}`, which benches do not inherit; \
              to pass it on: `--keep-env {name}`, or `keep-env` in the settings",
             targets.join("`, `")

@@ -17,7 +17,7 @@ use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_system::scratch::Scratch;
 use topdown_system::tracing;
 use topdown_terminal::count_of;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 impl Session {
     /// Adds modelled slots to the time of those targets that request the model or found no
@@ -41,7 +41,7 @@ impl Session {
         let outcome = self.launch_side_by_side(&few, &launcher)?;
         let outcome = self.with_further_launches(outcome, &processes, &launcher)?;
         if !self.request.quiet {
-            tell_times(modelled::times(&outcome.collected));
+            report_times(modelled::times(&outcome.collected));
         }
         modelled::join(timed, outcome, &processes);
         Ok(())
@@ -60,13 +60,13 @@ impl Session {
             return Ok(outcome);
         }
         let targets = model_or_clock::targets_of(&disagreeing, targets);
-        let asked = divergence::asked(&targets, &disagreeing, &outcome.collected);
+        let asked = divergence::with_stretches(&targets, &disagreeing, &outcome.collected);
         let all = model_or_clock::on_the_model(&asked, u32::MAX);
         if !self.request.quiet {
             let benchmarks = count_of(disagreeing.len(), "benchmark");
             let most = all.iter().map(|target| target.settings.launches).max();
             let most = most.unwrap_or_default();
-            tell!("   Modelling {benchmarks} again, up to {most} times: launches differ");
+            message!("   Modelling {benchmarks} again, up to {most} times: launches differ");
         }
         let more = self.launch(&all, launcher)?;
         let divergences =
@@ -74,7 +74,7 @@ impl Session {
         if !self.request.quiet
             && let Some(note) = divergence::note(&divergences)
         {
-            tell!("{note}");
+            message!("{note}");
         }
         outcome.replace(&targets, more);
         for (id, divergence) in divergences {
@@ -130,9 +130,10 @@ impl Session {
             let own = processes_of(target, set_up);
             let share_one = own.len() < target.benchmarks.iter().flatten().count();
             if share_one && !self.request.quiet {
-                tell!(
-                    "note: `{target}` takes {:.0} s to reach its first benchmark, so they are \
-                     modelled in one process, and where their data lies depends on those before",
+                message!(
+                    "note: `{target}` takes {:.0} s to reach its first benchmark, so its \
+                     benchmarks are modelled in one process, where data addresses depend on the \
+                     benchmarks before",
                     set_up.as_secs_f64()
                 );
             }
@@ -145,7 +146,7 @@ impl Session {
     fn fixed_addresses(&self) -> Launcher {
         let through = tracing::fixed_addresses();
         if through.is_none() {
-            tell!(
+            message!(
                 "note: addresses cannot be fixed here (`setarch -R` is missing or forbidden), so \
                  modelled launches may differ a little"
             );
@@ -158,7 +159,7 @@ impl Session {
 }
 
 /// Says how long it took to model benchmarks, and which took longest.
-fn tell_times(mut times: Vec<(&BenchmarkId, Duration)>) {
+fn report_times(mut times: Vec<(&BenchmarkId, Duration)>) {
     const MAX_NAMED: usize = 3;
     times.sort_by_key(|(_, took)| Reverse(*took));
     let all: Duration = times.iter().map(|(_, took)| *took).sum();
@@ -176,5 +177,5 @@ fn tell_times(mut times: Vec<(&BenchmarkId, Duration)>) {
             longest.join(", ")
         ),
     };
-    tell!("    Modelled {what}");
+    message!("    Modelled {what}");
 }

@@ -4,13 +4,13 @@ use topdown_run::run_file::BenchmarkId;
 
 use super::{MeasureError, problems};
 use topdown_runner::Outcome;
-use topdown_runner::gathering::again::{self, MAX_SUSPECT_LAUNCHES};
 use topdown_runner::gathering::collect::Collected;
+use topdown_runner::gathering::relaunch::{self, MAX_SUSPECT_LAUNCHES};
 use topdown_runner::launching::launch_error::LaunchError;
 use topdown_runner::launching::launcher::Launcher;
 use topdown_runner::progress::{Progress, Style};
 use topdown_runner::targets::bench_targets::BenchTarget;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// The targets of both sides, and how to launch them.
 pub struct Pairs<'a> {
@@ -58,14 +58,14 @@ impl Pairs<'_> {
                 [] => " of the candidate",
                 _ => " per side",
             };
-            tell!(
+            message!(
                 "{looks} slower; launching {them} again, up to {MAX_SUSPECT_LAUNCHES} \
                  launches{side}"
             );
         }
         let (base, candidate) = Pairs {
-            base: &again::targets_of(suspects, self.base),
-            candidate: &again::targets_of(suspects, self.candidate),
+            base: &relaunch::targets_of(suspects, self.base),
+            candidate: &relaunch::targets_of(suspects, self.candidate),
             ..*self
         }
         .launch()?;
@@ -79,7 +79,7 @@ impl Pairs<'_> {
 pub fn check(side: &'static str, outcome: &Outcome) -> Result<(), MeasureError> {
     let failed = problems::count(outcome);
     if failed > 0 || !outcome.collected.lost_launches.is_empty() {
-        tell!("of the {side}:");
+        message!("of the {side}:");
     }
     problems::report(outcome);
     match failed {

@@ -4,7 +4,7 @@ use topdown_runner::OtherMeasurement;
 use topdown_runner::Outcome;
 use topdown_runner::gathering::benchmark_error::BenchmarkError;
 use topdown_runner::launching::launch_error::LaunchError;
-use topdown_terminal::terminal::{print_text, tell};
+use topdown_terminal::terminal::{message, print_text};
 
 /// Prints what was left out and what failed.
 pub fn report(outcome: &Outcome) {
@@ -13,19 +13,19 @@ pub fn report(outcome: &Outcome) {
             Ok(false) => "it has no `harness = false` in its [[bench]] section, so libtest runs it",
             _ => "it does not use criterion",
         };
-        tell!("note: bench target `{target}` is left out: {why}");
+        message!("note: bench target `{target}` is left out: {why}");
     }
     for target in &outcome.not_connected {
-        tell!(
+        message!(
             "note: bench target `{target}` is left out: it has criterion, but exited without \
              connecting to cargo topdown (it needs `harness = false` in its [[bench]] section and \
              a `main` that runs its groups; and `localhost` must resolve to 127.0.0.1)"
         );
     }
     for OtherMeasurement { id, one } in &outcome.other_measurements {
-        tell!(
-            "warning: benchmark `{id}` is left out: it has its own measurement, which writes the \
-             value 1 as `{one}`; only criterion_topdown::TopDown and wall-clock time can be stored \
+        message!(
+            "warning: benchmark `{id}` is left out: it uses its own measurement, which prints 1 \
+             as `{one}`; only criterion_topdown::TopDown and wall-clock time can be stored \
              (`leave-out` in the settings silences this warning)"
         );
     }
@@ -34,27 +34,27 @@ pub fn report(outcome: &Outcome) {
             LaunchError::IgnoresArguments(_) => "",
             _ => "; please report this",
         };
-        tell!("warning: not modelled, so there is only time: {failure}{remedy}");
+        message!("warning: not modelled, so there is only time: {failure}{remedy}");
     }
     for lost in &outcome.collected.lost_launches {
-        tell!(
+        message!(
             "warning: launch {} of `{}` has too few usable samples and does not count",
             lost.launch,
             lost.id
         );
     }
     for residual in &outcome.collected.residuals {
-        tell!("warning: {residual}");
+        message!("warning: {residual}");
     }
     let is_same_name = |error: &&_| matches!(error, BenchmarkError::SameName { .. });
     let (same_names, others): (Vec<&BenchmarkError>, Vec<_>) =
         outcome.collected.errors.iter().partition(is_same_name);
     match &same_names[..] {
         [] => {}
-        [one] => tell!("error: {one}"),
+        [one] => message!("error: {one}"),
         several => {
             let names: Vec<String> = several.iter().map(|e| e.id().to_string()).collect();
-            tell!(
+            message!(
                 "error: {} names have more than one benchmark each; give each benchmark a name of \
                  its own, or leave them out (`--leave-out PATTERN`):\n  {}",
                 names.len(),
@@ -63,10 +63,10 @@ pub fn report(outcome: &Outcome) {
         }
     }
     for error in others {
-        tell!("error: {error}");
+        message!("error: {error}");
     }
     for failure in &outcome.failures {
-        tell!("error: {failure}");
+        message!("error: {failure}");
         if !failure.output.is_empty() {
             print_text(&format!("--- its output ---\n{}---\n", failure.output));
         }

@@ -7,7 +7,7 @@ use topdown_run::run_file::Filter;
 use crate::config::Layer;
 use topdown_runner::targets::bench_targets::CargoFlags;
 
-/// What a command line says about a suite and how to measure it.
+/// A command line's request to measure a suite.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The benchmarks to run; `None` for all.
@@ -20,7 +20,7 @@ pub struct Request {
     pub names_targets: bool,
     /// The settings.
     pub settings: Layer,
-    /// How many jobs may run at once: `--jobs`, as cargo understands it.
+    /// Maximum number of parallel jobs: `--jobs`, as cargo understands it.
     pub jobs: Option<String>,
     /// The flags for cargo.
     pub cargo: CargoFlags,

@@ -26,7 +26,7 @@ use topdown_runner::targets::bench_targets::{BenchTarget, BuiltBenches, Cargo, c
 use topdown_system::interrupt::{self, Guard};
 use topdown_system::scratch::Scratch;
 use topdown_terminal::nearest::{Suggestion, nearest};
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// A suite that is being measured. While it lives, Ctrl-C lets the program clean up.
 pub struct Session {
@@ -100,7 +100,7 @@ impl Session {
     pub fn build(&mut self) -> Result<Vec<BenchTarget>, MeasureError> {
         let metadata = &self.workspace.metadata;
         if !self.request.quiet && !topdown_adoption::uses(metadata, PACKAGE) {
-            tell!(
+            message!(
                 "note: no package uses {PACKAGE} yet, so benches have no slots, only time; `cargo \
                  topdown init` shows what to change"
             );
@@ -111,7 +111,7 @@ impl Session {
             && let Some(target) = targets.first()
             && !target.runner.is_empty()
         {
-            tell!(
+            message!(
                 "note: benches are started through `{}`, which cargo's configuration sets as \
                  their runner",
                 target.runner.join(" ")
@@ -133,7 +133,7 @@ impl Session {
     /// Lists the set variables that `targets` do not inherit but may be expecting.
     pub fn report_missed_variables(&self, targets: &[BenchTarget]) {
         if !self.request.quiet {
-            missed_variables::tell(targets);
+            missed_variables::warn(targets);
         }
     }
 
@@ -174,13 +174,13 @@ impl Session {
         let rest = left_out::without(patterns, targets, &self.wanted, &self.launcher)
             .map_err(|_| MeasureError::Interrupted)?;
         for name in &rest.left_out {
-            tell!("note: `{name}` is left out by the settings (`leave-out`)");
+            message!("note: `{name}` is left out by the settings (`leave-out`)");
         }
         let has_none = |targets: &[BenchTarget]| !targets.iter().any(|t| t.has_criterion);
         match (has_none(&rest.targets), rest.left_out.is_empty()) {
             (false, _) => Ok(rest.targets),
             (true, false) => Err(MeasureError::AllLeftOut),
-            (true, true) => Err(self.nothing_ran(&rest.unwanted)),
+            (true, true) => Err(self.no_match_error(&rest.unwanted)),
         }
     }
 
@@ -198,7 +198,7 @@ impl Session {
             && let count @ 1.. = wanted.count()
         {
             let targets = count_of(count, "bench target");
-            tell!("     Tracing {targets}{of_side} for fingerprints");
+            message!("     Tracing {targets}{of_side} for fingerprints");
         }
         Fingerprints::take(targets, &self.launcher).map_err(|_| MeasureError::Interrupted)
     }
@@ -265,9 +265,9 @@ impl Session {
     }
 
     /// Says so if other work competed for the CPUs while `run` was measured.
-    pub fn tell_load(&self, run: &Run) {
+    pub fn report_load(&self, run: &Run) {
         if let Some(text) = load_in_words(run).filter(|_| !self.request.quiet) {
-            tell!("{text}");
+            message!("{text}");
         }
     }
 
@@ -292,7 +292,7 @@ impl Session {
     }
 
     /// Explains why there is nothing to store.
-    pub fn nothing_to_keep(&self, targets: &[BenchTarget], outcome: &Outcome) -> MeasureError {
+    pub fn empty_run_error(&self, targets: &[BenchTarget], outcome: &Outcome) -> MeasureError {
         let failed = super::problems::count(outcome);
         if failed > 0 {
             return MeasureError::BenchesFailed { failed };
@@ -307,11 +307,11 @@ impl Session {
         let listed = targets
             .iter()
             .filter_map(|target| self.launcher.list(target).ok()?);
-        self.nothing_ran(&listed.flatten().collect::<Vec<_>>())
+        self.no_match_error(&listed.flatten().collect::<Vec<_>>())
     }
 
     /// Explains why no benchmark ran, although there are some with these names.
-    pub fn nothing_ran(&self, names: &[String]) -> MeasureError {
+    pub fn no_match_error(&self, names: &[String]) -> MeasureError {
         let filter = self.request.filter.as_ref();
         let filter = filter.map(|filter| &filter.expression);
         match filter.or(self.request.expression.as_ref()) {
@@ -342,9 +342,9 @@ fn load_in_words(run: &Run) -> Option<String> {
     let threads = run.competing_threads?;
     (factor >= MIN_REPORTED_LOAD_FACTOR).then(|| {
         format!(
-            "warning: {threads:.0} other threads competed for {} CPUs while benches were timed; \
-             `compare` says nothing about times that are up to {factor:.1} times as long (modelled \
-             slots are not affected)",
+            "warning: {threads:.0} other threads competed for {} CPUs during the measurement, so \
+             times up to {factor:.1} times as long are not judged (modelled slots are unaffected); \
+             measure again on an idle machine",
             run.machine.cpus
         )
     })

@@ -25,7 +25,7 @@ impl Side {
     /// They are moved out of it.
     pub fn run_of(&self, outcome: &mut Outcome, session: &Session) -> Run {
         let mut benchmarks = mem::take(&mut outcome.collected.benchmarks);
-        self.fingerprints.put_beside(&mut benchmarks);
+        self.fingerprints.add_to(&mut benchmarks);
         on_its_cores(Run {
             benchmarks,
             failed: problems::names(outcome),

@@ -14,26 +14,26 @@ use topdown_run::run_file::{Benchmark, BenchmarkId};
 
 use super::{MeasureError, Session, problems};
 use topdown_runner::Outcome;
-use topdown_runner::gathering::again;
+use topdown_runner::gathering::relaunch;
 use topdown_runner::launching::launcher::Launcher;
 use topdown_runner::modelling::model_or_clock;
 use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_terminal::count_of;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
-/// How often a benchmark is timed whose slots are modelled exactly.
-const LAUNCHES_BESIDE_THE_MODEL: u32 = 1;
+/// Number of timed launches of a benchmark whose slots are modelled exactly.
+const TIMED_LAUNCHES_WITH_MODEL: u32 = 1;
 
 /// After so many launches the times show whether more are needed.
-const LOOKS: [u32; 2] = [LAUNCHES_BESIDE_THE_MODEL, 3];
+const LOOKS: [u32; 2] = [TIMED_LAUNCHES_WITH_MODEL, 3];
 
 /// Time and slots may disagree if a benchmark's time per slot grew by this factor more than the
 /// suite's. A disagreement fails from a factor of 1.25 on.
-const GROWTH_THAT_HINTS: f64 = 1.1;
+const MIN_SUSPICIOUS_GROWTH: f64 = 1.1;
 
 /// Without an earlier run: if its time per slot is this many times the suite's. The model's own
 /// error stays below it in all but a few of its validation kernels.
-const RATIO_THAT_HINTS: f64 = 2.0;
+const MIN_SUSPICIOUS_RATIO: f64 = 2.0;
 
 /// A suite's median means something from this number of benchmarks on.
 const MIN_BENCHMARKS: usize = 3;
@@ -51,13 +51,13 @@ impl Session {
     ) -> Result<Outcome, MeasureError> {
         let clock = model_or_clock::briefly_on_the_clock(targets);
         let mut outcome = self.launch(&clock, &self.briefly_without_counters())?;
-        let few = model_or_clock::LAUNCHES_THAT_AGREE;
+        let few = model_or_clock::MIN_AGREEING_LAUNCHES;
         self.add_model(targets, few, &mut outcome)?;
         for made in LOOKS {
-            let lacking = Lacking::of(&outcome.collected.benchmarks, before, made);
+            let lacking = NeedsTiming::of(&outcome.collected.benchmarks, before, made);
             let further = lacking.further(targets, made);
             if !further.is_empty() && !self.has_to_stop(&outcome) {
-                self.tell_of(&lacking);
+                self.report_further(&lacking);
                 outcome.append(self.launch(&further, self.launcher())?, made);
             }
         }
@@ -82,7 +82,7 @@ impl Session {
         for made in LOOKS {
             let benchmarks = [&of_base, &of_candidate].map(|o| &o.collected.benchmarks[..]);
             // Both sides of a benchmark have as many launches.
-            let either = Lacking::of(benchmarks[0], &[], made).or(Lacking::of(
+            let either = NeedsTiming::of(benchmarks[0], &[], made).or(NeedsTiming::of(
                 benchmarks[1],
                 benchmarks[0],
                 made,
@@ -92,7 +92,7 @@ impl Session {
                 && !self.has_to_stop(&of_base)
                 && !self.has_to_stop(&of_candidate)
             {
-                self.tell_of(&either);
+                self.report_further(&either);
                 let (more_of_base, more_of_candidate) =
                     self.pairs(&further[0], &further[1]).launch()?;
                 of_base.append(more_of_base, made);
@@ -109,9 +109,9 @@ impl Session {
         timed: &mut Outcome,
     ) -> Result<(), MeasureError> {
         if !self.request.quiet && !model_or_clock::wanted(targets, &timed.collected).is_empty() {
-            tell!("   Modelling the {side}");
+            message!("   Modelling the {side}");
         }
-        self.add_model(targets, model_or_clock::LAUNCHES_THAT_AGREE, timed)
+        self.add_model(targets, model_or_clock::MIN_AGREEING_LAUNCHES, timed)
     }
 
     /// Launches `targets` as [`measure`](Session::measure) does, but times every benchmark in all
@@ -122,27 +122,27 @@ impl Session {
     pub fn measure_in_full(&self, targets: &[BenchTarget]) -> Result<Outcome, MeasureError> {
         let clock = model_or_clock::on_the_clock(targets);
         let mut outcome = self.launch(&clock, self.launcher())?;
-        self.add_model(targets, model_or_clock::LAUNCHES_THAT_AGREE, &mut outcome)?;
+        self.add_model(targets, model_or_clock::MIN_AGREEING_LAUNCHES, &mut outcome)?;
         Ok(outcome)
     }
 
     /// Says which benchmarks are timed further, and why.
-    fn tell_of(&self, lacking: &Lacking) {
+    fn report_further(&self, lacking: &NeedsTiming) {
         let parts = [
-            (&lacking.inexact, "no slots that launches agree on"),
-            (&lacking.hinting, "longer than the slots explain"),
+            (&lacking.inexact, "launches disagree about the slots"),
+            (&lacking.suspicious, "longer than the slots explain"),
         ];
         let parts = parts.into_iter().filter(|(ids, _)| !ids.is_empty());
         for (ids, why) in parts.filter(|_| !self.request.quiet) {
             let benchmarks = count_of(ids.len(), "benchmark");
-            tell!("      Timing {benchmarks} further: {why}");
+            message!("      Timing {benchmarks} further: {why}");
         }
     }
 
     /// Only a launch shows whether `auto` finds counters.
     fn briefly_without_counters(&self) -> Launcher {
         Launcher {
-            launches_without_counters: LAUNCHES_BESIDE_THE_MODEL,
+            launches_without_counters: TIMED_LAUNCHES_WITH_MODEL,
             ..self.launcher().clone()
         }
     }
@@ -155,40 +155,43 @@ impl Session {
 
 /// Benchmarks whose launches ended early and whose time has to be known better.
 #[derive(Debug, Default, PartialEq)]
-struct Lacking {
+struct NeedsTiming {
     /// Their slots are not exact, so time may decide.
     inexact: Vec<BenchmarkId>,
     /// Their time and slots seem to disagree.
-    hinting: Vec<BenchmarkId>,
+    suspicious: Vec<BenchmarkId>,
 }
 
-impl Lacking {
+impl NeedsTiming {
     /// Chooses among those of `benchmarks` that have `made` launches.
-    fn of(benchmarks: &[Benchmark], before: &[Benchmark], made: u32) -> Lacking {
+    fn of(benchmarks: &[Benchmark], before: &[Benchmark], made: u32) -> NeedsTiming {
         let exact: Vec<&Benchmark> = benchmarks.iter().filter(|b| is_exact(b)).collect();
-        let mut hinting = hinting(&exact, before);
-        if made > LAUNCHES_BESIDE_THE_MODEL {
+        let mut suspicious = suspicious(&exact, before);
+        if made > TIMED_LAUNCHES_WITH_MODEL {
             // Three launches are enough for later runs to compare with.
-            hinting.retain(|id| before.iter().any(|b| b.id == **id));
+            suspicious.retain(|id| before.iter().any(|b| b.id == **id));
         }
-        let mut lacking = Lacking::default();
+        let mut lacking = NeedsTiming::default();
         for benchmark in benchmarks.iter().filter(|b| ended_after(b, made)) {
             let id = benchmark.id.clone();
             if !is_exact(benchmark) {
                 lacking.inexact.push(id);
-            } else if hinting.contains(&&id) {
-                lacking.hinting.push(id);
+            } else if suspicious.contains(&&id) {
+                lacking.suspicious.push(id);
             }
         }
         lacking
     }
 
     /// Returns what is lacking here or in `other`. What is inexact in either is inexact.
-    fn or(mut self, other: Lacking) -> Lacking {
+    fn or(mut self, other: NeedsTiming) -> NeedsTiming {
         self.inexact.extend(other.inexact);
-        self.hinting.extend(other.hinting);
-        let Lacking { inexact, hinting } = &mut self;
-        hinting.retain(|id| !inexact.contains(id));
+        self.suspicious.extend(other.suspicious);
+        let NeedsTiming {
+            inexact,
+            suspicious,
+        } = &mut self;
+        suspicious.retain(|id| !inexact.contains(id));
         self
     }
 
@@ -197,12 +200,12 @@ impl Lacking {
     fn further(&self, targets: &[BenchTarget], made: u32) -> Vec<BenchTarget> {
         let next = LOOKS.into_iter().find(|look| *look > made);
         let up_to = |ids: &[BenchmarkId], most: u32| {
-            again::restricted_to(ids, targets, |launches| {
+            relaunch::restricted_to(ids, targets, |launches| {
                 launches.min(most).saturating_sub(made)
             })
         };
         let mut further = up_to(&self.inexact, u32::MAX);
-        further.extend(up_to(&self.hinting, next.unwrap_or(u32::MAX)));
+        further.extend(up_to(&self.suspicious, next.unwrap_or(u32::MAX)));
         further.retain(|target| target.settings.launches > 0);
         model_or_clock::on_the_clock(&further)
     }
@@ -218,7 +221,7 @@ fn ended_after(benchmark: &Benchmark, made: u32) -> bool {
 }
 
 /// Returns the benchmarks whose time the slots do not seem to explain.
-fn hinting<'a>(exact: &[&'a Benchmark], before: &[Benchmark]) -> Vec<&'a BenchmarkId> {
+fn suspicious<'a>(exact: &[&'a Benchmark], before: &[Benchmark]) -> Vec<&'a BenchmarkId> {
     let before: HashMap<&BenchmarkId, f64> = before
         .iter()
         .filter(|b| is_exact(b))
@@ -236,11 +239,11 @@ fn hinting<'a>(exact: &[&'a Benchmark], before: &[Benchmark]) -> Vec<&'a Benchma
         .unwrap_or(1.0);
     let grew = growth
         .into_iter()
-        .filter(|(_, growth)| *growth > GROWTH_THAT_HINTS * usual_growth);
+        .filter(|(_, growth)| *growth > MIN_SUSPICIOUS_GROWTH * usual_growth);
     let usual = median(all).unwrap_or(f64::INFINITY);
     let is_far_off = new
         .into_iter()
-        .filter(|(_, ratio)| *ratio > RATIO_THAT_HINTS * usual);
+        .filter(|(_, ratio)| *ratio > MIN_SUSPICIOUS_RATIO * usual);
     grew.chain(is_far_off).map(|(id, _)| id).collect()
 }
 
@@ -273,10 +276,13 @@ mod tests {
 
     /// The names of those that lack launches after the first.
     fn lacking(suite: &[Benchmark], before: &[Benchmark]) -> Vec<String> {
-        let Lacking { inexact, hinting } = Lacking::of(suite, before, 1);
+        let NeedsTiming {
+            inexact,
+            suspicious,
+        } = NeedsTiming::of(suite, before, 1);
         inexact
             .into_iter()
-            .chain(hinting)
+            .chain(suspicious)
             .map(|id| id.name)
             .collect()
     }
@@ -329,7 +335,7 @@ mod tests {
         };
         let before = modelled("waits", 3, 19.0, [100.0; 2]);
         let further = |before: &[Benchmark], made| -> Vec<(String, u32)> {
-            let lacking = Lacking::of(&suite(made), before, made);
+            let lacking = NeedsTiming::of(&suite(made), before, made);
             let further = lacking.further(std::slice::from_ref(&target), made);
             let names = |t: &BenchTarget| t.benchmarks.clone().unwrap().concat();
             further

@@ -31,7 +31,7 @@ fn inherited_connection_does_not_block_runner() {
     let outcome = bench(&fixture, "leaves a copy of itself behind", &[]).succeeds();
     // The copy sleeps for ten minutes.
     assert!(begun_at.elapsed() < Duration::from_secs(60));
-    let note = "`trouble::trouble` left processes behind, which were ended: `trouble-";
+    let note = "`trouble::trouble` left processes running, which were killed: `trouble-";
     assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
 }
 
@@ -40,7 +40,7 @@ fn surviving_children_of_bench_are_ended() {
     let fixture = Fixture::new();
     let outcome = bench(&fixture, "leaves a process behind", &["--launches", "1"]).succeeds();
     let left = number_in(&fixture.state());
-    let note = format!("which were ended: `sleep` ({})", left.trim());
+    let note = format!("which were killed: `sleep` ({})", left.trim());
     assert!(outcome.stderr.contains(&note), "{}", outcome.stderr);
     assert!(!is_running(&left));
 }
@@ -51,8 +51,8 @@ fn hanging_bench_is_ended_and_named() {
     let flags = ["--launch-timeout", "2", "--save", "main"];
     bench(&fixture, "hangs in a benchmark", &flags).fails_with(
         101,
-        "bench target `trouble::trouble` failed in launch 1: it was not done after 2 s, in \
-         benchmark `endless`, and was ended; `--launch-timeout SECONDS` gives it more time",
+        "bench target `trouble::trouble` failed in launch 1: it timed out in benchmark `endless` \
+         (limit: 2 s) and was killed; `--launch-timeout SECONDS` raises the limit",
     );
     assert!(!fixture.baselines().exists());
 }
@@ -122,7 +122,7 @@ fn ignored_hangup_stays_ignored() {
     let output = program.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(101), "{stderr}");
-    assert!(stderr.contains("it was not done after 3 s"), "{stderr}");
+    assert!(stderr.contains("(limit: 3 s)"), "{stderr}");
 }
 
 #[test]

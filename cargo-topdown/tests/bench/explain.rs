@@ -83,7 +83,7 @@ fn group_events_are_sampled_in_their_own_launch() {
     assert_eq!(functions[0]["share"], 1.0);
 
     let text = explain(&words[..3], &[]).succeeds().stdout;
-    let unknown = "its functions are unknown: the bench recorded no hits of its events";
+    let unknown = "its functions are unknown: the bench recorded no PMU samples of its events";
     assert!(text.contains(unknown), "{text}");
 }
 

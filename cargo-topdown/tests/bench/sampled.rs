@@ -78,7 +78,8 @@ fn candidate_functions_are_shown_alone() {
 #[test]
 fn failed_sampling_is_reported_and_judged() {
     let fixture = regression(&["--functions"]);
-    let unknown = "functions of chase are unknown in the candidate: the bench recorded no hits";
+    let unknown = "functions of chase are unknown in the candidate: the bench recorded no PMU \
+                   samples";
     let outcome = compare(&fixture, &[], &[]).fails_with(100, LAUNCHING);
     assert!(outcome.stdout.contains(unknown), "{}", outcome.stdout);
     // The command that it advises elsewhere would fail in the same way.

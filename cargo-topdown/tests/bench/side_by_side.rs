@@ -56,7 +56,7 @@ fn only_leftovers_of_the_launch_are_ended() {
     for name in ["a", "b"] {
         let left = fs::read_to_string(fixture.state().with_extension(name)).unwrap();
         let note = format!(
-            "`trouble::trouble` left processes behind, which were ended: `sleep` ({})",
+            "`trouble::trouble` left processes running, which were killed: `sleep` ({})",
             left.trim()
         );
         assert!(outcome.stderr.contains(&note), "{}", outcome.stderr);

@@ -1,6 +1,6 @@
 //! Benchmarks whose work is on threads other than the measured one.
 
-use topdown_run::activity::Elsewhere;
+use topdown_run::activity::UncountedWork;
 use topdown_run::provenance::SourceKind;
 
 use crate::fixture::Fixture;
@@ -50,7 +50,7 @@ fn modelled_work_on_threads_is_judged_by_time() {
                 assert!(own && provenance.source == SourceKind::Model);
                 assert_eq!(benchmark.times.provenance.reason, "timed beside the model");
             }
-            Some(Elsewhere::OtherThreads { fraction }) => {
+            Some(UncountedWork::OtherThreads { fraction }) => {
                 assert!(!own && provenance.source == SourceKind::Time);
                 assert!(fraction > 0.3, "{}: {fraction}", benchmark.id);
             }

@@ -60,7 +60,7 @@ fn ctrl_c_restores_every_file() {
         let output = init.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(130), "{said}");
-        assert_eq!(said, "error: interrupted\nall files are as they were\n");
+        assert_eq!(said, "error: interrupted\nall files were restored\n");
         assert_eq!(workspace.files(), before);
     }
 }

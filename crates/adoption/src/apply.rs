@@ -29,7 +29,7 @@ impl Plan {
         let has_lock_file = lock_file.exists();
         let manifests = self.manifests.iter().map(|change| &change.path);
         let written = manifests.chain(workflow.map(|workflow| &workflow.path));
-        let before = FilesBefore::new(written.chain([&lock_file]).cloned())?;
+        let before = OriginalFiles::new(written.chain([&lock_file]).cloned())?;
         let guard = interrupt::guard().map_err(AdoptionError::Interrupt)?;
         let write = || {
             // First, as another file may be in its place.
@@ -84,19 +84,19 @@ impl Plan {
 }
 
 /// The content of files, by path; `None` of those that did not exist.
-struct FilesBefore(Vec<(PathBuf, Option<Vec<u8>>)>);
+struct OriginalFiles(Vec<(PathBuf, Option<Vec<u8>>)>);
 
-impl FilesBefore {
+impl OriginalFiles {
     /// Remembers the files at `paths`.
     ///
     /// # Errors
     /// Returns an error if one of them cannot be read.
-    fn new(paths: impl IntoIterator<Item = PathBuf>) -> Result<FilesBefore, AdoptionError> {
+    fn new(paths: impl IntoIterator<Item = PathBuf>) -> Result<OriginalFiles, AdoptionError> {
         let files = paths.into_iter().map(|path| match content(&path) {
             Ok(before) => Ok((path, before)),
             Err(source) => Err(AdoptionError::Io { path, source }),
         });
-        files.collect::<Result<_, _>>().map(FilesBefore)
+        files.collect::<Result<_, _>>().map(OriginalFiles)
     }
 
     /// Makes all files what they were. Returns why some of them are not.
@@ -135,7 +135,7 @@ mod tests {
             fs::write(at(name), name).unwrap();
         }
         let paths = ["same", "changed", "gone/file", "new", "never"].map(at);
-        let before = FilesBefore::new(paths).unwrap();
+        let before = OriginalFiles::new(paths).unwrap();
         fs::write(at("changed"), "other").unwrap();
         fs::write(at("new"), "new").unwrap();
         fs::remove_dir_all(at("gone")).unwrap();

@@ -8,18 +8,21 @@ use super::PACKAGE;
 
 /// Why a plan could not be made or applied.
 #[derive(Debug, Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum AdoptionError {
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     Io {
+        /// The manifest or workflow.
         path: PathBuf,
+        /// The underlying error.
         source: std::io::Error,
     },
     /// A manifest is not valid TOML.
     #[error("{}: {source}", path.display())]
     Toml {
+        /// The manifest or workflow.
         path: PathBuf,
+        /// The underlying error.
         source: toml_edit::TomlError,
     },
     /// cargo cannot find the library.
@@ -38,14 +41,22 @@ pub enum AdoptionError {
         "{} already exists and was not changed; move it away or edit it by hand",
         path.display()
     )]
-    WorkflowExists { path: PathBuf },
+    WorkflowExists {
+        /// The manifest or workflow.
+        path: PathBuf,
+    },
     /// A package depends on criterion, but none of its manifest's tables names it.
     #[error(
         "package `{package}` depends on criterion, but no dependency table of {} names it; \
          change the dependency by hand to `criterion = {{ package = \"criterion-topdown\", … }}`",
         path.display()
     )]
-    NotFound { package: String, path: PathBuf },
+    NotFound {
+        /// The package.
+        package: String,
+        /// The manifest or workflow.
+        path: PathBuf,
+    },
     /// cargo cannot resolve the workspace with the library.
     #[error(
         "cargo cannot resolve the workspace with `{PACKAGE}` in place of criterion:\n  {said}\n\
@@ -64,6 +75,7 @@ pub enum AdoptionError {
     /// What was written until `cause` was put back.
     #[error("{cause}\n{}", undone(left))]
     Undone {
+        /// The error that stopped the change.
         cause: Box<AdoptionError>,
         /// The files that could not be put back, with the reason.
         left: Vec<String>,
@@ -93,10 +105,10 @@ impl AdoptionError {
 
 fn undone(left: &[String]) -> String {
     if left.is_empty() {
-        "all files are as they were".to_owned()
+        "all files were restored".to_owned()
     } else {
         format!(
-            "these files could not be put back:\n  {}",
+            "these files could not be restored:\n  {}",
             left.join("\n  ")
         )
     }

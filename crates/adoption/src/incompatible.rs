@@ -8,8 +8,8 @@ use toml_edit::{DocumentMut, Item, Table};
 
 use super::lock_file::LOCK_FILE;
 use super::manifest::CRITERION;
-use super::source::places;
-use super::{CRITERION as STOOD_IN_FOR, SourcePlace};
+use super::source::self_timed_lines;
+use super::{CRITERION as STOOD_IN_FOR, SourceLocation};
 
 /// A dependency that implements traits of another criterion, such as a profiler.
 #[derive(Debug, PartialEq)]
@@ -91,14 +91,14 @@ const REMOVED: [&str; 7] = [
 ];
 
 /// Finds uses of what criterion 0.8 no longer has.
-pub(super) fn removed(text: &str, path: &Path) -> Vec<SourcePlace> {
+pub(super) fn removed(text: &str, path: &Path) -> Vec<SourceLocation> {
     let is_removed = |line: &str| {
         let is_asynchronous = line.contains("to_async");
         let is_setup = |removed: &&str| removed.contains("large_setup");
         let mut removed = REMOVED.iter();
         removed.any(|removed| line.contains(removed) && !(is_asynchronous && is_setup(removed)))
     };
-    places(text, path, is_removed)
+    self_timed_lines(text, path, is_removed)
 }
 
 #[cfg(test)]

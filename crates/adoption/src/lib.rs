@@ -46,9 +46,9 @@ pub struct Plan {
     /// Dependencies that implement traits of an older criterion.
     pub old_implementations: Vec<OldImplementation>,
     /// Places in bench sources that use what criterion 0.8 no longer has.
-    pub removed: Vec<SourcePlace>,
+    pub removed: Vec<SourceLocation>,
     /// Places in bench sources that time themselves, so have no slots.
-    pub self_timed: Vec<SourcePlace>,
+    pub self_timed: Vec<SourceLocation>,
     /// Packages whose benches already use criterion through this library.
     pub adopted: Vec<String>,
     /// Bench targets that run no criterion benchmark.
@@ -116,7 +116,7 @@ pub struct ReplacedDependency {
 
 /// A place in a bench source that times itself.
 #[derive(Debug, PartialEq)]
-pub struct SourcePlace {
+pub struct SourceLocation {
     /// The source.
     pub path: PathBuf,
     /// The line number, from 1.
@@ -301,7 +301,8 @@ fn dependency<'a>(package: &'a Package, name: &str) -> Option<&'a Dependency> {
     dependencies.find(|d| d.name == name && of_benches.contains(&d.kind))
 }
 
-/// Returns whether the manifest in `package_root` has `harness = false` for the bench target `name`.
+/// Returns whether the manifest in `package_root` has `harness = false` for the bench target
+/// `name`.
 ///
 /// # Errors
 /// Returns an error if it cannot be read.

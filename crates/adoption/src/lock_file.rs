@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use super::AdoptionError;
-use topdown_runner::targets::launch_features::in_the_way;
+use topdown_runner::targets::launch_features::blocking_packages;
 use topdown_system::interrupt;
 use topdown_system::waits;
 
@@ -79,7 +79,10 @@ fn unpin(
             continue;
         }
         let is_new = |package: &String| !unpinned.contains(package) && !to_update.contains(package);
-        let new: Vec<String> = in_the_way(&said).into_iter().filter(is_new).collect();
+        let new: Vec<String> = blocking_packages(&said)
+            .into_iter()
+            .filter(is_new)
+            .collect();
         if new.is_empty() {
             return Err(AdoptionError::unresolved(&said));
         }
@@ -124,7 +127,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn blocking_packages_are_updated_until_resolved() {
-        let cargo = InCargosPlace::new(
+        let cargo = FakeCargo::new(
             "*metadata*) test -e updated || { cat conflict; exit 101; } ;;\n\
              *serde_json*) touch updated ;;\n\
              update*) echo 'previously selected package `serde_json v1.0.87`'; exit 101 ;;\n",
@@ -149,7 +152,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn package_blocking_only_the_feature_is_updated() {
-        let cargo = InCargosPlace::new(
+        let cargo = FakeCargo::new(
             "metadata*) ;;\n\
              tree*criterion/launches) test -e updated || { cat conflict; exit 101; } ;;\n\
              update*) touch updated ;;\n",
@@ -167,7 +170,7 @@ mod tests {
         assert_eq!(cargo.asked(), expected);
         // Updated in vain: cargo is not asked for ever.
         fs::remove_file(cargo.0.path().join("updated")).unwrap();
-        let in_vain = InCargosPlace::new("metadata*) ;;\ntree*) cat conflict; exit 101 ;;\n");
+        let in_vain = FakeCargo::new("metadata*) ;;\ntree*) cat conflict; exit 101 ;;\n");
         in_vain.write("Cargo.lock", "");
         in_vain.write(
             "conflict",
@@ -181,13 +184,13 @@ mod tests {
 
     /// A directory with a script that is run as cargo, and what it was asked.
     #[cfg(unix)]
-    struct InCargosPlace(tempfile::TempDir);
+    struct FakeCargo(tempfile::TempDir);
 
     #[cfg(unix)]
-    impl InCargosPlace {
+    impl FakeCargo {
         /// Runs `cases` of a `case` statement over its arguments, in its directory.
-        fn new(cases: &str) -> InCargosPlace {
-            let cargo = InCargosPlace(tempfile::tempdir().unwrap());
+        fn new(cases: &str) -> FakeCargo {
+            let cargo = FakeCargo(tempfile::tempdir().unwrap());
             let script = format!(
                 "#!/bin/sh\nexec >&2\necho \"$*\" >>asked\ncase \"$*\" in\n{cases}esac\nexit 0\n"
             );

@@ -117,8 +117,8 @@ fn parse(text: &str, path: &Path) -> Result<DocumentMut, AdoptionError> {
 const TABLES: [&str; 3] = ["dev-dependencies", "dev_dependencies", "dependencies"];
 
 /// Returns what is in `[dev-dependencies]`, `[dependencies]`, and the same tables of each
-/// `[target.…]`, by name. Cargo refuses a manifest whose tables name different sources, so criterion
-/// changes in all of them.
+/// `[target.…]`, by name. Cargo refuses a manifest whose tables name different sources, so
+/// criterion changes in all of them.
 fn dependencies_of_package(manifest: &mut Table) -> Vec<(String, &mut Item)> {
     let mut found = Vec::new();
     for (name, table) in manifest.iter_mut() {

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::SourcePlace;
+use super::SourceLocation;
 
 /// What a bench is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,16 +38,20 @@ impl Framework {
 
 /// Finds calls of `iter_custom`, whose closures usually measure time by themselves. Those compile,
 /// but only their time is measured.
-pub(super) fn self_timed(text: &str, path: &Path) -> Vec<SourcePlace> {
-    places(text, path, |line| line.contains(".iter_custom("))
+pub(super) fn self_timed(text: &str, path: &Path) -> Vec<SourceLocation> {
+    self_timed_lines(text, path, |line| line.contains(".iter_custom("))
 }
 
 /// Returns the lines that match, without comments.
-pub(super) fn places(text: &str, path: &Path, matches: impl Fn(&str) -> bool) -> Vec<SourcePlace> {
+pub(super) fn self_timed_lines(
+    text: &str,
+    path: &Path,
+    matches: impl Fn(&str) -> bool,
+) -> Vec<SourceLocation> {
     text.lines()
         .enumerate()
         .filter(|(_, line)| matches(line) && !line.trim_start().starts_with("//"))
-        .map(|(index, line)| SourcePlace {
+        .map(|(index, line)| SourceLocation {
             path: path.to_owned(),
             line: index + 1,
             text: line.trim().to_owned(),

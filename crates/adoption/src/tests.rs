@@ -183,8 +183,8 @@ fn removed_api_is_found_in_modules() {
     let metadata = metadata();
     write("b.rs", "mod storage;\ncriterion_main!(benches);\n");
     let planned = plan(&metadata, &finder).unwrap();
-    let lines = |places: &[SourcePlace]| -> Vec<(String, usize)> {
-        let name = |place: &SourcePlace| place.path.file_name().unwrap().display().to_string();
+    let lines = |places: &[SourceLocation]| -> Vec<(String, usize)> {
+        let name = |place: &SourceLocation| place.path.file_name().unwrap().display().to_string();
         places
             .iter()
             .map(|place| (name(place), place.line))

@@ -138,7 +138,7 @@ fn add_parts(
         }
         rest = &rest[metrics.len()..];
         // Cycles have a dedicated counter, and prove that the group counts.
-        events.place_of(CYCLES)?;
+        events.locate(CYCLES)?;
         groups.push(MetricGroup {
             name: leak(match part {
                 1 => in_one_line(name)?,
@@ -259,8 +259,8 @@ mod tests {
         for (name, metrics) in [("Operation_Mix", 5), ("Operation_Mix (2)", 1)] {
             let group = table.group(name).unwrap();
             assert_eq!(group.metrics.len(), metrics);
-            let budget = table.general_counters_for(group.events, false);
-            assert!(budget.is_enough(), "{name}");
+            let counters = table.general_counters_for(group.events, false);
+            assert!(counters.is_enough(), "{name}");
         }
     }
 

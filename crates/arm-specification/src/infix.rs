@@ -1,6 +1,6 @@
 //! Formulas as Arm writes them: numbers and names with `+ - * /` and parentheses.
 
-/// How deeply parentheses may nest: deeper than in any formula, but safe for the stack.
+/// Maximum nesting of parentheses: deeper than in any formula, but safe for the stack.
 const DEEPEST: usize = 64;
 
 /// Converts a formula to postfix notation. `event` returns the replacement for a name, or why there

@@ -124,7 +124,7 @@ pub fn described_core(json: &str) -> Result<DescribedCore, String> {
     }
     let mut group = Group::new(&file);
     // Cycles lead the group.
-    group.place_of(CYCLES)?;
+    group.locate(CYCLES)?;
     let mut fingerprint = Fingerprint::default();
     fingerprint.add(&product.num_slots.to_string());
     let mut formula_of = |name: &str| -> Result<Postfix, String> {
@@ -149,7 +149,7 @@ pub fn described_core(json: &str) -> Result<DescribedCore, String> {
     };
     let has_room = group.general_events() < DescribedCore::GENERAL_COUNTERS;
     if has_room && file.events.contains_key(INSTRUCTIONS) {
-        group.place_of(INSTRUCTIONS)?;
+        group.locate(INSTRUCTIONS)?;
     }
     Ok(DescribedCore {
         name: in_one_line(&product.product_name)?,
@@ -193,13 +193,13 @@ impl Group<'_> {
     fn meaning(&mut self, name: &str) -> Result<String, String> {
         if name == STALLED {
             let [first, second] = STALLED_PARTS;
-            let (first, second) = (self.place_of(first)?, self.place_of(second)?);
+            let (first, second) = (self.locate(first)?, self.locate(second)?);
             return Ok(format!("#{first} #{second} +"));
         }
-        self.place_of(name).map(|place| format!("#{place}"))
+        self.locate(name).map(|place| format!("#{place}"))
     }
 
-    fn place_of(&mut self, name: &str) -> Result<usize, String> {
+    fn locate(&mut self, name: &str) -> Result<usize, String> {
         if let Some(at) = self.events.iter().position(|event| event.name == name) {
             return Ok(at);
         }

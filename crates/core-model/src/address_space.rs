@@ -22,7 +22,7 @@ const AREAS: usize = 1024;
 /// The kernel and the calling convention align the stack to this.
 const STACK_ALIGNMENT: u64 = 16;
 /// Distance between places: all of them fit into the 47 bits that a program has.
-const PLACE_BYTES: u64 = 1 << 36;
+const AREA_SPACING_BYTES: u64 = 1 << 36;
 /// Each mapping begins this many pages further on in the sets than the previous one, so that they
 /// do not all begin in the first set. The number is odd, so that as many consecutive mappings as a
 /// cache has sets of pages begin in different sets, and near the golden section of 512, so that
@@ -81,7 +81,7 @@ impl AddressSpace {
 
     /// Returns where `address` lies in the model.
     #[inline]
-    pub fn place(&mut self, address: u64) -> u64 {
+    pub fn model_address(&mut self, address: u64) -> u64 {
         let page = address / PAGE_BYTES;
         let (known, moved_by) = self.recent[page as usize % RECENT];
         if known == page {
@@ -156,23 +156,23 @@ impl AddressSpace {
                 return moved_by;
             }
         }
-        area.moved_by = moved_by.unwrap_or_else(|| self.next_place(address, &mapping));
+        area.moved_by = moved_by.unwrap_or_else(|| self.next_area(address, &mapping));
         self.areas.insert(next, area);
         area.moved_by
     }
 
-    fn next_place(&mut self, address: u64, mapping: &Mapping) -> u64 {
+    fn next_area(&mut self, address: u64, mapping: &Mapping) -> u64 {
         let number = self.places;
         self.places += 1;
         let stagger = number * STAGGER_PAGES % STAGGER_PERIOD_PAGES * PAGE_BYTES;
         // In the middle, with room to grow on both sides.
-        let place = number * PLACE_BYTES + PLACE_BYTES / 2 + stagger;
+        let model_address = number * AREA_SPACING_BYTES + AREA_SPACING_BYTES / 2 + stagger;
         let start = if mapping.is_stack {
             address - address % STACK_ALIGNMENT
         } else {
             mapping.start
         };
-        place.wrapping_sub(start)
+        model_address.wrapping_sub(start)
     }
 }
 
@@ -208,7 +208,7 @@ mod tests {
     fn nothing_moves_without_mappings() {
         let mut space = AddressSpace::new(None);
         for address in [0, 7, CODE, u64::MAX] {
-            assert_eq!(space.place(address), address);
+            assert_eq!(space.model_address(address), address);
         }
     }
 
@@ -224,7 +224,7 @@ mod tests {
                 HEAP + page + 0x12_3456,
                 STACK + page + 0x7010 + stack_bytes,
             ]
-            .map(|address| space.place(address))
+            .map(|address| space.model_address(address))
         };
         assert_eq!(places(0, 0), places(77, 0));
         assert_eq!(places(0, 0), places(3, 5 * STACK_ALIGNMENT));
@@ -233,26 +233,26 @@ mod tests {
     #[test]
     fn forgotten_address_is_placed_anew() {
         let mut space = shifted(0);
-        let first = space.place(HEAP);
-        space.place(CODE);
+        let first = space.model_address(HEAP);
+        space.model_address(CODE);
         space.clear();
-        let code = space.place(CODE);
+        let code = space.model_address(CODE);
         assert_eq!(code - first % (1 << 36), first - first % (1 << 36));
-        assert_ne!(space.place(HEAP), first);
+        assert_ne!(space.model_address(HEAP), first);
     }
 
     #[test]
     fn contiguous_memory_stays_contiguous() {
         let mut space = shifted(1);
         let heap = HEAP + PAGE_BYTES;
-        let first = space.place(heap + 9 * PAGE_BYTES);
-        assert_eq!(space.place(heap), first - 9 * PAGE_BYTES);
+        let first = space.model_address(heap + 9 * PAGE_BYTES);
+        assert_eq!(space.model_address(heap), first - 9 * PAGE_BYTES);
         assert_eq!(
-            space.place(heap + 1023 * PAGE_BYTES),
+            space.model_address(heap + 1023 * PAGE_BYTES),
             first + 1014 * PAGE_BYTES
         );
-        let code = space.place(CODE + PAGE_BYTES);
-        assert!(code.abs_diff(first) > PLACE_BYTES / 2);
+        let code = space.model_address(CODE + PAGE_BYTES);
+        assert!(code.abs_diff(first) > AREA_SPACING_BYTES / 2);
     }
 
     #[test]
@@ -265,7 +265,7 @@ mod tests {
             })
         })));
         let mut sets: Vec<u64> = (0..16)
-            .map(|number| space.place(number << 30) / PAGE_BYTES % 16)
+            .map(|number| space.model_address(number << 30) / PAGE_BYTES % 16)
             .collect();
         sets.sort_unstable();
         sets.dedup();
@@ -284,11 +284,14 @@ mod tests {
                 is_stack: false,
             })
         })));
-        let first = space.place(HEAP);
+        let first = space.model_address(HEAP);
         range.set((HEAP - 4 * PAGE_BYTES, HEAP + 8 * PAGE_BYTES));
-        assert_eq!(space.place(HEAP + 7 * PAGE_BYTES), first + 7 * PAGE_BYTES);
-        assert_eq!(space.place(HEAP - PAGE_BYTES), first - PAGE_BYTES);
-        assert_eq!(space.place(HEAP), first);
+        assert_eq!(
+            space.model_address(HEAP + 7 * PAGE_BYTES),
+            first + 7 * PAGE_BYTES
+        );
+        assert_eq!(space.model_address(HEAP - PAGE_BYTES), first - PAGE_BYTES);
+        assert_eq!(space.model_address(HEAP), first);
     }
 
     /// As a heap does: it would otherwise take an area each time.
@@ -303,12 +306,12 @@ mod tests {
                 is_stack: false,
             })
         })));
-        let first = space.place(HEAP);
+        let first = space.model_address(HEAP);
         for pages in 1..3 * AREAS as u64 {
             grown.set(pages);
             let offset = pages * PAGE_BYTES;
-            assert_eq!(space.place(HEAP + offset), first + offset);
-            assert_eq!(space.place(HEAP - offset), first - offset);
+            assert_eq!(space.model_address(HEAP + offset), first + offset);
+            assert_eq!(space.model_address(HEAP - offset), first - offset);
         }
     }
 
@@ -316,8 +319,8 @@ mod tests {
     fn memory_beyond_last_area_does_not_move() {
         let mut space = AddressSpace::new(Some(Box::new(|_| None)));
         for number in 1..=AREAS as u64 {
-            assert_ne!(space.place(number << 20), number << 20);
+            assert_ne!(space.model_address(number << 20), number << 20);
         }
-        assert_eq!(space.place(1 << 40), 1 << 40);
+        assert_eq!(space.model_address(1 << 40), 1 << 40);
     }
 }

@@ -3,14 +3,14 @@
 mod direction;
 mod first_level;
 mod history;
-mod places;
+mod keys;
 mod targets;
 
 use direction::DirectionPredictor;
 use first_level::FirstLevel;
-use history::{PathHistory, Stretch};
-pub(crate) use places::CodePlace;
-use places::Keys;
+use history::{Newest, PathHistory};
+pub(crate) use keys::CodeAddress;
+use keys::Keys;
 use targets::{IndirectPredictor, ReturnStack, TargetBuffers};
 
 use crate::instruction::Flow;
@@ -37,10 +37,10 @@ pub(crate) struct Outcome {
 #[derive(Clone, Copy)]
 pub(crate) struct Branch {
     pub flow: Flow,
-    pub place: CodePlace,
+    pub place: CodeAddress,
     /// Where the next instruction in memory lies.
     pub next_ip: u64,
-    pub target: CodePlace,
+    pub target: CodeAddress,
 }
 
 /// All predictors of a core.
@@ -52,7 +52,7 @@ pub(crate) struct Predictor {
     targets: TargetBuffers,
     indirect: IndirectPredictor,
     /// The part of the history that tells indirect targets apart.
-    indirect_path: Stretch,
+    indirect_path: Newest,
     returns: ReturnStack,
     return_cycles: u64,
 }
@@ -73,15 +73,15 @@ impl Predictor {
             first_level: parameters.first_level.as_ref().map(FirstLevel::new),
             targets: TargetBuffers::new(parameters),
             indirect: IndirectPredictor::new(parameters),
-            indirect_path: Stretch::new(parameters.indirect_history_branches),
+            indirect_path: Newest::new(parameters.indirect_history_branches),
             returns: ReturnStack::new(parameters),
             return_cycles: parameters.return_cycles.into(),
         }
     }
 
     /// Returns the place at `ip`, where a branch lies or may go.
-    pub(crate) fn place(&mut self, ip: u64) -> CodePlace {
-        self.keys.place(ip)
+    pub(crate) fn address(&mut self, ip: u64) -> CodeAddress {
+        self.keys.address(ip)
     }
 
     /// Executes a branch.
@@ -158,9 +158,9 @@ mod tests {
         let mut goes = |flow, ip, next_ip, target| {
             predictor.branch(&Branch {
                 flow,
-                place: CodePlace { ip, key: ip },
+                place: CodeAddress { ip, key: ip },
                 next_ip,
-                target: CodePlace {
+                target: CodeAddress {
                     ip: target,
                     key: target,
                 },

@@ -329,12 +329,12 @@ pub struct Timing {
     /// Cycles for which the first operation blocks its port; 1 if pipelined.
     pub busy: u8,
     /// What takes a cycle more than `latency` says.
-    pub late: Late,
+    pub late: DelayedPart,
 }
 
 /// The part of an instruction that takes a cycle more than the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Late {
+pub enum DelayedPart {
     /// None of it.
     Nothing,
     /// From the base of the address that it computes.
@@ -365,7 +365,7 @@ impl Timing {
             latency,
             chained_latency: latency,
             busy: 1,
-            late: Late::Nothing,
+            late: DelayedPart::Nothing,
         }
     }
 
@@ -381,7 +381,7 @@ impl Timing {
     }
 
     /// Returns this row with a part that takes a cycle more.
-    pub const fn with_late(mut self, late: Late) -> Timing {
+    pub const fn with_late(mut self, late: DelayedPart) -> Timing {
         self.late = late;
         self
     }

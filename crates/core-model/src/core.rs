@@ -9,12 +9,12 @@ mod memory_operands;
 mod warming;
 
 use crate::address_space::{AddressSpace, MappingAt};
-use crate::branch::{Branch, CodePlace, Predictor};
+use crate::branch::{Branch, CodeAddress, Predictor};
 use crate::calendar::PortCalendar;
 use crate::class::Class;
 use crate::instruction::{
-    CARRY_FLAG, COMMON_DESTINATIONS, COMMON_SOURCES, FIRST_X87, Flow, MemoryOperand, NOWHERE,
-    Operation, REGISTERS, Register, Rename,
+    CARRY_FLAG, COMMON_DESTINATIONS, COMMON_SOURCES, FIRST_X87, Flow, MemoryOperand, Operation,
+    REGISTERS, Register, Rename, UNREAD,
 };
 use crate::ledger::Ledger;
 use crate::memory::{Hierarchy, LINE_BYTES};
@@ -103,7 +103,7 @@ pub(crate) struct Executed<'a> {
     pub recorded: &'a [u64],
 }
 
-/// What is known of the order of loads and earlier stores.
+/// The predicted order of loads and earlier stores.
 enum Order {
     /// Which loads read which stores.
     Learnt(Dependences),
@@ -115,7 +115,7 @@ enum Order {
 #[derive(Clone, Copy)]
 struct PendingBranch {
     flow: Flow,
-    place: CodePlace,
+    place: CodeAddress,
     length: u8,
     resolved: u64,
     block: u32,
@@ -124,7 +124,7 @@ struct PendingBranch {
 impl PendingBranch {
     /// Returns the branch, which went to `target`.
     #[inline]
-    fn to(&self, target: CodePlace) -> Branch {
+    fn to(&self, target: CodeAddress) -> Branch {
         Branch {
             flow: self.flow,
             place: self.place,
@@ -230,13 +230,13 @@ impl Core {
     }
 
     /// Returns the place of code that lies at `ip` in the model, where a branch is or may go.
-    pub(crate) fn code_place(&mut self, ip: u64) -> CodePlace {
-        self.predictor.place(ip)
+    pub(crate) fn code_address(&mut self, ip: u64) -> CodeAddress {
+        self.predictor.address(ip)
     }
 
     /// Continues the path at `place`, resolving the branch before it.
     #[inline]
-    pub(crate) fn arrive(&mut self, place: CodePlace) {
+    pub(crate) fn arrive(&mut self, place: CodeAddress) {
         let Some(branch) = self.pending.take() else {
             return;
         };
@@ -344,7 +344,7 @@ impl Core {
             done = done.max(stored);
         }
         self.write_registers::<RARE>(operation, result);
-        if RARE && self.shared_path.is_here() {
+        if RARE && self.shared_path.covers_current() {
             self.shared_path.execute(operation);
         }
         let completes = self.window.push::<RARE>(&Issued {
@@ -398,7 +398,7 @@ impl Core {
     /// Continues after the last instruction of a block, which lies at `place` and is done at
     /// `done`.
     #[inline]
-    pub(crate) fn leave(&mut self, last: &Operation, place: CodePlace, done: u64, block: u32) {
+    pub(crate) fn leave(&mut self, last: &Operation, place: CodeAddress, done: u64, block: u32) {
         if last.flow != Flow::Next {
             self.pending = Some(PendingBranch {
                 flow: last.flow,
@@ -563,7 +563,7 @@ impl Core {
         }
         if operation.has_late_flags {
             for flag in destinations {
-                if (CARRY_FLAG..NOWHERE).contains(&flag) {
+                if (CARRY_FLAG..UNREAD).contains(&flag) {
                     self.registers[usize::from(flag)].ready += 1;
                 }
             }

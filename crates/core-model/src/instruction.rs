@@ -14,6 +14,4 @@ pub(crate) use needs::{Needs, Room};
 pub(crate) use operation::{
     COMMON_DESTINATIONS, COMMON_SLOTS, COMMON_SOURCES, Flow, MemoryOperand, Operation, Rename,
 };
-pub(crate) use registers::{
-    CARRY_FLAG, FIRST_X87, NONE, NOWHERE, OTHER_FLAGS, REGISTERS, Register,
-};
+pub(crate) use registers::{CARRY_FLAG, FIRST_X87, NONE, OTHER_FLAGS, REGISTERS, Register, UNREAD};

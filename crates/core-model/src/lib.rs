@@ -42,7 +42,7 @@ mod sampling;
 mod slots;
 
 pub use address_space::AddressSpace;
-pub use class::{Class, Late, Timing};
+pub use class::{Class, DelayedPart, Timing};
 pub use ledger::BlockCounts;
 pub use model::{BlockOnPath, Capacity, Effort, Model};
 pub use parameters::{

@@ -93,9 +93,9 @@ pub(crate) struct Hierarchy {
     stlb: Lookup,
     streamer: Streamer,
     strider: Strider,
-    /// How many lines came into the L2 since the last that kept it from serving a request.
+    /// Number of lines that entered the L2 since the last that kept it from serving a request.
     filled_l2: u32,
-    /// How many lines were brought from memory into the L3.
+    /// Number of lines brought from memory into the L3.
     filled: u64,
 }
 
@@ -110,7 +110,7 @@ impl Hierarchy {
             l1d: cache(parameters.l1d),
             // Measured on Zen 4 (see the tests of `lookup`), and assumed for the other cores, where
             // `chase-2m` agrees. The L1 and its TLB keep nothing of a cycle that does not fit.
-            l2: cache(parameters.l2).hashed().keeping_what_is_used_again(),
+            l2: cache(parameters.l2).hashed().with_middle_insertion(),
             l3: cache(parameters.l3).hashed(),
             into_l1i: Arrivals::new(),
             into_l1d: Arrivals::new(),
@@ -151,7 +151,7 @@ impl Hierarchy {
         at: u64,
         ledger: &mut Ledger,
     ) -> u64 {
-        let ready = self.load_ahead(address, bytes, at, ledger);
+        let ready = self.load_untrained(address, bytes, at, ledger);
         if let Some(target) = self.strider.access(ip, address) {
             self.prefetch_l1(target / LINE_BYTES, at, ledger);
         }
@@ -160,7 +160,7 @@ impl Hierarchy {
 
     /// Executes a load of which the prefetcher learns nothing.
     #[inline]
-    pub(crate) fn load_ahead(
+    pub(crate) fn load_untrained(
         &mut self,
         address: u64,
         bytes: u32,

@@ -3,7 +3,7 @@
 use topdown_tracer::{Address, Block, BlockId, Consumer, Mapping, Repeat};
 
 use crate::address_space::MappingAt;
-use crate::branch::CodePlace;
+use crate::branch::CodeAddress;
 use crate::core::{Core, Executed};
 use crate::instruction::{Lowering, MemoryOperand, NONE, Operation};
 use crate::ledger::{BlockCounts, FixedCosts};
@@ -35,9 +35,9 @@ struct LoweredBlock {
     start_ip: u64,
     end_ip: u64,
     /// Where `start_ip` lies in the model.
-    place: CodePlace,
+    place: CodeAddress,
     /// Where the last instruction lies.
-    last_place: CodePlace,
+    last_place: CodeAddress,
     first: u32,
     count: u32,
     /// The memory operands of all instructions.
@@ -93,7 +93,7 @@ pub enum Effort {
     Skipping,
 }
 
-/// How many rows for blocks on paths there are for each block.
+/// Number of rows for blocks on paths per block.
 const ROWS_PER_BLOCK: usize = 2;
 
 impl Model {
@@ -141,9 +141,9 @@ impl Model {
     }
 
     /// Returns the maximum number of rows of [`blocks`](Model::blocks).
-    pub fn most_rows(&self) -> usize {
+    pub fn max_rows(&self) -> usize {
         let blocks = self.blocks.capacity();
-        self.paths.as_ref().map_or(blocks, Paths::most_rows)
+        self.paths.as_ref().map_or(blocks, Paths::max_rows)
     }
 
     /// Begins a stretch of execution in which no call is open.
@@ -332,7 +332,7 @@ impl Consumer for Model {
             let before = block.instructions[..number].iter().map(|it| &it.decoded);
             let before = before.zip(&self.operations[first..]).rev();
             self.lowering.delay(before, &mut operation);
-            operation.ip = self.core.addresses.place(operation.ip);
+            operation.ip = self.core.addresses.model_address(operation.ip);
             operation.window = self.lowering.window(operation.ip);
             operation.first_memory = first_memory as u32;
             operation.memory_count = memory.len() as u8;
@@ -356,10 +356,10 @@ impl Consumer for Model {
             costs.add(operation);
         }
         let count = keep_executed(&mut self.operations, first);
-        let start = self.core.addresses.place(block.start_ip());
-        let place = self.core.code_place(start);
+        let start = self.core.addresses.model_address(block.start_ip());
+        let place = self.core.code_address(start);
         let last = self.operations[first..].last();
-        let last_place = last.map_or(place, |last| self.core.code_place(last.ip));
+        let last_place = last.map_or(place, |last| self.core.code_address(last.ip));
         self.blocks.push(LoweredBlock {
             start_ip: block.start_ip(),
             end_ip: block.end_ip(),

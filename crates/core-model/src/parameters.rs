@@ -71,7 +71,7 @@ pub struct Frontend {
     /// Taken branches that prediction, which runs ahead of fetch, can follow per cycle; a call
     /// takes a whole cycle.
     pub predicted_branches_per_cycle: u32,
-    /// How many of these may be conditional; at least 1.
+    /// Maximum number of conditional ones among these; at least 1.
     pub predicted_conditions_per_cycle: u32,
     /// Cycles of prediction that a return takes.
     pub return_prediction_cycles: u32,
@@ -282,7 +282,8 @@ pub struct LearntOrder {
     pub cautious_executions: u8,
     /// ... up to this many.
     pub cautious_limit: u8,
-    /// How often a load must read the store that it expects before it takes its register...
+    /// Number of times that a load must read the store that it expects before it takes its
+    /// register...
     pub doubt_at_first: u8,
     /// ... how much oftener for each time that it does not meanwhile...
     pub doubt_more: u8,
@@ -409,7 +410,7 @@ pub enum Binding {
     /// To that for which fewest operations wait.
     EmptiestScheduler,
     /// The first operation of a cycle to the first of its ports, the next one to the next.
-    InTurn {
+    RoundRobin {
         /// Operations that can wait for each port.
         entries: u8,
         /// A port is passed over if so many more operations wait for it than for another.

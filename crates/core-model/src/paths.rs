@@ -143,7 +143,7 @@ impl Paths {
     }
 
     /// Returns the maximum number of rows.
-    pub(crate) fn most_rows(&self) -> usize {
+    pub(crate) fn max_rows(&self) -> usize {
         self.rows.capacity()
     }
 

@@ -39,15 +39,15 @@ const STAGES_IF_KNOWN: u64 = 4;
 pub struct Plan {
     /// The length of a unit.
     pub unit: u64,
-    /// How much is modelled in detail before each unit.
+    /// Instructions modelled in detail before each unit.
     pub lead: u64,
-    /// How much is shown to caches and predictors before that.
+    /// Instructions shown to caches and predictors before that.
     pub warming: u64,
     /// Periods of more instructions are long.
     pub long_period: u64,
-    /// How much of a long period is followed before that, but at most half of what is left of it.
+    /// Instructions followed before that, but at most half of the rest of the period.
     pub following: u64,
-    /// How many units a stage has.
+    /// Number of units of a stage.
     pub units_per_stage: u64,
 }
 
@@ -66,7 +66,7 @@ impl Default for Plan {
 
 impl Plan {
     /// Returns the shortest period: in it, all is warmed or modelled.
-    fn least_period(&self) -> u64 {
+    fn min_period(&self) -> u64 {
         self.warming + self.lead + self.unit
     }
 }
@@ -122,7 +122,7 @@ pub struct Sampling {
     /// The instructions until then; below zero by what the last block had too many.
     left: i64,
     part: Part,
-    /// How many of the period's instructions come after the unit.
+    /// Number of the period's instructions after the unit.
     after: u64,
     /// What had been executed when the stage began.
     stage_began: u64,
@@ -131,12 +131,12 @@ pub struct Sampling {
     warmed: u64,
 }
 
-/// What the units say about the whole execution.
+/// Estimate of the whole execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// What each group alone says. The mean of all is the best estimate.
+    /// The estimate of each group. The mean of all is the best one.
     pub groups: [Counts; GROUPS],
-    /// How many units there are.
+    /// Number of units.
     pub units: u64,
     /// Whether all periods were equally long, so that what was modelled in detail is a fair sample
     /// of all instructions.
@@ -233,7 +233,7 @@ impl Sampling {
     }
 
     fn period(&self) -> u64 {
-        self.plan.least_period() << self.stage
+        self.plan.min_period() << self.stage
     }
 
     fn is_long(&self) -> bool {
@@ -242,7 +242,7 @@ impl Sampling {
 
     /// Returns how much of a period is neither warmed nor modelled.
     fn rest(&self) -> u64 {
-        self.period() - self.plan.least_period()
+        self.period() - self.plan.min_period()
     }
 
     /// Returns how much of a long period is followed.

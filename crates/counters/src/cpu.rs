@@ -106,7 +106,7 @@ impl CpuTable {
     ///
     /// The NMI watchdog counts cycles: on their fixed counter, so that a group with cycles needs a
     /// general one, or on a general counter if there is no fixed one.
-    pub fn general_counters_for(&self, events: &[Event], nmi_watchdog: bool) -> CounterBudget {
+    pub fn general_counters_for(&self, events: &[Event], nmi_watchdog: bool) -> GeneralCounters {
         let on = |events: &[Event], counter| {
             events.iter().filter(|e| e.counter == counter).count() as u32
         };
@@ -115,7 +115,7 @@ impl CpuTable {
             .forms()
             .iter()
             .any(|form| on(form.events, Counter::FixedCycles) > 0);
-        CounterBudget {
+        GeneralCounters {
             needed: on(events, Counter::General) + on(events, Counter::FixedCycles) * watchdog,
             available: if has_fixed_cycles {
                 self.general_counters
@@ -137,14 +137,14 @@ impl fmt::Debug for Form {
 
 /// The general-purpose counters that a group needs and can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CounterBudget {
+pub struct GeneralCounters {
     /// Counters the group needs.
     pub needed: u32,
     /// Counters available to it.
     pub available: u32,
 }
 
-impl CounterBudget {
+impl GeneralCounters {
     /// Returns whether the group can run.
     pub fn is_enough(self) -> bool {
         self.needed <= self.available

@@ -8,7 +8,7 @@ use topdown_run::setting::UnknownChoice;
 
 /// An event on a PMU: the place that an [`OpenError`] names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EventPlace {
+pub struct EventLocation {
     /// The event's name in sysfs or in the vendor's documentation.
     pub event: &'static str,
     /// The PMU's directory in sysfs, such as `cpu` or `cpu_core`.
@@ -35,7 +35,7 @@ pub enum OpenError {
 
     /// This bench was built without the feature `launches`.
     LeftOut {
-        /// `model` or `hits`.
+        /// `model` or `sampling`.
         part: &'static str,
     },
 
@@ -137,7 +137,7 @@ pub enum OpenError {
     /// `EACCES`: the kernel does not allow this user to count.
     PermissionDenied {
         /// The event.
-        place: EventPlace,
+        location: EventLocation,
         /// `kernel.perf_event_paranoid`, if readable.
         paranoid: Option<i32>,
     },
@@ -145,7 +145,7 @@ pub enum OpenError {
     /// `EPERM` or `ENOSYS`: something between this process and the kernel forbids the call.
     Forbidden {
         /// The event.
-        place: EventPlace,
+        location: EventLocation,
         /// The error from `perf_event_open`.
         error: io::Error,
     },
@@ -153,13 +153,13 @@ pub enum OpenError {
     /// `ENOENT`: sysfs lists the event, but the kernel does not know it.
     NoSuchEvent {
         /// The event.
-        place: EventPlace,
+        location: EventLocation,
     },
 
     /// `EINVAL` or `E2BIG`: the kernel rejects the event in this form or in this group.
     Rejected {
         /// The event.
-        place: EventPlace,
+        location: EventLocation,
         /// The error from `perf_event_open`.
         error: io::Error,
     },
@@ -167,7 +167,7 @@ pub enum OpenError {
     /// `ENODEV` or `EOPNOTSUPP`: the event has no PMU, or a guest owns it.
     PmuUnavailable {
         /// The event.
-        place: EventPlace,
+        location: EventLocation,
         /// The error from `perf_event_open`.
         error: io::Error,
     },
@@ -175,7 +175,7 @@ pub enum OpenError {
     /// `EMFILE`, `ENFILE` or `ENOSPC`: a limit on files or counters was reached.
     LimitReached {
         /// The event.
-        place: EventPlace,
+        location: EventLocation,
         /// The error from `perf_event_open`.
         error: io::Error,
     },
@@ -183,15 +183,15 @@ pub enum OpenError {
     /// Any other error from `perf_event_open`.
     Open {
         /// The event.
-        place: EventPlace,
+        location: EventLocation,
         /// The error from `perf_event_open`.
         error: io::Error,
     },
 
-    /// `EPERM` from `mmap`: this user's budget of pinned pages is used up.
-    PageBudget {
+    /// `EPERM` from `mmap`: this user's limit of locked memory is reached.
+    LockedMemory {
         /// The event.
-        place: EventPlace,
+        location: EventLocation,
         /// `kernel.perf_event_mlock_kb`, if readable.
         mlock_kb: Option<i32>,
     },
@@ -199,7 +199,7 @@ pub enum OpenError {
     /// Any other error from `mmap`.
     Map {
         /// The event.
-        place: EventPlace,
+        location: EventLocation,
         /// The error from `mmap`.
         error: io::Error,
     },
@@ -209,7 +209,7 @@ pub enum OpenError {
         /// The attempted action.
         action: &'static str,
         /// The group's leader.
-        place: EventPlace,
+        location: EventLocation,
         /// The kernel's error.
         error: io::Error,
     },
@@ -217,7 +217,7 @@ pub enum OpenError {
     /// The group was opened but is not on the PMU: something else uses the counters.
     NeverScheduled {
         /// The group's leader.
-        place: EventPlace,
+        location: EventLocation,
         /// The CPU that the thread ran on.
         cpu: u32,
         /// Whether `kernel.nmi_watchdog` is on, if readable.
@@ -227,7 +227,7 @@ pub enum OpenError {
     /// `EINVAL` for a member of a group of plain counters: the PMU cannot hold the whole group.
     GroupTooLarge {
         /// The first event that did not fit.
-        place: EventPlace,
+        location: EventLocation,
         /// General counters the group needs.
         needed: u32,
     },
@@ -235,7 +235,7 @@ pub enum OpenError {
     /// The NMI watchdog holds a counter that the group needs.
     TooFewCounters {
         /// The group's leader.
-        place: EventPlace,
+        location: EventLocation,
         /// General counters the group needs while the watchdog is on.
         needed: u32,
         /// General counters left to a thread on this CPU.
@@ -245,17 +245,17 @@ pub enum OpenError {
     /// The group was on the PMU only part of the time. Scaling its counts would be guessing.
     Multiplexed {
         /// The group's leader.
-        place: EventPlace,
-        /// How long the group was enabled.
+        location: EventLocation,
+        /// Nanoseconds for which the group was enabled.
         enabled_ns: u64,
-        /// How long it was on the PMU.
+        /// Nanoseconds for which it was on the PMU.
         running_ns: u64,
     },
 
     /// The kernel put the event on a register other than the one TopDown needs.
     WrongCounter {
         /// The event.
-        place: EventPlace,
+        location: EventLocation,
         /// The index in its page.
         index: u32,
         /// The register's index.
@@ -265,7 +265,7 @@ pub enum OpenError {
     /// The self-check ran a loop, and the counter did not move as expected.
     SelfCheck {
         /// The event.
-        place: EventPlace,
+        location: EventLocation,
         /// The observed value, with its limits.
         problem: String,
     },
@@ -273,7 +273,7 @@ pub enum OpenError {
     /// Events that open but never count, although no loop can do without what they count.
     HiddenEvents {
         /// The group's leader.
-        place: EventPlace,
+        location: EventLocation,
         /// The categories that are 0.
         categories: String,
     },

@@ -10,12 +10,12 @@
 //! `doubts` raises the flags.
 //!
 //! If other threads work for a benchmark, groups that new threads inherit (`inherited_group`,
-//! `all_threads`) count all threads of the process; `whose` decides that and switches over.
+//! `all_threads`) count all threads of the process; `thread_choice` decides that and switches over.
 //! [`commands`] counts a whole command, with all processes that it starts, using the same events
 //! and formulas. [`recording`] has the kernel record where the code is, or how long loads hold up
 //! retirement, in launches of their own.
 //!
-//! Only `syscalls`, `page`, `user_reads`, `faults`, and in `recording::hits` `ring` and
+//! Only `syscalls`, `page`, `user_reads`, `faults`, and in `recording::sampling` `ring` and
 //! `command::follow`, contain `unsafe`.
 
 mod all_threads;
@@ -36,22 +36,22 @@ mod page;
 mod ratios;
 mod read_group;
 mod readout;
-#[cfg_attr(not(feature = "hits"), path = "hardware/recording_left_out.rs")]
+#[cfg_attr(not(feature = "sampling"), path = "hardware/recording_left_out.rs")]
 pub mod recording;
 mod self_check;
 mod syscalls;
 mod system;
 mod tables;
+mod thread_choice;
 mod user_reads;
 mod watchdog;
-mod whose;
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
 pub use given_core::give_core;
 #[cfg(feature = "commands")]
-pub use recording::hits::command::Following;
+pub use recording::sampling::command::Following;
 pub use system::SystemPaths;
 pub use tables::{latencies, table};
 
@@ -63,12 +63,12 @@ use opener::Opener;
 use readout::Tickets;
 use syscalls::Counted;
 use system::CorePmu;
+use thread_choice::ThreadChoice;
 use topdown_run::environment;
 use topdown_run::provenance::{Provenance, SourceKind};
 use topdown_run::sample::Sample;
 use topdown_run::setting::{Counters, Setting, Threads};
 use user_reads::UserReads;
-use whose::Whose;
 
 /// The counters of the thread that opened them, and of all other threads of its process in
 /// benchmarks where others work: see [`Threads`].
@@ -84,7 +84,7 @@ pub struct Hardware {
     opened: Rc<Opened>,
 }
 
-/// What the handles of a thread share.
+/// State shared by the handles of a thread.
 #[derive(Debug)]
 struct Opened {
     paths: SystemPaths,
@@ -96,7 +96,7 @@ struct Opened {
     /// The provenance of the thread's own group.
     provenance: Provenance,
     tickets: Tickets,
-    whose: Whose,
+    whose: ThreadChoice,
 }
 
 thread_local! {
@@ -219,7 +219,7 @@ impl Hardware {
         let mut opened = hardware.opened;
         if let Some(opened) = Rc::get_mut(&mut opened) {
             opened.provenance.empty_window = Some(empty_window);
-            opened.whose = Whose::new(threads);
+            opened.whose = ThreadChoice::new(threads);
         }
         if threads == Threads::All {
             opened.count_all()?;
@@ -257,19 +257,19 @@ impl Opened {
             pmu,
             tickets: Tickets::default(),
             // Until its own windows have been measured.
-            whose: Whose::new(Threads::Own),
+            whose: ThreadChoice::new(Threads::Own),
         })
     }
 }
 
 /// Opens the counters of the calling thread: [`Hardware`], or what [`recording`] has if
-/// [`environment::HIT_PERIOD`] asks for hits or [`environment::LATENCIES`] for the retire latencies
-/// of a metric group.
+/// [`environment::SAMPLING_PERIOD`] asks for PMU samples or [`environment::LATENCIES`] for the
+/// retire latencies of a metric group.
 ///
 /// # Errors
 /// Same as [`Hardware::open`].
 pub fn open() -> Result<Box<dyn Source>, OpenError> {
-    for variable in [environment::LATENCIES, environment::HIT_PERIOD] {
+    for variable in [environment::LATENCIES, environment::SAMPLING_PERIOD] {
         match std::env::var(variable) {
             Ok(wanted) if !wanted.is_empty() => return recording::open(variable, &wanted),
             _ => {}
@@ -284,7 +284,7 @@ impl Source for Hardware {
     }
 
     fn sample_boundary(&self) {
-        self.opened.decide_whose();
+        self.opened.choose_threads();
     }
 
     fn completed(&self, sample: &Sample) -> Sample {

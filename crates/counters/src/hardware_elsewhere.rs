@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use super::command_hits::CommandHits;
+use super::command_samples::CommandSamples;
 use super::{Reading, Source, Wanted};
 use crate::cpu::{CpuTable, LatencyTable};
 use crate::error::OpenError;
@@ -45,7 +45,7 @@ pub struct Following(Infallible);
 impl Following {
     /// # Errors
     /// Never called.
-    pub fn finish(self) -> Result<CommandHits, OpenError> {
+    pub fn finish(self) -> Result<CommandSamples, OpenError> {
         match self.0 {}
     }
 }

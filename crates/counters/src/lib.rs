@@ -16,7 +16,7 @@
 // itself.
 
 pub mod clock;
-mod command_hits;
+mod command_samples;
 pub mod cpu;
 pub mod error;
 #[cfg(all(
@@ -43,9 +43,9 @@ pub mod survey;
 pub mod time;
 mod wanted;
 
-pub use command_hits::CommandHits;
+pub use command_samples::CommandSamples;
 pub use source::{
     MAX_COUNTERS, Reading, Source, empty_window_of, empty_windows_by, empty_windows_of,
-    latencies_behind, median_window, table_behind,
+    latencies_of_provenance, median_window, table_of_provenance,
 };
 pub use wanted::Wanted;

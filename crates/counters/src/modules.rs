@@ -12,7 +12,7 @@ const MAX_MODULES: usize = 64;
 pub struct ModuleMap {
     /// In ascending order, without overlaps.
     mappings: Vec<Mapping>,
-    /// For each index returned by [`place_of`](ModuleMap::place_of), a mapping with that name;
+    /// For each index returned by [`locate`](ModuleMap::locate), a mapping with that name;
     /// `None` if unnamed. There are only a few.
     named: Vec<Option<usize>>,
 }
@@ -68,9 +68,9 @@ impl ModuleMap {
     /// Returns the index of the module at `address`, and the position in its file, or the address
     /// itself if it is not a file.
     #[inline]
-    pub fn place_of(&mut self, address: u64) -> (u32, u64) {
+    pub fn locate(&mut self, address: u64) -> (u32, u64) {
         let mapping = self.mapping_of(address);
-        let (_, place) = self.position_in(mapping, address);
+        let (_, location) = self.position_in(mapping, address);
         let name = |index: Option<usize>| index.map(|index| &self.mappings[index].name);
         let mut known = self.named.iter();
         let known = known.position(|&known| name(known) == name(mapping));
@@ -78,7 +78,7 @@ impl ModuleMap {
             self.named.push(mapping);
             self.named.len() - 1
         });
-        (index as u32, place)
+        (index as u32, location)
     }
 
     /// Returns whether no mapping could be read.
@@ -88,9 +88,9 @@ impl ModuleMap {
     }
 
     /// Returns the name of the module at `address`, and the position as
-    /// [`place_of`](ModuleMap::place_of) does; `None` if nothing known is there.
+    /// [`locate`](ModuleMap::locate) does; `None` if nothing known is there.
     #[inline]
-    pub fn known_place(&self, address: u64) -> Option<(&str, u64)> {
+    pub fn locate_known(&self, address: u64) -> Option<(&str, u64)> {
         let mapping = self.mapping_of(address)?;
         Some(self.position_in(Some(mapping), address))
     }
@@ -165,15 +165,15 @@ not a line
     #[test]
     fn addresses_become_file_offsets() {
         let mut map = ModuleMap::parse(MAPS);
-        assert_eq!(map.place_of(0x7010), (0, 0x2010));
-        assert_eq!(map.place_of(0xc004), (1, 0x2004));
-        assert_eq!(map.place_of(0x6000), (0, 0x1000));
-        assert_eq!(map.place_of(0xf123), (2, 0xf123));
+        assert_eq!(map.locate(0x7010), (0, 0x2010));
+        assert_eq!(map.locate(0xc004), (1, 0x2004));
+        assert_eq!(map.locate(0x6000), (0, 0x1000));
+        assert_eq!(map.locate(0xf123), (2, 0xf123));
         // Without a name, without code, without a mapping.
         for address in [0xa123, 0x5000, 0xd000, 0x1] {
-            assert_eq!(map.place_of(address), (3, address));
+            assert_eq!(map.locate(address), (3, address));
         }
-        let known = |address| map.known_place(address);
+        let known = |address| map.locate_known(address);
         assert_eq!(known(0xc004), Some(("/lib/libc.so.6", 0x2004)));
         assert_eq!(known(0xf123), Some(("[vdso]", 0xf123)));
         assert_eq!(known(0xa123), None);
@@ -186,7 +186,7 @@ not a line
     fn this_test_is_in_its_own_executable() {
         let mut map = ModuleMap::of_this_process();
         let here = this_test_is_in_its_own_executable as *const () as u64;
-        let (module, _) = map.place_of(here);
+        let (module, _) = map.locate(here);
         let name = &map.into_names()[module as usize];
         assert_eq!(*name, std::env::current_exe().unwrap().to_string_lossy());
     }

@@ -16,7 +16,7 @@ const CHASE_LINES: usize = 1 << 20;
 /// Bytes that are filled: more than any second-level cache holds.
 const STORE_BYTES: usize = 16 << 20;
 
-/// How often a loop is measured until nothing disturbs it.
+/// Maximum number of measurements of a loop until nothing disturbs it.
 const ATTEMPTS: u32 = 5;
 
 /// A loop, and what the counters say about it.

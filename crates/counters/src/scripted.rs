@@ -11,7 +11,7 @@ use crate::cpu::{
     CpuTable, Event, LatencyTable, Level1Counting, Metric, MetricExample, MetricGroup, Node,
     RetireLatency, Subject,
 };
-use crate::error::{EventPlace, OpenError};
+use crate::error::{EventLocation, OpenError};
 use topdown_run::category::{Category, Part, PerCategory};
 use topdown_run::environment;
 use topdown_run::provenance::SourceKind;
@@ -202,7 +202,7 @@ impl Scripted {
         let needed = group.events.len() as u32;
         if needed > TABLE.general_counters {
             return Err(OpenError::GroupTooLarge {
-                place: EventPlace {
+                location: EventLocation {
                     event: group.events[TABLE.general_counters as usize].name,
                     pmu: "scripted".to_owned(),
                 },

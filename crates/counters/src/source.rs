@@ -1,4 +1,4 @@
-//! What every source of slot counts does, and the cost of its windows.
+//! The interface of all sources of slot counts, and the cost of their windows.
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use crate::hardware;
 #[cfg(any(test, feature = "scripted"))]
 use crate::scripted;
 use topdown_run::code::CodeSlots;
-use topdown_run::hits::CodeHits;
+use topdown_run::code_samples::CodeSamples;
 use topdown_run::provenance::{EmptyWindow, Provenance, SourceKind};
 use topdown_run::sample::Sample;
 
@@ -80,9 +80,10 @@ pub trait Source {
     /// Called outside every window: the windows since the last boundary form a sample that is kept.
     fn sample_kept(&self) {}
 
-    /// Called after [`sample_kept`](Source::sample_kept) if samples [double](topdown_run::doubling).
-    /// Returns whether to measure the next sample too, which has twice as many iterations.
-    fn wants_more_after(&self, _sample: &Sample) -> bool {
+    /// Called after [`sample_kept`](Source::sample_kept) if samples
+    /// [double](topdown_run::doubling). Returns whether to measure the next sample too, which has
+    /// twice as many iterations.
+    fn wants_more(&self, _sample: &Sample) -> bool {
         false
     }
 
@@ -98,9 +99,9 @@ pub trait Source {
         None
     }
 
-    /// Called when a benchmark has all its samples. Returns the code that was hit in those kept, if
-    /// the source takes hits.
-    fn take_hits(&self) -> Option<CodeHits> {
+    /// Called when a benchmark has all its samples. Returns the sampled code of those kept, if
+    /// the source takes PMU samples.
+    fn take_code_samples(&self) -> Option<CodeSamples> {
         None
     }
 
@@ -120,7 +121,7 @@ pub trait Source {
 /// Returns [`OpenError::UnsupportedCpu`] if no table knows them, or an error if the core that the
 /// user described is wrong.
 #[inline]
-pub fn table_behind(provenance: &Provenance) -> Result<&'static CpuTable, OpenError> {
+pub fn table_of_provenance(provenance: &Provenance) -> Result<&'static CpuTable, OpenError> {
     match provenance.source {
         SourceKind::Model => Ok(&MODELLED),
         #[cfg(any(test, feature = "scripted"))]
@@ -131,7 +132,7 @@ pub fn table_behind(provenance: &Provenance) -> Result<&'static CpuTable, OpenEr
 
 /// Returns the retire latencies of the cores described by `provenance`, if a table has them.
 #[inline]
-pub fn latencies_behind(provenance: &Provenance) -> Option<&'static LatencyTable> {
+pub fn latencies_of_provenance(provenance: &Provenance) -> Option<&'static LatencyTable> {
     match provenance.source {
         SourceKind::Model => None,
         #[cfg(any(test, feature = "scripted"))]

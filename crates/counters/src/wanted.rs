@@ -4,7 +4,7 @@ use crate::error::OpenError;
 use topdown_run::environment;
 use topdown_run::setting::{Counters, Setting};
 
-/// What the counters should count.
+/// The requested counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Level 1, and level 2 if it fits.

@@ -13,7 +13,7 @@ pub use sentence::{Advice, Limit};
 use topdown_counters::cpu::Node;
 use topdown_run::category::{Category, Part};
 
-use self::group_sentences::{ROWS, Row, ShownBy, shown};
+use self::group_sentences::{ROWS, Row, SubjectMetric, shown};
 use self::node_sentences::{NODES, Rank};
 use self::served::{Served, served};
 use crate::{Explained, MeasuredGroup};
@@ -24,7 +24,7 @@ use topdown_gate::summary::Shares;
 pub struct Findings {
     /// One entry for each group.
     pub groups: Vec<Option<Advice>>,
-    /// What the shares of the explained nodes say.
+    /// Advice from the shares of the explained nodes.
     pub nodes: Vec<(Node, Advice)>,
     /// What is not the cause.
     pub ruled_out: Vec<&'static str>,
@@ -42,14 +42,14 @@ impl Findings {
         };
         for measured in &explained.groups {
             let said = match measured.group.node_in(explained.category) {
-                Some(Node::Part(part)) if lesser == Some(part) => Said::Nothing,
+                Some(Node::Part(part)) if lesser == Some(part) => GroupFinding::Nothing,
                 node => of_group(measured, node, &explained.groups),
             };
             findings.groups.push(match said {
-                Said::Try(advice) => Some(advice),
-                Said::RuledOut(_) | Said::Nothing => None,
+                GroupFinding::Try(advice) => Some(advice),
+                GroupFinding::RuledOut(_) | GroupFinding::Nothing => None,
             });
-            if let Said::RuledOut(cause) = said
+            if let GroupFinding::RuledOut(cause) = said
                 && !findings.ruled_out.contains(&cause)
             {
                 findings.ruled_out.push(cause);
@@ -99,9 +99,9 @@ impl Findings {
     }
 }
 
-/// What a group's numbers say.
+/// The conclusion from a group's numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Said {
+enum GroupFinding {
     /// They bear out this sentence.
     Try(Advice),
     /// They exclude this cause.
@@ -136,7 +136,7 @@ fn lesser_part(shares: &Shares, category: Category) -> Option<Part> {
         .find(|part| share_of(shares, Node::Part(*part)).is_some_and(|share| share < least))
 }
 
-fn of_group(measured: &MeasuredGroup, node: Option<Node>, all: &[MeasuredGroup]) -> Said {
+fn of_group(measured: &MeasuredGroup, node: Option<Node>, all: &[MeasuredGroup]) -> GroupFinding {
     let subject = measured.group.subject;
     let is_first = |row: &&Row| row.subject == subject && row.node.is_none_or(|n| Some(n) == node);
     let mut rules_out = "";
@@ -150,14 +150,14 @@ fn of_group(measured: &MeasuredGroup, node: Option<Node>, all: &[MeasuredGroup])
         if !row.limit.holds(value) {
             continue;
         }
-        if matches!(row.shown_by, ShownBy::Misses) {
+        if matches!(row.shown_by, SubjectMetric::Misses) {
             match served(measured, value, all) {
                 Served::Here => {}
-                Served::Further => return Said::Nothing,
-                Served::Before => return Said::RuledOut(row.rules_out),
+                Served::Further => return GroupFinding::Nothing,
+                Served::Before => return GroupFinding::RuledOut(row.rules_out),
             }
         }
-        return Said::Try(Advice {
+        return GroupFinding::Try(Advice {
             cause: row.cause,
             remedy: row.remedy,
             metric: metric.name,
@@ -167,8 +167,8 @@ fn of_group(measured: &MeasuredGroup, node: Option<Node>, all: &[MeasuredGroup])
         });
     }
     match rules_out {
-        "" => Said::Nothing,
-        cause => Said::RuledOut(cause),
+        "" => GroupFinding::Nothing,
+        cause => GroupFinding::RuledOut(cause),
     }
 }
 
@@ -192,16 +192,16 @@ mod tests {
         measured.collect()
     }
 
-    fn said(of: &str, values: &[(&str, &[f64])]) -> Said {
+    fn said(of: &str, values: &[(&str, &[f64])]) -> GroupFinding {
         let all = groups(values);
         let measured = all.iter().find(|measured| measured.group.name == of);
         of_group(measured.unwrap(), Some(MEMORY_BOUND), &all)
     }
 
-    fn cause(said: Said) -> &'static str {
+    fn cause(said: GroupFinding) -> &'static str {
         match said {
-            Said::Try(advice) => advice.cause,
-            Said::RuledOut(_) | Said::Nothing => panic!("{said:?}"),
+            GroupFinding::Try(advice) => advice.cause,
+            GroupFinding::RuledOut(_) | GroupFinding::Nothing => panic!("{said:?}"),
         }
     }
 
@@ -224,8 +224,8 @@ mod tests {
         let metrics = groups.chain(MODELLED.groups).flat_map(|g| g.metrics);
         let known: Vec<&str> = metrics.map(|metric| metric.name).collect();
         let named = ROWS.iter().filter_map(|row| match row.shown_by {
-            ShownBy::Named(names) => Some(names),
-            ShownBy::Misses | ShownBy::LargestPart => None,
+            SubjectMetric::Named(names) => Some(names),
+            SubjectMetric::Misses | SubjectMetric::LargestPart => None,
         });
         let named = named.flatten().chain(&HITS).chain(&WHOLES);
         for name in named {
@@ -239,9 +239,12 @@ mod tests {
             ("DTLB_Effectiveness", &[0.0]),
             ("L1D_Cache_Effectiveness", &[0.0]),
         ];
-        assert_eq!(said("DTLB_Effectiveness", none), Said::RuledOut("data TLB"));
+        assert_eq!(
+            said("DTLB_Effectiveness", none),
+            GroupFinding::RuledOut("data TLB")
+        );
         let cache = said("L1D_Cache_Effectiveness", none);
-        assert_eq!(cache, Said::RuledOut("first-level cache"));
+        assert_eq!(cache, GroupFinding::RuledOut("first-level cache"));
         let unknown = MeasuredGroup {
             group: MODELLED.group("DTLB_Effectiveness").unwrap(),
             values: Ok(vec![None]),
@@ -249,7 +252,10 @@ mod tests {
             latencies: None,
             functions: None,
         };
-        assert_eq!(of_group(&unknown, Some(MEMORY_BOUND), &[]), Said::Nothing);
+        assert_eq!(
+            of_group(&unknown, Some(MEMORY_BOUND), &[]),
+            GroupFinding::Nothing
+        );
     }
 
     #[test]
@@ -259,8 +265,8 @@ mod tests {
             ("L2_Cache_Effectiveness", &[160.0]),
             ("LL_Cache_Effectiveness", &[150.0, 10.0, 0.0]),
         ];
-        assert_eq!(said("L1D_Cache_Effectiveness", far), Said::Nothing);
-        assert_eq!(said("L2_Cache_Effectiveness", far), Said::Nothing);
+        assert_eq!(said("L1D_Cache_Effectiveness", far), GroupFinding::Nothing);
+        assert_eq!(said("L2_Cache_Effectiveness", far), GroupFinding::Nothing);
         let memory = said("LL_Cache_Effectiveness", far);
         assert_eq!(cause(memory), "Much of the data comes from memory");
         let near: &[(&str, &[f64])] = &[
@@ -269,7 +275,7 @@ mod tests {
             ("LL_Cache_Effectiveness", &[2.6, 0.2, 0.0]),
         ];
         let memory = said("LL_Cache_Effectiveness", near);
-        assert_eq!(memory, Said::RuledOut("memory"));
+        assert_eq!(memory, GroupFinding::RuledOut("memory"));
         assert!(cause(said("L2_Cache_Effectiveness", near)).contains("second-level"));
     }
 
@@ -281,9 +287,12 @@ mod tests {
             ("LL_Cache_Effectiveness", &[0.0, 4.6, 0.0]),
         ];
         let pages = said("DTLB_Effectiveness", stream);
-        assert_eq!(pages, Said::RuledOut("data TLB"));
-        assert_eq!(said("L1D_Cache_Effectiveness", stream), Said::Nothing);
+        assert_eq!(pages, GroupFinding::RuledOut("data TLB"));
+        assert_eq!(
+            said("L1D_Cache_Effectiveness", stream),
+            GroupFinding::Nothing
+        );
         let memory = cause(said("LL_Cache_Effectiveness", stream));
-        assert_eq!(memory, "Much is streamed through memory");
+        assert_eq!(memory, "Much data streams through memory");
     }
 }

@@ -27,7 +27,7 @@ pub struct Difference<'a> {
     /// The run that is judged.
     pub candidate: &'a RunSummary,
     /// How modelled launches of either side differ.
-    pub launches_differ: LaunchesDiffer<'a>,
+    pub launches_differ: LaunchDifference<'a>,
     /// The category that changed most in the direction of the whole; absent if nothing changed in
     /// the slots.
     pub dominant: Option<&'a CausePart>,
@@ -44,7 +44,7 @@ pub struct Difference<'a> {
 /// How modelled launches differ, for people; absent where they do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LaunchesDiffer<'a> {
+pub struct LaunchDifference<'a> {
     /// Those of the baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<&'a str>,
@@ -53,13 +53,13 @@ pub struct LaunchesDiffer<'a> {
     pub candidate: Option<&'a str>,
 }
 
-impl<'a> LaunchesDiffer<'a> {
-    fn new(id: &BenchmarkId, [baseline, candidate]: [&'a Run; 2]) -> LaunchesDiffer<'a> {
+impl<'a> LaunchDifference<'a> {
+    fn new(id: &BenchmarkId, [baseline, candidate]: [&'a Run; 2]) -> LaunchDifference<'a> {
         let of = |run: &'a Run| {
             let mut benchmarks = run.benchmarks.iter();
             benchmarks.find(|b| b.id == *id)?.launches_differ.as_deref()
         };
-        LaunchesDiffer {
+        LaunchDifference {
             baseline: of(baseline),
             candidate: of(candidate),
         }
@@ -67,7 +67,7 @@ impl<'a> LaunchesDiffer<'a> {
 
     /// Whether no launches differ.
     pub fn is_empty(&self) -> bool {
-        *self == LaunchesDiffer::default()
+        *self == LaunchDifference::default()
     }
 }
 
@@ -94,7 +94,7 @@ impl<'a> Difference<'a> {
             verdict,
             baseline: &comparison.baseline,
             candidate: &comparison.candidate,
-            launches_differ: LaunchesDiffer::new(&verdict.id, runs),
+            launches_differ: LaunchDifference::new(&verdict.id, runs),
             dominant: verdict.cause.as_ref().and_then(dominant),
             part: None,
             has_metrics: false,

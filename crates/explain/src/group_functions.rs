@@ -1,26 +1,26 @@
-//! The functions that a metric group was hit in.
+//! Functions by the PMU samples of a metric group.
 
-/// The functions in which a metric group was hit.
+/// Functions by the PMU samples of a metric group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupFunctions {
     /// By the event that paces the group: cycles, or instructions.
-    pub paced: HitEvent,
+    pub paced: EventFunctions,
     /// By each event that is sampled for its metrics, with its name.
-    pub events: Vec<(String, HitEvent)>,
+    pub events: Vec<(String, EventFunctions)>,
 }
 
-/// Where an event's counts are from.
+/// Functions in which an event's counts arose.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct HitEvent {
-    /// How often it interrupted.
+pub struct EventFunctions {
+    /// Number of its interrupts.
     pub hits: u64,
-    /// The function that it hit most first.
-    pub functions: Vec<HitFunction>,
+    /// The most frequent function first.
+    pub functions: Vec<SampledFunction>,
 }
 
-/// A function that an event hit.
+/// A function in which an event was sampled.
 #[derive(Clone, Debug, PartialEq)]
-pub struct HitFunction {
+pub struct SampledFunction {
     /// Demangled; `None` if unknown.
     pub name: Option<String>,
     /// The executable or library that has it.

@@ -9,8 +9,8 @@ use topdown_run::sample::Flags;
 use super::GroupError;
 use super::sums::{all_flags, sum_of};
 
-/// The mean of fewer hits is not used.
-pub const MIN_HITS: u64 = 100;
+/// The mean of fewer PMU samples is not used.
+pub const MIN_SAMPLES: u64 = 100;
 
 /// The retire latencies of a group's metrics.
 #[derive(Debug)]
@@ -30,16 +30,16 @@ pub struct UsedLatency {
     pub event: &'static str,
     /// Its latency.
     pub latency: Latency,
-    /// The number of hits, if it was sampled.
+    /// The number of PMU samples, if it was sampled.
     pub hits: Option<u64>,
 }
 
-/// The hits of an event in a launch that recorded latencies.
+/// The PMU samples of an event in a launch that recorded latencies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampledLatency {
     /// What was sampled.
     pub event: Event,
-    /// How often it interrupted.
+    /// Number of its interrupts.
     pub hits: u64,
     /// The mean of the latencies, in cycles.
     pub mean_cycles: f64,
@@ -86,7 +86,7 @@ pub fn sampled_of(
         .into_iter()
         .zip(pairs)
         .map(|(event, pair)| (event, pair[0], pair[1]));
-    let enough: Vec<_> = all.filter(|(_, hits, _)| *hits >= MIN_HITS).collect();
+    let enough: Vec<_> = all.filter(|(_, hits, _)| *hits >= MIN_SAMPLES).collect();
     if !enough.is_empty() && enough.iter().all(|(_, _, cycles)| *cycles == 0) {
         return Err(GroupError::NoLatencies);
     }

@@ -28,7 +28,7 @@ use topdown_gate::statistics::launch::MIN_SAMPLES;
 use topdown_gate::summary::{Shares, Summary};
 
 pub use error::ExplainError;
-pub use group_functions::{GroupFunctions, HitEvent, HitFunction};
+pub use group_functions::{EventFunctions, GroupFunctions, SampledFunction};
 use latencies::Latencies;
 use sampled::SampledGroup;
 use values::modelled_values_of;
@@ -179,11 +179,11 @@ pub enum GroupError {
         /// The formula that it used instead.
         formula: String,
     },
-    /// The bench recorded hits without a retire latency.
+    /// The bench recorded PMU samples without a retire latency.
     #[error("the kernel's records hold no retire latency")]
     NoLatencies,
-    /// The bench recorded no hits.
-    #[error("the bench recorded no hits of its events")]
+    /// The bench recorded no PMU samples.
+    #[error("the bench recorded no PMU samples of its events")]
     NoHits,
     /// Too few samples were usable.
     #[error(

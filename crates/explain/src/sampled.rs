@@ -2,16 +2,16 @@
 //! to sample.
 
 use topdown_counters::cpu::MetricGroup;
-use topdown_run::hits::DEFAULT_PERIOD_CYCLES;
+use topdown_run::code_samples::DEFAULT_PERIOD_CYCLES;
 
 use super::GroupError;
 use crate::GroupFunctions;
 
-/// An event that is rarer than this, per hit of the event that paces the group, interrupts as often
-/// as if it were not: hits of events that hardly happen are still found.
+/// An event that is rarer than this, per PMU sample of the event that paces the group, interrupts
+/// as often as if it were not: PMU samples of events that hardly happen are still found.
 const MIN_PERIOD: u64 = 101;
 
-/// The functions that the sample events of a group hit, or why nobody knows.
+/// Functions by the PMU samples of a group, or the reason why they are unknown.
 pub type SampledGroup = Result<GroupFunctions, GroupError>;
 
 /// Returns after how many counts each event of `group` interrupts, given what its launch counted:

@@ -11,7 +11,7 @@ use super::GroupError;
 use super::latencies::{SampledLatency, UsedLatency, latencies_of};
 use super::sums::{all_flags, sum_of};
 
-/// What the samples of a group's launch say.
+/// Sums over the samples of a group's launch.
 #[derive(Debug)]
 pub struct Values {
     /// The sums of the group's counts.
@@ -24,7 +24,7 @@ pub struct Values {
     pub latencies: Vec<UsedLatency>,
 }
 
-/// What is known about retire latencies besides a group's counts.
+/// Retire latencies, in addition to a group's counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KnownLatencies<'a> {
     /// Those of the family.

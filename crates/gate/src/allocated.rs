@@ -9,7 +9,7 @@ use topdown_run::run_file::Benchmark;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Allocated {
-    /// How often.
+    /// Number of allocations.
     pub times: f64,
     /// For how many bytes in total.
     pub bytes: f64,

@@ -10,7 +10,8 @@ use topdown_run::sample::Flags;
 use topdown_run::steady::is_far_less;
 
 /// An initialisation executes at least this many instructions more than iterations that count.
-/// Judgement: with fewer, the first misses of caches and predictors cost more than the instructions.
+/// Judgement: with fewer, the first misses of caches and predictors cost more than the
+/// instructions.
 const MIN_INSTRUCTIONS: f64 = 10_000.0;
 
 /// A smaller change of the first iterations is none, as a fraction. Judgement: where the linker
@@ -99,7 +100,7 @@ fn is_counted(sample: &IterationSample) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Initialisation {
-    /// How many iterations.
+    /// The number of iterations.
     pub iterations: u64,
     /// Their slots, all together.
     pub slots: f64,

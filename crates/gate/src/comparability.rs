@@ -10,7 +10,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use topdown_run::activity::Elsewhere;
+use topdown_run::activity::UncountedWork;
 use topdown_run::machine::Machine;
 use topdown_run::provenance::{Provenance, SourceKind};
 use topdown_run::run_file::Run;
@@ -112,7 +112,7 @@ fn has_modelled(run: &Run) -> bool {
 
 /// Returns where the work of a benchmark is if the slots of either side are not about it. Then only
 /// time judges it, whatever the other side has.
-pub fn elsewhere(baseline: &Provenance, candidate: &Provenance) -> Option<Elsewhere> {
+pub fn uncounted_work(baseline: &Provenance, candidate: &Provenance) -> Option<UncountedWork> {
     candidate.elsewhere.or(baseline.elsewhere)
 }
 
@@ -124,7 +124,7 @@ pub fn of_benchmark(
     cpus: &[Difference],
 ) -> Vec<Difference> {
     let mut fields = Fields::default();
-    if elsewhere(baseline, candidate).is_some() {
+    if uncounted_work(baseline, candidate).is_some() {
         fields.0.extend_from_slice(cpus);
         return fields.0;
     }

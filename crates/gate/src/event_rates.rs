@@ -27,7 +27,7 @@ pub struct EventRates {
     pub events: BTreeMap<Event, EventRate>,
 }
 
-/// How often an event occurs.
+/// Frequency of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventRate {

@@ -48,7 +48,7 @@ impl FunctionKind {
     }
 }
 
-/// Whose code a function is, from the project's own to the toolchain's.
+/// The owner of a function's code, from the project's own to the toolchain's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// The benchmark's package.

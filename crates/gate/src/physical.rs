@@ -8,9 +8,9 @@ use std::fmt;
 use topdown_run::provenance::{CountedThreads, SourceKind};
 use topdown_run::run_file::{Benchmark, SlotsValue};
 
-/// No core has a faster clock. Which one a machine had while it measured is unknown, since its turbo
-/// may be anything up to that. Judgement: cores as sold stay below 7 GHz, overclocked ones below
-/// this.
+/// No core has a faster clock. Which one a machine had while it measured is unknown, since its
+/// turbo may be anything up to that. Judgement: cores as sold stay below 7 GHz, overclocked ones
+/// below this.
 pub const MAX_CLOCK_GHZ: f64 = 10.0;
 
 /// A core fuses at most two instructions into one micro-operation, which takes a slot (Intel

@@ -11,7 +11,7 @@ use topdown_run::run_file::BenchmarkId;
 
 pub use accepted::{Accepted, AcceptedChange};
 pub use words::{
-    Budget, BudgetBound, BudgetQuantity, FailOnClass, MarginSetting, MarginsOf, Subject,
+    Budget, BudgetBound, BudgetQuantity, FailOnClass, MarginScope, MarginSetting, Subject,
     checked_alarms_per_year, checked_alpha, percent,
 };
 
@@ -23,8 +23,8 @@ use crate::pattern::Pattern;
 pub struct Policy {
     /// The probability that an unchanged suite fails, over all its benchmarks and metrics.
     pub alpha: f64,
-    /// How many merges of an unchanged suite may fail in a year; then each has its part of them as
-    /// `alpha`, if that is less.
+    /// Number of merges of an unchanged suite that may fail in a year; then each has its part of
+    /// them as `alpha`, if that is less.
     pub false_alarms_per_year: Option<f64>,
     /// Which verdicts fail in addition to `regressed`.
     pub fail_on: FailOn,
@@ -95,7 +95,7 @@ pub struct Exception {
 pub struct Overrides {
     /// The probability that an unchanged suite fails.
     pub alpha: Option<f64>,
-    /// How many merges of an unchanged suite may fail in a year.
+    /// Number of merges of an unchanged suite that may fail in a year.
     pub false_alarms_per_year: Option<f64>,
     /// The verdicts that fail in addition to `regressed`.
     pub fail_on: Option<Vec<FailOnClass>>,
@@ -238,11 +238,11 @@ impl Rules {
             .into_iter()
             .filter(|metric| metric.is_category());
         match setting.of {
-            MarginsOf::Metric(metric) => self.margins[metric as usize] = setting.margins,
-            MarginsOf::Categories => {
+            MarginScope::Metric(metric) => self.margins[metric as usize] = setting.margins,
+            MarginScope::Categories => {
                 categories.for_each(|metric| self.margins[metric as usize] = setting.margins);
             }
-            MarginsOf::Model => self.model_margins = setting.margins,
+            MarginScope::Model => self.model_margins = setting.margins,
         }
     }
 

@@ -144,7 +144,7 @@ fn provenance(source: SourceKind) -> Provenance {
     }
 }
 
-/// What one launch gave; [`LaunchValue`] without its two parts.
+/// Values of one launch; [`LaunchValue`] without its two parts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Launch {
     /// Which launch.

@@ -67,7 +67,7 @@ impl Wanted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum LeftOutBy {
+pub enum Exclusion {
     /// Its bench target was not selected.
     Target,
     /// A setting leaves it out.
@@ -122,22 +122,22 @@ impl<'a> RunSelection<'a> {
     }
 
     /// Returns why the run was not meant to have the benchmark `id`; `None` if it was.
-    pub fn left_out(&self, id: &BenchmarkId) -> Option<LeftOutBy> {
+    pub fn left_out(&self, id: &BenchmarkId) -> Option<Exclusion> {
         let target = (id.package.as_str(), id.target.as_str());
         let is_other_target = self.without_targets.contains(&target)
             || (self.only_targets.as_ref()).is_some_and(|only| !only.contains(&target));
         if is_other_target {
-            Some(LeftOutBy::Target)
+            Some(Exclusion::Target)
         } else if (self.left_out.iter())
             .any(|out| out.matches(id) || out.matches_target(&id.package, &id.target))
         {
-            Some(LeftOutBy::Setting)
+            Some(Exclusion::Setting)
         } else if !self.wanted.lets_through(id) {
-            Some(LeftOutBy::Filter)
+            Some(Exclusion::Filter)
         } else if (self.only_benchmarks.as_ref()).is_some_and(|only| !only.contains(id)) {
-            Some(LeftOutBy::Shard)
+            Some(Exclusion::Shard)
         } else if self.unchanged.contains(id) {
-            Some(LeftOutBy::SameCode)
+            Some(Exclusion::SameCode)
         } else {
             None
         }
@@ -212,21 +212,21 @@ mod tests {
             filter: filter("^long|b$", false),
             ..Selection::default()
         };
-        let asked = RunSelection::new(&part);
-        assert_eq!(asked.left_out(&id("p", "t", "longest/a")), None);
-        assert_eq!(asked.left_out(&id("p", "t", "x/b")), None);
+        let selection = RunSelection::new(&part);
+        assert_eq!(selection.left_out(&id("p", "t", "longest/a")), None);
+        assert_eq!(selection.left_out(&id("p", "t", "x/b")), None);
         // The filter does not apply to the package and the target.
         let other = id("long", "b", "x/a");
-        assert_eq!(asked.left_out(&other), Some(LeftOutBy::Filter));
+        assert_eq!(selection.left_out(&other), Some(Exclusion::Filter));
 
         let exact = Selection {
             filter: filter("a.b", true),
             ..Selection::default()
         };
-        let asked = RunSelection::new(&exact);
-        assert_eq!(asked.left_out(&id("p", "t", "a.b")), None);
+        let selection = RunSelection::new(&exact);
+        assert_eq!(selection.left_out(&id("p", "t", "a.b")), None);
         let like = id("p", "t", "axb");
-        assert_eq!(asked.left_out(&like), Some(LeftOutBy::Filter));
+        assert_eq!(selection.left_out(&like), Some(Exclusion::Filter));
     }
 
     #[test]
@@ -239,10 +239,10 @@ mod tests {
             ..Selection::default()
         };
         let part = expression("test(a) and package(p)");
-        let asked = RunSelection::new(&part);
-        assert_eq!(asked.left_out(&id("p", "t", "a")), None);
+        let selection = RunSelection::new(&part);
+        assert_eq!(selection.left_out(&id("p", "t", "a")), None);
         let other = id("q", "t", "a");
-        assert_eq!(asked.left_out(&other), Some(LeftOutBy::Filter));
+        assert_eq!(selection.left_out(&other), Some(Exclusion::Filter));
         // As an invalid filter, it excuses nothing.
         let invalid = expression("test(");
         assert_eq!(RunSelection::new(&invalid).left_out(&other), None);
@@ -264,18 +264,18 @@ mod tests {
             only_targets: Some(vec![target("p", "t")]),
             ..Selection::default()
         };
-        let asked = RunSelection::new(&only);
-        assert_eq!(asked.left_out(&id("p", "t", "a")), None);
-        assert_eq!(asked.left_out(&gone), Some(LeftOutBy::Target));
+        let selection = RunSelection::new(&only);
+        assert_eq!(selection.left_out(&id("p", "t", "a")), None);
+        assert_eq!(selection.left_out(&gone), Some(Exclusion::Target));
 
         let without = Selection {
             without_targets: vec![target("q", "t")],
             ..Selection::default()
         };
-        let asked = RunSelection::new(&without);
+        let selection = RunSelection::new(&without);
         let other = id("q", "t", "a");
-        assert_eq!(asked.left_out(&other), Some(LeftOutBy::Target));
-        assert_eq!(asked.left_out(&gone), None, "it should have run");
+        assert_eq!(selection.left_out(&other), Some(Exclusion::Target));
+        assert_eq!(selection.left_out(&gone), None, "it should have run");
     }
 
     #[test]
@@ -288,12 +288,12 @@ mod tests {
             left_out: vec![out(None, "slow/*"), out(Some("p"), "*::odd")],
             ..Selection::default()
         };
-        let asked = RunSelection::new(&part);
-        let setting = Some(LeftOutBy::Setting);
-        assert_eq!(asked.left_out(&id("q", "t", "slow/a")), setting);
-        assert_eq!(asked.left_out(&id("p", "odd", "a")), setting);
-        assert_eq!(asked.left_out(&id("q", "odd", "a")), None);
-        assert_eq!(asked.left_out(&id("p", "t", "a")), None);
+        let selection = RunSelection::new(&part);
+        let setting = Some(Exclusion::Setting);
+        assert_eq!(selection.left_out(&id("q", "t", "slow/a")), setting);
+        assert_eq!(selection.left_out(&id("p", "odd", "a")), setting);
+        assert_eq!(selection.left_out(&id("q", "odd", "a")), None);
+        assert_eq!(selection.left_out(&id("p", "t", "a")), None);
     }
 
     #[test]
@@ -305,10 +305,10 @@ mod tests {
             }),
             ..Selection::default()
         };
-        let asked = RunSelection::new(&part);
-        let same = asked.left_out(&id("p", "t", "a"));
-        assert_eq!(same, Some(LeftOutBy::SameCode));
-        let other = asked.left_out(&id("p", "t", "b"));
+        let selection = RunSelection::new(&part);
+        let same = selection.left_out(&id("p", "t", "a"));
+        assert_eq!(same, Some(Exclusion::SameCode));
+        let other = selection.left_out(&id("p", "t", "b"));
         assert_eq!(other, None, "it should have run");
     }
 
@@ -318,9 +318,9 @@ mod tests {
             only_benchmarks: Some(vec![id("p", "t", "a")]),
             ..Selection::default()
         };
-        let asked = RunSelection::new(&part);
-        assert_eq!(asked.left_out(&id("p", "t", "a")), None);
+        let selection = RunSelection::new(&part);
+        assert_eq!(selection.left_out(&id("p", "t", "a")), None);
         let other = id("p", "t", "b");
-        assert_eq!(asked.left_out(&other), Some(LeftOutBy::Shard));
+        assert_eq!(selection.left_out(&other), Some(Exclusion::Shard));
     }
 }

@@ -56,7 +56,7 @@ pub struct GlobalChange {
     pub kind: ChangeKind,
     /// The first run of the new levels, give or take one: an index into `runs`.
     pub run: usize,
-    /// How many benchmarks changed.
+    /// Number of benchmarks that changed.
     pub benchmarks: usize,
 }
 

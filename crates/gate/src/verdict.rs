@@ -50,7 +50,7 @@ pub use effect::{Effect, Interval, TestOutcome};
 pub use function_parts::FunctionPart;
 pub use functions::FunctionChange;
 pub use left_out::{named, wild_launches};
-pub use measured::Coarse;
+pub use measured::CoarseCategories;
 pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
 pub use renamed::Renamed;
 use topdown_run::run_file::{Benchmark, BenchmarkId, Run};
@@ -59,7 +59,7 @@ use crate::cold::ColdChange;
 use crate::comparability::{self, Difference};
 use crate::launches_made::LaunchesMade;
 use crate::policy::Policy;
-use crate::selection::{self, LeftOutBy, RunSelection};
+use crate::selection::{self, Exclusion, RunSelection};
 use judge::Judge;
 use measured::Measured;
 pub use rules::{CheckedRule, Evidence, Method, Rule, RuleState, Verdict};
@@ -67,7 +67,7 @@ pub use slow_launches::SlowLaunches;
 pub use suite::Sessions;
 use suite::SuiteTest;
 pub use suite_summary::{
-    CommonPart, DriftBetween, DriftOfBackendBound, MachineShift, MetricNoise, ShiftBasis, Suite,
+    BackendBoundDrift, CommonPart, DriftBetween, MachineShift, MetricNoise, ShiftBasis, Suite,
     TimePerSlot,
 };
 pub use two_looks::{FirstLook, suspects};
@@ -108,13 +108,13 @@ pub fn compare_in_turn(
     candidate: LabelledRun<'_>,
     policy: &Policy,
 ) -> Comparison {
-    look(baseline, candidate, policy, 1, Sessions::InTurn)
+    look(baseline, candidate, policy, 1, Sessions::RoundRobin)
 }
 
 /// Adds what became slower in steps that each comparison passed, by `runs`, oldest first, the last
 /// of which is the candidate.
 pub fn with_history(comparison: Comparison, runs: &[Run], policy: &Policy) -> Comparison {
-    let mut slower_over_time = slower_over_time::told_after(runs, policy);
+    let mut slower_over_time = slower_over_time::slower_after(runs, policy);
     let others = (comparison.benchmarks.iter()).filter(|b| b.verdict != Verdict::Regressed);
     let others: HashSet<&BenchmarkId> = others.map(|b| &b.id).collect();
     slower_over_time.retain(|slower| others.contains(&slower.id));
@@ -265,12 +265,12 @@ impl<'a> PairedBenchmarks<'a> {
         let mut new: HashMap<&BenchmarkId, _> =
             candidate.benchmarks.iter().map(|b| (&b.id, b)).collect();
         let mut both = Vec::new();
-        let asked = RunSelection::new(&candidate.selection);
+        let selection = RunSelection::new(&candidate.selection);
         let (mut missing, mut not_run) = (Vec::new(), Vec::new());
         for benchmark in &baseline.benchmarks {
             match new.remove(&benchmark.id) {
                 Some(other) => both.push((benchmark, other)),
-                None => match asked.left_out(&benchmark.id) {
+                None => match selection.left_out(&benchmark.id) {
                     None => missing.push(benchmark),
                     Some(by) => not_run.push(NotRun {
                         id: benchmark.id.clone(),
@@ -305,7 +305,7 @@ fn same_code(baseline: &Run, candidate: &Run, pairs: &PairedBenchmarks<'_>) -> u
     let unchanged = candidate.selection.unchanged.as_ref();
     if unchanged.is_some_and(|unchanged| unchanged.since == baseline.id) {
         (pairs.not_run.iter())
-            .filter(|not_run| not_run.by == LeftOutBy::SameCode)
+            .filter(|not_run| not_run.by == Exclusion::SameCode)
             .count()
     } else {
         0
@@ -358,7 +358,7 @@ fn outcome(
         Outcome::NotComparable
     } else if policy.fail_on.inconclusive && counts.inconclusive > 0 {
         Outcome::Inconclusive
-    } else if !policy.allow_nothing_decided && compared > 0 && counts.is_nothing_decided() {
+    } else if !policy.allow_nothing_decided && compared > 0 && counts.has_no_evidence() {
         Outcome::NothingDecided
     } else {
         Outcome::Passed

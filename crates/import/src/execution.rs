@@ -19,19 +19,19 @@ pub struct Execution {
     pub has_nameless_metrics: bool,
     pub wall_ns: Option<u64>,
     /// Where the program was, if the tool recorded that; the counts are their sums.
-    pub hits: Vec<ToolHit>,
+    pub hits: Vec<ToolSample>,
     /// Hits that were lost.
     pub lost_hits: u64,
 }
 
-/// Where a program was, and what was counted since the hit before.
+/// An address, and the counts since the PMU sample before.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ToolHit {
+pub struct ToolSample {
     /// The function, if it has a name.
     pub function: Option<String>,
     /// The file that it was loaded from, if it was printed.
     pub module: Option<String>,
-    /// Whether the hit before, of the same thread, was in the same function.
+    /// Whether the PMU sample before, of the same thread, was in the same function.
     pub is_inside: bool,
     /// One count for each event, in the order of the execution's counts.
     pub counts: Vec<u64>,
@@ -46,7 +46,7 @@ pub struct Count {
     pub line: usize,
     /// The count, or why it is unknown.
     pub count: Result<u64, Lost>,
-    /// How long the event was counted, summed over all threads.
+    /// Time for which the event was counted, summed over all threads.
     pub running_ns: Option<u64>,
 }
 

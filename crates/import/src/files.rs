@@ -13,22 +13,28 @@ use super::execution::Execution;
 use super::format::Format;
 use super::meaning::{Known, Meaning};
 use super::problem::Problem;
-use super::{hits, meaning, text};
-use topdown_runner::functions::functions_of_hits;
+use super::{functions, meaning, text};
+use topdown_runner::functions::functions_of_samples;
 
 /// Why files do not make a run.
 #[derive(Debug, Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum ImportError {
     /// A file could not be read.
     #[error("could not read {}: {error}", path.display())]
-    Unreadable { path: PathBuf, error: io::Error },
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The underlying error.
+        error: io::Error,
+    },
     /// A file has the wrong content.
-    #[error("{}: {problem}", place(path, *line))]
+    #[error("{}: {problem}", location(path, *line))]
     Content {
+        /// The file.
         path: PathBuf,
         /// The line, from 1, if the problem is on one.
         line: Option<usize>,
+        /// What is wrong with it.
         problem: Problem,
     },
     /// Two executions were measured differently.
@@ -40,6 +46,7 @@ pub enum ImportError {
     Mixed {
         /// The file that differs.
         path: PathBuf,
+        /// The formula of that file.
         other: String,
         /// The first file.
         first_path: PathBuf,
@@ -48,7 +55,7 @@ pub enum ImportError {
     },
 }
 
-fn place(path: &Path, line: Option<usize>) -> String {
+fn location(path: &Path, line: Option<usize>) -> String {
     match line {
         Some(line) => format!("{}, line {line}", path.display()),
         None => path.display().to_string(),
@@ -68,7 +75,7 @@ fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What the user knows but the files do not say.
+/// Information that the files lack.
 pub struct ImportOptions<'a> {
     /// The format of all files; detected if not given.
     pub format: Option<Format>,
@@ -193,7 +200,7 @@ fn together(
             let core_type = first
                 .as_ref()
                 .and_then(|(_, _, of)| of.core_type.as_deref());
-            let functions = hits::functions_of(execution, &known, core_type);
+            let functions = functions::functions_of(execution, &known, core_type);
             let functions = functions.map_err(|(line, problem)| ImportError::Content {
                 path: path.to_path_buf(),
                 line,
@@ -237,6 +244,6 @@ fn together(
         },
         tool: execution.tool,
         samples,
-        functions: functions_of_hits(&launches),
+        functions: functions_of_samples(&launches),
     })
 }

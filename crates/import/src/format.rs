@@ -46,7 +46,7 @@ impl Format {
     }
 
     fn detect(text: &str) -> Option<Format> {
-        let is_beside_comments = |line: &&str| !line.starts_with('#') && perf_csv::is_beside(line);
+        let is_beside_comments = |line: &&str| !line.starts_with('#') && perf_csv::is_skipped(line);
         let lines = text.lines().map(str::trim);
         let mut lines = lines.filter(|line| !is_beside_comments(line));
         let first = lines.next()?;

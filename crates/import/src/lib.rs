@@ -7,7 +7,7 @@
 mod execution;
 mod files;
 mod format;
-mod hits;
+mod functions;
 mod meaning;
 mod number;
 mod perf_csv;

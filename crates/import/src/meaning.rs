@@ -19,7 +19,7 @@ use topdown_run::sample::{Level1, Sample};
 use super::execution::{Count, Execution, Located, Metric};
 use super::problem::{Lost, Problem};
 
-/// What is known besides the file.
+/// Information besides the file.
 pub struct Known<'a> {
     /// The machine that was measured.
     pub machine: &'a Machine,
@@ -405,25 +405,25 @@ fn width(known: &Known<'_>, pmu: Option<&str>) -> Result<u32, Located> {
 
 /// The kind of time that a run has.
 #[derive(Clone, Copy)]
-enum KindOfTime {
+enum TimeKind {
     Wall,
     Given,
     Processor,
 }
 
-impl KindOfTime {
+impl TimeKind {
     fn mark(self) -> &'static str {
         match self {
-            KindOfTime::Wall | KindOfTime::Given => "",
-            KindOfTime::Processor => "(cpu-time)",
+            TimeKind::Wall | TimeKind::Given => "",
+            TimeKind::Processor => "(cpu-time)",
         }
     }
 
     fn words(self) -> &'static str {
         match self {
-            KindOfTime::Wall => "wall-clock time as printed",
-            KindOfTime::Given => "wall-clock time as given",
-            KindOfTime::Processor => "time is that of all threads on the CPU, not of the clock",
+            TimeKind::Wall => "wall-clock time as printed",
+            TimeKind::Given => "wall-clock time as given",
+            TimeKind::Processor => "time is that of all threads on the CPU, not of the clock",
         }
     }
 }
@@ -432,17 +432,17 @@ fn time(
     execution: &Execution,
     found: &Found,
     known: &Known<'_>,
-) -> Result<(u64, KindOfTime), Located> {
+) -> Result<(u64, TimeKind), Located> {
     let seconds = || {
         let seconds = execution.metric("time")?.value.as_ref().ok()?;
         Some((seconds * 1e9) as u64)
     };
     if let Some(seconds) = known.seconds {
-        Ok(((seconds * 1e9) as u64, KindOfTime::Given))
+        Ok(((seconds * 1e9) as u64, TimeKind::Given))
     } else if let Some(wall_ns) = execution.wall_ns.or_else(seconds) {
-        Ok((wall_ns, KindOfTime::Wall))
+        Ok((wall_ns, TimeKind::Wall))
     } else if let Some(running_ns) = found.running_ns {
-        Ok((running_ns, KindOfTime::Processor))
+        Ok((running_ns, TimeKind::Processor))
     } else {
         Err((None, Problem::NoTime))
     }

@@ -22,7 +22,7 @@ const OF_PERF_RECORD: &str = "[ perf record: ";
 const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 
 /// What `--metric-only` writes above columns of places.
-const HEADINGS_OF_PLACES: [&str; 5] = ["CPU", "core", "die", "socket", "node"];
+const TOPOLOGY_HEADINGS: [&str; 5] = ["CPU", "core", "die", "socket", "node"];
 
 /// Returns whether a line looks like such output.
 pub fn is_row(line: &str) -> bool {
@@ -32,8 +32,8 @@ pub fn is_row(line: &str) -> bool {
     let first = line.split(separator).next().unwrap_or_default();
     number(first).is_some()
         || first.starts_with('<')
-        || is_place(first)
-        || HEADINGS_OF_PLACES.contains(&first)
+        || is_topology_field(first)
+        || TOPOLOGY_HEADINGS.contains(&first)
 }
 
 /// Reads a file.
@@ -54,7 +54,7 @@ pub(super) fn per_execution(
         if row.starts_with(BEGINNING) {
             executions.push(Execution::default());
         }
-        if is_beside(row) {
+        if is_skipped(row) {
             continue;
         }
         let execution = executions.last_mut().expect("there is one from the start");
@@ -69,7 +69,7 @@ pub(super) fn per_execution(
 }
 
 /// Returns whether a line belongs to no execution.
-pub(super) fn is_beside(line: &str) -> bool {
+pub(super) fn is_skipped(line: &str) -> bool {
     line.is_empty() || line.starts_with('#') || line.starts_with(OF_PERF_RECORD)
 }
 
@@ -99,7 +99,7 @@ fn add(execution: &mut Execution, line: usize, row: &str) -> Result<(), Problem>
         execution.has_nameless_metrics = true;
         return Ok(());
     }
-    if is_place(field(0)) || HEADINGS_OF_PLACES.contains(&field(0)) {
+    if is_topology_field(field(0)) || TOPOLOGY_HEADINGS.contains(&field(0)) {
         return Err(Problem::PerCpu);
     }
     if fields.len() < 5 {
@@ -186,7 +186,7 @@ fn fields(row: &str, separator: char) -> Vec<String> {
 }
 
 /// Returns whether a field is the place of a count: `S0-D0-C0`, `CPU0`, `N1`.
-fn is_place(field: &str) -> bool {
+fn is_topology_field(field: &str) -> bool {
     let is_word = |word: &str| {
         let digits = word.trim_start_matches(|c: char| c.is_ascii_alphabetic());
         digits.len() < word.len()

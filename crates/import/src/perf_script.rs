@@ -1,15 +1,15 @@
-//! Reads what `perf script` prints of a group that was recorded with its counts
-//! (`perf record -e '{…}:S'`): where the program was at each hit, and what was counted before it.
+//! Reads what `perf script` prints of a group that was recorded with its counts (`perf record -e
+//! '{…}:S'`): where the program was at each PMU sample, and what was counted before it.
 //!
-//! perf prints a line for each event of the group, all of them with the time and the address of
-//! the hit. `period` is what the event counted since its previous hit. An event that counted
-//! nothing has no line.
+//! perf prints a line for each event of the group, all of them with the time and the address of the
+//! PMU sample. `period` is what the event counted since its previous PMU sample. An event that
+//! counted nothing has no line.
 //!
 //! Source: Linux, tools/perf/util/session.c (`deliver_sample_value`), tools/perf/builtin-script.c.
 
 use std::collections::HashMap;
 
-use super::execution::{Count, Execution, Located, ToolHit};
+use super::execution::{Count, Execution, Located, ToolSample};
 use super::problem::Problem;
 
 const TOOL: &str = "perf-script";
@@ -24,7 +24,7 @@ struct Line<'a> {
     period: u64,
     event: &'a str,
     /// The address, the symbol, and the file.
-    place: &'a str,
+    location: &'a str,
 }
 
 impl<'a> Line<'a> {
@@ -46,7 +46,7 @@ impl<'a> Line<'a> {
         };
         let (period, rest) = rest.trim_start().split_once(' ')?;
         let rest = rest.trim_start();
-        let (event, place) = match rest.split_once(": ") {
+        let (event, location) = match rest.split_once(": ") {
             Some(parts) => parts,
             None => (rest.trim_end().strip_suffix(':')?, ""),
         };
@@ -55,14 +55,14 @@ impl<'a> Line<'a> {
             time,
             period: period.parse().ok()?,
             event: event.trim(),
-            place: place.trim(),
+            location: location.trim(),
         })
     }
 
     /// Returns the function and its file.
     fn function(&self) -> (Option<String>, Option<String>) {
         let symbol = self
-            .place
+            .location
             .split_once(' ')
             .map_or("", |(_, symbol)| symbol.trim());
         // C++ has parentheses in names, too.
@@ -108,7 +108,7 @@ fn without_hash(symbol: &str) -> &str {
     }
 }
 
-/// Returns whether the line is one of a hit.
+/// Returns whether the line is one of a PMU sample.
 pub fn is_line(line: &str) -> bool {
     Line::parse(line).is_some()
 }
@@ -119,7 +119,7 @@ pub fn is_line(line: &str) -> bool {
 /// Returns what is wrong with it, and where.
 pub fn read(text: &str) -> Result<Execution, Located> {
     let mut events: Vec<Count> = Vec::new();
-    let mut hits: Vec<ToolHit> = Vec::new();
+    let mut hits: Vec<ToolSample> = Vec::new();
     let mut last_of_thread: HashMap<&str, (Option<String>, Option<String>)> = HashMap::new();
     let mut current = None;
     let (mut first_ns, mut last_ns) = (u64::MAX, 0);
@@ -141,7 +141,7 @@ pub fn read(text: &str) -> Result<Execution, Located> {
         let Some(found) = Line::parse(line) else {
             return Err(at(format!("is not a line of {FIELDS}")));
         };
-        if found.place.is_empty() {
+        if found.location.is_empty() {
             let what = "has no address; call chains are not read: add `-G` to `perf script`";
             return Err(at(format!("{what}, and print it with {FIELDS}")));
         }
@@ -157,7 +157,7 @@ pub fn read(text: &str) -> Result<Execution, Located> {
             });
             events.len() - 1
         });
-        let key = (found.thread, found.time, found.place);
+        let key = (found.thread, found.time, found.location);
         let is_next = current != Some(key)
             || hits
                 .last()
@@ -166,7 +166,7 @@ pub fn read(text: &str) -> Result<Execution, Located> {
             current = Some(key);
             let function = found.function();
             let before = last_of_thread.insert(found.thread, function.clone());
-            hits.push(ToolHit {
+            hits.push(ToolSample {
                 is_inside: before.is_some_and(|before| before == function),
                 function: function.0,
                 module: function.1,

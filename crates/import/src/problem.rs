@@ -23,7 +23,7 @@ pub enum Problem {
     /// A table of PerfSpect.
     #[error(
         "a table of PerfSpect, which has shares of intervals or their means, and no slots; \
-         {HOW_TO_GET_SLOTS}"
+         {SLOTS_ADVICE}"
     )]
     PerfSpect,
     /// A line or a field does not follow the format.
@@ -77,13 +77,13 @@ pub enum Problem {
     /// Shares without slots.
     #[error(
         "shares without slots: slots are compared, because shares do not change when everything \
-         takes longer; {HOW_TO_GET_SLOTS}"
+         takes longer; {SLOTS_ADVICE}"
     )]
     SharesOnly,
     /// No TopDown at all.
     #[error(
         "neither the shares of the four categories with a count of slots, nor all events of \
-         {table}{}; {HOW_TO_GET_SLOTS}",
+         {table}{}; {SLOTS_ADVICE}",
         if *is_here { "; if another machine was measured, name it with --machine" } else { "" }
     )]
     NoTopdown {
@@ -114,9 +114,9 @@ pub enum Problem {
         count_of(.executions, "execution")
     )]
     Seconds {
-        /// How many were given.
+        /// The number given.
         given: usize,
-        /// How many are needed.
+        /// The number needed.
         executions: usize,
     },
 }
@@ -133,7 +133,7 @@ pub enum Lost {
     },
 }
 
-const HOW_TO_GET_SLOTS: &str = "docs/import.md shows which command to use";
+const SLOTS_ADVICE: &str = "docs/import.md shows which command to use";
 
 impl Problem {
     /// Makes a [`Problem::Malformed`].

@@ -33,8 +33,8 @@ use std::cell::Cell;
 use topdown_core_model::CoreParameters;
 use topdown_tracer::{Config, Tracer};
 
-use self::budget::{Budget, budget_seconds};
 pub use self::budget::{DEFAULT_BUDGET_SECONDS, MIN_ITERATIONS};
+use self::budget::{ModelBudget, budget_seconds};
 use self::chosen::chosen_core;
 use self::observer::Observer;
 use self::outside_time::OutsideTime;
@@ -49,7 +49,7 @@ use topdown_run::sample::{Flags, Sample};
 use topdown_run::setting::{ModelCore, Setting};
 
 /// Twice the minimum time for which criterion takes doubling samples.
-const CRITERIONS_LEAST_NS: u64 = 200_000_000;
+const MIN_DOUBLING_NS: u64 = 200_000_000;
 
 /// A modelled core, for the thread that opened it.
 pub struct Model {
@@ -70,10 +70,10 @@ impl Model {
     /// core.
     pub fn open() -> Result<Model, OpenError> {
         let core = chosen_core(ModelCore::from_environment()?);
-        Model::of_core(core, Budget::of_seconds(budget_seconds()?)?)
+        Model::of_core(core, ModelBudget::of_seconds(budget_seconds()?)?)
     }
 
-    fn of_core(core: &'static CoreParameters, budget: Budget) -> Result<Model, OpenError> {
+    fn of_core(core: &'static CoreParameters, budget: ModelBudget) -> Result<Model, OpenError> {
         let stretches = std::env::var(environment::STRETCHES).unwrap_or_default();
         let follows_calls = std::env::var(environment::PATHS).is_ok_and(|wanted| wanted == "1");
         let observer = Observer::new(core, budget, follows_calls, &stretches);
@@ -187,18 +187,18 @@ impl Source for Model {
         });
     }
 
-    fn wants_more_after(&self, sample: &Sample) -> bool {
+    fn wants_more(&self, sample: &Sample) -> bool {
         let (wants_more, had_enough) = self
             .tracer
             .with_consumer(|observer| {
-                let had_enough = observer.core.has_enough();
-                (observer.wants_more_after(sample), had_enough)
+                let had_enough = observer.core.is_complete();
+                (observer.wants_more(sample), had_enough)
             })
             .unwrap_or((false, true));
         if !wants_more && !had_enough {
             // criterion would go on for 100 ms. The clock would decide how many samples that takes,
             // and their allocations where the next benchmark's data lies.
-            topdown_tracer::pass_time(CRITERIONS_LEAST_NS);
+            topdown_tracer::pass_time(MIN_DOUBLING_NS);
         }
         wants_more
     }

@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn growth_is_one_phrase() {
-        let told = |before: [f64; 2], after: [f64; 2]| {
+        let reported = |before: [f64; 2], after: [f64; 2]| {
             let of = |[times, bytes]: [f64; 2]| Allocated { times, bytes };
             grown(&AllocationChange {
                 baseline: of(before),
@@ -71,7 +71,7 @@ mod tests {
                 "allocates +76 B per iteration in the same allocation",
             ),
         ] {
-            assert_eq!(told(before, after), text);
+            assert_eq!(reported(before, after), text);
         }
     }
 }

@@ -13,8 +13,8 @@ use super::verdict_sentence::line_of;
 use super::workflow_command::{Level, write as command, write_at as command_at};
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Outcome};
 
-/// How many GitHub keeps of each kind.
-const MOST: usize = 10;
+/// Maximum number of each kind that GitHub keeps.
+const MAX_ANNOTATIONS: usize = 10;
 
 /// Writes the commands.
 ///
@@ -46,7 +46,7 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
     }
     let names = Names::new(comparison);
     let groups = group_sentences(&failing);
-    for group in groups.iter().take(MOST) {
+    for group in groups.iter().take(MAX_ANNOTATIONS) {
         let worst = group.benchmarks[0];
         let verdict = worst.verdict.name();
         let (title, subject) = match group.only() {
@@ -72,7 +72,7 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
         let message = format!("these benchmarks should have run:\n{}", names.join("\n"));
         command(&mut out, Level::Warning, &title("missing"), &message)?;
     }
-    let rest = groups.iter().skip(MOST);
+    let rest = groups.iter().skip(MAX_ANNOTATIONS);
     let more: usize = rest.map(|group| group.benchmarks.len()).sum();
     if more > 0 {
         // As another kind, since it would be the eleventh of its own.

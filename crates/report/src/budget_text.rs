@@ -25,7 +25,7 @@ pub fn write(check: &BudgetCheck, look: Look, out: &mut impl Write) -> io::Resul
             format!("{} of {all} budgets", of(BudgetStatus::Exceeded).count())
         }),
         Outcome::NotComparable => {
-            let rest = "a budget without a measurement is not a pass".to_owned();
+            let rest = "a budget that was not measured does not pass".to_owned();
             ("NOT CHECKED", style::BAD, rest)
         }
         Outcome::Inconclusive | Outcome::NothingDecided => ("UNCERTAIN", style::BAD, {

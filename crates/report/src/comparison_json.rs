@@ -22,10 +22,10 @@ pub const MAX_FILE_BYTES: u64 = 256 << 20;
 /// # Errors
 /// Returns an error if writing to `out` fails, or if the file would be too long to be read again.
 pub fn write_file(comparison: &Comparison, out: impl Write) -> io::Result<()> {
-    write_at_most(comparison, out, MAX_FILE_BYTES)
+    write_limited(comparison, out, MAX_FILE_BYTES)
 }
 
-fn write_at_most(comparison: &Comparison, out: impl Write, max_bytes: u64) -> io::Result<()> {
+fn write_limited(comparison: &Comparison, out: impl Write, max_bytes: u64) -> io::Result<()> {
     let mut out = Limited {
         out,
         left_bytes: max_bytes,
@@ -96,7 +96,7 @@ mod tests {
         let mut whole = Vec::new();
         write_file(&comparison, &mut whole).unwrap();
         let length = whole.len() as u64;
-        let write = |max_bytes| write_at_most(&comparison, io::sink(), max_bytes);
+        let write = |max_bytes| write_limited(&comparison, io::sink(), max_bytes);
         assert!(write(length).is_ok());
         let error = write(length - 1).unwrap_err().to_string();
         assert!(

@@ -10,7 +10,7 @@ use super::number::{points, slots, time_ns};
 use super::sentences::worst_first;
 use super::style::{Look, of_class};
 use super::table::{Cell, Column, Keep, Table};
-use super::text::Hanging;
+use super::text::HangingIndent;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Effect, Share, Verdict};
 
@@ -111,11 +111,11 @@ pub fn write(
             _ => format!("{} and ", look.ellipsis()),
         };
         let text = format!("{lead}{}", count_unchanged(&counted));
-        Hanging { width: look.width }.write(out, "", 4, &text)?;
+        HangingIndent { width: look.width }.write(out, "", 4, &text)?;
     }
     writeln!(out)?;
     for line in legend(&rows, &counted) {
-        Hanging { width: look.width }.write(out, "", 0, line)?;
+        HangingIndent { width: look.width }.write(out, "", 0, line)?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use super::sentence_groups::group_sentences;
 use super::sentences::{self, Headline, remedy, run_in_few_words, run_in_short};
 use super::style::{DIM, Look, WARNING, of_class};
 use super::suite_notes::suite_notes;
-use super::text::{Hanging, ShortNames};
+use super::text::{HangingIndent, ShortNames};
 use super::verdict_facts::facts;
 use super::verdict_sentence::predicate;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
@@ -46,7 +46,7 @@ pub fn write(
             look.unicode,
         ),
         detail,
-        lines: Hanging { width: look.width },
+        lines: HangingIndent { width: look.width },
         look,
     };
     text.headline(&mut out)?;
@@ -70,7 +70,7 @@ struct Text<'a> {
     /// For sentences, which have more to say than the name.
     short_names: ShortNames,
     detail: Detail,
-    lines: Hanging,
+    lines: HangingIndent,
     look: Look,
 }
 
@@ -145,17 +145,17 @@ impl Text<'_> {
     ) -> io::Result<()> {
         let style = of_class(class);
         let groups = group_sentences(members);
-        let mut told = 0;
+        let mut reported = 0;
         for group in groups.iter().take(MAX_SENTENCES) {
             let lead = match group.only() {
                 Some(benchmark) => self.lead(benchmark),
                 None => format!("{style}{}{style:#}", group.many()),
             };
             self.lines.write_after(out, &lead, 4, &group.predicate)?;
-            told += group.benchmarks.len();
+            reported += group.benchmarks.len();
         }
-        if members.len() > told {
-            self.more(members.len() - told, class.name(), out)?;
+        if members.len() > reported {
+            self.more(members.len() - reported, class.name(), out)?;
         }
         Ok(())
     }
@@ -192,7 +192,7 @@ impl Text<'_> {
     }
 
     fn list(&self, word: &str, ids: &[BenchmarkId], out: &mut impl Write) -> io::Result<()> {
-        let shown = self.most_named();
+        let shown = self.most_frequent();
         for id in ids.iter().take(shown) {
             writeln!(out, "{WARNING}{word:<11}{WARNING:#}{}", self.names.name(id))?;
         }
@@ -203,7 +203,7 @@ impl Text<'_> {
     }
 
     /// Of benchmarks that fail nothing.
-    fn most_named(&self) -> usize {
+    fn most_frequent(&self) -> usize {
         match self.detail {
             Detail::Sentences => MAX_NAMES,
             Detail::All => usize::MAX,

@@ -8,7 +8,7 @@ use super::sentences::run_in_few_words;
 use super::style::{self, DIM, HEADING, Look};
 use super::table::{Cell, Column, Table};
 use super::text::{shortened, wrapped};
-use super::verdict_facts::{code, told_functions};
+use super::verdict_facts::{code, reported_functions};
 use super::verdict_sentence::sentence;
 use topdown_explain::difference::{Difference, Moved};
 use topdown_gate::verdict::{BenchmarkVerdict, CausePart};
@@ -151,7 +151,7 @@ fn write_functions(out: &mut impl Write, verdict: &BenchmarkVerdict, look: Look)
     let columns = [Column::text(""), Column::number(""), Column::text("")];
     let mut table = Table::new(columns).indented(2);
     let mut is_any = false;
-    for change in told_functions(verdict) {
+    for change in reported_functions(verdict) {
         is_any = true;
         let label = label_of(&change.name, &change.module);
         let room = MAX_FUNCTION_COLUMNS.min(look.width.saturating_sub(20));
@@ -247,12 +247,12 @@ mod tests {
                 });
             }
         }
-        let told = text([&sides[0], &sides[1]], 0, 100);
+        let reported = text([&sides[0], &sides[1]], 0, 100);
         assert!(
-            told.contains("\n  instructions  400.0  →  900.0  per iteration\n"),
-            "{told}"
+            reported.contains("\n  instructions  400.0  →  900.0  per iteration\n"),
+            "{reported}"
         );
-        assert!(!told.contains("no metrics"), "{told}");
+        assert!(!reported.contains("no metrics"), "{reported}");
     }
 
     #[test]
@@ -273,10 +273,10 @@ mod tests {
         let [mut baseline, candidate] = grown();
         let how = "they execute different instructions";
         baseline.benchmarks[0].launches_differ = Some(how.to_owned());
-        let told = text([&baseline, &candidate], 0, 100);
+        let reported = text([&baseline, &candidate], 0, 100);
         let line = format!("\nThe baseline's launches differ: {how}\n");
-        assert!(told.contains(&line), "{told}");
-        assert!(!told.contains("The candidate's launches"), "{told}");
+        assert!(reported.contains(&line), "{reported}");
+        assert!(!reported.contains("The candidate's launches"), "{reported}");
         let comparison = compared(&baseline, &candidate);
         let verdict = &comparison.benchmarks[0];
         let difference = Difference::new(verdict, &comparison, [&baseline, &candidate]);
@@ -295,12 +295,12 @@ mod tests {
         let baseline = scenario::run(baseline);
         let comparison = compared(&baseline, &candidate);
         let count = comparison.benchmarks.len();
-        let mut told: Vec<&str> = Vec::new();
+        let mut reported: Vec<&str> = Vec::new();
         let mut all = String::new();
         for nth in 0..count {
             let verdict = comparison.benchmarks[nth].verdict.name();
-            if !told.contains(&verdict) {
-                told.push(verdict);
+            if !reported.contains(&verdict) {
+                reported.push(verdict);
                 all += &text([&baseline, &candidate], nth, 80);
                 all += "\n";
             }

@@ -7,7 +7,7 @@ use topdown_gate::verdict::{Cause, FunctionChange, RunSummary, Verdict};
 use topdown_run::run_file::BenchmarkId;
 
 use super::verdict_sentence::sentence;
-use topdown_explain::difference::{Difference, LaunchesDiffer, Moved};
+use topdown_explain::difference::{Difference, LaunchDifference, Moved};
 
 /// The version of this format.
 pub const DIFFERENCE_SCHEMA_VERSION: u32 = 1;
@@ -36,8 +36,8 @@ pub struct DifferenceReport<'a> {
     /// The run that was judged.
     candidate: &'a RunSummary,
     /// How modelled launches of either side differ; absent if they do not.
-    #[serde(skip_serializing_if = "LaunchesDiffer::is_empty")]
-    launches_differ: LaunchesDiffer<'a>,
+    #[serde(skip_serializing_if = "LaunchDifference::is_empty")]
+    launches_differ: LaunchDifference<'a>,
     /// The verdict.
     verdict: Verdict,
     /// The verdict in one sentence, for people.

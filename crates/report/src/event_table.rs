@@ -107,7 +107,7 @@ pub fn write_event_table(out: &mut impl Write, run: &Run, look: Look) -> io::Res
             "no benchmark of this run has events; the source `model` counts them"
         );
     }
-    let mut table = events_beside(table::Column::name("benchmark", 30));
+    let mut table = events_table(table::Column::name("benchmark", 30));
     for (name, rates) in &rows {
         table.row([Cell::from(*name)].into_iter().chain(cells(rates)));
     }
@@ -125,7 +125,7 @@ pub fn write_event_changes(
     comparison: &Comparison,
     look: Look,
 ) -> io::Result<()> {
-    let mut table = events_beside(table::Column::text(""));
+    let mut table = events_table(table::Column::text(""));
     let mut is_any = false;
     for benchmark in worst_first(comparison) {
         let Some(events) = &benchmark.events else {
@@ -151,7 +151,7 @@ pub fn write_event_changes(
 }
 
 /// Makes a table of `first` and the events.
-fn events_beside(first: table::Column) -> Table {
+fn events_table(first: table::Column) -> Table {
     let mut columns = vec![first];
     columns.extend(COLUMNS.map(|column| table::Column::number(column.heading)));
     columns[1] = columns[1].starts_line();

@@ -154,8 +154,8 @@ pub fn one_of_each() -> (Vec<Benchmark>, Run) {
     (baseline, scenario::run(candidate))
 }
 
-/// The comparison of [`one_of_each`], each of whose benchmarks is there `times` times. The change of
-/// each is larger than in the one before.
+/// The comparison of [`one_of_each`], each of whose benchmarks is there `times` times. The change
+/// of each is larger than in the one before.
 pub fn many_of_each(times: usize) -> Comparison {
     let (baseline, candidate) = one_of_each();
     let mut comparison = compared(&scenario::run(baseline), &candidate);

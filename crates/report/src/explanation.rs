@@ -11,7 +11,7 @@ use topdown_run::run_file::Benchmark;
 
 use super::difference;
 use super::style::{self, HEADING, Look};
-use super::text::Hanging;
+use super::text::HangingIndent;
 use super::verdict_facts::facts;
 use super::verdict_sentence::sentence;
 use topdown_explain::difference::Difference;
@@ -51,7 +51,7 @@ pub fn write(explanation: &Explanation<'_>, look: Look, out: &mut impl Write) ->
     page.paragraph(&sentence(verdict, &verdict.id.name))?;
     let explaining = difference::facts(difference, look);
     for fact in facts(verdict, look.unicode).into_iter().chain(explaining) {
-        Hanging { width: look.width }.write(page.out, "- ", 2, &fact)?;
+        HangingIndent { width: look.width }.write(page.out, "- ", 2, &fact)?;
     }
     page.heading("1. Launch values, per iteration")?;
     page.paragraph(
@@ -93,7 +93,7 @@ impl<W: Write> Page<'_, W> {
 
     fn paragraph(&mut self, text: &str) -> io::Result<()> {
         let width = self.look.width;
-        Hanging { width }.write(self.out, "", 0, text)
+        HangingIndent { width }.write(self.out, "", 0, text)
     }
 }
 
@@ -183,7 +183,7 @@ mod tests {
         let mut regressed = regressed.filter(|b| b.verdict == Verdict::Regressed);
         let regressed = regressed.next().unwrap();
         let mut policy = Policy::default();
-        let hits = regressed.effects.iter().filter(|effect| effect.is_hit());
+        let hits = regressed.effects.iter().filter(|effect| effect.is_worse());
         let change = AcceptedChange {
             reason: "a safer parser".to_owned(),
             differences: hits.map(|hit| (hit.metric, hit.difference)).collect(),

@@ -92,7 +92,7 @@ impl Benchmark {
     }
 
     /// Returns the change that its sentence is about.
-    fn told_change(&self) -> Option<(Metric, f64)> {
+    fn reported_change(&self) -> Option<(Metric, f64)> {
         match (self.change(Metric::Slots), self.change(Metric::Wall)) {
             (Some(slots), _) if !self.is_about_time(slots) => Some((Metric::Slots, slots)),
             (_, time) => time.map(|time| (Metric::Wall, time)),
@@ -104,7 +104,7 @@ impl Benchmark {
         if self.verdict == Verdict::NotComparable {
             return "cannot be compared".to_owned();
         }
-        let Some((metric, change)) = self.told_change() else {
+        let Some((metric, change)) = self.reported_change() else {
             return self.verdict.name().to_owned();
         };
         let slots = self.change(Metric::Slots);
@@ -161,11 +161,11 @@ enum Problem {
     #[error("{0}")]
     File(#[source] RunFileProblem),
     // The content is not quoted: it may be anything.
-    #[error("line {} is not what this release writes", .0.line())]
+    #[error("line {} is not in the format of this release", .0.line())]
     Json(#[source] serde_json::Error),
     #[error("schema version {0} is not known to this release")]
     SchemaVersion(u32),
-    #[error("a change is larger than any that can be measured")]
+    #[error("a change is too large to be a measurement")]
     Change,
 }
 
@@ -229,7 +229,7 @@ impl ForeignComparison {
         let what = if known {
             format!("in {}", fields.join(", "))
         } else {
-            "in something that this version does not know".to_owned()
+            "in a field that this version does not know".to_owned()
         };
         Some(format!(
             "The two runs differ {what}, so nothing was compared. {follows}\n\n"
@@ -243,7 +243,8 @@ impl ForeignComparison {
     /// Returns the benchmarks with these verdicts, in this order, and within each the largest
     /// change first.
     fn worst_first(&self, verdicts: &[Verdict]) -> Vec<&Benchmark> {
-        let size = |benchmark: &Benchmark| benchmark.told_change().map_or(0.0, |(_, size)| size);
+        let size =
+            |benchmark: &Benchmark| benchmark.reported_change().map_or(0.0, |(_, size)| size);
         let of = |verdict: &Verdict| {
             let mut benchmarks: Vec<&Benchmark> = self.with(*verdict).collect();
             benchmarks.sort_by(|a, b| size(b).total_cmp(&size(a)));
@@ -258,7 +259,7 @@ impl ForeignComparison {
     }
 
     /// Returns whether there is anything to report.
-    pub fn is_news(&self) -> bool {
+    pub fn has_news(&self) -> bool {
         let is_told =
             |b: &Benchmark| !matches!(b.verdict, Verdict::Unchanged | Verdict::Inconclusive);
         self.outcome != Outcome::Passed
@@ -306,24 +307,24 @@ impl fmt::Display for ForeignComparison {
             text.push(&format!("**{}**\n\n", counts.join(", ")))
         };
         // If the runs differ, the reason is the same for all.
-        let told = match &why_not {
+        let reported = match &why_not {
             None => self.worst_first(&VERDICTS[..5]),
             Some(_) => Vec::new(),
         };
         let others = self.worst_first(&VERDICTS[5..]);
         let mut told_lines = 0;
-        if !told.is_empty() {
+        if !reported.is_empty() {
             told_lines = text.first_items(
                 MAX_LINES,
-                told.iter().map(|benchmark| {
+                reported.iter().map(|benchmark| {
                     let name = code(&benchmark.id.to_string());
                     format!("- {name} {}\n", benchmark.predicate())
                 }),
             );
             text.push("\n");
         }
-        folded("In numbers", !told.is_empty(), &mut text, |text| {
-            table(&told, MAX_LINES, text);
+        folded("In numbers", !reported.is_empty(), &mut text, |text| {
+            table(&reported, MAX_LINES, text);
         });
         let mut missing_lines = 0;
         folded(
@@ -344,11 +345,11 @@ impl fmt::Display for ForeignComparison {
             |text| other_lines = table(&others, usize::MAX, text),
         );
         text.begin_end();
-        let all = told.len() + self.missing.len() + others.len();
+        let all = reported.len() + self.missing.len() + others.len();
         let left_out = all - told_lines - missing_lines - other_lines;
         if left_out > 0 {
             text.push(&format!(
-                "This comment has no space for {left_out} of the {all} benchmarks. The run's \
+                "{left_out} of the {all} benchmarks do not fit into this comment. The run's \
                  reports have all of them.\n\n"
             ));
         }

@@ -60,11 +60,11 @@ pub struct FunctionRow {
     pub share_margin: Option<f64>,
     /// The fractions of the function's slots.
     pub categories: PerCategory<f64>,
-    /// How well these are known, if the function is sampled.
+    /// Accuracy of these, if the function is sampled.
     pub known: Option<Known>,
 }
 
-/// How well the categories of a sampled function are known.
+/// Accuracy of the categories of a sampled function.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Known {
     /// At most half the width of their 95 % intervals.
@@ -74,8 +74,8 @@ pub enum Known {
 }
 
 impl Known {
-    /// The fraction of a hit's slots that a category has lies between 0 and 1, so that it varies at
-    /// most as much as if a hit were of one category alone.
+    /// The fraction of a PMU sample's slots that a category has lies between 0 and 1, so that it
+    /// varies at most as much as if a PMU sample were of one category alone.
     ///
     /// Returns `None` if the function is not sampled.
     fn new(function: &Function) -> Option<Known> {

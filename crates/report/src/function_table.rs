@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use topdown_run::hits::Sampled;
+use topdown_run::code_samples::Sampled;
 use topdown_run::provenance::SourceKind;
 use topdown_run::run_file::{Benchmark, BenchmarkId, Functions, Run};
 use topdown_run::visible::visible;
@@ -41,17 +41,15 @@ const LEGEND: &str = "slots and instr(uctions) per iteration, of the function it
                       function's slots; others: the smallest, together 1 % of the slots";
 
 /// Where functions are sampled.
-const LEGEND_OF_HITS: &str = "sampled functions: further launches recorded where the code was, and \
-                              slots are charged to the code that the next interrupt hit; shares \
-                              have half of their 95 % interval; categories are of hits after \
-                              another one of the same function, or by interrupts of their own \
-                              events, with at most half of theirs, or mixed with what ran before \
-                              it";
+const SAMPLING_LEGEND: &str = "sampled functions: in further launches, slots are charged to the \
+                               code that the next interrupt finds; ± is half of the 95 % interval; \
+                               categories come from consecutive PMU samples of one function, or \
+                               from interrupts of their own events, or are mixed with the code \
+                               that ran before";
 
-const NO_FUNCTIONS: &str = "no benchmark of this run has functions; the source `model` knows them, \
-                            and `bench --functions` and `exec --functions` sample them where the \
-                            hardware counts slots; where it counts stalled cycles only, `explain` \
-                            samples these";
+const NO_FUNCTIONS: &str = "no benchmark of this run has functions; `--source model` has them, \
+                            and with counters `bench --functions` and `exec --functions` sample \
+                            them (`explain`, where only stalled cycles can be counted)";
 
 /// Writes the tables of the benchmarks whose functions are known, with ANSI colours.
 ///
@@ -93,7 +91,7 @@ pub fn write_function_table(out: &mut impl Write, run: &Run, look: Look) -> io::
         .filter_map(|(b, sampled)| disturbance(&b.id.name, sampled));
     notes.extend(disturbed);
     if sampled.count() > 0 {
-        notes.push(LEGEND_OF_HITS.to_owned());
+        notes.push(SAMPLING_LEGEND.to_owned());
     }
     notes.extend(advice_for_run(run));
     for line in notes.iter().flat_map(|note| wrapped(note, look.width)) {
@@ -107,9 +105,9 @@ pub fn write_function_table(out: &mut impl Write, run: &Run, look: Look) -> io::
 /// # Errors
 /// Returns an error if writing to `out` fails.
 pub fn write_largest(out: &mut impl Write, functions: &Functions, look: Look) -> io::Result<()> {
-    const MOST: usize = 10;
+    const MAX_ROWS: usize = 10;
     let mut table = Table::new(COLUMNS).indented(2);
-    for row in rows_of(functions).iter().take(MOST) {
+    for row in rows_of(functions).iter().take(MAX_ROWS) {
         table.row(cells(row, look));
     }
     table.write(out, look)
@@ -120,7 +118,7 @@ pub fn write_largest(out: &mut impl Write, functions: &Functions, look: Look) ->
 ///
 /// # Errors
 /// Returns an error if writing to `out` fails.
-pub fn write_where_only_candidate_has(
+pub fn write_candidate_only(
     out: &mut impl Write,
     comparison: &Comparison,
     (baseline, candidate): (&Run, &Run),
@@ -156,7 +154,7 @@ fn functions_by_id(run: &Run) -> HashMap<&BenchmarkId, &Functions> {
 
 /// Says what the kernel could not record.
 fn disturbance(name: &str, sampled: Sampled) -> Option<String> {
-    let lost = count_of(sampled.lost, "hit");
+    let lost = count_of(sampled.lost, "PMU sample");
     let pauses = count_of(sampled.throttled, "time");
     let what = match (sampled.lost, sampled.throttled) {
         (0, 0) => return None,
@@ -165,7 +163,8 @@ fn disturbance(name: &str, sampled: Sampled) -> Option<String> {
         _ => format!("{lost} were lost, and the kernel paused {pauses}"),
     };
     Some(format!(
-        "`{name}`: {what}; samples with gaps are left out, and hits are now {} cycles apart",
+        "`{name}`: {what}; benchmark samples with gaps are left out, and PMU samples are now {} \
+         cycles apart",
         sampled.period_cycles
     ))
 }
@@ -187,7 +186,7 @@ fn title(benchmark: &Benchmark) -> String {
     });
     let sampled = benchmark.functions.as_ref().and_then(|of| of.sampled);
     let hits = sampled.map_or(String::new(), |of| {
-        format!(", {}", count_of(of.hits, "hit"))
+        format!(", {}", count_of(of.hits, "PMU sample"))
     });
     format!("{HEADING}{}{HEADING:#}{total}{hits}", benchmark.id.name)
 }
@@ -218,7 +217,7 @@ mod tests {
     use crate::shown::shown;
     use crate::text::width_of;
     use topdown_gate::scenario::{self, Planted, modelled, timed, with_some_functions};
-    use topdown_run::hits::HitEngine;
+    use topdown_run::code_samples::SamplingEngine;
 
     fn run() -> Run {
         scenario::run(vec![
@@ -258,7 +257,7 @@ mod tests {
         run.benchmarks.truncate(1);
         let functions = run.benchmarks[0].functions.as_mut().unwrap();
         functions.sampled = Some(Sampled {
-            engine: HitEngine::OwnPeriods,
+            engine: SamplingEngine::OwnPeriods,
             period_cycles: 40_023,
             hits: 12_345,
             effective_hits: 12_000,

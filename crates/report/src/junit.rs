@@ -2,9 +2,9 @@
 //! per benchmark.
 //!
 //! A benchmark that fails the gate is a failure, one that is not comparable an error. One that is
-//! inconclusive, or slower in some launches, is skipped. Runs that are not comparable at all, or have nothing in common, are
-//! an error too, and a comparison that decided nothing is a failure if the policy says so: a file
-//! without either would be shown as a success.
+//! inconclusive, or slower in some launches, is skipped. Runs that are not comparable at all, or
+//! have nothing in common, are an error too, and a comparison that decided nothing is a failure if
+//! the policy says so: a file without either would be shown as a success.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

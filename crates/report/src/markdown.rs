@@ -35,14 +35,14 @@ pub fn summary(comparison: &Comparison, events: bool) -> String {
 /// Returns the comment. Its first line tells programs whether there is anything to report.
 pub fn comment(comparison: &Comparison) -> String {
     let counts = &comparison.counts;
-    let is_news = comparison.outcome != Outcome::Passed
+    let has_news = comparison.outcome != Outcome::Passed
         || counts.sometimes_slower
             + counts.shifted
             + counts.improved
             + counts.missing
             + counts.slower_over_time
             > 0;
-    let state = if is_news { "news" } else { "quiet" };
+    let state = if has_news { "news" } else { "quiet" };
     let marker = format!("<!-- cargo-topdown: {state} -->\n");
     let document = document(comparison, false, COMMENT_BYTES - marker.len());
     marker + &document
@@ -69,7 +69,7 @@ fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
         Verdict::Improved,
     ];
     if is_comparable {
-        let told: Vec<&BenchmarkVerdict> = failing
+        let reported: Vec<&BenchmarkVerdict> = failing
             .into_iter()
             .flat_map(|verdict| members(comparison, verdict))
             .collect();
@@ -77,12 +77,17 @@ fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
         for verdict in failing {
             sentences(&members(comparison, verdict), names, &mut text);
         }
-        if !told.is_empty() {
+        if !reported.is_empty() {
             text.push("\n");
         }
-        folded("The causes in full", !told.is_empty(), &mut text, |text| {
-            details(&told, names, text);
-        });
+        folded(
+            "The causes in full",
+            !reported.is_empty(),
+            &mut text,
+            |text| {
+                details(&reported, names, text);
+            },
+        );
         for verdict in others {
             let members = members(comparison, verdict);
             folded(

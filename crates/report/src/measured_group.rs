@@ -12,9 +12,9 @@ use super::table::{Column, Table};
 use super::text::wrapped;
 use topdown_explain::advice::Advice;
 use topdown_explain::latencies::{Latencies, UsedLatency};
-use topdown_explain::{HitEvent, MeasuredGroup};
+use topdown_explain::{EventFunctions, MeasuredGroup};
 use topdown_gate::statistics::share::share_margin;
-use topdown_run::hits::MIN_HITS;
+use topdown_run::code_samples::MIN_PMU_SAMPLES;
 use topdown_terminal::count_of;
 
 /// Writes what a group measured, and what follows from it.
@@ -42,8 +42,8 @@ pub(super) fn write(
     table.write(out, look)?;
     if !measured.uncounted.is_empty() {
         let text = format!(
-            "{} counted nothing: nothing of the kind happened, or a hypervisor hides it; metrics \
-             that need it are left out",
+            "{} counted 0: it did not happen, or a hypervisor hides it; metrics that need it are \
+             left out",
             measured.uncounted.join(", ")
         );
         paragraph(out, &text, indent + 2, look)?;
@@ -55,7 +55,7 @@ pub(super) fn write(
     }
     match &measured.functions {
         Some(Ok(of)) => {
-            let mut events: Vec<(&str, &HitEvent)> = Vec::new();
+            let mut events: Vec<(&str, &EventFunctions)> = Vec::new();
             if shows_pace {
                 let pace = measured.group.events[measured.group.paced_at()];
                 events.push((pace.name, &of.paced));
@@ -78,31 +78,34 @@ pub(super) fn write(
 }
 
 /// Says in which functions an event happens, the most frequent ones first.
-fn event_sentence(event: &str, of: &HitEvent, look: Look) -> String {
-    const MOST: usize = 3;
-    if of.hits < MIN_HITS {
-        let hits = count_of(of.hits, "hit");
-        return format!("{event}: {hits} are too few to tell functions");
+fn event_sentence(event: &str, of: &EventFunctions, look: Look) -> String {
+    const MAX_FUNCTIONS: usize = 3;
+    if of.hits < MIN_PMU_SAMPLES {
+        let samples = count_of(of.hits, "PMU sample");
+        return format!(
+            "{event}: only {samples}; at least {MIN_PMU_SAMPLES} are needed to name \
+                        functions"
+        );
     }
     let sign = plus_minus(look.unicode);
-    let functions = of.functions.iter().take(MOST).map(|function| {
+    let functions = of.functions.iter().take(MAX_FUNCTIONS).map(|function| {
         let label = label_of(&function.name, &function.module);
         let margin = percent(share_margin(function.share, of.hits));
         format!("{label} {} {sign} {margin} %", percent(function.share))
     });
     let functions: Vec<String> = functions.collect();
-    let hits = count_of(of.hits, "hit");
-    format!("{event} in {} ({hits})", functions.join(", "))
+    let samples = count_of(of.hits, "PMU sample");
+    format!("{event} in {} ({samples})", functions.join(", "))
 }
 
-/// Says how long an event holds up retirement, by whose word, and why it was not sampled.
+/// Describes the retire latency of each event, its source, and why it was not sampled.
 fn latency_sentences(latencies: &Latencies) -> Vec<String> {
     let family = latencies.family;
     let sentence = |used: &UsedLatency| {
         let latency = used.latency;
         let origin = match (latency.origin, used.hits) {
             (LatencyOrigin::Sampled, hits) => {
-                format!("sampled by {}", count_of(hits.unwrap_or(0), "hit"))
+                format!("mean of {}", count_of(hits.unwrap_or(0), "PMU sample"))
             }
             (LatencyOrigin::Published, _) => format!("Intel's mean for {family}"),
             (LatencyOrigin::Assumed, _) => format!("assumed by Intel's metrics for {family}"),

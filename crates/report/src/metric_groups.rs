@@ -124,7 +124,7 @@ fn write_functions(out: &mut impl Write, explained: &Explained, look: Look) -> i
         return Ok(());
     };
     let how = match functions.sampled {
-        Some(of) => format!(", sampled by {}", count_of(of.hits, "hit")),
+        Some(of) => format!(", sampled by {}", count_of(of.hits, "PMU sample")),
         None => String::new(),
     };
     writeln!(out, "\n{HEADING}functions{HEADING:#}{how}")?;
@@ -154,13 +154,13 @@ mod tests {
     use serde_json::json;
     use topdown_counters::cpu::{Counts, Latency, LatencyOrigin, MetricGroup, TABLES};
     use topdown_explain::latencies::UsedLatency;
+    use topdown_explain::{EventFunctions, GroupFunctions, SampledFunction};
     use topdown_explain::{GroupError, MeasuredGroup};
-    use topdown_explain::{GroupFunctions, HitEvent, HitFunction};
     use topdown_gate::scenario::with_some_functions;
     use topdown_gate::summary::{Shares, Spread, Summary};
     use topdown_run::category::{Category, PerCategory};
+    use topdown_run::code_samples::Sampled;
     use topdown_run::event::Events;
-    use topdown_run::hits::Sampled;
     use topdown_run::machine::Machine;
     use topdown_run::provenance::Provenance;
     use topdown_run::run_file::BenchmarkId;
@@ -284,9 +284,9 @@ mod tests {
         assert!(!text(&explained, 100, true).contains("differ"));
         let how = "they execute the same instructions, on data at different addresses";
         explained.launches_differ = Some(how.to_owned());
-        let told = text(&explained, 100, true);
+        let reported = text(&explained, 100, true);
         let line = format!("\nIts launches differ: {how}\n");
-        assert!(told.contains(&line), "{told}");
+        assert!(reported.contains(&line), "{reported}");
         let json: serde_json::Value = serde_json::from_str(&json(&explained)).unwrap();
         assert_eq!(json["launches_differ"], how);
     }
@@ -378,11 +378,11 @@ mod tests {
     fn group_lists_functions_with_its_events() {
         let mut explained = explained_on("Neoverse N1", Category::BackendBound);
         explained.shares = None;
-        let hit = |hits, functions: &[(&str, f64)]| HitEvent {
+        let hit = |hits, functions: &[(&str, f64)]| EventFunctions {
             hits,
             functions: functions
                 .iter()
-                .map(|(name, share)| HitFunction {
+                .map(|(name, share)| SampledFunction {
                     name: Some((*name).to_owned()),
                     module: None,
                     share: *share,
@@ -417,7 +417,7 @@ mod tests {
         );
         assert_eq!(
             groups[2]["not_sampled"],
-            "the bench recorded no hits of its events"
+            "the bench recorded no PMU samples of its events"
         );
     }
 

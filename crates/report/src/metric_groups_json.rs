@@ -11,7 +11,7 @@ use topdown_run::machine::Machine;
 use topdown_run::provenance::Provenance;
 use topdown_run::run_file::{BenchmarkId, Functions};
 
-use topdown_explain::HitEvent;
+use topdown_explain::EventFunctions;
 use topdown_explain::advice::{Advice, Findings, Limit};
 use topdown_explain::latencies::UsedLatency;
 use topdown_explain::{Explained, MeasuredGroup};
@@ -51,7 +51,7 @@ pub struct ExplainReport<'a> {
     instructions_per_cycle: Option<f64>,
     /// Where the slots went; absent on cores that only count stalled cycles.
     #[serde(skip_serializing_if = "Option::is_none")]
-    shares: Option<SharesOfSlots>,
+    shares: Option<SlotShares>,
     /// The category that is explained.
     explained: &'static str,
     /// In the order of the decision tree.
@@ -77,13 +77,13 @@ struct NodeAdvice {
     /// The cause, the metric that shows it, and what to try, for people.
     advice: String,
     /// What shows the cause.
-    because: Because,
+    because: AdviceEvidence,
 }
 
 /// The number that bears out a sentence of advice.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Because {
+struct AdviceEvidence {
     /// The name of the metric, category or part.
     metric: &'static str,
     /// Its value.
@@ -101,7 +101,7 @@ struct Because {
 /// Categories as fractions of all slots.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct SharesOfSlots {
+struct SlotShares {
     /// Useful work.
     retiring: f64,
     /// Work that was discarded.
@@ -149,7 +149,7 @@ struct Group<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     latencies_not_sampled: Option<&'a str>,
     /// The functions in which its events happen, where the maker of the core names events to
-    /// sample. First those of the event that paces the hits. Absent if there are none.
+    /// sample. First those of the event that paces the PMU samples. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sampled: Vec<SampledEvent<'a>>,
     /// Why these functions are unknown, if they were to be sampled.
@@ -160,13 +160,13 @@ struct Group<'a> {
     advice: Option<String>,
     /// What shows the cause, if there is advice.
     #[serde(skip_serializing_if = "Option::is_none")]
-    because: Option<Because>,
+    because: Option<AdviceEvidence>,
     /// Why it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
 }
 
-/// How long an event holds up retirement.
+/// Retire latency of an event.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct LatencyValue {
@@ -174,11 +174,11 @@ struct LatencyValue {
     event: &'static str,
     /// Core cycles per occurrence.
     cycles: f64,
-    /// How many of them count: fewer if Intel's metrics limit them.
+    /// Number of them that count: fewer if Intel's metrics limit them.
     counted_cycles: f64,
     /// Where it comes from.
     origin: Origin,
-    /// The number of hits, if it was sampled.
+    /// The number of PMU samples, if it was sampled.
     #[serde(skip_serializing_if = "Option::is_none")]
     hits: Option<u64>,
 }
@@ -189,16 +189,16 @@ struct LatencyValue {
 struct SampledEvent<'a> {
     /// Its name.
     event: &'a str,
-    /// How often it interrupted.
+    /// Number of its interrupts.
     hits: u64,
-    /// The functions that it hit, the one that it hit most first.
-    functions: Vec<HitFunction<'a>>,
+    /// Its functions, the most frequent one first.
+    functions: Vec<SampledFunction<'a>>,
 }
 
-/// A function that an event hit.
+/// A function in which an event was sampled.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct HitFunction<'a> {
+struct SampledFunction<'a> {
     /// Its name; absent for code without a name.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: &'a Option<String>,
@@ -248,7 +248,7 @@ impl<'a> ExplainReport<'a> {
             provenance: &explained.provenance,
             slots: explained.summary.slots.map(|slots| slots.mean),
             instructions_per_cycle: explained.summary.instructions_per_cycle,
-            shares: explained.shares.as_ref().map(SharesOfSlots::new),
+            shares: explained.shares.as_ref().map(SlotShares::new),
             explained: Node::Category(explained.category).name(),
             groups: groups
                 .map(|(measured, advice)| Group::new(measured, advice, explained.category))
@@ -259,7 +259,7 @@ impl<'a> ExplainReport<'a> {
                 .map(|(node, advice)| NodeAdvice {
                     node: node.name(),
                     advice: sentence(advice),
-                    because: Because::new(advice),
+                    because: AdviceEvidence::new(advice),
                 })
                 .collect(),
             ruled_out: findings.ruled_out,
@@ -269,11 +269,11 @@ impl<'a> ExplainReport<'a> {
     }
 }
 
-impl SharesOfSlots {
-    fn new(shares: &Shares) -> SharesOfSlots {
+impl SlotShares {
+    fn new(shares: &Shares) -> SlotShares {
         let share = |category: Category| shares.level1[category];
         let part = |category: Category| shares.level2.map(|parts| parts[category]);
-        SharesOfSlots {
+        SlotShares {
             retiring: share(Category::Retiring),
             bad_speculation: share(Category::BadSpeculation),
             frontend_bound: share(Category::FrontendBound),
@@ -287,13 +287,13 @@ impl SharesOfSlots {
     }
 }
 
-impl Because {
-    fn new(advice: &Advice) -> Because {
+impl AdviceEvidence {
+    fn new(advice: &Advice) -> AdviceEvidence {
         let (at_least, at_most) = match advice.limit {
             Limit::AtLeast(least) => (Some(least), None),
             Limit::AtMost(most) => (None, Some(most)),
         };
-        Because {
+        AdviceEvidence {
             metric: advice.metric,
             value: advice.value,
             unit: advice.unit,
@@ -320,8 +320,8 @@ impl LatencyValue {
 }
 
 impl<'a> SampledEvent<'a> {
-    fn new(event: &'a str, of: &'a HitEvent) -> SampledEvent<'a> {
-        let functions = of.functions.iter().map(|function| HitFunction {
+    fn new(event: &'a str, of: &'a EventFunctions) -> SampledEvent<'a> {
+        let functions = of.functions.iter().map(|function| SampledFunction {
             name: &function.name,
             module: &function.module,
             share: function.share,
@@ -374,7 +374,7 @@ impl<'a> Group<'a> {
                 _ => None,
             },
             advice: advice.as_ref().map(sentence),
-            because: advice.as_ref().map(Because::new),
+            because: advice.as_ref().map(AdviceEvidence::new),
             refused: measured.values.as_ref().err().map(ToString::to_string),
         }
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use topdown_gate::verdict::Comparison;
 use topdown_run::run_file::BenchmarkId;
 
-/// How much of the ids is shown, so that they are unique in the table and can be found.
+/// Length of the shown ids, so that they are unique in the table.
 #[derive(Clone, Copy, Debug)]
 pub enum Names {
     /// The benchmark's name.

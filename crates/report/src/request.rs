@@ -37,7 +37,7 @@ pub enum FileFormat {
 /// The text does not name a report.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("expected github, or markdown, comment, junit, html or json with =PATH")]
-pub struct NoReport;
+pub struct UnknownReport;
 
 impl fmt::Display for ReportRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -57,13 +57,13 @@ impl fmt::Display for ReportRequest {
 }
 
 impl FromStr for ReportRequest {
-    type Err = NoReport;
+    type Err = UnknownReport;
 
-    fn from_str(text: &str) -> Result<ReportRequest, NoReport> {
+    fn from_str(text: &str) -> Result<ReportRequest, UnknownReport> {
         let (format, path) = match text.split_once('=') {
             None if text == "github" => return Ok(ReportRequest::GithubAnnotations),
             Some((format, path)) if !path.is_empty() => (format, path),
-            _ => return Err(NoReport),
+            _ => return Err(UnknownReport),
         };
         let format = match format {
             "markdown" => FileFormat::Markdown,
@@ -71,7 +71,7 @@ impl FromStr for ReportRequest {
             "junit" => FileFormat::Junit,
             "html" => FileFormat::Html,
             "json" => FileFormat::Json,
-            _ => return Err(NoReport),
+            _ => return Err(UnknownReport),
         };
         Ok(ReportRequest::File(format, path.into()))
     }
@@ -134,7 +134,11 @@ mod tests {
             Ok(ReportRequest::File(FileFormat::Junit, "a=b.xml".into()))
         );
         for text in ["", "junit", "junit=", "github=x", "pdf=x", "=x"] {
-            assert_eq!(text.parse::<ReportRequest>(), Err(NoReport), "{text:?}");
+            assert_eq!(
+                text.parse::<ReportRequest>(),
+                Err(UnknownReport),
+                "{text:?}"
+            );
         }
     }
 }

@@ -15,7 +15,7 @@ use topdown_gate::summary::{Shares, Summary};
 const COARSE_FRACTION: f64 = 0.01;
 
 /// The fraction of the slots from which the cost of windows is worth a note.
-const WINDOWS_THAT_SHOW: f64 = 0.01;
+const MIN_NOTED_WINDOW_FRACTION: f64 = 0.01;
 
 /// The note on a benchmark whose slots are not about its work.
 pub const WAITS: &str = "mostly waits: work in the kernel or on other threads has no slots";
@@ -25,7 +25,7 @@ pub const REMOVED: &str = "the compiler seems to have removed the work; pass inp
                            through `black_box`";
 
 /// Returns a note on whose work the numbers are, if there is anything to note.
-pub fn whose_work(provenance: &Provenance) -> Option<String> {
+pub fn work_note(provenance: &Provenance) -> Option<String> {
     match (provenance.elsewhere, provenance.threads) {
         (Some(elsewhere), _) => Some(format!("judged by time alone: {elsewhere}")),
         (None, CountedThreads::All) => Some("slots of all threads".to_owned()),
@@ -108,7 +108,7 @@ fn notes(benchmark: &Benchmark, summary: &Summary, plus_minus: &str) -> Vec<Stri
     let provenance = benchmark.provenance();
     let mut notes = Vec::new();
     notes.extend(Initialisation::of(benchmark).map(|of| first_iterations(&of)));
-    notes.extend(whose_work(provenance));
+    notes.extend(work_note(provenance));
     if let Some(units) = provenance.sampled_units {
         notes.push(format!(
             "too long to model whole: estimated from {units} short parts of an iteration, whose \
@@ -154,7 +154,7 @@ fn notes(benchmark: &Benchmark, summary: &Summary, plus_minus: &str) -> Vec<Stri
             "its windows cost {window_percent} % of the slots, so slots decide nothing: use larger \
              batches"
         ));
-    } else if summary.window_fraction > WINDOWS_THAT_SHOW {
+    } else if summary.window_fraction > MIN_NOTED_WINDOW_FRACTION {
         notes.push(format!(
             "its windows cost {window_percent} % of the slots; subtracted"
         ));

@@ -16,7 +16,7 @@ use super::number::timed_launches;
 use super::run_row::Row;
 use super::style::{DIM, HEADING, Look, WARNING};
 use super::table::{Cell, Column, Keep, Table};
-use super::text::{Hanging, width_of, wrapped};
+use super::text::{HangingIndent, width_of, wrapped};
 
 /// Columns of a bar.
 const BAR_WIDTH: usize = 20;
@@ -136,7 +136,7 @@ fn write_header(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
         if several {
             text += &format!("; {count} of {} benchmarks", run.benchmarks.len());
         }
-        Hanging { width: look.width }.write(out, "", 2, &text)?;
+        HangingIndent { width: look.width }.write(out, "", 2, &text)?;
     }
     Ok(())
 }

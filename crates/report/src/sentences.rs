@@ -51,7 +51,7 @@ pub fn headline(comparison: &Comparison) -> Headline {
             "NEW BASELINE",
             Verdict::Accepted,
             format!(
-                "nothing failed; {}, and this run takes its place",
+                "nothing failed; {}, and this run replaces it",
                 not_compared(comparison)
             ),
         ),
@@ -110,7 +110,7 @@ pub fn headline(comparison: &Comparison) -> Headline {
             ),
         ),
         Outcome::NothingDecided => nothing_decided(),
-        Outcome::Passed if counts.is_nothing_decided() => nothing_decided(),
+        Outcome::Passed if counts.has_no_evidence() => nothing_decided(),
         Outcome::Passed if 2 * counts.decided < all => (
             "MOSTLY UNDECIDED",
             Verdict::Inconclusive,
@@ -157,20 +157,20 @@ fn not_compared(comparison: &Comparison) -> String {
 fn regressed(comparison: &Comparison) -> String {
     let (baseline, all) = (&comparison.baseline.label, comparison.benchmarks.len());
     let benchmarks = comparison.benchmarks.iter();
-    let allocate_more = benchmarks
+    let more_allocations = benchmarks
         .filter(|b| b.rule == Some(Rule::AllocatesMore))
         .count();
-    let slower = comparison.counts.regressed - allocate_more;
-    let verb = if allocate_more == 1 {
+    let slower = comparison.counts.regressed - more_allocations;
+    let verb = if more_allocations == 1 {
         "allocates"
     } else {
         "allocate"
     };
     if slower == 0 {
         let all = count_of(all, "benchmark");
-        return format!("{allocate_more} of {all} {verb} more than in `{baseline}`");
+        return format!("{more_allocations} of {all} {verb} more than in `{baseline}`");
     }
-    let also = match allocate_more {
+    let also = match more_allocations {
         0 => String::new(),
         count => format!("; {count} {verb} more"),
     };
@@ -215,7 +215,7 @@ pub fn counted(counts: &Counts) -> Vec<String> {
 }
 
 /// Returns the effect that the verdict is about.
-fn told_effect(benchmark: &BenchmarkVerdict) -> Option<&Effect> {
+fn reported_effect(benchmark: &BenchmarkVerdict) -> Option<&Effect> {
     match benchmark.verdict {
         Verdict::TimeDisagrees => benchmark.effect(Metric::Wall),
         _ => benchmark.main_effect(),
@@ -230,7 +230,7 @@ pub fn members(comparison: &Comparison, class: Verdict) -> Vec<&BenchmarkVerdict
         .filter(|benchmark| benchmark.verdict == class)
         .collect();
     members.sort_by(|a, b| {
-        let size = |v: &BenchmarkVerdict| told_effect(v).map_or(0.0, |e| e.difference.abs());
+        let size = |v: &BenchmarkVerdict| reported_effect(v).map_or(0.0, |e| e.difference.abs());
         size(b).total_cmp(&size(a)).then(a.id.cmp(&b.id))
     });
     members
@@ -240,7 +240,7 @@ pub fn members(comparison: &Comparison, class: Verdict) -> Vec<&BenchmarkVerdict
 pub fn worst_first(comparison: &Comparison) -> Vec<&BenchmarkVerdict> {
     let mut rows: Vec<&BenchmarkVerdict> = comparison.benchmarks.iter().collect();
     rows.sort_by(|a, b| {
-        let size = |v: &BenchmarkVerdict| told_effect(v).map_or(0.0, |e| e.difference);
+        let size = |v: &BenchmarkVerdict| reported_effect(v).map_or(0.0, |e| e.difference);
         a.verdict
             .cmp(&b.verdict)
             .then(size(b).total_cmp(&size(a)))

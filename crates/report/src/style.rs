@@ -14,7 +14,7 @@ pub const HEADING: Style = Style::new().bold();
 pub const DIM: Style = Style::new().dimmed();
 /// Good news.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// What needs attention.
+/// Style of text that needs attention.
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 /// Bad news.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();

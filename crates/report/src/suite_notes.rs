@@ -8,11 +8,11 @@ use super::allocations;
 use super::function_rows::advice_for_names;
 use super::names::Names;
 use super::number::{percent_change, slots};
-use super::verdict_facts::{MAX_FUNCTIONS, per_iteration, told_functions};
+use super::verdict_facts::{MAX_FUNCTIONS, per_iteration, reported_functions};
 use super::verdict_sentence::function_name;
 use topdown_gate::cold::{ColdChange, ColdVerdict, Initialisation};
 use topdown_gate::metric::Metric;
-use topdown_gate::selection::LeftOutBy;
+use topdown_gate::selection::Exclusion;
 use topdown_gate::verdict::{
     BenchmarkVerdict, CommonPart, Comparison, Counts, Effect, MachineShift, Method, MetricNoise,
     Outcome, Renamed, Rule, ShiftBasis, Uncounted, UndecidedReason, Verdict, shared_function,
@@ -33,11 +33,11 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
     }
     notes.extend(one_sided(comparison));
     notes.extend(renamed(comparison));
-    notes.extend(allocate_more(comparison));
+    notes.extend(more_allocations(comparison));
     notes.extend(uncounted_allocations(comparison));
     notes.extend(first_iterations(comparison));
     notes.extend(slower_over_time(comparison));
-    notes.extend(ran_again(comparison));
+    notes.extend(relaunches(comparison));
     let exact = |b: &&BenchmarkVerdict| b.evidence.is_some_and(|e| e.method == Method::Exact);
     let decided_exactly = comparison.benchmarks.iter().filter(exact).count();
     if decided_exactly > 0 {
@@ -74,8 +74,8 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         if drift.is_assumed {
             if comparison.benchmarks.iter().any(depends_on_drift) {
                 notes.push(format!(
-                    "slots are assumed to drift by {percent:.1} % between runs: so few benchmarks \
-                     cannot show it"
+                    "slots are assumed to drift by {percent:.1} % between runs: too few \
+                     benchmarks to measure it"
                 ));
             }
             continue;
@@ -128,7 +128,7 @@ fn depends_on_drift(benchmark: &BenchmarkVerdict) -> bool {
 }
 
 /// Names the benchmarks that allocate more and have no sentence that says so.
-fn allocate_more(comparison: &Comparison) -> Option<String> {
+fn more_allocations(comparison: &Comparison) -> Option<String> {
     const MAX_NAMES: usize = 3;
     let has_no_sentence = |b: &&BenchmarkVerdict| match b.verdict {
         Verdict::Unchanged => true,
@@ -136,19 +136,19 @@ fn allocate_more(comparison: &Comparison) -> Option<String> {
         _ => false,
     };
     let names = Names::new(comparison);
-    let told: Vec<String> = comparison
+    let reported: Vec<String> = comparison
         .benchmarks
         .iter()
         .filter(has_no_sentence)
         .filter_map(|b| Some((names.name(&b.id), b.grown_allocations()?)))
         .map(|(name, change)| format!("`{name}` {}", allocations::grown(change)))
         .collect();
-    let more = match told.len().saturating_sub(MAX_NAMES) {
+    let more = match reported.len().saturating_sub(MAX_NAMES) {
         0 => String::new(),
         more => format!("; {more} more allocate more"),
     };
-    let named = &told[..told.len().min(MAX_NAMES)];
-    (!told.is_empty()).then(|| named.join("; ") + &more)
+    let named = &reported[..reported.len().min(MAX_NAMES)];
+    (!reported.is_empty()).then(|| named.join("; ") + &more)
 }
 
 /// Tells how first iterations that initialise something changed, largest changes first. They are no
@@ -227,7 +227,7 @@ fn uncounted_allocations(comparison: &Comparison) -> BTreeSet<String> {
     let remedy = |benchmark: &BenchmarkVerdict| {
         let has_slots = benchmark.effect(Metric::Slots).is_some();
         if !has_slots || benchmark.source != SourceKind::Model {
-            return "what is not modelled counts no allocations: set its `gate` \
+            return "only the model counts allocations: set the `gate` of other benchmarks \
                     (docs/margins.md)"
                 .to_owned();
         }
@@ -245,7 +245,7 @@ fn uncounted_allocations(comparison: &Comparison) -> BTreeSet<String> {
     unknown.map(remedy).collect()
 }
 
-fn ran_again(comparison: &Comparison) -> Option<String> {
+fn relaunches(comparison: &Comparison) -> Option<String> {
     let again = comparison.benchmarks.iter().filter(|b| b.look > 1);
     let again: Vec<&BenchmarkVerdict> = again.collect();
     let most = |launches: fn(&BenchmarkVerdict) -> u32| {
@@ -291,12 +291,13 @@ fn machine_shift(shift: &MachineShift, comparison: &Comparison) -> String {
 /// Returns how to build for better names, once, if a sentence lacks a name that a build could
 /// provide.
 fn names(comparison: &Comparison) -> Option<String> {
-    let told = comparison.benchmarks.iter().filter(|b| b.cause.is_some());
+    let reported = comparison.benchmarks.iter().filter(|b| b.cause.is_some());
     let advice = |benchmark: &BenchmarkVerdict| {
-        let functions = told_functions(benchmark).map(|change| (&change.name, &change.module));
+        let functions = reported_functions(benchmark).map(|change| (&change.name, &change.module));
         advice_for_names(functions, comparison.candidate.debug_information)
     };
-    told.filter(|b| b.verdict != Verdict::TimeDisagrees)
+    reported
+        .filter(|b| b.verdict != Verdict::TimeDisagrees)
         .find_map(advice)
 }
 
@@ -385,11 +386,11 @@ fn one_sided(comparison: &Comparison) -> Vec<String> {
     }
     if not_run > 0 {
         let by = [
-            LeftOutBy::Filter,
-            LeftOutBy::Setting,
-            LeftOutBy::Target,
-            LeftOutBy::Shard,
-            LeftOutBy::SameCode,
+            Exclusion::Filter,
+            Exclusion::Setting,
+            Exclusion::Target,
+            Exclusion::Shard,
+            Exclusion::SameCode,
         ];
         let parts: Vec<String> = by
             .into_iter()
@@ -409,13 +410,13 @@ fn one_sided(comparison: &Comparison) -> Vec<String> {
 }
 
 /// Says what left a benchmark out.
-pub fn left_out_by(by: LeftOutBy) -> &'static str {
+pub fn left_out_by(by: Exclusion) -> &'static str {
     match by {
-        LeftOutBy::Filter => "left out by the filter",
-        LeftOutBy::Setting => "left out by the settings",
-        LeftOutBy::Target => "in bench targets that were not selected",
-        LeftOutBy::Shard => "in other shards",
-        LeftOutBy::SameCode => "left out, because their machine code is the same",
+        Exclusion::Filter => "left out by the filter",
+        Exclusion::Setting => "left out by the settings",
+        Exclusion::Target => "in bench targets that were not selected",
+        Exclusion::Shard => "in other shards",
+        Exclusion::SameCode => "left out, because their machine code is the same",
     }
 }
 
@@ -461,7 +462,7 @@ fn same_code(comparison: &Comparison) -> Vec<String> {
     }
     if !largest.is_empty() {
         notes.push(format!(
-            "grew with the same code, which fails nothing: {}",
+            "slower with identical machine code (not a failure): {}",
             largest.join(", ")
         ));
     }

@@ -6,12 +6,12 @@ pub use topdown_terminal::columns::{ShortNames, shortened, shown_width, width_of
 
 /// Paragraphs with indented continuation lines.
 #[derive(Clone, Copy, Debug)]
-pub struct Hanging {
+pub struct HangingIndent {
     /// Columns of a line.
     pub width: usize,
 }
 
-impl Hanging {
+impl HangingIndent {
     /// Writes `lead`, which is `indent` columns wide, followed by `text`.
     pub fn write(
         &self,
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn continuation_lines_are_aligned() {
         let mut out = Vec::new();
-        Hanging { width: 12 }
+        HangingIndent { width: 12 }
             .write(&mut out, "note  ", 6, "one two three 5 %")
             .unwrap();
         let text = String::from_utf8(out).unwrap();

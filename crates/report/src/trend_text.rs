@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use super::number::{percent_change, points, slots, time_ns};
 use super::style::{DIM, HEADING, Look, WARNING};
 use super::table::{Cell, Column, Table};
-use super::text::Hanging;
+use super::text::HangingIndent;
 use topdown_gate::metric::Metric;
 use topdown_gate::trend::{
     BenchmarkTrend, ChangeKind, LeftOut, MIN_RUNS, Trend, TrendChange, TrendRun,
@@ -29,7 +29,7 @@ const INDENT: usize = 11;
 /// # Errors
 /// Returns an error if writing to `out` fails.
 pub fn write(trend: &Trend, look: Look, out: &mut impl Write) -> io::Result<()> {
-    let lines = Hanging { width: look.width };
+    let lines = HangingIndent { width: look.width };
     heading(trend, &lines, out)?;
     let (changed, unchanged): (Vec<&BenchmarkTrend>, Vec<&BenchmarkTrend>) = trend
         .benchmarks
@@ -68,7 +68,7 @@ pub fn write(trend: &Trend, look: Look, out: &mut impl Write) -> io::Result<()> 
     table.write(out, look)
 }
 
-fn heading(trend: &Trend, lines: &Hanging, out: &mut impl Write) -> io::Result<()> {
+fn heading(trend: &Trend, lines: &HangingIndent, out: &mut impl Write) -> io::Result<()> {
     write!(out, "{HEADING}{}{HEADING:#}: ", trend.label)?;
     let runs = count_of(trend.runs.len(), "run");
     match (trend.runs.first(), trend.runs.last()) {
@@ -216,7 +216,7 @@ fn write_change(
     benchmark: &BenchmarkTrend,
     change: &TrendChange,
     look: Look,
-    lines: &Hanging,
+    lines: &HangingIndent,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let style = style(change.kind);

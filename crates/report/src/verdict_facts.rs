@@ -27,7 +27,7 @@ pub fn facts(benchmark: &BenchmarkVerdict, unicode: bool) -> Vec<String> {
     let mut facts = Vec::new();
     if let Some(cause) = &benchmark.cause {
         facts.extend(parts(cause));
-        let functions: Vec<String> = told_functions(benchmark)
+        let functions: Vec<String> = reported_functions(benchmark)
             .map(|change| {
                 let label = shortened_name(&label_of(&change.name, &change.module));
                 let difference = points(change.difference);
@@ -136,7 +136,7 @@ pub fn per_iteration(metric: Metric) -> &'static str {
 }
 
 /// Returns the functions that are named.
-pub fn told_functions(benchmark: &BenchmarkVerdict) -> impl Iterator<Item = &FunctionChange> {
+pub fn reported_functions(benchmark: &BenchmarkVerdict) -> impl Iterator<Item = &FunctionChange> {
     let changed = |change: &&FunctionChange| {
         change.difference.abs() >= MIN_FUNCTION_FRACTION && change.is_certain()
     };
@@ -183,7 +183,7 @@ mod tests {
 
     use super::*;
     use topdown_run::category::PerCategory;
-    use topdown_run::hits::Sampled;
+    use topdown_run::code_samples::Sampled;
 
     #[test]
     fn sampled_function_changes_have_half_their_interval() {

@@ -94,7 +94,7 @@ fn not_comparable(benchmark: &BenchmarkVerdict) -> String {
         let beside = slots.map_or(String::new(), |_| format!("; {}", slots_of(benchmark)));
         return format!(
             "cannot be judged: allocations gate it, but were not counted {}{beside}",
-            uncounted.place()
+            uncounted.side_text()
         );
     }
     let differs = |field| benchmark.differences.iter().find(|d| d.field == field);
@@ -160,10 +160,10 @@ fn caused(cause: &Cause, benchmark: &BenchmarkVerdict) -> String {
 fn why_no_function(reason: NoFunction) -> &'static str {
     match reason {
         NoFunction::OneIteration => {
-            "; no function is known, since an iteration is so long that only one was sampled"
+            "; functions are unknown, because only one of its long iterations was sampled"
         }
         NoFunction::Uncertain => "; no function changed by more than sampling explains",
-        NoFunction::Spread => "; no function has a fifth of it",
+        NoFunction::Spread => "; no function accounts for a fifth of it",
     }
 }
 

@@ -19,7 +19,7 @@ const MIN_OTHER_THREADS_NS: u64 = 1000;
 /// time.
 const MIN_WAITING_FRACTION: f64 = 0.5;
 
-/// What the threads of a process did in the watched windows.
+/// Activity of a process's threads in the watched windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
     /// Number of windows watched; not all of them are.
@@ -30,7 +30,7 @@ pub struct Activity {
     pub own_ns: u64,
     /// Processor time of all other threads of the process.
     pub others_ns: u64,
-    /// How often the measuring thread gave up the CPU to wait.
+    /// Number of times that the measuring thread gave up the CPU to wait.
     pub blocked: u64,
 }
 
@@ -38,7 +38,7 @@ pub struct Activity {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
-pub enum Elsewhere {
+pub enum UncountedWork {
     /// Threads whose slots are not counted do part of the work.
     OtherThreads {
         /// Their share of the processor time, 0 to 1.
@@ -74,49 +74,51 @@ impl Activity {
 
     /// Returns where the work happens, if not in the slots of the measuring thread.
     #[inline]
-    pub fn elsewhere_of_own_slots(&self) -> Option<Elsewhere> {
+    pub fn uncounted_by_own_slots(&self) -> Option<UncountedWork> {
         self.fraction_of_others()
-            .map(|fraction| Elsewhere::OtherThreads { fraction })
+            .map(|fraction| UncountedWork::OtherThreads { fraction })
             .or_else(|| self.waiting(self.own_ns))
     }
 
     /// Returns where the work happens, if not in the slots of all threads.
     #[inline]
-    pub fn elsewhere_of_all_slots(&self) -> Option<Elsewhere> {
+    pub fn uncounted_by_all_slots(&self) -> Option<UncountedWork> {
         self.waiting(self.own_ns.saturating_add(self.others_ns))
     }
 
     #[inline]
-    fn waiting(&self, processor_ns: u64) -> Option<Elsewhere> {
+    fn waiting(&self, processor_ns: u64) -> Option<UncountedWork> {
         let idle_ns = self.wall_ns.saturating_sub(processor_ns);
         let fraction = fraction(idle_ns, self.wall_ns);
         let waits =
             self.windows > 0 && self.blocked >= self.windows && fraction >= MIN_WAITING_FRACTION;
-        waits.then_some(Elsewhere::Waiting { fraction })
+        waits.then_some(UncountedWork::Waiting { fraction })
     }
 }
 
-impl Elsewhere {
+impl UncountedWork {
     /// Returns the fraction of the work this accounts for, 0 to 1.
     #[inline]
     pub fn fraction(self) -> f64 {
         match self {
-            Elsewhere::OtherThreads { fraction } | Elsewhere::Waiting { fraction } => fraction,
+            UncountedWork::OtherThreads { fraction } | UncountedWork::Waiting { fraction } => {
+                fraction
+            }
         }
     }
 }
 
-impl fmt::Display for Elsewhere {
+impl fmt::Display for UncountedWork {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = self.fraction() * 100.0;
         match self {
-            Elsewhere::OtherThreads { .. } => write!(
+            UncountedWork::OtherThreads { .. } => write!(
                 f,
                 "other threads used {percent:.0} % of its processor time, and their slots are not \
                  counted"
             ),
-            Elsewhere::Waiting { .. } => {
+            UncountedWork::Waiting { .. } => {
                 write!(f, "its thread waited for {percent:.0} % of the time")
             }
         }
@@ -144,9 +146,9 @@ mod tests {
 
     #[test]
     fn work_on_measuring_thread_is_in_its_slots() {
-        assert_eq!(WINDOW.elsewhere_of_own_slots(), None);
-        assert_eq!(Activity::default().elsewhere_of_own_slots(), None);
-        assert_eq!(Activity::default().elsewhere_of_all_slots(), None);
+        assert_eq!(WINDOW.uncounted_by_own_slots(), None);
+        assert_eq!(Activity::default().uncounted_by_own_slots(), None);
+        assert_eq!(Activity::default().uncounted_by_all_slots(), None);
     }
 
     #[test]
@@ -155,10 +157,10 @@ mod tests {
             others_ns,
             ..WINDOW
         };
-        assert_eq!(with(9_999).elsewhere_of_own_slots(), None);
-        let found = with(10_000).elsewhere_of_own_slots();
-        assert_eq!(found, Some(Elsewhere::OtherThreads { fraction: 0.01 }));
-        assert_eq!(with(10_000).elsewhere_of_all_slots(), None);
+        assert_eq!(with(9_999).uncounted_by_own_slots(), None);
+        let found = with(10_000).uncounted_by_own_slots();
+        assert_eq!(found, Some(UncountedWork::OtherThreads { fraction: 0.01 }));
+        assert_eq!(with(10_000).uncounted_by_all_slots(), None);
     }
 
     /// The clocks of thread and process are read one after the other.
@@ -171,8 +173,8 @@ mod tests {
             others_ns,
             blocked: 0,
         };
-        assert_eq!(empty(9_999).elsewhere_of_own_slots(), None);
-        assert!(empty(10_000).elsewhere_of_own_slots().is_some());
+        assert_eq!(empty(9_999).uncounted_by_own_slots(), None);
+        assert!(empty(10_000).uncounted_by_own_slots().is_some());
     }
 
     #[test]
@@ -183,11 +185,11 @@ mod tests {
             blocked,
             ..WINDOW
         };
-        let waits = Some(Elsewhere::Waiting { fraction: 0.5 });
-        assert_eq!(with(500_000, 3).elsewhere_of_own_slots(), waits);
-        assert_eq!(with(500_001, 3).elsewhere_of_own_slots(), None);
+        let waits = Some(UncountedWork::Waiting { fraction: 0.5 });
+        assert_eq!(with(500_000, 3).uncounted_by_own_slots(), waits);
+        assert_eq!(with(500_001, 3).uncounted_by_own_slots(), None);
         // A preempted thread does not wait.
-        assert_eq!(with(100_000, 2).elsewhere_of_own_slots(), None);
+        assert_eq!(with(100_000, 2).uncounted_by_own_slots(), None);
     }
 
     #[test]
@@ -198,9 +200,9 @@ mod tests {
             blocked: 1,
             ..WINDOW
         };
-        assert_eq!(joined.elsewhere_of_all_slots(), None);
+        assert_eq!(joined.uncounted_by_all_slots(), None);
         assert_eq!(
-            joined.elsewhere_of_own_slots().unwrap().to_string(),
+            joined.uncounted_by_own_slots().unwrap().to_string(),
             "other threads used 95 % of its processor time, and their slots are not counted"
         );
         let asleep = Activity {
@@ -208,7 +210,7 @@ mod tests {
             ..joined
         };
         assert_eq!(
-            asleep.elsewhere_of_all_slots().unwrap().to_string(),
+            asleep.uncounted_by_all_slots().unwrap().to_string(),
             "its thread waited for 90 % of the time"
         );
     }

@@ -75,7 +75,7 @@ impl AddAssign for CodeCounts {
     }
 }
 
-/// Where in the code the slots of a benchmark's samples went, in one launch.
+/// Slots of a benchmark's samples by code address, in one launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeSlots {
     /// The modules the code was loaded from: a file path, a kernel name such as `[vdso]`, or an
@@ -160,10 +160,10 @@ pub struct Trail {
 pub struct Digest {
     /// Instructions, where in the model they and their data lie, and where windows and samples end.
     pub executed: u64,
-    /// How far the model moved each mapping, if that matters too.
+    /// Distances by which the model moved the mappings, if they matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moves: Option<u64>,
-    /// How many samples of the benchmark it covers.
+    /// Number of samples of the benchmark that it covers.
     pub samples: u32,
 }
 

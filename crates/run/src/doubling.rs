@@ -11,7 +11,7 @@ use crate::setting::{Sampling, Setting};
 /// Returns the minimum number of samples that `cargo topdown` requests, if it requests doubling
 /// samples.
 #[inline]
-pub fn least_samples() -> Option<usize> {
+pub fn min_samples() -> Option<usize> {
     match Sampling::from_environment() {
         Ok(Sampling::Doubling) => Some(MIN_SAMPLES),
         Ok(Sampling::FirstTwo) => Some(FINGERPRINT_SAMPLES),

@@ -22,10 +22,10 @@ pub const THREADS_DECIDED: &str = "CARGO_TOPDOWN_THREADS_DECIDED";
 pub const GROUP: &str = "CARGO_TOPDOWN_GROUP";
 
 /// After how many cycles the hardware interrupts and records where the code is: see
-/// [`hits`](crate::hits). With [`GROUP`], after how many counts each event of the group does,
-/// separated by commas; 0 for one that only counts. Such a launch gives no slots to the
+/// [`code_samples`](crate::code_samples). With [`GROUP`], after how many counts each event of the
+/// group does, separated by commas; 0 for one that only counts. Such a launch gives no slots to the
 /// statistics.
-pub const HIT_PERIOD: &str = "CARGO_TOPDOWN_HIT_PERIOD";
+pub const SAMPLING_PERIOD: &str = "CARGO_TOPDOWN_HIT_PERIOD";
 
 /// The metric group whose retire latencies are recorded. Such a launch
 /// counts nothing.
@@ -37,7 +37,7 @@ pub const DESCRIBED_CORE: &str = "CARGO_TOPDOWN_CORE";
 /// Which core is modelled: see [`ModelCore`](crate::setting::ModelCore).
 pub const MODEL_CORE: &str = "CARGO_TOPDOWN_MODEL_CORE";
 
-/// How long a launch models a benchmark, in seconds.
+/// Seconds for which a launch models a benchmark.
 pub const MODEL_BUDGET: &str = "CARGO_TOPDOWN_MODEL_BUDGET";
 
 /// Whether modelled launches keep call paths: `1`.
@@ -54,7 +54,7 @@ pub const STRETCHES: &str = "CARGO_TOPDOWN_STRETCHES";
 /// What determines the number of iterations of samples: see [`Sampling`](crate::setting::Sampling).
 pub const SAMPLING: &str = "CARGO_TOPDOWN_SAMPLING";
 
-/// How many samples an earlier launch modelled of the only benchmark of the process, as
+/// Number of samples that an earlier launch modelled of the only benchmark of the process, as
 /// [`REPEATS_DIGITS`] digits. If it is not 0, the launch models nothing, and of what it executes
 /// returns the [digest](crate::code::Trail::digest) alone.
 pub const REPEATS: &str = "CARGO_TOPDOWN_REPEATS";

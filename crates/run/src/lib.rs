@@ -15,10 +15,10 @@
 pub mod activity;
 pub mod category;
 pub mod code;
+pub mod code_samples;
 pub mod doubling;
 pub mod environment;
 pub mod event;
-pub mod hits;
 pub mod machine;
 pub mod provenance;
 pub mod record;

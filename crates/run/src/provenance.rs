@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::activity::Elsewhere;
+use crate::activity::UncountedWork;
 
 /// The reason given for a benchmark that has only time because criterion got durations that no
 /// window had.
@@ -79,7 +79,7 @@ impl CountedThreads {
     }
 }
 
-/// What a set of samples is and how it was obtained.
+/// Origin of a set of samples: its source, formula and cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -106,13 +106,14 @@ pub struct Provenance {
     pub threads: CountedThreads,
     /// Why the benchmark's slots do not represent its work, so that only its time was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub elsewhere: Option<Elsewhere>,
+    pub elsewhere: Option<UncountedWork>,
     /// In how many units the model sampled an iteration that is too long to be modelled as a whole;
     /// absent if nothing was sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled_units: Option<u64>,
-    /// How many iterations a model executed before those that count, most of them without time, so
-    /// that they warmed up caches and predictors; absent if it executed all of them in detail.
+    /// Number of iterations that a model executed before those that count, most of them without
+    /// time, so that they warmed up caches and predictors; absent if it executed all of them in
+    /// detail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmed_iterations: Option<u64>,
     /// Whether only the first launch was modelled: a digest shows that the others executed the same
@@ -157,7 +158,7 @@ impl Provenance {
     /// Returns the provenance of the same benchmark with slots that do not represent its work: it
     /// has only time, and is judged by time.
     #[inline]
-    pub fn with_work(&self, elsewhere: Elsewhere) -> Provenance {
+    pub fn with_work(&self, elsewhere: UncountedWork) -> Provenance {
         Provenance {
             empty_window: self.empty_window.map(|window| EmptyWindow {
                 wall_ns: window.wall_ns,

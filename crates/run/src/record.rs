@@ -5,7 +5,7 @@
 //! user pays for the compile time of this module.
 
 mod code;
-mod hits;
+mod code_samples;
 mod json;
 mod samples;
 
@@ -13,9 +13,9 @@ use std::io::{self, Write};
 
 use json::Json;
 
-use crate::activity::Elsewhere;
+use crate::activity::UncountedWork;
 use crate::code::CodeSlots;
-use crate::hits::CodeHits;
+use crate::code_samples::CodeSamples;
 use crate::provenance::{CountedThreads, Provenance};
 use crate::sample::Sample;
 
@@ -23,9 +23,9 @@ use crate::sample::Sample;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// A line of the records file: a measurement has begun and will report its end.
-pub const LAST_WORD_OWED: &str = "last word owed";
+pub const COMPLETION_PENDING: &str = "last word owed";
 /// A line of the records file: a measurement has ended.
-pub const LAST_WORD_SAID: &str = "last word said";
+pub const COMPLETION_WRITTEN: &str = "last word said";
 
 /// The samples of one benchmark in one launch.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,8 +41,8 @@ pub struct Record {
     /// Where in the code their slots went, if known. Written with the feature `model`, which alone
     /// knows it.
     pub code: Option<CodeSlots>,
-    /// Where the hardware hit their code, if it recorded that. Written with the feature `hits`.
-    pub hits: Option<CodeHits>,
+    /// PMU samples by code address, if recorded. Written with the feature `sampling`.
+    pub hits: Option<CodeSamples>,
 }
 
 impl Record {
@@ -86,7 +86,7 @@ impl Record {
         }
         if let Some(of) = &self.hits {
             json.open_field("hits", "{");
-            hits::hits(&mut json, of);
+            code_samples::code_samples(&mut json, of);
             json.close("}");
         }
         json.close("}");
@@ -123,8 +123,8 @@ fn provenance(json: &mut Json<'_>, of: &Provenance) {
     }
     if let Some(elsewhere) = of.elsewhere {
         let (kind, fraction) = match elsewhere {
-            Elsewhere::OtherThreads { fraction } => ("other_threads", fraction),
-            Elsewhere::Waiting { fraction } => ("waiting", fraction),
+            UncountedWork::OtherThreads { fraction } => ("other_threads", fraction),
+            UncountedWork::Waiting { fraction } => ("waiting", fraction),
         };
         json.open_field("elsewhere", "{");
         json.text("kind", kind);
@@ -163,7 +163,7 @@ mod tests {
                 wall_ns: 40,
             }),
             threads: CountedThreads::All,
-            elsewhere: Some(Elsewhere::OtherThreads { fraction: 1e-7 }),
+            elsewhere: Some(UncountedWork::OtherThreads { fraction: 1e-7 }),
             sampled_units: Some(7),
             warmed_iterations: Some(93),
             cold_fraction: Some(0.25),
@@ -174,7 +174,7 @@ mod tests {
                 wall_ns: 40,
                 ..EmptyWindow::default()
             }),
-            elsewhere: Some(Elsewhere::Waiting { fraction: 0.1 }),
+            elsewhere: Some(UncountedWork::Waiting { fraction: 0.1 }),
             ..least.clone()
         };
         for written in [least, most, waiting] {

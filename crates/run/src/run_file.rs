@@ -14,7 +14,7 @@ mod series;
 #[cfg(feature = "files")]
 mod stored;
 
-pub use crate::record::{LAST_WORD_OWED, LAST_WORD_SAID, Record, SCHEMA_VERSION};
+pub use crate::record::{COMPLETION_PENDING, COMPLETION_WRITTEN, Record, SCHEMA_VERSION};
 pub use call_paths::{CallPath, CallPaths, CalledFunction, SourceLine};
 pub use cold::Cold;
 pub use fingerprint::{Fingerprint, FunctionFingerprint, Hash};
@@ -122,7 +122,7 @@ pub struct Build {
     pub git_dirty: Option<bool>,
 }
 
-/// How often and for how long every benchmark ran. If packages have their own settings, these are
+/// Number and length of every benchmark's launches. If packages have their own settings, these are
 /// the workspace's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

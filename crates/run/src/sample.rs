@@ -306,8 +306,8 @@ impl Flags {
     pub const MIGRATED: Flags = Flags(1 << 1);
     /// A counter ended below where it began: something else reset it. The counts are unusable.
     pub const WENT_BACKWARDS: Flags = Flags(1 << 2);
-    /// The counters were not on the PMU for the whole window, or another window began inside it. The
-    /// counts are unusable.
+    /// The counters were not on the PMU for the whole window, or another window began inside it.
+    /// The counts are unusable.
     pub const NOT_COUNTING: Flags = Flags(1 << 3);
     /// The ratio register did not add up to 100 %. The categories are unusable.
     pub const BAD_RATIOS: Flags = Flags(1 << 4);

@@ -147,8 +147,8 @@ setting! {
     }
     internal {
         /// The model of a core, else the clock: `cargo topdown` asks for it where `auto` gave the
-        /// clock. Elsewhere criterion would want far more iterations than the model can execute, so
-        /// that `auto` does not choose the model in plain `cargo bench`.
+        /// clock. Otherwise criterion would want far more iterations than the model can
+        /// execute, so that `auto` does not choose the model in plain `cargo bench`.
         ModelOrTime = "model-or-time",
         /// The clock, for benchmarks whose slots `cargo topdown` takes in launches on the model.
         TimeBesideModel = "time-beside-model",

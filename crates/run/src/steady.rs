@@ -13,8 +13,8 @@
 //! others. `anew.rs` finds those with which every sample begins. Then, too, only the last iterations
 //! of the last sample count.
 //!
-//! All this depends only on what was counted, not on the clock, unless a benchmark takes so long that
-//! it is not modelled.
+//! All this depends only on what was counted, not on the clock, unless a benchmark takes so long
+//! that it is not modelled.
 
 mod anew;
 mod cold;
@@ -25,17 +25,17 @@ use crate::sample::{Flags, Sample};
 use anew::Anew;
 use cold::Cold;
 pub use cold::is_far_less;
-pub use sampled::{MostSampled, NextSampled};
+pub use sampled::{NextSampled, SamplingLimits};
 
 /// With fewer samples, a launch on the model is useless: the first only warms it up.
 pub const MIN_SAMPLES: usize = 2;
 
 /// With fewer samples, the warm-up was short. 4 samples are 8 iterations after 7.
-pub const ENOUGH_SAMPLES: usize = 4;
+pub const MIN_SETTLED_SAMPLES: usize = 4;
 
 /// So many samples show whether the first iterations initialised something: the third one has four
 /// iterations. If there is no room for it, it is looked at as far as the budget goes.
-const SAMPLES_THAT_SHOW_COLD: usize = 3;
+const MIN_COLD_SAMPLES: usize = 3;
 
 /// The number of samples to model if the budget allows: 32 iterations after 31.
 const WANTED_SAMPLES: usize = 6;
@@ -48,7 +48,7 @@ const LONG_INSTRUCTIONS: u64 = 1_000_000;
 /// we do not know how much memory and time that takes.
 const MAX_SAMPLES_OF_WINDOWS: usize = 11;
 
-/// How many instructions warm up functionally in the time in which one is modelled.
+/// Number of instructions that warm up functionally in the time in which one is modelled.
 const WARMED_PER_MODELLED: u64 = 10;
 
 /// Warming up goes on for so many iterations, if the budget allows, even if nothing is touched for
@@ -89,7 +89,7 @@ pub enum Next {
     Last {
         /// About how many instructions it will have.
         expected_instructions: u64,
-        /// How many iterations count.
+        /// Number of iterations that count.
         iterations: u64,
     },
 }
@@ -99,9 +99,9 @@ pub enum Next {
 pub struct Taken<'a> {
     /// Its counts.
     pub sample: &'a Sample,
-    /// How many instructions it has.
+    /// Number of its instructions.
     pub instructions: u64,
-    /// How many instructions of the budget it cost to model, if it was modelled.
+    /// Instructions of the budget that it cost to model, if it was modelled.
     pub cost_instructions: u64,
     /// Whether memory that it touched for the first time may have cost it time.
     pub is_cold: bool,
@@ -136,7 +136,7 @@ impl Modelled {
     /// Counts `sample`, the benchmark's next, which cost as much to model as `cost_instructions`.
     /// Returns whether a sample of twice as many iterations is wanted, given a budget in
     /// instructions.
-    pub fn wants_more_after(
+    pub fn wants_more(
         &mut self,
         sample: &Sample,
         cost_instructions: u64,
@@ -184,7 +184,7 @@ impl Modelled {
                 *self = Modelled { cold, ..before };
                 self.next_after_rise(budget_instructions)
             }
-            Next::Nothing if is_usable && self.samples < SAMPLES_THAT_SHOW_COLD => {
+            Next::Nothing if is_usable && self.samples < MIN_COLD_SAMPLES => {
                 self.cold.is_probe = true;
                 Next::Model
             }
@@ -195,7 +195,7 @@ impl Modelled {
     /// Returns what to do after a sample that costs as much as those before it.
     fn next_if_settled(&mut self, taken: &Taken<'_>, budget_instructions: u64) -> Next {
         let cost = taken.cost_instructions;
-        let wants_more = self.wants_more_after(taken.sample, cost, budget_instructions);
+        let wants_more = self.wants_more(taken.sample, cost, budget_instructions);
         let as_before = if wants_more {
             Next::Model
         } else {
@@ -222,7 +222,7 @@ impl Modelled {
             let cost = cost_per_iteration.saturating_mul(more);
             self.cost_instructions.saturating_add(cost) <= budget_instructions
         };
-        let is_short = !reaches(doubling::iterations(ENOUGH_SAMPLES - 1));
+        let is_short = !reaches(doubling::iterations(MIN_SETTLED_SAMPLES - 1));
         let ends_early = !wants_more || !reaches(wanted);
         let needs_warm_up =
             is_short || (taken.is_cold && ends_early) || (!wants_more && self.anew.matters());
@@ -314,7 +314,7 @@ mod tests {
         });
         let more = samples.take_while(|sample| {
             let cost = cost * sample.instructions.unwrap();
-            modelled.wants_more_after(sample, cost, BUDGET)
+            modelled.wants_more(sample, cost, BUDGET)
         });
         doubling::iterations(more.count())
     }
@@ -449,17 +449,17 @@ mod tests {
     #[test]
     fn unmodelled_sample_asks_for_no_more() {
         let mut modelled = Modelled::default();
-        assert!(!modelled.wants_more_after(&Sample::EMPTY, 0, u64::MAX));
+        assert!(!modelled.wants_more(&Sample::EMPTY, 0, u64::MAX));
         let not_traced = Sample {
             instructions: Some(1),
             flags: Flags::NOT_COUNTING,
             ..Sample::EMPTY
         };
-        assert!(!modelled.wants_more_after(&not_traced, 1, u64::MAX));
+        assert!(!modelled.wants_more(&not_traced, 1, u64::MAX));
     }
 
-    /// Returns the samples that a launch takes, and how many iterations the one has that counts, for
-    /// a benchmark whose iterations have so many instructions, by their number from 0.
+    /// Returns the samples that a launch takes, and how many iterations the one has that counts,
+    /// for a benchmark whose iterations have so many instructions, by their number from 0.
     fn counted_of(instructions_of: impl Fn(u64) -> u64) -> (usize, u64) {
         let mut modelled = Modelled::default();
         let (mut spent, mut counted, mut samples) = (0, 0, 0);

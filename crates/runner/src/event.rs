@@ -25,7 +25,7 @@ pub enum Event<'a> {
         target: &'a str,
         /// Counted from 1.
         launch: u32,
-        /// How many there will be at most: the first one may show that fewer are enough.
+        /// Maximum number: the first one may show that fewer are enough.
         of: u32,
     },
     /// A benchmark starts in that process.
@@ -43,14 +43,14 @@ pub enum Event<'a> {
         package: &'a str,
         /// The bench target's name.
         target: &'a str,
-        /// How long it took.
+        /// Its time.
         seconds: f64,
     },
     /// A benchmark is measured, in all of its launches.
     BenchmarkFinished {
         /// The benchmark.
         id: &'a BenchmarkId,
-        /// How many were measured.
+        /// Number of measured ones.
         launches: usize,
     },
     /// Something failed.
@@ -64,9 +64,9 @@ pub enum Event<'a> {
         id: &'a str,
         /// The directory of the run file, as the newest run.
         directory: &'a Path,
-        /// How many it has.
+        /// Their number.
         benchmarks: usize,
-        /// How many bench targets and benchmarks failed.
+        /// Number of bench targets and benchmarks that failed.
         failed: usize,
     },
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod bench_command;
 pub(crate) mod bench_process;
+pub(crate) mod bench_progress;
 pub(crate) mod conversation;
 pub(crate) mod excerpt;
 pub(crate) mod fixed_stack;
@@ -14,10 +15,9 @@ pub mod left_out;
 pub(crate) mod live_samples;
 pub(crate) mod load;
 pub(crate) mod measured;
-pub(crate) mod patience;
 pub(crate) mod peer;
-pub(crate) mod place;
 pub mod protocol;
 pub(crate) mod repeated;
 pub(crate) mod samples_file;
+pub(crate) mod time_limits;
 pub(crate) mod trail;

@@ -4,12 +4,12 @@
 pub mod event;
 pub mod functions;
 pub mod gathering;
-pub mod hits;
 pub mod launching;
 pub mod modelling;
 pub mod progress;
 pub mod record;
 mod rounds;
+pub mod sampling;
 pub mod settings;
 mod side;
 pub mod targets;

@@ -13,7 +13,7 @@ use topdown_run::setting::Sampling;
 
 use crate::event::Event;
 use crate::targets::bench_targets::BenchTarget;
-use topdown_terminal::terminal::{print_text, tell};
+use topdown_terminal::terminal::{message, print_text};
 
 /// Redraws per second. Each takes a little of the machine from the bench.
 const REDRAWS_PER_SECOND: u8 = 4;
@@ -134,7 +134,7 @@ impl Progress {
                     _ => "",
                 };
                 let of = planned.map_or(String::new(), |planned| format!(" of {planned}"));
-                tell!("      Launch {number}{of}{on}: {}{left}", self.name);
+                message!("      Launch {number}{of}{on}: {}{left}", self.name);
             }
             Style::Events => Event::LaunchStarted {
                 package: &target.package,

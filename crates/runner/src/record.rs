@@ -13,7 +13,7 @@ use topdown_counters::machine::this_machine_on;
 use topdown_run::machine::Machine;
 use topdown_run::run_file::Run;
 
-use crate::gathering::again::{self, MAX_SUSPECT_LAUNCHES};
+use crate::gathering::relaunch::{self, MAX_SUSPECT_LAUNCHES};
 use crate::targets::bench_targets::BenchTarget;
 use topdown_system::whole_file;
 
@@ -35,7 +35,7 @@ pub struct LaunchRecord {
 
 /// Why a run's benchmarks cannot be launched again.
 #[derive(Debug, Error)]
-pub enum CannotLaunchAgain {
+pub enum RelaunchError {
     /// There is no record of the launches.
     #[error(
         "{} does not record how it was launched; only the newest run of `cargo topdown bench` can \
@@ -67,7 +67,7 @@ pub enum CannotLaunchAgain {
     TimeAlone,
     /// Further launches would say nothing new.
     #[error("{}", if *is_modelled {
-        "its modelled launches agree, so more would say nothing new".to_owned()
+        "its modelled launches agree, so more cannot help".to_owned()
     } else {
         format!("it already has {MAX_SUSPECT_LAUNCHES} launches")
     })]
@@ -104,12 +104,12 @@ impl LaunchRecord {
     /// # Errors
     /// Returns an error if it cannot be launched in the same way: with the same executables on the
     /// same machine.
-    pub fn read(directory: &Path, run: &Run) -> Result<LaunchRecord, CannotLaunchAgain> {
+    pub fn read(directory: &Path, run: &Run) -> Result<LaunchRecord, RelaunchError> {
         let path = directory.join(FILE);
-        let no_record = || CannotLaunchAgain::NoRecord {
+        let no_record = || RelaunchError::NoRecord {
             directory: directory.to_owned(),
         };
-        let unreadable = |error| CannotLaunchAgain::Unreadable {
+        let unreadable = |error| RelaunchError::Unreadable {
             path: path.clone(),
             error,
         };
@@ -125,12 +125,12 @@ impl LaunchRecord {
         }
         if run.machine != this_machine_on(run.core_type()) {
             let machine = Box::new(run.machine.clone());
-            return Err(CannotLaunchAgain::OtherMachine(machine));
+            return Err(RelaunchError::OtherMachine(machine));
         }
         match record.targets.iter().find(|target| !target.is_as_built()) {
             Some(other) => {
                 let path = other.executable.clone();
-                Err(CannotLaunchAgain::OtherExecutable(path))
+                Err(RelaunchError::OtherExecutable(path))
             }
             None => Ok(record),
         }
@@ -143,11 +143,11 @@ impl LaunchRecord {
     pub fn read_for_second_look(
         directory: &Path,
         run: &Run,
-    ) -> Result<LaunchRecord, CannotLaunchAgain> {
+    ) -> Result<LaunchRecord, RelaunchError> {
         let record = LaunchRecord::read(directory, run)?;
-        let is_modelled = !again::is_measured(run);
-        if is_modelled || !again::would_help(&record.targets) {
-            return Err(CannotLaunchAgain::WouldNotHelp { is_modelled });
+        let is_modelled = !relaunch::is_measured(run);
+        if is_modelled || !relaunch::would_help(&record.targets) {
+            return Err(RelaunchError::WouldNotHelp { is_modelled });
         }
         Ok(record)
     }

@@ -62,7 +62,7 @@ fn count_same_threads(
         let (decided, is_otherwise) = one_choice::decided(own, &sides);
         side.count_threads(*index, decided);
         if is_otherwise {
-            side.begin_again(*index);
+            side.restart(*index);
             failed |= side.launch(*index, launch, progress)?;
         }
     }

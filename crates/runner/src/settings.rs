@@ -24,18 +24,18 @@ pub struct Settings {
     pub measurement_time: Duration,
     /// Where the numbers come from.
     pub source: SourceChoice,
-    /// How long a launch models a benchmark, at a fixed number of instructions per second.
+    /// Time for which a launch models a benchmark, at a fixed number of instructions per second.
     pub model_budget: Duration,
     /// Which core is modelled.
     pub model_core: ModelCore,
     /// Which hardware counters.
     pub counters: Counters,
-    /// Whose slots the hardware counts.
+    /// Threads whose slots the hardware counts.
     pub threads: Threads,
     /// What decides how many iterations samples have.
     #[serde(default)]
     pub sampling: Sampling,
-    /// How long a launch may take; if absent, the first launch of the target decides.
+    /// Time limit of a launch; if absent, the first launch of the target decides.
     #[serde(default)]
     pub launch_timeout: Option<Duration>,
     /// Whether to trace what the benchmarks execute, in a launch of its own.

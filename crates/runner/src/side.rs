@@ -22,7 +22,7 @@ use crate::progress::Progress;
 use crate::targets::bench_targets::BenchTarget;
 
 /// A launch that was made.
-pub(super) struct Made {
+pub(super) struct CompletedLaunch {
     launched: Result<Launched, LaunchError>,
     took: Duration,
     /// How samples are taken, which only a launch can show.
@@ -33,16 +33,16 @@ pub(super) struct Made {
     excerpt: String,
 }
 
-impl Made {
+impl CompletedLaunch {
     /// Launches `target`. `first` is what a later launch knows of the first. Calls `on_benchmark`
     /// with the name of each benchmark that begins.
     pub fn by(
         launcher: &Launcher,
         target: &BenchTarget,
-        first: First,
+        first: FirstLaunch,
         mut on_benchmark: impl FnMut(&str),
-    ) -> Made {
-        let First { took, digest } = first;
+    ) -> CompletedLaunch {
+        let FirstLaunch { took, digest } = first;
         let mut target = target.clone();
         let mut output = String::new();
         let begun_at = Instant::now();
@@ -66,7 +66,7 @@ impl Made {
                 launched => break launched,
             };
         };
-        Made {
+        CompletedLaunch {
             excerpt: match &launched {
                 Ok(_) => String::new(),
                 Err(_) => launcher.output_excerpt(),
@@ -79,13 +79,13 @@ impl Made {
     }
 
     /// Returns what later launches of `target` may know, if this was the first.
-    pub fn as_first(&self, launcher: &Launcher, target: &BenchTarget) -> First {
+    pub fn as_first(&self, launcher: &Launcher, target: &BenchTarget) -> FirstLaunch {
         match &self.launched {
-            Ok(launched @ Launched::Benchmarks(_)) => First {
+            Ok(launched @ Launched::Benchmarks(_)) => FirstLaunch {
                 took: Some(self.took),
                 digest: digest_to_repeat(launcher, target, launched),
             },
-            _ => First::default(),
+            _ => FirstLaunch::default(),
         }
     }
 
@@ -98,7 +98,7 @@ impl Made {
 
 /// What is known of the first launch of a target when a later one is made.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct First {
+pub(super) struct FirstLaunch {
     pub took: Option<Duration>,
     /// The digest of what it executed, if it is enough that a later launch executes the same.
     pub digest: Option<Digest>,
@@ -126,7 +126,7 @@ pub(super) struct Side<'a> {
     collector: Collector,
     outcome: Outcome,
     /// By target, what is known of its first launch.
-    first: Vec<First>,
+    first: Vec<FirstLaunch>,
     /// The index of the first target in the list given to `Progress`.
     progress_offset: usize,
 }
@@ -142,7 +142,7 @@ impl<'a> Side<'a> {
             launcher,
             states: vec![State::Untried; targets.len()],
             too_short: vec![false; targets.len()],
-            first: vec![First::default(); targets.len()],
+            first: vec![FirstLaunch::default(); targets.len()],
             threads: vec![Vec::new(); targets.len()],
             collector: Collector::default(),
             outcome: Outcome::default(),
@@ -170,7 +170,7 @@ impl<'a> Side<'a> {
         let target = &self.targets[index];
         progress.begin(target, launch, self.planned(index, launch));
         self.launcher.load.look();
-        let made = Made::by(self.launcher, target, self.first[index], |name| {
+        let made = CompletedLaunch::by(self.launcher, target, self.first[index], |name| {
             progress.benchmark(target, name);
         });
         self.keep(index, launch, made, progress)
@@ -197,7 +197,7 @@ impl<'a> Side<'a> {
         &mut self,
         index: usize,
         launch: u32,
-        made: Made,
+        made: CompletedLaunch,
         progress: &mut Progress,
     ) -> Result<bool, LaunchError> {
         if !self.has_launch(index, launch) {
@@ -221,7 +221,7 @@ impl<'a> Side<'a> {
             })) => {
                 if !outlived.is_empty() {
                     progress.note(&format!(
-                        "note: `{target}` left processes behind, which were ended: {}",
+                        "note: `{target}` left processes running, which were killed: {}",
                         outlived.join(", ")
                     ));
                 }
@@ -297,7 +297,7 @@ impl<'a> Side<'a> {
              plain counters are used for it (`--counters metrics` keeps PERF_METRICS)"
         ));
         target.settings.counters = Counters::Exact;
-        self.begin_again(index);
+        self.restart(index);
     }
 
     /// Decides whose slots to count in target number `index`.
@@ -307,7 +307,7 @@ impl<'a> Side<'a> {
     }
 
     /// Forgets all launches of target number `index`.
-    pub fn begin_again(&mut self, index: usize) {
+    pub fn restart(&mut self, index: usize) {
         self.collector.forget(&self.targets[index]);
         self.states[index] = State::Untried;
     }

@@ -29,7 +29,7 @@ use newest::{NEWEST, NEWEST_OF_COMMANDS};
 pub use error::{StoreError, unless_written};
 pub use keep::keep_current;
 pub use name::{BaselineName, BaselineNameError, is_machine_key};
-pub use shell::word_of_shell;
+pub use shell::shell_quoted;
 
 /// The store of one workspace, as seen from one machine.
 #[derive(Debug)]

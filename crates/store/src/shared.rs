@@ -37,7 +37,7 @@ const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Where a run is in a store.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct RunLocation {
     /// The baseline.
     pub name: BaselineName,
     /// The key of the machine that the run was taken on.
@@ -46,10 +46,10 @@ pub struct Place {
     pub run: RunName,
 }
 
-impl Place {
+impl RunLocation {
     /// Returns the place of the run whose `run.json` has this path in the store; `None` for every
     /// other path.
-    fn of_run_file(path: &str) -> Option<Place> {
+    fn of_run_file(path: &str) -> Option<RunLocation> {
         let directory = path.strip_suffix(RUN_FILE_NAME)?.strip_suffix('/')?;
         let (directory, run) = directory.rsplit_once('/')?;
         let (name, machine_key) = directory.rsplit_once('/')?;
@@ -57,7 +57,7 @@ impl Place {
         if !is_machine_key(machine_key) {
             return None;
         }
-        Some(Place {
+        Some(RunLocation {
             name: name.parse().ok()?,
             machine_key: machine_key.to_owned(),
             run: run.parse().ok()?,
@@ -65,7 +65,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RunLocation {
     /// Formats the path in the store, with `/` on every system.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}/{}", self.name, self.machine_key, self.run)
@@ -76,7 +76,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     /// Where it is.
-    pub place: Place,
+    pub location: RunLocation,
     /// When it arrived, by the store's clock: the object's or file's time of change, or the time of
     /// the commit.
     pub arrived: Timestamp,
@@ -86,7 +86,7 @@ impl Listed {
     /// Returns whether the run claims to have started after it arrived, or after `now`. Such a run
     /// would pass for the newest one, perhaps forever.
     pub fn is_from_the_future(&self, now: Timestamp) -> bool {
-        self.place.run.is_after(self.arrived.min(now))
+        self.location.run.is_after(self.arrived.min(now))
     }
 }
 
@@ -103,7 +103,7 @@ pub struct WantedFile<'a> {
 #[derive(Clone, Debug)]
 pub struct Outgoing {
     /// Where it belongs.
-    pub place: Place,
+    pub location: RunLocation,
     /// Its `run.json`, which may have another name here.
     pub run_file: PathBuf,
     /// Its samples, if they are kept.
@@ -130,19 +130,19 @@ pub trait Backend: Send + Sync {
     fn list(&self) -> Result<Vec<Listed>, BackendError>;
 
     /// Adds those of `runs` that are missing, each whole or not at all. Returns their places.
-    fn push(&self, runs: &[Outgoing]) -> Result<Vec<Place>, BackendError>;
+    fn push(&self, runs: &[Outgoing]) -> Result<Vec<RunLocation>, BackendError>;
 
-    /// Writes one regular file of the run at `place` to `to`. Returns `false` if there is none.
+    /// Writes one regular file of the run at `location` to `to`. Returns `false` if there is none.
     /// Never depends on other contents of the store.
     fn read(
         &self,
-        place: &Place,
+        location: &RunLocation,
         file: WantedFile<'_>,
         to: &mut dyn Write,
     ) -> Result<bool, BackendError>;
 
     /// Removes these runs. Each disappears at once; one that is already gone is not an error.
-    fn remove(&self, places: &[Place]) -> Result<(), BackendError>;
+    fn remove(&self, locations: &[RunLocation]) -> Result<(), BackendError>;
 
     /// Returns the paths of what writers left unfinished more than a day ago; removes it if
     /// `remove` is set.

@@ -27,7 +27,7 @@ impl Cgroup {
     }
 
     /// A group that an earlier program left behind.
-    pub fn left_behind(directory: PathBuf) -> Cgroup {
+    pub fn abandoned(directory: PathBuf) -> Cgroup {
         Cgroup { directory }
     }
 

@@ -1,4 +1,4 @@
-//! How the program deals with the operating system: processes, waits, Ctrl-C, temporary
+//! The program's interface to the operating system: processes, waits, Ctrl-C, temporary
 //! directories, and files that are whole at any time.
 #![forbid(unsafe_code)]
 

@@ -95,7 +95,7 @@ fn clear(parent: &Path) {
             && is_own(&path);
         if is_ours && is_abandoned(&path) {
             if let Some(group) = cgroup_of(&path) {
-                drop(Cgroup::left_behind(group));
+                drop(Cgroup::abandoned(group));
             }
             processes::end_all(|| inheritors_among(processes::all(), &path));
             let _ = fs::remove_dir_all(&path);

@@ -16,7 +16,7 @@ use std::time::Duration;
 use cargo_metadata::{Metadata, MetadataCommand};
 
 use crate::processes;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// A wait for a process.
 #[derive(Clone, Copy, Debug)]
@@ -146,7 +146,7 @@ impl Wait {
                 return;
             }
             if self.is_silent {
-                tell!(
+                message!(
                     "     Waiting for {} (at most {})",
                     self.what,
                     in_words(self.limit)

@@ -12,7 +12,7 @@ use tempfile::{Builder, NamedTempFile};
 /// # Errors
 /// Returns an error if there is none, or the new one cannot be written.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let file = written_beside(path, content)?;
+    let file = write_temporary(path, content)?;
     let permissions = fs::metadata(path)?.permissions();
     file.as_file().set_permissions(permissions)?;
     file.persist(path).map_err(|error| error.error)?;
@@ -24,7 +24,7 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 /// # Errors
 /// Returns an error if it exists, or cannot be written.
 pub fn create(path: &Path, content: &[u8]) -> io::Result<()> {
-    let file = written_beside(path, content)?;
+    let file = write_temporary(path, content)?;
     file.persist_noclobber(path).map_err(|error| error.error)?;
     Ok(())
 }
@@ -34,7 +34,7 @@ pub fn create(path: &Path, content: &[u8]) -> io::Result<()> {
 /// # Errors
 /// Returns an error if it cannot be written. The one that is there then stays.
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    persist(written_beside(path, content)?, path)
+    persist(write_temporary(path, content)?, path)
 }
 
 fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
@@ -62,8 +62,8 @@ pub fn write_named(
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     };
     if is_replaceable {
-        match filled_beside(path, &fill).and_then(|file| persist(file, path)) {
-            Err(error) if is_of_the_place(&error) => {}
+        match fill_temporary(path, &fill).and_then(|file| persist(file, path)) {
+            Err(error) if prevents_replacing(&error) => {}
             written => return written,
         }
     }
@@ -72,7 +72,7 @@ pub fn write_named(
 
 /// Returns whether the error means that a file can be written where it is and not be replaced: its
 /// directory belongs to somebody else, or it is mounted on its own, as into a container.
-fn is_of_the_place(error: &io::Error) -> bool {
+fn prevents_replacing(error: &io::Error) -> bool {
     use io::ErrorKind::{CrossesDevices, PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
     matches!(
         error.kind(),
@@ -86,13 +86,13 @@ const SUFFIX: &str = ".cargo-topdown.tmp";
 /// The writer of an older unfinished file no longer exists.
 const ABANDONED_AFTER: Duration = Duration::from_secs(60 * 60);
 
-fn written_beside(path: &Path, content: &[u8]) -> io::Result<NamedTempFile> {
-    filled_beside(path, &|file: &mut BufWriter<&File>| file.write_all(content))
+fn write_temporary(path: &Path, content: &[u8]) -> io::Result<NamedTempFile> {
+    fill_temporary(path, &|file: &mut BufWriter<&File>| file.write_all(content))
 }
 
 /// Fills a temporary file in the directory of `path`, to the disk, and clears what killed writers
 /// of this file have left there.
-fn filled_beside(
+fn fill_temporary(
     path: &Path,
     fill: &impl Fn(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> io::Result<NamedTempFile> {

@@ -14,13 +14,13 @@ use crate::columns::folded;
 
 /// Writes a line for people to standard error, like `eprintln!`, but ignores errors.
 #[macro_export]
-macro_rules! tell {
-    ($($argument:tt)*) => { $crate::terminal::tell_text(format_args!($($argument)*)) };
+macro_rules! message {
+    ($($argument:tt)*) => { $crate::terminal::print_message(format_args!($($argument)*)) };
 }
-pub use tell;
+pub use message;
 
 /// See [`tell!`]. A terminal gets lines that fit; the lines of a log are as long as they are.
-pub fn tell_text(text: fmt::Arguments<'_>) {
+pub fn print_message(text: fmt::Arguments<'_>) {
     let is_terminal = io::stderr().is_terminal();
     let text = match width(is_terminal) {
         Some(width) => folded(&text.to_string(), width),

@@ -2,7 +2,7 @@
 
 use crate::error::OpenError;
 
-/// How much a tracer can hold. Memory is reserved at once but used only as needed.
+/// Capacities of a tracer. Memory is reserved at once but used only as needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Number of the program's instructions that can be translated, each counted once per block

@@ -6,7 +6,7 @@ use iced_x86::{
 };
 
 use crate::block::{Access, Arguments, Instruction, MAX_BLOCK_INSTRUCTIONS, OwnedBlock, Repeat};
-use draft::{Draft, Held};
+use draft::{Draft, KnownValue};
 
 mod draft;
 #[cfg(test)]
@@ -53,14 +53,14 @@ pub(crate) enum Recording {
 
 /// A few items without a heap allocation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Few<T, const N: usize> {
+pub(crate) struct SmallList<T, const N: usize> {
     items: [Option<T>; N],
     len: usize,
 }
 
-impl<T: Copy, const N: usize> Few<T, N> {
+impl<T: Copy, const N: usize> SmallList<T, N> {
     fn new() -> Self {
-        Few {
+        SmallList {
             items: [None; N],
             len: 0,
         }
@@ -105,8 +105,8 @@ impl Undescribable {
 /// The accesses of one instruction, and the recordings and repetition they need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Description {
-    pub accesses: Few<Access, MAX_ACCESSES>,
-    pub recordings: Few<Recording, MAX_RECORDINGS>,
+    pub accesses: SmallList<Access, MAX_ACCESSES>,
+    pub recordings: SmallList<Recording, MAX_RECORDINGS>,
     pub repeat: Option<Repeat>,
     /// The general registers that it uses in any way, one bit each in encoding order.
     pub registers: u16,
@@ -117,7 +117,7 @@ pub(crate) struct Describer {
     factory: InstructionInfoFactory,
     /// The recorded value that each general register still equals, up to a constant: addresses with
     /// the same base are recorded once. In encoding order.
-    held: [Option<Held>; 16],
+    held: [Option<KnownValue>; 16],
     next_entry: u16,
 }
 
@@ -151,7 +151,7 @@ impl Describer {
     pub(crate) fn begin_block_with_arguments(&mut self) {
         self.begin_block();
         for register in Arguments::REGISTERS {
-            self.held[register.number()] = Some(Held::just(self.next_entry));
+            self.held[register.number()] = Some(KnownValue::just(self.next_entry));
             self.next_entry += 1;
         }
     }
@@ -169,8 +169,8 @@ impl Describer {
     ) -> Result<Description, Undescribable> {
         let info = self.factory.info(instruction);
         let mut draft = Draft {
-            accesses: Few::new(),
-            recordings: Few::new(),
+            accesses: SmallList::new(),
+            recordings: SmallList::new(),
             held: self.held,
             next_entry: self.next_entry,
             facts,

@@ -30,7 +30,7 @@ const SEEN_BYTES: usize = JUMP_BYTES + 15;
 /// The clock's first value, in seconds since the epoch. It is in the past, so that a program that
 /// lets the kernel wait for a deadline computed from it waits too short, rather than for years.
 const DATE_SECONDS: i64 = 1_750_000_000;
-/// How much the date advances with each query.
+/// Advance of the date with each query.
 const STEP_NS: u64 = 1000;
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -40,7 +40,7 @@ type ClockGetTime = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -
 static IS_FIXED: AtomicBool = AtomicBool::new(false);
 static RANDOM_NUMBERS: AtomicU64 = AtomicU64::new(0);
 static LOOKS: AtomicU64 = AtomicU64::new(0);
-/// How long the monotonic clock has stood still.
+/// Time for which the monotonic clock has stood still.
 static HIDDEN_NS: AtomicU64 = AtomicU64::new(0);
 /// The kernel's own function for the other clocks, if the loader knows it.
 static CLOCK_OF_THE_KERNEL: OnceLock<Option<ClockGetTime>> = OnceLock::new();
@@ -106,7 +106,7 @@ fn replace_all(memory: &File, replacements: &[(u64, u64)]) -> io::Result<()> {
 fn replace(memory: &File, address: u64, replacement: u64) -> io::Result<()> {
     let mut code = [0; SEEN_BYTES];
     let read = memory.read_at(&mut code, address)?;
-    if !is_longer_than_the_jump(&code[..read], address) {
+    if !fits_jump(&code[..read], address) {
         return Err(io::Error::other("the function is too short"));
     }
     let mut jump = [0; JUMP_BYTES];
@@ -116,7 +116,7 @@ fn replace(memory: &File, address: u64, replacement: u64) -> io::Result<()> {
 }
 
 /// Returns whether the function that begins with `code` is at least as long as the jump.
-fn is_longer_than_the_jump(code: &[u8], address: u64) -> bool {
+fn fits_jump(code: &[u8], address: u64) -> bool {
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     while decoder.position() < JUMP_BYTES {
         if !decoder.can_decode() {
@@ -271,17 +271,17 @@ mod tests {
     #[test]
     fn function_shorter_than_the_jump_is_kept() {
         let long = [0x90; SEEN_BYTES];
-        assert!(is_longer_than_the_jump(&long, 0x1000));
+        assert!(fits_jump(&long, 0x1000));
         for end in [0xc3, 0xcc] {
             let mut short = long;
             short[5] = end; // ret, int3
-            assert!(!is_longer_than_the_jump(&short, 0x1000), "{end:x}");
+            assert!(!fits_jump(&short, 0x1000), "{end:x}");
         }
         // It may end with the last byte that the jump needs.
         let mut fits = long;
         fits[JUMP_BYTES - 1] = 0xc3;
-        assert!(is_longer_than_the_jump(&fits, 0x1000));
-        assert!(!is_longer_than_the_jump(&long[..4], 0x1000));
+        assert!(fits_jump(&fits, 0x1000));
+        assert!(!fits_jump(&long[..4], 0x1000));
     }
 
     /// Code in shared memory of a file that is open for reading cannot be written, not even through

@@ -22,11 +22,11 @@ use crate::exit::Exit;
 use crate::measure::{MeasureError, Session, Side, pairs, run_id};
 use topdown_gate::policy::Policy;
 use topdown_gate::verdict::{self, Comparison, FirstLook, LabelledRun, Sessions};
-use topdown_runner::gathering::again;
 use topdown_runner::gathering::collect::Collected;
+use topdown_runner::gathering::relaunch;
 use topdown_runner::modelling::model_or_clock;
 use topdown_runner::targets::bench_targets::BenchTarget;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// Builds the sources that `reference` names, launches both sides, and compares them.
 ///
@@ -34,14 +34,14 @@ use topdown_terminal::terminal::tell;
 /// Returns the errors of `bench`, and an error if there is no base.
 pub fn run(args: &BenchArgs, reference: &str) -> Result<Exit, Error> {
     let mut session = Session::begin(args.request())?;
-    let store = args.store.place().store_of(&session.workspace);
+    let store = args.store.store_location().store_of(&session.workspace);
     let policy = session.workspace.config.policy(&args.policy.overrides())?;
     let policy = policy.spent_over(ASSUMED_MERGES_PER_YEAR);
     let tree = match base_tree(reference, &session) {
         Err(MeasureError::BaseTree(itself @ BaseTreeError::IsCandidate { .. }))
             if policy.allow_nothing_decided =>
         {
-            tell!("note: {itself}");
+            message!("note: {itself}");
             return Ok(Exit::Success);
         }
         tree => tree?,
@@ -71,10 +71,10 @@ pub fn run(args: &BenchArgs, reference: &str) -> Result<Exit, Error> {
     };
     if measured.run.benchmarks.is_empty() {
         return Err(session
-            .nothing_to_keep(&candidate.targets, &of_candidate)
+            .empty_run_error(&candidate.targets, &of_candidate)
             .into());
     }
-    session.tell_load(&measured.run);
+    session.report_load(&measured.run);
     // Before the second look, which may be interrupted.
     baseline.write()?;
     measured.write()?;
@@ -119,9 +119,8 @@ fn base_tree(reference: &str, session: &Session) -> Result<BaseTree, MeasureErro
     if !session.request.quiet {
         let directory = &tree.target_directory;
         let directory = directory.strip_prefix(&metadata.workspace_root);
-        tell!(
-            "note: also building the base, {}, in {}; its build is kept, so the next time is \
-             faster",
+        message!(
+            "note: also building the base, {}, in {}; its build is kept for the next time",
             tree.label,
             directory.unwrap_or(&tree.target_directory).display()
         );
@@ -171,7 +170,7 @@ fn judge(
     [baseline, measured]: [&mut MeasuredRun; 2],
     policy: &Policy,
 ) -> Result<Comparison, Error> {
-    if !(again::is_measured(&measured.run) && again::would_help(&candidate.targets)) {
+    if !(relaunch::is_measured(&measured.run) && relaunch::would_help(&candidate.targets)) {
         let runs = (baseline.labelled(), measured.labelled());
         return Ok(verdict::compare_in_turn(runs.0, runs.1, policy));
     }
@@ -179,7 +178,7 @@ fn judge(
         baseline.labelled(),
         measured.labelled(),
         policy,
-        Sessions::InTurn,
+        Sessions::RoundRobin,
         false,
     );
     let suspects = first.suspects();
@@ -215,8 +214,8 @@ impl MeasuredRun {
 
     /// Appends further launches of the suspects.
     fn extend(&mut self, more: Collected, suspects: &[BenchmarkId]) {
-        let more = again::numbered_behind(&self.run, suspects, more);
-        again::append(&mut self.run, &more.benchmarks);
+        let more = relaunch::numbered_behind(&self.run, suspects, more);
+        relaunch::append(&mut self.run, &more.benchmarks);
         self.samples.extend(more.samples);
     }
 
@@ -228,7 +227,7 @@ impl MeasuredRun {
         targets: &[BenchTarget],
         ids: &[BenchmarkId],
     ) -> Result<Vec<(BenchmarkId, String)>, Error> {
-        let mut lacking = sampled_functions::lacking(&self.run, ids);
+        let mut lacking = sampled_functions::without_functions(&self.run, ids);
         if lacking.is_empty() {
             return Ok(Vec::new());
         }

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::measure::{MeasureError, Session};
 use topdown_adoption::PACKAGE;
 use topdown_runner::targets::bench_targets::{BenchTarget, BuildError, Cargo};
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// Builds the base with the candidate's flags, at the candidate's place within the workspace.
 /// Returns its targets, and what the flags select from them.
@@ -112,9 +112,9 @@ fn leave_out_absent(
 ) -> Result<(), MeasureError> {
     let absent = cargo.flags.take_absent_features(metadata);
     if !absent.is_empty() {
-        tell!(
-            "warning: {} is built without `{}`, a feature that it does not have; benchmarks that \
-             need it are new",
+        message!(
+            "warning: {} is built without the feature `{}`, which it does not have; benchmarks \
+             that need it count as new",
             tree.label,
             absent.join("`, `")
         );
@@ -127,8 +127,8 @@ fn leave_out_absent(
         }));
     }
     if !absent.names.is_empty() {
-        tell!(
-            "note: {} has no {}; benchmarks in there are new",
+        message!(
+            "note: {} has no {}; the benchmarks there count as new",
             tree.label,
             absent.names.join(", ")
         );
@@ -155,10 +155,9 @@ fn launch_as_candidate(targets: &mut [BenchTarget], candidate: &[BenchTarget]) {
 fn report_moved_packages(candidate: &Metadata, base: &Metadata, tree: &BaseTree) {
     let moved = moved_packages(candidate, base);
     if !moved.is_empty() {
-        tell!(
+        message!(
             "warning: path dependencies outside the workspace are built in another directory for \
-             {}, which alone can change the order of their code: {}; make them members of the \
-             workspace",
+             {}, which alone can reorder their code: {}; make them members of the workspace",
             tree.label,
             moved.join(", ")
         );
@@ -172,7 +171,7 @@ fn report_shared_configuration(candidate_root: &Path, tree: &BaseTree) {
     let of_candidate = read(candidate_root);
     let is_shared = tree.workspace_root.starts_with(candidate_root) && of_candidate.is_some();
     if is_shared && of_candidate != read(&tree.workspace_root) {
-        tell!(
+        message!(
             "warning: {FILE} differs from the base's, but cargo applies the candidate's to both; \
              to compare its effect, check the base out elsewhere and use `--against DIRECTORY`"
         );
@@ -188,9 +187,8 @@ fn copy_ignored(session: &Session, tree: &BaseTree) -> Result<bool, MeasureError
         report_missing_files(tree);
         return Ok(false);
     }
-    tell!(
-        "note: building {} again with copies of files that git ignores and the candidate's build \
-         reads: {}",
+    message!(
+        "note: rebuilding {} with copies of git-ignored files that the candidate's build reads: {}",
         tree.label,
         copied.join(", ")
     );
@@ -199,8 +197,8 @@ fn copy_ignored(session: &Session, tree: &BaseTree) -> Result<bool, MeasureError
 
 /// Says what a base that failed may lack.
 pub fn report_missing_files(tree: &BaseTree) {
-    if let Some(lacking) = tree.lacking() {
-        tell!("note: {lacking}");
+    if let Some(lacking) = tree.missing_files() {
+        message!("note: {lacking}");
     }
 }
 
@@ -236,7 +234,7 @@ fn adopt(session: &Session, tree: &BaseTree, base: &Metadata) -> Result<bool, Er
         Some(_) if !tree.is_worktree => "is a directory, which stays as it is",
         Some(plan) => {
             plan.write_manifests()?;
-            tell!(
+            message!(
                 "note: {label} does not use {PACKAGE} yet; it is measured with the candidate's \
                  library, through changed manifests in {}",
                 tree.workspace_root.display()
@@ -244,7 +242,7 @@ fn adopt(session: &Session, tree: &BaseTree, base: &Metadata) -> Result<bool, Er
             return Ok(true);
         }
     };
-    tell!(
+    message!(
         "note: {label} does not use {PACKAGE} yet, and {why}, so no slots are compared; the next \
          change will be the first to compare them"
     );

@@ -22,7 +22,7 @@ use topdown_runner::modelling::fingerprints::Fingerprints;
 use topdown_runner::record::LaunchRecord;
 use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_store::baselines::{BaselineName, BaselineStore, StoredBaseline};
-use topdown_terminal::terminal::{Lines, tell};
+use topdown_terminal::terminal::{Lines, message};
 
 /// Runs the benches, stores the run, and prints its table.
 ///
@@ -31,7 +31,7 @@ use topdown_terminal::terminal::{Lines, tell};
 pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     run_output::check_reports(&args.comparison.reports)?;
     let mut session = Session::begin(args.request())?;
-    let store = args.store.place().store_of(&session.workspace);
+    let store = args.store.store_location().store_of(&session.workspace);
     // Before the build, which takes long.
     if let Some(name) = &args.save {
         warn_of_changes(name, &session);
@@ -52,7 +52,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     let before = usual_baseline(&store, args.save.as_ref());
     let mut outcome = session.measure(&side.targets, &before)?;
     if args.prints_functions() {
-        session.add_hits(&side.targets, &mut outcome)?;
+        session.add_sampled_functions(&side.targets, &mut outcome)?;
     }
 
     let failed = problems::count(&outcome);
@@ -62,10 +62,10 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         || (session.request.fail_fast && failed > 0)
     {
         problems::report(&outcome);
-        return Err(session.nothing_to_keep(&side.targets, &outcome).into());
+        return Err(session.empty_run_error(&side.targets, &outcome).into());
     }
     let run = side.run_of(&mut outcome, &session);
-    session.tell_load(&run);
+    session.report_load(&run);
 
     // Not below `--target-dir`, which `compare` does not know.
     let own = store
@@ -98,7 +98,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     }
     if failed > 0 {
         if let Some(name) = &args.save {
-            tell!("error: baseline `{name}` was not saved, because the run is incomplete");
+            message!("error: baseline `{name}` was not saved, because the run is incomplete");
         }
         return Err(MeasureError::BenchesFailed { failed }.into());
     }
@@ -156,7 +156,7 @@ fn side(
     let targets = match (&args.changed, changed_since) {
         (Some(name), Some(base)) => {
             let changed = Changed::since(base, &run.build, targets, &fingerprints);
-            changed.tell(name);
+            changed.report(name);
             run.selection.unchanged = Some(changed.unchanged);
             changed.targets
         }
@@ -192,7 +192,7 @@ fn print(
         && !args.launch.cargo.quiet
         && let Some(advice) = advice_for_run(run)
     {
-        tell!("note: {advice}");
+        message!("note: {advice}");
     }
     Ok(())
 }
@@ -224,13 +224,13 @@ fn usual_baseline(store: &BaselineStore, replaced: Option<&BaselineName>) -> Vec
 fn warn_of_changes(name: &BaselineName, session: &Session) {
     let root = session.workspace.metadata.workspace_root.as_std_path();
     if build_identity::has_changes(root) == Some(true) {
-        tell!(
+        message!(
             "warning: the work tree has uncommitted changes; `{name}` will include them, so its \
              commit will not identify what was measured"
         );
     }
     if let Err(error) = build_identity::commit(root) {
-        tell!("warning: `{name}` will have no commit, so `history` cannot name one: {error}");
+        message!("warning: `{name}` will have no commit, so `history` cannot name one: {error}");
     }
 }
 
@@ -276,7 +276,7 @@ fn list(args: &BenchArgs, session: &Session, targets: &[BenchTarget]) -> Result<
     if failed.is_empty() {
         return Ok(Exit::Success);
     }
-    tell!(
+    message!(
         "error: could not list the benchmarks of {}",
         failed.join(", ")
     );
@@ -302,7 +302,7 @@ fn report_untraced(fingerprints: &Fingerprints, outcome: &Outcome) {
             .iter()
             .any(|failure| failure.target == name)
         {
-            tell!("note: `{name}` has no fingerprints, because tracing it failed: {error}");
+            message!("note: `{name}` has no fingerprints, because tracing it failed: {error}");
         }
     }
 }
@@ -315,6 +315,6 @@ fn record_launches(
     criterion: &[String],
 ) {
     if let Err(error) = LaunchRecord::write(store.newest_directory(), run, targets, criterion) {
-        tell!("note: `compare --relaunch` will not be able to launch this run again: {error}");
+        message!("note: `compare --relaunch` will not be able to launch this run again: {error}");
     }
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::gh::{self, GhError};
-use super::github::say;
+use super::github::annotate;
 use super::no_comparison;
 use super::outcome::Ending;
 use super::variables::Variables;
@@ -20,14 +20,14 @@ use crate::exit::Exit;
 use topdown_report::comparison_json::MAX_FILE_BYTES;
 use topdown_report::foreign_comment::ForeignComparison;
 use topdown_report::workflow_command::Level;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// Runs the step. A comment that cannot be posted is worth a warning; the gate does not fail for
 /// it.
 pub fn run(variables: &Variables) -> Exit {
     match Inputs::of(variables).and_then(|inputs| inputs.comment()) {
-        Ok(done) => tell!("{done}"),
-        Err(reason) => say(Level::Warning, &format!("no comment: {reason}")),
+        Ok(done) => message!("{done}"),
+        Err(reason) => annotate(Level::Warning, &format!("no comment: {reason}")),
     }
     Exit::Success
 }
@@ -47,8 +47,7 @@ enum NoComment {
     )]
     NoComparison,
     #[error(
-        "comparison.json is longer than {} MiB, the most that is read; compare fewer benchmarks at \
-         once",
+        "comparison.json is longer than {} MiB, the limit; compare fewer benchmarks at once",
         MAX_FILE_BYTES >> 20
     )]
     TooLong,
@@ -60,20 +59,27 @@ enum NoComment {
 
 /// What the step did, for its log.
 #[derive(Debug, PartialEq, Eq)]
-enum Done {
+enum CommentResult {
     Posted { number: u64 },
     Updated { number: u64 },
     NothingNew,
     NothingCompared,
 }
 
-impl fmt::Display for Done {
+impl fmt::Display for CommentResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Done::Posted { number } => write!(f, "posted a comment on pull request {number}"),
-            Done::Updated { number } => write!(f, "updated the comment on pull request {number}"),
-            Done::NothingNew => f.write_str("no comment: there is nothing to report"),
-            Done::NothingCompared => f.write_str("no comment: nothing was to be compared"),
+            CommentResult::Posted { number } => {
+                write!(f, "posted a comment on pull request {number}")
+            }
+            CommentResult::Updated { number } => {
+                write!(f, "updated the comment on pull request {number}")
+            }
+            CommentResult::NothingNew => f.write_str("no comment: there is nothing to report"),
+            CommentResult::NothingCompared => f.write_str(
+                "no comment: there was nothing to \
+                                                           compare",
+            ),
         }
     }
 }
@@ -134,10 +140,10 @@ impl Inputs {
         })
     }
 
-    fn comment(&self) -> Result<Done, NoComment> {
+    fn comment(&self) -> Result<CommentResult, NoComment> {
         let number = self.number()?;
-        let Some(news) = news(&self.report, &self.ended)? else {
-            return Ok(Done::NothingCompared);
+        let Some(comment_text) = comment_text(&self.report, &self.ended)? else {
+            return Ok(CommentResult::NothingCompared);
         };
         let repository = &self.repository;
         let comments = format!("repos/{repository}/issues/{number}/comments");
@@ -146,12 +152,12 @@ impl Inputs {
         let (method, path, done) = match existing(&listed, &self.marker()) {
             Some(id) => {
                 let path = format!("repos/{repository}/issues/comments/{id}");
-                ("PATCH", path, Done::Updated { number })
+                ("PATCH", path, CommentResult::Updated { number })
             }
-            None if news.is_news => ("POST", comments, Done::Posted { number }),
-            None => return Ok(Done::NothingNew),
+            None if comment_text.has_news => ("POST", comments, CommentResult::Posted { number }),
+            None => return Ok(CommentResult::NothingNew),
         };
-        let body = self.body(&news.text);
+        let body = self.body(&comment_text.text);
         let request = serde_json::json!({ "body": body }).to_string();
         let writing = format!("write a comment on pull request {number} of {repository}");
         gh::call(
@@ -191,29 +197,29 @@ impl Inputs {
     }
 }
 
-/// What is to be said.
-struct News {
+/// The text of a comment.
+struct CommentText {
     /// Whether it is worth a new comment.
-    is_news: bool,
+    has_news: bool,
     text: String,
 }
 
 /// Makes the text of the comparison in `report`. If there is none, says why, as far as the reports
 /// or how the run `ended` tell. Returns `None` if it was not meant to compare.
-fn news(report: &Path, ended: &str) -> Result<Option<News>, NoComment> {
+fn comment_text(report: &Path, ended: &str) -> Result<Option<CommentText>, NoComment> {
     let comparison = report.join("comparison.json");
     // A link is there too, and is refused.
     if fs::symlink_metadata(&comparison).is_ok() {
         let read = ForeignComparison::read(&comparison).map_err(|error| {
-            tell!("{error}");
+            message!("{error}");
             if error.is_too_long() {
                 NoComment::TooLong
             } else {
                 NoComment::NoComparison
             }
         })?;
-        return Ok(Some(News {
-            is_news: read.is_news(),
+        return Ok(Some(CommentText {
+            has_news: read.has_news(),
             text: read.to_string(),
         }));
     }
@@ -223,8 +229,8 @@ fn news(report: &Path, ended: &str) -> Result<Option<News>, NoComment> {
         _ if Ending::named(ended) == Some(Ending::Measured) => Ok(None),
         _ => {
             let text = no_comparison::comment(report, ended).ok_or(NoComment::NoEnding)?;
-            Ok(Some(News {
-                is_news: true,
+            Ok(Some(CommentText {
+                has_news: true,
                 text,
             }))
         }
@@ -338,7 +344,10 @@ mod tests {
 
     #[test]
     fn missing_comparison_is_posted_only_on_request() {
-        let text = |ended| news(Path::new("missing"), ended).map(|news| news.map(|news| news.text));
+        let text = |ended| {
+            comment_text(Path::new("missing"), ended)
+                .map(|comment_text| comment_text.map(|comment_text| comment_text.text))
+        };
         let failed = text("not-comparable").unwrap().unwrap();
         assert!(
             failed.starts_with("## TopDown: no comparison\n"),
@@ -356,18 +365,18 @@ mod tests {
         let path = root.path().join("comparison.json");
         for text in ["", "@everyone", "{}", "[]", "{\"schema_version\": 1}"] {
             fs::write(&path, text).unwrap();
-            let made = news(root.path(), "failure").map(|_| ());
+            let made = comment_text(root.path(), "failure").map(|_| ());
             assert_eq!(made, Err(NoComment::NoComparison), "{text}");
         }
         let file = fs::File::create(&path).unwrap();
         file.set_len(MAX_FILE_BYTES + 1).unwrap();
-        let made = news(root.path(), "failure").map(|_| ());
+        let made = comment_text(root.path(), "failure").map(|_| ());
         assert_eq!(made, Err(NoComment::TooLong));
         #[cfg(unix)]
         {
             fs::remove_file(&path).unwrap();
             std::os::unix::fs::symlink(root.path().join("none"), &path).unwrap();
-            let made = news(root.path(), "failure").map(|_| ());
+            let made = comment_text(root.path(), "failure").map(|_| ());
             assert_eq!(made, Err(NoComment::NoComparison));
         }
     }

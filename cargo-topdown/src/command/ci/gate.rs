@@ -1,6 +1,6 @@
 //! `cargo topdown ci gate`: ends with the outcome's exit code, after everything else is kept.
 
-use super::github::say;
+use super::github::annotate;
 use super::variables::Variables;
 use crate::error::{CiError, Error};
 use crate::exit::Exit;
@@ -15,7 +15,7 @@ pub fn run(variables: &Variables) -> Result<Exit, Error> {
     let code: i32 = code.parse().map_err(|_| CiError::NoExitCode)?;
     if variables.text("INPUT_FAIL") == "false" && is_verdict(code) {
         let message = format!("the gate failed with {code}, and the input `fail` is false");
-        say(Level::Warning, &message);
+        annotate(Level::Warning, &message);
         return Ok(Exit::Success);
     }
     // A process on Windows may end with a larger number.

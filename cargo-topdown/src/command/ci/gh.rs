@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use topdown_system::waits;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// The most entries that GitHub puts on a page.
 const PAGE: usize = 100;
@@ -35,7 +35,7 @@ pub enum GhError {
     },
 }
 
-/// What a refusal is put down to.
+/// The presumed reason of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     Token,
@@ -157,7 +157,7 @@ pub fn call(doing: &str, arguments: &[&str], input: &str) -> Result<Vec<u8>, GhE
         return Ok(answer.body.to_vec());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    tell!("{}", said.trim_end());
+    message!("{}", said.trim_end());
     let first = said.lines().find(|line| !line.trim().is_empty());
     Err(GhError::Refused {
         doing: doing.to_owned(),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use topdown_run::run_file;
 
-use super::github::{add_to_summary, say, set_outputs};
+use super::github::{add_to_summary, annotate, set_outputs};
 use super::no_comparison::{self, MissingBaseline};
 use super::outcome::{Ending, Last, Outcome};
 use super::program;
@@ -16,7 +16,7 @@ use super::variables::Variables;
 use crate::error::{CiError, Error};
 use crate::exit::Exit;
 use crate::merge::check_whole;
-use crate::store_place::StorePlace;
+use crate::store_location::StoreLocation;
 use topdown_report::foreign_comment::ForeignComparison;
 use topdown_report::workflow_command::Level;
 use topdown_store::baselines::StoreError;
@@ -52,12 +52,12 @@ pub fn run(variables: &Variables) -> Result<Exit, Error> {
         } else {
             Level::Error
         };
-        let follows = no_comparison::what_follows(outcome.becomes_baseline);
+        let follows = no_comparison::consequence(outcome.becomes_baseline);
         let message = format!("{missing}, so nothing was compared\n{follows}");
-        say(level, &message);
+        annotate(level, &message);
     } else if outcome.becomes_baseline && !is_renewed {
-        let message = "the baseline cannot be compared with this run, which takes its place";
-        say(Level::Notice, message);
+        let message = "the baseline cannot be compared with this run, which replaces it";
+        annotate(Level::Notice, message);
     }
     add_to_summary(variables, &inputs.summary(&outcome, missing.as_ref())?)?;
     let measured = if bench == 0 { "true" } else { "false" };
@@ -134,14 +134,14 @@ impl Inputs {
         {
             return false;
         }
-        let baseline = self.place().store().ok();
+        let baseline = self.store_location().store().ok();
         let path = baseline.and_then(|store| store.resolve(&self.baseline).ok());
         let run = path.and_then(|path| run_file::read_run(&path).ok());
         run.is_some_and(|run| check_whole(&self.baseline, &run).is_ok())
     }
 
-    fn place(&self) -> StorePlace {
-        StorePlace {
+    fn store_location(&self) -> StoreLocation {
+        StoreLocation {
             baselines: self.baselines.clone(),
             manifest_path: None,
         }
@@ -150,7 +150,7 @@ impl Inputs {
     /// Returns which baseline is missing if there is nothing to compare the run with, as at a
     /// repository's first push. `compare` would call that an error.
     fn missing_baseline(&self) -> Option<MissingBaseline> {
-        let (name, machine) = match self.place().store().ok()?.resolve(&self.baseline) {
+        let (name, machine) = match self.store_location().store().ok()?.resolve(&self.baseline) {
             Err(StoreError::NoSuchBaseline { name, .. }) => (name, None),
             Err(StoreError::OtherMachines { name, of, .. }) => (name, Some(of)),
             _ => return None,

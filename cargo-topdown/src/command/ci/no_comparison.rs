@@ -31,11 +31,11 @@ pub struct MissingBaseline {
 impl fmt::Display for MissingBaseline {
     /// Says it without a capital and a full stop.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        said(&format!("`{}`", self.name), self.machine.as_deref(), f)
+        no_baseline(&format!("`{}`", self.name), self.machine.as_deref(), f)
     }
 }
 
-fn said(name: &str, machine: Option<&str>, out: &mut impl fmt::Write) -> fmt::Result {
+fn no_baseline(name: &str, machine: Option<&str>, out: &mut impl fmt::Write) -> fmt::Result {
     match machine {
         None => write!(out, "there is no baseline {name} yet"),
         Some(machine) => write!(out, "there is no run of {machine} in baseline {name} yet"),
@@ -43,12 +43,12 @@ fn said(name: &str, machine: Option<&str>, out: &mut impl fmt::Write) -> fmt::Re
 }
 
 /// What follows where a baseline is missing.
-pub fn what_follows(becomes_baseline: bool) -> &'static str {
+pub fn consequence(becomes_baseline: bool) -> &'static str {
     if becomes_baseline {
         "This run becomes the baseline."
     } else {
-        "The next run of this workflow on the default branch stores it. To do without a stored \
-         baseline, set the input `against`."
+        "The next run of this workflow on the default branch stores it. To compare without a \
+         stored baseline, set the input `against`."
     }
 }
 
@@ -62,7 +62,7 @@ pub fn summary(missing: &str, becomes_baseline: bool) -> String {
     let mut characters = missing.chars();
     let first = characters.next().map(|first| first.to_ascii_uppercase());
     let missing: String = first.into_iter().chain(characters).collect();
-    let follows = what_follows(becomes_baseline);
+    let follows = consequence(becomes_baseline);
     format!("## TopDown: {heading}\n\n{missing}, so nothing was compared.\n\n{follows}\n")
 }
 
@@ -101,7 +101,7 @@ pub fn comment(report: &Path, ended: &str) -> Option<String> {
         let name: BaselineName = missing.baseline.parse().ok()?;
         let mut text = String::new();
         let machine = missing.has_other_machines.then_some("this machine");
-        said(&code(name.as_str()), machine, &mut text).ok()?;
+        no_baseline(&code(name.as_str()), machine, &mut text).ok()?;
         return Some(summary(&text, false));
     }
     let outcome = read.map(|read| read.outcome);

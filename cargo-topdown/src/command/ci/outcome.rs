@@ -128,7 +128,7 @@ impl Outcome {
             return "TopDown: measured, not compared\n".to_owned();
         }
         let reason = if self.becomes_baseline {
-            "The baseline cannot be compared with this run, which takes its place.".to_owned()
+            "The baseline cannot be compared with this run, which replaces it.".to_owned()
         } else {
             let Outcome {
                 last, exit_code, ..
@@ -235,9 +235,8 @@ mod tests {
         );
         assert_eq!(
             Outcome::of(0, Some(102), false, true).summary(""),
-            "## TopDown: not comparable\n\n\
-             The baseline cannot be compared with this run, which takes its place.\n\n\
-             <pre>\n</pre>\n"
+            "## TopDown: not comparable\n\nThe baseline cannot be compared with this run, which \
+             replaces it.\n\n<pre>\n</pre>\n"
         );
     }
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use topdown_counters::CommandHits;
+use topdown_counters::CommandSamples;
 use topdown_counters::hardware::commands::TreeCounters;
-use topdown_run::hits::{DEFAULT_PERIOD_CYCLES, Sampled};
+use topdown_run::code_samples::{DEFAULT_PERIOD_CYCLES, Sampled};
 use topdown_run::run_file::{Functions, IterationSample};
 
 use super::launch::launch_once;
@@ -12,17 +12,19 @@ use crate::cli::ExecArgs;
 use crate::counted_command::{CountedCommand, Recorded};
 use crate::error::ExecError;
 use topdown_report::number::percent;
-use topdown_run::hits::MIN_HITS;
-use topdown_runner::functions::{HitFunctions, Symbols, attribute_hits, functions_of_hits};
+use topdown_run::code_samples::MIN_PMU_SAMPLES;
+use topdown_runner::functions::{
+    SampledFunctions, Symbols, attribute_samples, functions_of_samples,
+};
 use topdown_terminal::count_of;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
-/// The number of hits to aim for: a share of 50 % is then known to 0.7 points.
-const WANTED_HITS: f64 = 20_000.0;
+/// The number of PMU samples to aim for: a share of 50 % is then known to 0.7 points.
+const TARGET_SAMPLES: f64 = 20_000.0;
 
-/// What the kernel takes for certain: by default it allows 100 000 per second, and fewer when they
+/// A safe limit: by default it allows 100 000 per second, and fewer when they
 /// take long.
-const MAX_HITS_PER_SECOND: f64 = 10_000.0;
+const MAX_SAMPLES_PER_SECOND: f64 = 10_000.0;
 
 /// Fewer launches say nothing about how launches differ.
 const MIN_LAUNCHES: u32 = 3;
@@ -45,8 +47,8 @@ pub fn sampled(
     match launch_all(args, name, counters, counted, &plan) {
         Ok(functions) => Ok(Some(functions)),
         Err(Unknown::Interrupted) => Err(ExecError::Interrupted),
-        Err(Unknown::Because(why)) => {
-            tell!("note: the functions of `{name}` are unknown: {why}");
+        Err(Unknown::Reason(why)) => {
+            message!("note: the functions of `{name}` are unknown: {why}");
             Ok(None)
         }
     }
@@ -55,7 +57,7 @@ pub fn sampled(
 /// Why there are no functions.
 enum Unknown {
     Interrupted,
-    Because(String),
+    Reason(String),
 }
 
 impl From<ExecError> for Unknown {
@@ -63,8 +65,8 @@ impl From<ExecError> for Unknown {
         match error {
             ExecError::Interrupted => Unknown::Interrupted,
             // The message of the whole says that nothing was stored.
-            ExecError::Launch { error, .. } => Unknown::Because(error.to_string()),
-            error => Unknown::Because(error.to_string()),
+            ExecError::Launch { error, .. } => Unknown::Reason(error.to_string()),
+            error => Unknown::Reason(error.to_string()),
         }
     }
 }
@@ -87,11 +89,11 @@ impl Plan {
         let seconds = of(|of| Some(of.sample.wall_ns)) / 1e9;
         let least = MIN_LAUNCHES.min(most_launches);
         // Few enough for the kernel, and not more than are wanted.
-        let hits = (MAX_HITS_PER_SECOND * seconds).min(WANTED_HITS / f64::from(least));
+        let hits = (MAX_SAMPLES_PER_SECOND * seconds).min(TARGET_SAMPLES / f64::from(least));
         let period = (cycles / hits.max(1.0)) as u64;
         let period_cycles = prime_from(period.max(DEFAULT_PERIOD_CYCLES));
         let hits = cycles / period_cycles as f64;
-        let launches = (WANTED_HITS / hits.max(1.0)).round() as u32;
+        let launches = (TARGET_SAMPLES / hits.max(1.0)).round() as u32;
         Plan {
             launches: launches.clamp(least, most_launches),
             period_cycles,
@@ -100,15 +102,16 @@ impl Plan {
 }
 
 impl Plan {
-    /// Returns the period of a launch, from 1. Every launch has another one: if hits keep step with
-    /// a loop in one of them, they do not in the others.
+    /// Returns the period of a launch, from 1. Every launch has another one: if PMU samples keep
+    /// step with a loop in one of them, they do not in the others.
     fn period_of(&self, launch: u32) -> u64 {
         let longer = self.period_cycles / 71 * u64::from(launch - 1);
         prime_from(self.period_cycles + longer)
     }
 }
 
-/// Returns the first prime number that is not smaller, so that hits do not keep step with a loop.
+/// Returns the first prime number that is not smaller, so that PMU samples do not keep step with a
+/// loop.
 fn prime_from(number: u64) -> u64 {
     let divisors = |of: u64| (3..).step_by(2).take_while(move |by| by * by <= of);
     (number | 1..)
@@ -125,11 +128,11 @@ fn launch_all(
     plan: &Plan,
 ) -> Result<Functions, Unknown> {
     let mut symbols: Option<Symbols> = None;
-    let mut found: Vec<(Vec<IterationSample>, HitFunctions)> = Vec::new();
+    let mut found: Vec<(Vec<IterationSample>, SampledFunctions)> = Vec::new();
     let mut unsampled = (0, 0, None);
     for launch in 1..=plan.launches {
         if !args.quiet {
-            tell!("    Sampling {launch} of {}", plan.launches);
+            message!("    Sampling {launch} of {}", plan.launches);
         }
         let command = CountedCommand {
             command: &args.command,
@@ -140,12 +143,12 @@ fn launch_all(
         let Some(of) = launched.hits else {
             continue;
         };
-        let CommandHits {
+        let CommandSamples {
             hits, executable, ..
         } = &of;
         let symbols = symbols
             .get_or_insert_with(|| Symbols::new(executable.as_deref().unwrap_or(Path::new(""))));
-        let functions = attribute_hits(hits, symbols, counters.provenance());
+        let functions = attribute_samples(hits, symbols, counters.provenance());
         let sample = IterationSample {
             iterations: 1,
             sample: launched.sample,
@@ -158,7 +161,7 @@ fn launch_all(
         }
     }
     if let (missing, all, Some(why)) = &unsampled {
-        tell!(
+        message!(
             "note: {missing} of {} could not be sampled: {why}",
             count_of(*all, "thread")
         );
@@ -167,26 +170,27 @@ fn launch_all(
         .iter()
         .map(|(of, functions)| (&of[..], functions))
         .collect();
-    let functions = functions_of_hits(&launches)
-        .ok_or_else(|| Unknown::Because("its launches recorded no hits".to_owned()))?;
+    let functions = functions_of_samples(&launches)
+        .ok_or_else(|| Unknown::Reason("its launches recorded no PMU samples".to_owned()))?;
     let sampled = functions.sampled.unwrap_or_default();
-    enough(sampled).map_err(Unknown::Because)?;
+    check_sample_count(sampled).map_err(Unknown::Reason)?;
     let part = part_of(&functions, counted);
     if part < MIN_COVERED_FRACTION {
-        tell!(
-            "note: the functions of `{name}` have {} % of its slots; the rest are of threads that \
-             were not sampled, after their last hit, or beside lost hits",
+        message!(
+            "note: the functions of `{name}` cover {} % of its slots; the rest belongs to threads \
+             that were not sampled, follows the last PMU sample of a thread, or is next to lost \
+             ones",
             percent(part)
         );
     }
     Ok(functions)
 }
 
-fn enough(sampled: Sampled) -> Result<(), String> {
+fn check_sample_count(sampled: Sampled) -> Result<(), String> {
     match sampled.hits {
-        MIN_HITS.. => Ok(()),
+        MIN_PMU_SAMPLES.. => Ok(()),
         hits => Err(format!(
-            "only {hits} PMU samples; at least {MIN_HITS} are needed; raise `--launches`, or give \
+            "only {hits} PMU samples; at least {MIN_PMU_SAMPLES} are needed; raise `--launches`, or give \
              the command more work"
         )),
     }
@@ -228,7 +232,7 @@ mod tests {
             (36_000_000..36_001_000).contains(&long.period_cycles),
             "{long:?}"
         );
-        // A tenth of a second: a thousand hits in each launch.
+        // A tenth of a second: a thousand PMU samples in each launch.
         let short = Plan::new(&launches(400_000_000, 100_000_000), 10);
         assert_eq!((short.launches, short.period_cycles), (10, 400_009));
         // Almost nothing, on a slow machine.
@@ -242,7 +246,7 @@ mod tests {
     #[test]
     fn fewer_than_100_pmu_samples_are_too_few() {
         let of = |hits| {
-            enough(Sampled {
+            check_sample_count(Sampled {
                 hits,
                 ..Sampled::default()
             })

@@ -3,7 +3,7 @@
 use crate::counted_command::{CommandError, CountedCommand, Launched};
 use crate::error::ExecError;
 use topdown_system::interrupt;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// Runs the command once, which must succeed.
 pub(super) fn launch_once(
@@ -27,8 +27,8 @@ pub(super) fn launch_once(
         }));
     }
     if !launched.outlived.is_empty() {
-        tell!(
-            "note: `{}` left processes behind, which were ended: {}",
+        message!(
+            "note: `{}` left processes running, which were killed: {}",
             command.program(),
             launched.outlived.join(", ")
         );

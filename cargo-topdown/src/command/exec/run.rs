@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::measure::build_identity::build_identity;
 use topdown_run::run_file::COMMANDS;
 use topdown_system::interrupt;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// Runs the command as often as requested, stores the run, and prints its table.
 ///
@@ -30,7 +30,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
     let (counters, provenance) = counters(args)?;
     let wants_time = args.source == Some(SourceChoice::Time);
     if provenance.source == SourceKind::Time && !wants_time && !args.quiet {
-        tell!(
+        message!(
             "note: measuring time only: {}; see `cargo topdown doctor`",
             provenance.reason
         );
@@ -49,7 +49,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
         _ if !args.functions => None,
         Some(counters) => functions::sampled(args, &name, counters, &samples)?,
         None => {
-            tell!("note: the functions of `{name}` are unknown: only counters can sample them");
+            message!("note: the functions of `{name}` are unknown: only counters can sample them");
             None
         }
     };
@@ -88,7 +88,7 @@ fn launch_all(
     (1..=launches)
         .map(|launch| {
             if !args.quiet {
-                tell!("      Launch {launch} of {launches}");
+                message!("      Launch {launch} of {launches}");
             }
             let launched = launch_once(command, (launch, launches))?;
             Ok(IterationSample {
@@ -132,7 +132,7 @@ fn command_line(command: &[OsString]) -> String {
 ///
 /// # Errors
 /// Never. The parent process learns of failures through its channel, or is already gone.
-pub fn when_told(args: &ExecWhenToldArgs) -> Result<Exit, Error> {
-    let _ = counted_command::become_when_told(args.parent, &args.command);
+pub fn start(args: &ExecWhenToldArgs) -> Result<Exit, Error> {
+    let _ = counted_command::become_after_go(args.parent, &args.command);
     Ok(Exit::BenchFailed)
 }

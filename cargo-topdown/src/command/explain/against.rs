@@ -18,7 +18,7 @@ use topdown_gate::policy::Overrides;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison};
 use topdown_report::style::{self, Look};
 use topdown_report::{difference, difference_json};
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// Runs the subcommand with `--against base`. The exit code judges nothing: `compare` does.
 ///
@@ -34,7 +34,7 @@ pub fn run(args: &ExplainArgs, base: &str) -> Result<Exit, Error> {
         // Launches that `compare --relaunch` made count, for the same verdict.
         launches: Relaunch::Forbidden,
         sampled: Sampled::None,
-        store: args.store.place(),
+        store: args.store.store_location(),
     };
     let judged = judged(&request)?;
     let comparison = &judged.comparison;
@@ -54,7 +54,7 @@ pub fn run(args: &ExplainArgs, base: &str) -> Result<Exit, Error> {
     if !args.json
         && let Some(hint) = functions_hint_for(verdict, &judged.baseline, &judged.candidate)
     {
-        tell!("note: {hint}");
+        message!("note: {hint}");
     }
     Ok(Exit::Success)
 }

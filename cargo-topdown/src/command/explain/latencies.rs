@@ -3,14 +3,14 @@
 use topdown_counters::cpu::{LatencyTable, MetricGroup};
 use topdown_run::run_file::BenchmarkId;
 
-use super::run::{Explaining, recorded};
+use super::run::{ExplanationLaunches, recorded};
 use crate::error::Error;
 use topdown_explain::GroupError;
 use topdown_explain::latencies::{SampledLatency, sampled_of};
 use topdown_runner::launching::launcher::Launcher;
 use topdown_runner::targets::bench_targets::BenchTarget;
 
-impl Explaining<'_> {
+impl ExplanationLaunches<'_> {
     /// Launches the target to sample retire latencies, if the cores record those that the group
     /// needs. The inner error says why they have none, which does not keep the group from being
     /// measured.

@@ -48,7 +48,7 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
         return Ok(Exit::Success);
     }
     let targets = session.without_left_out(targets)?;
-    let explanation = Explaining { args, session };
+    let explanation = ExplanationLaunches { args, session };
     let explained = explanation.explain(&targets)?;
     let mut out = style::stdout(args.output.color);
     if args.json {
@@ -66,12 +66,12 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
 }
 
 /// The launches for one explanation.
-pub(super) struct Explaining<'a> {
+pub(super) struct ExplanationLaunches<'a> {
     args: &'a ExplainArgs,
     pub(super) session: Session,
 }
 
-impl Explaining<'_> {
+impl ExplanationLaunches<'_> {
     fn explain(&self, targets: &[BenchTarget]) -> Result<Explained, Error> {
         let (benchmark, samples) = self.the_benchmark(targets)?;
         let id = benchmark.id.clone();
@@ -86,9 +86,9 @@ impl Explaining<'_> {
         }
         let (summary, shares) = categories_of(&benchmark)?;
         let category = wanted.unwrap_or_else(|| dominant_category(&shares));
-        let table = topdown_counters::table_behind(benchmark.provenance())
+        let table = topdown_counters::table_of_provenance(benchmark.provenance())
             .map_err(ExplainError::NoTable)?;
-        let latencies = topdown_counters::latencies_behind(benchmark.provenance());
+        let latencies = topdown_counters::latencies_of_provenance(benchmark.provenance());
         let target = target_of(targets, &id)?;
         let groups = groups_for(table, category, shares.level2.is_some())
             .filter(|group| can_be_known(group, latencies))
@@ -155,16 +155,16 @@ impl Explaining<'_> {
         let session = &self.session;
         let on_the_clock = model_or_clock::on_the_clock(targets);
         let mut outcome = session.launch(&on_the_clock, session.launcher())?;
-        let several = model_or_clock::LAUNCHES_THAT_AGREE;
+        let several = model_or_clock::MIN_AGREEING_LAUNCHES;
         let of_model = model_or_clock::with_settings(targets, |settings| Settings {
             launches: several,
             ..settings
         });
         session.add_model(&of_model, several, &mut outcome)?;
-        session.add_hits(targets, &mut outcome)?;
+        session.add_sampled_functions(targets, &mut outcome)?;
         if outcome.collected.benchmarks.is_empty() {
             problems::report(&outcome);
-            return Err(session.nothing_to_keep(targets, &outcome).into());
+            return Err(session.empty_run_error(targets, &outcome).into());
         }
         let samples_of = |benchmark: Benchmark| {
             let source = benchmark.provenance().source;

@@ -3,14 +3,14 @@
 use topdown_counters::cpu::MetricGroup;
 use topdown_run::run_file::BenchmarkId;
 
-use super::run::{Explaining, refusal};
+use super::run::{ExplanationLaunches, refusal};
 use crate::error::Error;
 use topdown_explain::GroupError;
 use topdown_explain::sampled::{SampledGroup, periods_of};
 use topdown_runner::launching::launcher::Launcher;
 use topdown_runner::targets::bench_targets::BenchTarget;
 
-impl Explaining<'_> {
+impl ExplanationLaunches<'_> {
     /// Launches the target to find the functions in which the group's events happen, given what
     /// another launch counted. `None` if no event is to be sampled, or none happened. The inner
     /// error says why they are unknown, which does not keep the group from being measured.

@@ -376,11 +376,10 @@ fn comment_has_missing_baseline_and_next_step() {
     assert_eq!(run.execute(&inputs), 102, "{}", run.job.log);
     assert_eq!(
         posted(&run.job),
-        "<!-- cargo-topdown: topdown-report -->\n## TopDown: no baseline\n\n\
-         There is no baseline <code>main</code> yet, so nothing was compared.\n\n\
-         The next run of this workflow on the default branch stores it. To do without a stored \
-         baseline, set the input `against`.\n\n\
-         [Reports and raw data](https://github.com/owner/name/actions/runs/100)"
+        "<!-- cargo-topdown: topdown-report -->\n## TopDown: no baseline\n\nThere is no baseline \
+         <code>main</code> yet, so nothing was compared.\n\nThe next run of this workflow on the \
+         default branch stores it. To compare without a stored baseline, set the input \
+         `against`.\n\n[Reports and raw data](https://github.com/owner/name/actions/runs/100)"
     );
 }
 

@@ -3,7 +3,7 @@
 //! After Seznec and Michaud, "A case for (partially) tagged geometric history length branch
 //! prediction" (JILP 2006).
 
-use super::history::{PathHistory, SPREAD, Stretch};
+use super::history::{Newest, PathHistory, SPREAD};
 use crate::parameters::{Prediction as Parameters, TAGGED_TABLES};
 
 const TAG_BITS: u32 = 12;
@@ -15,7 +15,7 @@ const EACH_WAY: u64 = 0x0001_0001_0001_0001;
 /// After so many allocations, all entries have to become useful again.
 const AGEING_PERIOD: usize = 64 * 1024;
 
-/// What is known of a branch behind a path.
+/// A branch behind a path.
 #[derive(Clone, Copy, Default)]
 struct Entry {
     /// -4 to 3; taken from 0 on.
@@ -61,7 +61,7 @@ impl Set {
 struct Table {
     first: usize,
     mask: usize,
-    history: Stretch,
+    history: Newest,
 }
 
 /// The half of each table's sets that a branch uses, where it does not use all: those in whose
@@ -138,7 +138,7 @@ impl DirectionPredictor {
             Table {
                 first,
                 mask: size - 1,
-                history: Stretch::new(table.history_branches),
+                history: Newest::new(table.history_branches),
             }
         });
         DirectionPredictor {

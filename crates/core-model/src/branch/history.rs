@@ -16,14 +16,14 @@ const STEP: u64 = 0xd134_2543_de82_ef95;
 
 /// The newest taken branches of a path: their number, and the weight of the one before them.
 #[derive(Clone, Copy)]
-pub(crate) struct Stretch {
+pub(crate) struct Newest {
     branches: usize,
     weight: u64,
 }
 
-impl Stretch {
+impl Newest {
     pub(crate) fn new(branches: u32) -> Self {
-        Stretch {
+        Newest {
             branches: branches as usize,
             weight: STEP.wrapping_pow(branches),
         }
@@ -58,7 +58,7 @@ impl PathHistory {
 
     /// Returns the polynomial of the newest branches.
     #[inline]
-    pub(crate) fn of(&self, stretch: Stretch) -> u64 {
+    pub(crate) fn of(&self, stretch: Newest) -> u64 {
         let before = self.sums[self.newest.wrapping_sub(stretch.branches) % HISTORY];
         self.sums[self.newest % HISTORY].wrapping_sub(before.wrapping_mul(stretch.weight))
     }

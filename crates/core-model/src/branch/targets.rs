@@ -169,7 +169,7 @@ impl ReturnStack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::branch::history::{PathHistory, Stretch};
+    use crate::branch::history::{Newest, PathHistory};
     use crate::cores::GOLDEN_COVE;
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
     fn cycle_of_targets_is_learnt_by_its_path() {
         let mut predictor = IndirectPredictor::new(&GOLDEN_COVE.prediction);
         let mut history = PathHistory::new();
-        let path = Stretch::new(16);
+        let path = Newest::new(16);
         let mut wrong_late = 0;
         for step in 0..1000 {
             let target = 0x5000 + (step % 5) * 0x40;

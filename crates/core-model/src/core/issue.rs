@@ -58,7 +58,7 @@ impl Core {
         if let Some(wrong) = self.wrong_path.take() {
             self.charge_wrong_path(&wrong, start);
         }
-        self.blame(backend.min(start));
+        self.charge_head(backend.min(start));
         // Only the store queue was the obstacle.
         let until = store_room.min(start);
         let waited = self.ledger.slots_until(until);
@@ -83,18 +83,18 @@ impl Core {
             self.ledger
                 .charge(wrong.block, |slots| &mut slots.branch_mispredicts, wasted);
         }
-        self.blame(until);
+        self.charge_head(until);
     }
 
     /// Charges the slots up to the cycle `until` to the instructions at the head of the reorder
     /// buffer.
     #[inline]
-    fn blame(&mut self, until: u64) {
+    fn charge_head(&mut self, until: u64) {
         let ledger = &mut self.ledger;
         if ledger.slots_until(until) == 0 {
             return;
         }
-        self.window.blame(
+        self.window.charge_head(
             ledger.position(),
             until,
             ledger.width(),
@@ -108,7 +108,7 @@ impl Core {
     pub(crate) fn drain(&mut self) {
         self.pending = None;
         self.wrong_path = None;
-        self.blame(self.window.last_completion());
+        self.charge_head(self.window.last_completion());
         let block = self.window.youngest_block();
         let rest = self.ledger.slots_of_open_cycle();
         self.ledger

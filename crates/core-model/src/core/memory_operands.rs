@@ -36,7 +36,7 @@ impl Core {
             if operand.kind == AccessKind::Hint {
                 let at = self.ports.reserve(self.parameters.ports.load, known, false);
                 if let Some(address) = operand.address.first(executed.recorded) {
-                    let address = self.addresses.place(address);
+                    let address = self.addresses.model_address(address);
                     self.memory.prefetch(address, at, &mut self.ledger);
                 }
                 continue;
@@ -88,12 +88,12 @@ impl Core {
         known: u64,
         block: u32,
     ) -> Value {
-        let address = self.addresses.place(address);
+        let address = self.addresses.model_address(address);
         let bytes = operand.bytes.min(LINE_BYTES as u32);
         let ports = operand.load_ports;
-        let caution = self.caution(operation.ip, known);
+        let ordering_wait = self.ordering_wait(operation.ip, known);
         let known = known.max(self.load_from);
-        let at = self.ports.reserve(ports, known.max(caution), false);
+        let at = self.ports.reserve(ports, known.max(ordering_wait), false);
         if address % LINE_BYTES + u64::from(bytes) > LINE_BYTES {
             for _ in 0..self.parameters.memory.split_load_extra_operations {
                 self.ports.reserve(ports, at, false);
@@ -101,11 +101,11 @@ impl Core {
         }
         self.schedulers.enter(operation.pools[1], at);
         let found = self.stores.find(address, bytes, at);
-        if RARE && self.shared_path.is_here() {
+        if RARE && self.shared_path.covers_current() {
             self.load_on_wrong_path(operand, address, bytes, &found);
         }
         // Where it would have executed without caution.
-        let alone = if caution > known { known } else { at };
+        let alone = if ordering_wait > known { known } else { at };
         let effect = self.learn_order(operation, operand, address, &found, (alone, at), block);
         let (from, ready) = match found {
             Forward::Whole(store) => {
@@ -168,16 +168,17 @@ impl Core {
     ) {
         let is_cached = matches!(found, Forward::None | Forward::Written);
         let at = self.shared_path.load_at(operand.registers);
-        let ready = at
-            .filter(|_| is_cached)
-            .map(|at| self.memory.load_ahead(address, bytes, at, &mut self.ledger));
+        let ready = at.filter(|_| is_cached).map(|at| {
+            self.memory
+                .load_untrained(address, bytes, at, &mut self.ledger)
+        });
         self.shared_path.loaded(ready);
     }
 
     /// Returns until when the load at `ip`, whose address is known at `known`, waits for the
     /// addresses of earlier stores.
     #[inline]
-    fn caution(&mut self, ip: u64, known: u64) -> u64 {
+    fn ordering_wait(&mut self, ip: u64, known: u64) -> u64 {
         let dependences = match &mut self.order {
             Order::Learnt(dependences) => dependences,
             Order::Counted(disambiguation) if disambiguation.waits(ip) => {
@@ -414,7 +415,7 @@ impl Core {
         stored: u64,
         retires: u64,
     ) {
-        let address = self.addresses.place(address);
+        let address = self.addresses.model_address(address);
         let bytes = operand.bytes.min(LINE_BYTES as u32);
         let line_ready = if operand.non_temporal {
             self.memory

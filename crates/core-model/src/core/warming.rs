@@ -8,7 +8,7 @@
 use topdown_tracer::{AccessKind, Address};
 
 use super::{Core, PendingBranch};
-use crate::branch::CodePlace;
+use crate::branch::CodeAddress;
 use crate::calendar::boxed;
 use crate::instruction::{Flow, MemoryOperand, Operation};
 use crate::memory::LINE_BYTES;
@@ -56,7 +56,7 @@ impl Recent {
 impl Core {
     /// Continues the path at `place`: the predictors learn where the branch before it went.
     #[inline]
-    pub(crate) fn warm_arrival(&mut self, place: CodePlace) {
+    pub(crate) fn warm_arrival(&mut self, place: CodeAddress) {
         let Some(branch) = self.pending.take() else {
             return;
         };
@@ -71,7 +71,7 @@ impl Core {
     pub(crate) fn warm(
         &mut self,
         operations: &[Operation],
-        last_place: CodePlace,
+        last_place: CodeAddress,
         operands: &[MemoryOperand],
         recorded: &[u64],
     ) {
@@ -148,7 +148,7 @@ impl Core {
         if operand.non_temporal {
             return;
         }
-        let address = self.addresses.place(address);
+        let address = self.addresses.model_address(address);
         let bytes = operand.bytes.min(LINE_BYTES as u32);
         self.memory.warm_lines(address, bytes, operand.writes());
     }
@@ -228,7 +228,7 @@ impl Core {
 
     #[inline]
     fn warm_access(&mut self, operation: &Operation, operand: &MemoryOperand, address: u64) {
-        let address = self.addresses.place(address);
+        let address = self.addresses.model_address(address);
         let bytes = operand.bytes.min(LINE_BYTES as u32);
         match operand.kind {
             AccessKind::Read => self.memory.warm_load(operation.ip, address, bytes),

@@ -17,7 +17,7 @@
 //!
 //! Measured values take precedence over published ones.
 
-use crate::class::{Class, Late, Timing};
+use crate::class::{Class, DelayedPart, Timing};
 use crate::parameters::{
     Atomics, Binding, Cache, CoreParameters, Disambiguation, FirstLevel, Frontend, Memory,
     MemoryPorts, MemoryRenaming, Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer,
@@ -308,9 +308,9 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::LeaScaled, &[P1510], 2), // M
     Timing::single(Class::LeaComplex, &[ALU], 1),  // M
     Timing::single(Class::Multiply, &[P1], 3),
-    Timing::several(Class::MultiplyWide, 2, &[P1, P5], 3).with_late(Late::HighHalf), // M
-    Timing::several(Class::Divide64, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 14).blocking(10), // M
-    Timing::several(Class::Divide32, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 11).blocking(6), // M
+    Timing::several(Class::MultiplyWide, 2, &[P1, P5], 3).with_late(DelayedPart::HighHalf), // M
+    Timing::several(Class::Divide64, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 14).blocking(10),  // M
+    Timing::several(Class::Divide32, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 11).blocking(6),   // M
     Timing::single(Class::BitCount, &[P1], 3),
     Timing::single(Class::BitScan, &[P1], 3),
     Timing::single(Class::BitDeposit, &[P1], 3),

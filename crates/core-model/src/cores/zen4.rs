@@ -9,7 +9,7 @@
 //! * **K**: calibrated on single kernels until the modelled cycles matched the measured ones.
 //! * **A**: assumed, mostly as on Zen 5; we know of no public source.
 
-use crate::class::{Class, Late, Timing};
+use crate::class::{Class, DelayedPart, Timing};
 use crate::parameters::{
     Atomics, Binding, Cache, CoreParameters, FirstLevel, Frontend, LearntOrder, Memory,
     MemoryPorts, MemoryRenaming, Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer,
@@ -92,8 +92,8 @@ pub const ZEN_4: CoreParameters = CoreParameters {
     },
     prediction: Prediction {
         bimodal_entries: 16 * 1024, // A
-        // Histories A, as on Zen 5. Sizes M: 1 to 32 branches with random outcomes that repeat after
-        // 32 Ki are learnt, each before 0, 1 or 3 jumps.
+        // Histories A, as on Zen 5. Sizes M: 1 to 32 branches with random outcomes that repeat
+        // after 32 Ki are learnt, each before 0, 1 or 3 jumps.
         tagged_tables: [
             TaggedTable::new(4096, 4),
             TaggedTable::new(4096, 9),
@@ -194,7 +194,7 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         string_step_bytes: 32,         // M: 16 KiB take 565 cycles
         // M: 24 multiplications, which have one port, wait, and 46 shifts, which have two. With one
         // operation per cycle 72 fit. K: of leads of 4, 8, 12 and 24.
-        binding: Binding::InTurn {
+        binding: Binding::RoundRobin {
             entries: 24, // O
             lead: 12,
         },
@@ -316,9 +316,10 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::Lea, &[ALU], 1),
     Timing::single(Class::LeaOffset, &[ALU], 1),
     Timing::single(Class::LeaScaled, &[ALU], 1),
-    Timing::single(Class::LeaComplex, &[LEA], 1).with_late(Late::Base),
+    Timing::single(Class::LeaComplex, &[LEA], 1).with_late(DelayedPart::Base),
     Timing::single(Class::Multiply, &[MULTIPLY], 3),
-    Timing::several(Class::MultiplyWide, 2, &[MULTIPLY, ALU0, ALU3], 3).with_late(Late::HighHalf),
+    Timing::several(Class::MultiplyWide, 2, &[MULTIPLY, ALU0, ALU3], 3)
+        .with_late(DelayedPart::HighHalf),
     Timing::several(Class::Divide64, 2, &[INTEGER_DIVIDER, ALU], 14).blocking(7),
     Timing::several(Class::Divide32, 2, &[INTEGER_DIVIDER, ALU], 10).blocking(6),
     Timing::single(Class::BitCount, &[ALU], 1),

@@ -9,7 +9,7 @@
 //! * **K**: calibrated on single kernels until the modelled cycles matched the measured ones.
 //! * **A**: assumed; we know of no public source.
 
-use crate::class::{Class, Late, Timing};
+use crate::class::{Class, DelayedPart, Timing};
 use crate::parameters::{
     Atomics, Binding, Cache, CoreParameters, DecodedEntries, Frontend, LearntOrder, Memory,
     MemoryPorts, MemoryRenaming, Prediction, Rename, StoreDataWaits, TaggedTable, TargetBuffer,
@@ -325,14 +325,15 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::AddCarry, &[ALU], 1),
     Timing::single(Class::SetCondition, &[ALU], 1),
     Timing::single(Class::CondMove, &[ALU], 1),
-    Timing::several(Class::CondMoveTwoFlags, 2, &[ALU, ALU], 1).with_late(Late::Flags),
-    Timing::several(Class::CondMoveSigned, 2, &[ALU, ALU], 1).with_late(Late::Flags),
+    Timing::several(Class::CondMoveTwoFlags, 2, &[ALU, ALU], 1).with_late(DelayedPart::Flags),
+    Timing::several(Class::CondMoveSigned, 2, &[ALU, ALU], 1).with_late(DelayedPart::Flags),
     Timing::single(Class::Lea, &[ALU], 1),
     Timing::single(Class::LeaOffset, &[ALU], 1),
     Timing::single(Class::LeaScaled, &[ALU], 1),
-    Timing::single(Class::LeaComplex, &[LEA], 1).with_late(Late::Base),
+    Timing::single(Class::LeaComplex, &[LEA], 1).with_late(DelayedPart::Base),
     Timing::single(Class::Multiply, &[MULTIPLY], 3),
-    Timing::several(Class::MultiplyWide, 2, &[MULTIPLY, MULTIPLY], 3).with_late(Late::HighHalf),
+    Timing::several(Class::MultiplyWide, 2, &[MULTIPLY, MULTIPLY], 3)
+        .with_late(DelayedPart::HighHalf),
     Timing::several(Class::Divide64, 2, &[INTEGER_DIVIDER, ALU], 14).blocking(7),
     Timing::several(Class::Divide32, 2, &[INTEGER_DIVIDER, ALU], 10).blocking(6),
     Timing::single(Class::BitCount, &[ALU], 1),

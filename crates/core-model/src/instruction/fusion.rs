@@ -63,7 +63,7 @@ fn fuse_jump(
     operation.latency = branch.latency;
     operation.chained_latency = branch.latency;
     jump.slots = 0;
-    jump.entry_places = 0;
+    jump.entry_slots = 0;
     jump.operations = 0;
     jump.latency = 0;
     jump.chained_latency = 0;

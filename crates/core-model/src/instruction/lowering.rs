@@ -9,10 +9,10 @@ use topdown_tracer::{Access, AccessKind};
 use super::needs::Needs;
 use super::operation::{DESTINATIONS, Flow, MemoryOperand, OPERATIONS, Operation, Rename, SOURCES};
 use super::registers::{
-    CARRY_FLAG, FIRST_X87, NONE, NOWHERE, OTHER_FLAGS, Register, STACK_POINTER, is_vector, number,
+    CARRY_FLAG, FIRST_X87, NONE, OTHER_FLAGS, Register, STACK_POINTER, UNREAD, is_vector, number,
 };
 use super::{form, fusion, neighbours};
-use crate::class::{Class, Late, Timing};
+use crate::class::{Class, DelayedPart, Timing};
 use crate::parameters::{CoreParameters, StoreDataWaits, VectorSchedulers};
 use crate::pools::{NO_POOL, Pools, VECTOR_QUEUE};
 use crate::ports::Ports;
@@ -79,7 +79,7 @@ impl Lowering {
             ip: instruction.ip(),
             window: 0,
             length: instruction.len() as u8,
-            entry_places: form::entry_places(instruction),
+            entry_slots: form::entry_slots(instruction),
             flow: flow(instruction),
             class,
             rename: Rename::Execute,
@@ -109,9 +109,9 @@ impl Lowering {
             first_memory: 0,
             memory_count: 0,
             sources: [NONE; SOURCES],
-            destinations: [NOWHERE; DESTINATIONS],
+            destinations: [UNREAD; DESTINATIONS],
             late_source: NONE,
-            late_destination: NOWHERE,
+            late_destination: UNREAD,
             ports: [Ports::NONE; OPERATIONS],
             repeat: None,
         };
@@ -137,10 +137,10 @@ impl Lowering {
         }
         self.registers(instruction, &mut operation);
         match timing.late {
-            Late::Nothing => {}
-            Late::Base => operation.late_source = number(instruction.memory_base()),
-            Late::Flags => operation.late_source = OTHER_FLAGS,
-            Late::HighHalf => {
+            DelayedPart::Nothing => {}
+            DelayedPart::Base => operation.late_source = number(instruction.memory_base()),
+            DelayedPart::Flags => operation.late_source = OTHER_FLAGS,
+            DelayedPart::HighHalf => {
                 let half = number(form::high_half(instruction));
                 if half != NONE {
                     operation.late_destination = half;

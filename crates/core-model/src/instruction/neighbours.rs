@@ -7,7 +7,7 @@ use super::{Operation, Rename};
 use crate::class::Class;
 use crate::parameters::Rename as Parameters;
 
-/// How many instructions before it matter.
+/// Number of preceding instructions that matter.
 const NEAR: usize = 3;
 
 /// Returns the cycles by which `operation` takes longer after these instructions of its block, the

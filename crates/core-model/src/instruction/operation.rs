@@ -3,7 +3,7 @@
 use topdown_tracer::{AccessKind, Address, Repeat};
 
 use super::needs::Needs;
-use super::registers::{CARRY_FLAG, NONE, NOWHERE, Register};
+use super::registers::{CARRY_FLAG, NONE, Register, UNREAD};
 use crate::class::Class;
 use crate::parameters::CoreParameters;
 use crate::pools::{NO_POOL, Pools};
@@ -66,7 +66,7 @@ pub(crate) struct Operation {
     pub window: u64,
     /// What it holds until it retires; set by [`Operation::complete`].
     pub needs: Needs,
-    /// How many of its memory operands are read, and how many written; also set by it.
+    /// Numbers of its memory operands that are read, and that are written; also set by it.
     pub loads: u8,
     /// See `loads`.
     pub stores: u8,
@@ -89,7 +89,7 @@ pub(crate) struct Operation {
     pub length: u8,
     /// Places it takes in an entry of the cache of decoded operations; 0 if it shares that of the
     /// instruction before it.
-    pub entry_places: u8,
+    pub entry_slots: u8,
     /// Cycles from the last source to the result; at least 1 if it has operations.
     pub latency: u8,
     /// The same after an instruction of the same class.
@@ -110,13 +110,13 @@ pub(crate) struct Operation {
     pub is_rare: bool,
     /// Registers read, padded with [`super::NONE`].
     pub sources: [Register; SOURCES],
-    /// Registers written, padded with [`super::NOWHERE`].
+    /// Registers written, padded with [`super::UNREAD`].
     pub destinations: [Register; DESTINATIONS],
     /// Ports of each operation.
     pub ports: [Ports; OPERATIONS],
     /// One of its sources that is read a cycle later than the others, or [`super::NONE`].
     pub late_source: Register,
-    /// One of its destinations that is written a cycle later, or [`super::NOWHERE`].
+    /// One of its destinations that is written a cycle later, or [`super::UNREAD`].
     pub late_destination: Register,
     /// The pools in which its operations, loads, addresses and data of stores wait, if it has any.
     pub schedulers: [u8; 4],
@@ -200,7 +200,7 @@ impl Operation {
         let writes_flags = self
             .destinations
             .iter()
-            .any(|register| (CARRY_FLAG..NOWHERE).contains(register));
+            .any(|register| (CARRY_FLAG..UNREAD).contains(register));
         self.has_late_flags = self.rename == Rename::Forward && writes_flags;
         self.is_rare = self.repeat.is_some()
             || self.is_x87
@@ -209,11 +209,11 @@ impl Operation {
             || self.busy > 1
             || self.operations > 1
             || self.late_source != NONE
-            || self.late_destination != NOWHERE
+            || self.late_destination != UNREAD
             || self.slots > COMMON_SLOTS
             || self.sources[COMMON_SOURCES..] != [NONE; SOURCES - COMMON_SOURCES]
             || self.destinations[COMMON_DESTINATIONS..]
-                != [NOWHERE; DESTINATIONS - COMMON_DESTINATIONS]
+                != [UNREAD; DESTINATIONS - COMMON_DESTINATIONS]
             || memory.len() > 1
             || !memory.iter().all(MemoryOperand::is_common);
         self
@@ -248,9 +248,9 @@ impl Operation {
             chained_latency: 0,
             integer_results: 0,
             sources: [NONE; SOURCES],
-            destinations: [NOWHERE; DESTINATIONS],
+            destinations: [UNREAD; DESTINATIONS],
             late_source: NONE,
-            late_destination: NOWHERE,
+            late_destination: UNREAD,
             repeat: None,
             first_memory: 0,
             ..*self

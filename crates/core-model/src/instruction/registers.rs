@@ -8,7 +8,7 @@ pub(crate) type Register = u8;
 /// No register: always ready, never written.
 pub(crate) const NONE: Register = 0;
 /// No register: written, but never read.
-pub(crate) const NOWHERE: Register = Register::MAX;
+pub(crate) const UNREAD: Register = Register::MAX;
 const FIRST_GPR: Register = 1;
 const FIRST_VECTOR: Register = FIRST_GPR + 16;
 const FIRST_MASK: Register = FIRST_VECTOR + 32;

@@ -131,7 +131,7 @@ impl Lookup {
 
     /// Returns this table with new numbers put in the middle of a full set's order, so that the
     /// first half of it holds numbers that were used again.
-    pub(crate) fn keeping_what_is_used_again(self) -> Self {
+    pub(crate) fn with_middle_insertion(self) -> Self {
         Lookup {
             new_place: self.associativity / 2,
             ..self
@@ -314,9 +314,7 @@ mod tests {
     #[test]
     fn oversized_working_set_survives_as_measured() {
         let kept = |kib: u64| {
-            let mut table = Lookup::new(16 * 1024, 8)
-                .hashed()
-                .keeping_what_is_used_again();
+            let mut table = Lookup::new(16 * 1024, 8).hashed().with_middle_insertion();
             let mut pass = || {
                 (0..kib * 16)
                     .filter(|&line| table.access(mixed(!line)))

@@ -4,7 +4,7 @@
 
 use super::bound_sets::{BOUND_PORTS, HORIZON, SETS};
 use super::emptiest_scheduler::EmptiestScheduler;
-use super::in_turn::InTurn;
+use super::round_robin::RoundRobin;
 use crate::calendar::boxed;
 use crate::parameters::Binding;
 use crate::ports::Ports;
@@ -22,7 +22,7 @@ const SPAN: usize = WORDS - 1;
 /// How a port is chosen.
 enum Rule {
     EmptiestScheduler(EmptiestScheduler),
-    InTurn(InTurn),
+    RoundRobin(RoundRobin),
 }
 
 /// The ports that are bound.
@@ -38,13 +38,15 @@ impl BoundPorts {
         BoundPorts {
             last: match binding {
                 Binding::None => 0,
-                Binding::EmptiestScheduler | Binding::InTurn { .. } => SETS as u32 - 1,
+                Binding::EmptiestScheduler | Binding::RoundRobin { .. } => SETS as u32 - 1,
             },
             rule: match binding {
                 Binding::None | Binding::EmptiestScheduler => {
                     Rule::EmptiestScheduler(EmptiestScheduler::new())
                 }
-                Binding::InTurn { entries, lead } => Rule::InTurn(InTurn::new(entries, lead)),
+                Binding::RoundRobin { entries, lead } => {
+                    Rule::RoundRobin(RoundRobin::new(entries, lead))
+                }
             },
             rows: boxed([0; WORDS]),
         }
@@ -62,7 +64,7 @@ impl BoundPorts {
     #[inline]
     pub(crate) fn room(&mut self, ports: Ports, at: u64) -> u64 {
         match &mut self.rule {
-            Rule::InTurn(rule) if ports.0.wrapping_sub(1) < self.last => {
+            Rule::RoundRobin(rule) if ports.0.wrapping_sub(1) < self.last => {
                 rule.room(ports.0 as usize % SETS, at)
             }
             _ => at,
@@ -76,7 +78,7 @@ impl BoundPorts {
         let set = ports.0 as usize % SETS;
         let (port, counted) = match &mut self.rule {
             Rule::EmptiestScheduler(rule) => (rule.choose(set, issued), rule.counted()),
-            Rule::InTurn(rule) => (rule.choose(set, issued), rule.counted()),
+            Rule::RoundRobin(rule) => (rule.choose(set, issued), rule.counted()),
         };
         if from - counted >= FAR {
             return from;
@@ -84,7 +86,7 @@ impl BoundPorts {
         let executed = self.first_free(port, from);
         match &mut self.rule {
             Rule::EmptiestScheduler(rule) => rule.leave(port, executed),
-            Rule::InTurn(rule) => rule.leave(port, executed),
+            Rule::RoundRobin(rule) => rule.leave(port, executed),
         }
         executed
     }
@@ -157,7 +159,7 @@ mod tests {
 
     #[test]
     fn operation_issues_once_its_scheduler_has_room() {
-        let mut ports = BoundPorts::new(Binding::InTurn {
+        let mut ports = BoundPorts::new(Binding::RoundRobin {
             entries: 2,
             lead: 8,
         });

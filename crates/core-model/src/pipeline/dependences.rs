@@ -16,12 +16,12 @@
 use crate::calendar::boxed;
 use crate::parameters::LearntOrder;
 
-/// How many there are in cores is unknown. With many sets of two, what is learnt of a load hardly
+/// The number in real cores is unknown. With many sets of two, what is learnt of a load hardly
 /// depends on where the linker puts other functions: with 1024 single entries, an unchanged
 /// benchmark of base64 came out 2.2 % slower because a function before it had grown.
 const SETS: usize = 4096;
 
-/// What is known of a load.
+/// The entry of a load.
 #[derive(Clone, Copy, Default)]
 struct Entry {
     /// The low bits of its address.
@@ -34,7 +34,7 @@ struct Entry {
     doubt: u8,
 }
 
-/// What is predicted of a load.
+/// The prediction for a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     /// The distance of the store that it is believed to read, or 0.
@@ -48,13 +48,13 @@ pub(crate) struct Expected {
 /// A store whose register a load could have taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
-    /// How many stores before the load, counting itself.
+    /// Distance to the load in stores, counting itself.
     pub distance: u8,
     /// Whether its address is written like that of the load.
     pub is_named_alike: bool,
 }
 
-/// What a load did, as it turns out.
+/// The actual outcome of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// It read no store in flight.
@@ -67,7 +67,7 @@ pub(crate) enum Found {
     },
 }
 
-/// What that means for it.
+/// The consequence for its entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// It executed as usual.

@@ -26,9 +26,9 @@ pub(crate) struct Disambiguation {
     suspects: Box<[Suspect; LOADS]>,
     /// The number of those that wait.
     waiting: u32,
-    /// How many more loads may be discarded before all wait.
+    /// Number of loads that may still be discarded before all wait.
     credit: u8,
-    /// How many loads in a row ran ahead rightly, or would have.
+    /// Number of consecutive loads that ran ahead correctly, or would have.
     right: u8,
 }
 

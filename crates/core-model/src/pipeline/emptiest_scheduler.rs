@@ -156,7 +156,7 @@ const fn turns(order: [usize; BOUND_PORTS]) -> [u32; SETS] {
     turns
 }
 
-/// How many operations wait for each port.
+/// Number of operations that wait for each port.
 pub(super) struct EmptiestScheduler {
     /// The cycle of the last operation.
     cycle: u64,
@@ -219,7 +219,7 @@ impl EmptiestScheduler {
         let left = if self.counted + 1 == until {
             self.leave_one_cycle()
         } else {
-            self.leave_until(until)
+            self.drain_until(until)
         };
         self.waiting -= left;
         let usage = if self.cycle + 1 == now {
@@ -243,7 +243,7 @@ impl EmptiestScheduler {
     }
 
     /// Returns what leaves before the cycle `until`, and counts it no longer.
-    fn leave_until(&mut self, until: u64) -> u64 {
+    fn drain_until(&mut self, until: u64) -> u64 {
         let mut left = 0;
         if until.saturating_sub(self.counted) >= HORIZON as u64 {
             self.leaving.fill(0);

@@ -11,7 +11,7 @@ use crate::parameters::{Frontend as Parameters, UopCacheReads};
 const LINES: usize = 64;
 const NO_WINDOW: u64 = u64::MAX;
 
-/// What is read from the cache of decoded operations; see [`UopCacheReads`].
+/// Reads of the cache of decoded operations; see [`UopCacheReads`].
 enum Reads {
     Operations(u32),
     Entries(Entries),
@@ -27,10 +27,10 @@ pub(crate) struct Frontend {
     delivered: u32,
     decoded_bytes: u32,
     taken_in_cycle: u32,
-    /// How far prediction has followed branches, in units of a cycle divided by the number of
+    /// Progress of prediction along branches, in units of a cycle divided by the number of
     /// branches it follows per cycle.
     followed: u64,
-    /// How many of these units a taken conditional branch takes.
+    /// Number of these units for a taken conditional branch.
     parts_of_condition: u64,
     /// The code window being delivered, or [`NO_WINDOW`] after a change of path.
     window: u64,
@@ -105,7 +105,7 @@ impl Frontend {
                 }
                 Reads::Operations(_) => {}
                 Reads::Entries(entries) => {
-                    let places = operation.entry_places.into();
+                    let places = operation.entry_slots.into();
                     let read = entries.read(operation.ip, places, self.cycle);
                     if read > self.cycle {
                         self.next_cycle(read);

@@ -38,7 +38,7 @@ pub(crate) struct Schedulers {
     levels: u32,
     /// Everything that leaves before this cycle has been counted.
     counted: u64,
-    /// How many operations leave in each cycle, one lane for each pool.
+    /// Number of operations that leave in each cycle, one lane for each pool.
     leaving: Box<[u32; HORIZON]>,
     /// The last cycle for which room was requested: earlier departures need not be counted any
     /// more.

@@ -8,45 +8,45 @@
 //! learnt from mispredictions. Everything else on the wrong path has no effect.
 
 use crate::calendar::boxed;
-use crate::instruction::{NOWHERE, OTHER_FLAGS, Operation, REGISTERS, Register};
+use crate::instruction::{OTHER_FLAGS, Operation, REGISTERS, Register, UNREAD};
 use crate::parameters::CoreParameters;
 
 /// Branches of which the ways are known.
 const BRANCHES: usize = 256;
 /// The most instructions of a way.
-const WAY_INSTRUCTIONS: u32 = 64;
+const MAX_PATH_INSTRUCTIONS: u32 = 64;
 /// When a value is ready that the wrong path does not have; later than any cycle.
 const NEVER: u64 = u64::MAX / 2;
 
 /// A set of registers.
 type Set = u128;
 
-/// What is known of a branch. Its ways are numbered: 0 is not taken, 1 is taken.
+/// A branch. Its paths are numbered: 0 is not taken, 1 is taken.
 #[derive(Clone, Copy, Default)]
-struct Known {
+struct KnownBranch {
     ip: u64,
     /// Where it goes if it is taken; 0 if that is not known.
     target: u64,
-    /// Where its ways join; 0 if they do not, or if that is not known.
-    join: u64,
-    /// What each way wrote last.
+    /// Where its paths reconverge; 0 if they do not, or if that is unknown.
+    reconvergence: u64,
+    /// Registers that each path wrote last.
     written: [Set; 2],
 }
 
 /// The right way of a mispredicted branch, until it joins the other one.
 #[derive(Clone, Copy)]
-struct Way {
+struct CorrectPath {
     ip: u64,
     is_taken: bool,
     /// The first address that may be the join.
-    join_from: u64,
+    reconverges_from: u64,
     written: Set,
     instructions: u32,
 }
 
 /// A stretch of the wrong path.
 #[derive(Clone, Copy)]
-struct Stretch {
+struct WrongPathSpan {
     /// When it begins to issue, and when its branch is known.
     cycles: (u64, u64),
     /// The shared slots before it.
@@ -69,15 +69,15 @@ pub(crate) struct Mispredicted {
 pub(crate) struct SharedPath {
     skip_bytes: u64,
     width: u64,
-    most_slots: u64,
+    max_slots: u64,
     issue_delay: u64,
-    least_cycles: u64,
-    branches: Box<[Known; BRANCHES]>,
-    way: Option<Way>,
+    min_cycles: u64,
+    branches: Box<[KnownBranch; BRANCHES]>,
+    path: Option<CorrectPath>,
     /// The current stretch.
-    stretch: Option<Stretch>,
-    /// That of the last branch, which goes on when `stretch` ends.
-    newest: Option<Stretch>,
+    span: Option<WrongPathSpan>,
+    /// That of the last branch, which goes on when `span` ends.
+    newest: Option<WrongPathSpan>,
     /// The slots that both paths had.
     slots: u64,
     /// When each register is ready on the wrong path.
@@ -85,7 +85,7 @@ pub(crate) struct SharedPath {
     /// When the data of the current instruction's loads is ready there.
     loaded: u64,
     /// Whether the wrong path comes to the current instruction.
-    is_here: bool,
+    covers_current: bool,
 }
 
 impl SharedPath {
@@ -93,37 +93,37 @@ impl SharedPath {
         SharedPath {
             skip_bytes: parameters.prediction.wrong_path_skip_bytes.into(),
             width: parameters.width.into(),
-            most_slots: parameters.prediction.wrong_path_slots.into(),
+            max_slots: parameters.prediction.wrong_path_slots.into(),
             issue_delay: parameters.issue_delay.into(),
-            least_cycles: parameters.memory.l2.cycles.into(),
-            branches: boxed(Known::default()),
-            way: None,
-            stretch: None,
+            min_cycles: parameters.memory.l2.cycles.into(),
+            branches: boxed(KnownBranch::default()),
+            path: None,
+            span: None,
             newest: None,
             slots: 0,
             ready: boxed(0),
             loaded: 0,
-            is_here: false,
+            covers_current: false,
         }
     }
 
     /// Returns whether a wrong path may come where the right one is.
     #[inline]
     pub(crate) fn is_followed(&self) -> bool {
-        self.stretch.is_some()
+        self.span.is_some()
     }
 
     /// Returns whether it comes to the current instruction.
     #[inline]
-    pub(crate) fn is_here(&self) -> bool {
-        self.is_here
+    pub(crate) fn covers_current(&self) -> bool {
+        self.covers_current
     }
 
     /// Ends it: the wrong path has nothing in common with the right one.
     pub(crate) fn end(&mut self) {
-        self.is_here = false;
-        self.way = None;
-        self.stretch = None;
+        self.covers_current = false;
+        self.path = None;
+        self.span = None;
         self.newest = None;
     }
 
@@ -132,60 +132,60 @@ impl SharedPath {
         if self.skip_bytes == 0 {
             return;
         }
-        if self.way.is_some() {
+        if self.path.is_some() {
             self.end();
         }
         // No load that misses the L1 would gain much.
-        if !self.is_followed() && branch.resolved < branch.issued + self.least_cycles {
+        if !self.is_followed() && branch.resolved < branch.issued + self.min_cycles {
             return;
         }
-        let Some(way) = self.right_way(branch) else {
+        let Some(path) = self.correct_path(branch) else {
             self.end();
             return;
         };
-        let stretch = Stretch {
+        let span = WrongPathSpan {
             cycles: (branch.issued, branch.resolved),
             slots: self.slots,
         };
-        self.way = Some(way);
+        self.path = Some(path);
         if self.is_followed() {
-            self.newest = Some(stretch);
+            self.newest = Some(span);
             return;
         }
-        self.stretch = Some(stretch);
+        self.span = Some(span);
         for register in 0..=OTHER_FLAGS {
             self.ready[usize::from(register)] = registers(register);
         }
     }
 
     /// Returns the right way of a branch if its ways may join.
-    fn right_way(&mut self, branch: &Mispredicted) -> Option<Way> {
+    fn correct_path(&mut self, branch: &Mispredicted) -> Option<CorrectPath> {
         let skip_bytes = self.skip_bytes;
         let known = self.known(branch.ip);
         if branch.is_taken {
             known.target = branch.next;
         }
-        let join_from = if branch.is_taken {
-            known.join
+        let reconverges_from = if branch.is_taken {
+            known.reconvergence
         } else {
             known.target
         };
         let is_short = known.target > branch.ip && known.target - branch.ip <= skip_bytes;
-        (is_short && join_from > 0).then_some(Way {
+        (is_short && reconverges_from > 0).then_some(CorrectPath {
             ip: branch.ip,
             is_taken: branch.is_taken,
-            join_from,
+            reconverges_from,
             written: 0,
             instructions: 0,
         })
     }
 
-    fn known(&mut self, ip: u64) -> &mut Known {
+    fn known(&mut self, ip: u64) -> &mut KnownBranch {
         let known = &mut self.branches[(ip ^ ip >> 8) as usize % BRANCHES];
         if known.ip != ip {
-            *known = Known {
+            *known = KnownBranch {
                 ip,
-                ..Known::default()
+                ..KnownBranch::default()
             };
         }
         known
@@ -193,52 +193,54 @@ impl SharedPath {
 
     /// Comes to an instruction.
     pub(crate) fn arrive(&mut self, operation: &Operation) {
-        if let Some(way) = self.way {
-            self.go(way, operation);
+        if let Some(path) = self.path {
+            self.follow_correct_path(path, operation);
         }
         self.loaded = 0;
-        while let Some(Stretch { cycles, slots }) = self.stretch {
-            if self.cycle() < cycles.1 && self.slots - slots < self.most_slots {
+        while let Some(WrongPathSpan { cycles, slots }) = self.span {
+            if self.cycle() < cycles.1 && self.slots - slots < self.max_slots {
                 break;
             }
-            self.stretch = self.newest.take();
+            self.span = self.newest.take();
         }
-        self.is_here = self.way.is_none() && self.is_followed();
+        self.covers_current = self.path.is_none() && self.is_followed();
     }
 
     /// Goes on on the right way of a branch: to its join, to a further instruction, or astray.
-    fn go(&mut self, mut way: Way, operation: &Operation) {
+    fn follow_correct_path(&mut self, mut path: CorrectPath, operation: &Operation) {
         let at = operation.ip;
-        let furthest = way.ip + 2 * self.skip_bytes;
-        let joins = at >= way.join_from && at <= furthest;
-        let known = self.known(way.ip);
-        if joins && (!way.is_taken || at == way.join_from) {
-            known.join = at;
-            known.written[usize::from(way.is_taken)] = way.written;
-            let mut wrong = known.written[usize::from(!way.is_taken)];
+        let furthest = path.ip + 2 * self.skip_bytes;
+        let joins = at >= path.reconverges_from && at <= furthest;
+        let known = self.known(path.ip);
+        if joins && (!path.is_taken || at == path.reconverges_from) {
+            known.reconvergence = at;
+            known.written[usize::from(path.is_taken)] = path.written;
+            let mut wrong = known.written[usize::from(!path.is_taken)];
             while wrong != 0 {
                 self.ready[wrong.trailing_zeros() as usize] = NEVER;
                 wrong &= wrong - 1;
             }
-            self.way = None;
-        } else if joins || at <= way.ip || at > furthest || way.instructions == WAY_INSTRUCTIONS {
-            known.join = 0;
+            self.path = None;
+        } else if joins
+            || at <= path.ip
+            || at > furthest
+            || path.instructions == MAX_PATH_INSTRUCTIONS
+        {
+            known.reconvergence = 0;
             self.end();
         } else {
             for register in written_by(operation) {
-                way.written |= 1 << register;
+                path.written |= 1 << register;
                 self.ready[usize::from(register)] = NEVER;
             }
-            way.instructions += 1;
-            self.way = Some(way);
+            path.instructions += 1;
+            self.path = Some(path);
         }
     }
 
     /// Returns the cycle in which the wrong path issues the next instruction.
     fn cycle(&self) -> u64 {
-        let begin = self
-            .stretch
-            .map_or((0, 0), |stretch| (stretch.cycles.0, stretch.slots));
+        let begin = self.span.map_or((0, 0), |span| (span.cycles.0, span.slots));
         begin.0 + (self.slots - begin.1) / self.width
     }
 
@@ -246,9 +248,7 @@ impl SharedPath {
     pub(crate) fn load_at(&self, address: [Register; 2]) -> Option<u64> {
         let ready = address.map(|register| self.ready[usize::from(register)]);
         let at = ready[0].max(ready[1]).max(self.cycle() + self.issue_delay);
-        self.stretch
-            .filter(|stretch| at < stretch.cycles.1)
-            .map(|_| at)
+        self.span.filter(|span| at < span.cycles.1).map(|_| at)
     }
 
     /// Notes when the wrong path has the data of a load, if it ever does.
@@ -275,5 +275,5 @@ impl SharedPath {
 /// Returns the registers that an instruction writes.
 fn written_by(operation: &Operation) -> impl Iterator<Item = Register> {
     let written = operation.destinations.into_iter();
-    written.filter(|&register| register != NOWHERE)
+    written.filter(|&register| register != UNREAD)
 }

@@ -32,7 +32,7 @@ pub(crate) struct Issued {
     pub block: u32,
 }
 
-/// What is kept of an instruction between issue and retirement.
+/// An instruction between issue and retirement.
 #[derive(Clone, Copy, Debug, Default)]
 struct InFlight {
     /// What all earlier instructions have taken.
@@ -207,7 +207,7 @@ impl Window {
     /// (stalls with an outstanding load): if bandwidth is short, arithmetic fills the time between
     /// two arrivals without being the bottleneck.
     #[inline]
-    pub(crate) fn blame(
+    pub(crate) fn charge_head(
         &mut self,
         (from, passed): (u64, u64),
         until: u64,
@@ -284,7 +284,7 @@ mod tests {
         outstanding: (u64, u64),
     ) -> Vec<(u32, u64, u64)> {
         let mut charged = Vec::new();
-        window.blame(from, until, 6, outstanding, |block, memory, core| {
+        window.charge_head(from, until, 6, outstanding, |block, memory, core| {
             charged.push((block, memory, core));
         });
         charged

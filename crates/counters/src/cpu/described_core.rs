@@ -16,7 +16,7 @@ use topdown_run::sample::Level1;
 /// The number of counters besides the cycle counter on all of Arm's server cores so far.
 const GENERAL_COUNTERS: u32 = 6;
 
-/// What is known of a core that no table covers.
+/// A core that no table covers.
 ///
 /// The text form has one line per event and formula, with fields separated by tabs. A metric
 /// group's text lists only its events: a bench does not need to know what they mean.

@@ -97,8 +97,8 @@ impl Counts {
     }
 
     /// Returns the count of the event at this position in the group.
-    pub(super) fn at(&self, place: usize) -> f64 {
-        self.values[place]
+    pub(super) fn at(&self, location: usize) -> f64 {
+        self.values[location]
     }
 
     /// Returns the width of the pipeline: the kernel's value if it has one, otherwise the table's.

@@ -69,7 +69,7 @@ impl MetricGroup {
 
     /// Returns the name of its retire latencies in provenances: for each event that
     /// [`LatencyTable::recorded_for`](super::LatencyTable::recorded_for) names, the number of its
-    /// hits and the sum of their cycles.
+    /// PMU samples and the sum of their cycles.
     #[inline]
     pub fn latencies_formula(&self) -> String {
         format!("latencies-{}/1", self.name)
@@ -92,8 +92,8 @@ impl MetricGroup {
         (0..self.events.len()).filter(at).collect()
     }
 
-    /// Returns the position of the event that paces hits of the group: cycles, or else the first
-    /// one.
+    /// Returns the position of the event that paces PMU samples of the group: cycles, or else the
+    /// first one.
     #[inline]
     pub fn paced_at(&self) -> usize {
         let mut events = self.events.iter();
@@ -259,7 +259,7 @@ pub(super) const FRONTEND_BOUND: Node = Node::Category(Category::FrontendBound);
 pub enum Subject {
     /// The parts of a category, as a share of all slots.
     Level2,
-    /// How well branches are predicted.
+    /// Effectiveness of branch prediction.
     Branches,
     /// Machine clears.
     Clears,

@@ -35,16 +35,16 @@ impl Postfix {
             let operate = |operator: fn(f64, f64) -> f64| {
                 (depth - 2, operator(values[depth - 2], values[depth - 1]))
             };
-            let (place, value) = match step {
+            let (location, value) = match step {
                 Step::Number(number) => (depth, *number),
-                Step::Count(place) => (depth, counts.at(*place)),
+                Step::Count(location) => (depth, counts.at(*location)),
                 Step::Add => operate(|left, right| left + right),
                 Step::Subtract => operate(|left, right| left - right),
                 Step::Multiply => operate(|left, right| left * right),
                 Step::Divide => operate(|left, right| left / right),
             };
-            values[place] = value;
-            depth = place + 1;
+            values[location] = value;
+            depth = location + 1;
         }
         values[0]
     }
@@ -86,7 +86,12 @@ impl Step {
             "*" => Step::Multiply,
             "/" => Step::Divide,
             _ => match word.strip_prefix('#') {
-                Some(place) => Step::Count(place.parse().ok().filter(|place| *place < MAX_EVENTS)?),
+                Some(location) => Step::Count(
+                    location
+                        .parse()
+                        .ok()
+                        .filter(|location| *location < MAX_EVENTS)?,
+                ),
                 None => Step::Number(word.parse().ok()?),
             },
         })
@@ -103,7 +108,7 @@ impl fmt::Display for Postfix {
             }
             match step {
                 Step::Number(number) => write!(f, "{number}")?,
-                Step::Count(place) => write!(f, "#{place}")?,
+                Step::Count(location) => write!(f, "#{location}")?,
                 Step::Add => f.write_str("+")?,
                 Step::Subtract => f.write_str("-")?,
                 Step::Multiply => f.write_str("*")?,

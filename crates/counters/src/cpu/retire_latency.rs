@@ -23,7 +23,7 @@ pub struct LatencyTable {
     pub latencies: &'static [RetireLatency],
 }
 
-/// What is known about the retire latency of an event without measuring it.
+/// Retire latency of an event, without a measurement.
 #[derive(Debug)]
 pub struct RetireLatency {
     /// The event.
@@ -40,7 +40,7 @@ pub struct RetireLatency {
 pub struct Latency {
     /// Core cycles per occurrence.
     pub cycles: f64,
-    /// How many of them count: fewer if TMA limits them.
+    /// Number of them that count: fewer if TMA limits them.
     pub counted_cycles: f64,
     /// Where it comes from.
     pub origin: LatencyOrigin,

@@ -218,13 +218,13 @@ fn four_counter_codes_fit_four_counters() {
 #[test]
 fn every_group_fits_its_machine_without_watchdog() {
     for (table, group) in all_groups() {
-        let budget = table.general_counters_for(group.events, false);
-        assert!(budget.is_enough(), "{}: {}", table.name, group.name);
+        let counters = table.general_counters_for(group.events, false);
+        assert!(counters.is_enough(), "{}: {}", table.name, group.name);
         assert!(group.events.len() <= MAX_EVENTS, "{}", table.name);
     }
     for (table, form) in all_forms() {
-        let budget = table.general_counters_for(form.events, false);
-        assert!(budget.is_enough(), "{}: {budget:?}", table.name);
+        let counters = table.general_counters_for(form.events, false);
+        assert!(counters.is_enough(), "{}: {counters:?}", table.name);
         assert!(form.events.len() <= MAX_EVENTS, "{}", table.name);
         let in_group = |event: Option<Event>| event.is_none_or(|e| form.events.contains(&e));
         assert!(in_group(form.cycles) && in_group(form.instructions));
@@ -265,7 +265,7 @@ fn moved_event_codes_match_publications() {
         Some(0x3834)
     );
     assert_eq!(code(server, last_level_miss), None);
-    let miss_in = |place: &str| code(server, &format!("{last_level_miss}_{place}"));
+    let miss_in = |location: &str| code(server, &format!("{last_level_miss}_{location}"));
     assert_eq!(miss_in("LOCALMEM"), Some(0x1034));
     assert_eq!(miss_in("OTHERMOD"), Some(0x0834));
 }

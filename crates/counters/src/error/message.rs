@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::{EventPlace, OpenError};
+use super::{EventLocation, OpenError};
 
-impl fmt::Display for EventPlace {
+impl fmt::Display for EventLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "event `{}` of PMU `{}`", self.event, self.pmu)
     }
@@ -95,55 +95,55 @@ impl fmt::Display for OpenError {
                 f,
                 "could not keep this thread on CPUs {performance} of PMU `{pmu}`: {error}"
             ),
-            PermissionDenied { place, paranoid } => write!(
+            PermissionDenied { location, paranoid } => write!(
                 f,
-                "could not open {place}: permission denied; {}",
+                "could not open {location}: permission denied; {}",
                 paranoid_in_words(*paranoid)
             ),
-            Forbidden { place, error } => write!(
+            Forbidden { location, error } => write!(
                 f,
-                "could not open {place}: {error}; a container's seccomp profile or a security \
+                "could not open {location}: {error}; a container's seccomp profile or a security \
                  module forbids `perf_event_open`"
             ),
-            NoSuchEvent { place } => write!(
+            NoSuchEvent { location } => write!(
                 f,
-                "could not open {place}: the kernel does not know it (ENOENT)"
+                "could not open {location}: the kernel does not know it (ENOENT)"
             ),
-            Rejected { place, error } => write!(
+            Rejected { location, error } => write!(
                 f,
-                "could not open {place}: the kernel rejects it ({error}); TopDown groups need \
+                "could not open {location}: the kernel rejects it ({error}); TopDown groups need \
                  Linux 5.10, or 6.2 on hybrid CPUs"
             ),
-            PmuUnavailable { place, error } => write!(
+            PmuUnavailable { location, error } => write!(
                 f,
-                "could not open {place}: {error}; the PMU is absent, or a virtual machine on this \
+                "could not open {location}: {error}; the PMU is absent, or a virtual machine on this \
                  host owns it"
             ),
-            LimitReached { place, error } => {
-                write!(f, "could not open {place}: {error}; a limit is reached")
+            LimitReached { location, error } => {
+                write!(f, "could not open {location}: {error}; a limit is reached")
             }
-            Open { place, error } => write!(f, "could not open {place}: {error}"),
-            PageBudget { place, mlock_kb } => write!(
+            Open { location, error } => write!(f, "could not open {location}: {error}"),
+            LockedMemory { location, mlock_kb } => write!(
                 f,
-                "could not map the page of {place}: the budget of locked memory is used up \
+                "could not map the page of {location}: the limit of locked memory is reached \
                  (kernel.perf_event_mlock_kb{})",
                 value_in_words(*mlock_kb)
             ),
-            Map { place, error } => {
-                write!(f, "could not map the page of {place}: {error}")
+            Map { location, error } => {
+                write!(f, "could not map the page of {location}: {error}")
             }
             Control {
                 action,
-                place,
+                location,
                 error,
-            } => write!(f, "could not {action} the group of {place}: {error}"),
+            } => write!(f, "could not {action} the group of {location}: {error}"),
             NeverScheduled {
-                place,
+                location,
                 cpu,
                 nmi_watchdog,
             } => write!(
                 f,
-                "the counters of {place} were opened on CPU {cpu} but never ran: another user of \
+                "the counters of {location} were opened on CPU {cpu} but never ran: another user of \
                  the PMU has them{}",
                 if *nmi_watchdog == Some(true) {
                     ", and the NMI watchdog is on"
@@ -151,44 +151,47 @@ impl fmt::Display for OpenError {
                     ""
                 }
             ),
-            GroupTooLarge { place, needed } => write!(
+            GroupTooLarge { location, needed } => write!(
                 f,
-                "could not open {place}: the PMU cannot hold its group, which needs {needed} \
+                "could not open {location}: the PMU cannot hold its group, which needs {needed} \
                  general counters; a virtual machine may have fewer than its CPU"
             ),
             TooFewCounters {
-                place,
+                location,
                 needed,
                 available,
             } => write!(
                 f,
-                "the counters of {place} were opened but never ran: with the NMI watchdog on, the \
+                "the counters of {location} were opened but never ran: with the NMI watchdog on, the \
                  group needs {needed} general counters, but only {available} are available"
             ),
             Multiplexed {
-                place,
+                location,
                 enabled_ns,
                 running_ns,
             } => write!(
                 f,
-                "the counters of {place} ran for {running_ns} ns of {enabled_ns} ns: they share \
+                "the counters of {location} ran for {running_ns} ns of {enabled_ns} ns: they share \
                  the PMU with another user"
             ),
             WrongCounter {
-                place,
+                location,
                 index,
                 expected,
             } => write!(
                 f,
-                "{place} is on counter {index:#x} instead of {expected:#x}: this kernel does not \
+                "{location} is on counter {index:#x} instead of {expected:#x}: this kernel does not \
                  treat it as a TopDown event"
             ),
-            SelfCheck { place, problem } => {
-                write!(f, "the self-check of {place} failed: {problem}")
+            SelfCheck { location, problem } => {
+                write!(f, "the self-check of {location} failed: {problem}")
             }
-            HiddenEvents { place, categories } => write!(
+            HiddenEvents {
+                location,
+                categories,
+            } => write!(
                 f,
-                "the group of {place} counts no {categories} in a loop, as where a hypervisor \
+                "the group of {location} counts no {categories} in a loop, as where a hypervisor \
                  hides the events"
             ),
         }?;
@@ -270,7 +273,7 @@ impl OpenError {
             NoSuchEvent { .. } | Rejected { .. } => "update the kernel",
             PmuUnavailable { .. } => "stop virtual machines that use the host's PMU",
             LimitReached { .. } => "close other users of counters, or raise `ulimit -n`",
-            PageBudget { .. } => "run `sudo sysctl kernel.perf_event_mlock_kb=4096`",
+            LockedMemory { .. } => "run `sudo sysctl kernel.perf_event_mlock_kb=4096`",
             NeverScheduled {
                 nmi_watchdog: Some(true),
                 ..
@@ -285,7 +288,7 @@ impl OpenError {
             NeverScheduled { .. } | Multiplexed { .. } => OTHER_USERS,
             WrongCounter { .. } => "update the kernel, or measure on a bare-metal machine",
             SelfCheck { .. } => REPORT,
-            HiddenEvents { place, .. } if place.pmu.starts_with("armv") => {
+            HiddenEvents { location, .. } if location.pmu.starts_with("armv") => {
                 "measure on the host or on a bare-metal machine; stalled cycles may count here \
                  (`cargo topdown explain`)"
             }

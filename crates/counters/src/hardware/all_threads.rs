@@ -15,7 +15,7 @@ use crate::processor_time::switches_of_process;
 use crate::{Reading, clock};
 use topdown_run::sample::{Flags, Sample};
 
-/// How often the threads are listed until no new one has appeared.
+/// Maximum number of listings until no new thread appears.
 const ATTEMPTS: u32 = 10;
 
 /// Enabled groups.
@@ -69,7 +69,7 @@ impl AllThreads {
     }
 
     pub fn start(&self) {
-        self.switches.set(self.switches_so_far());
+        self.switches.set(self.switch_count());
         self.start.set(self.totals());
     }
 
@@ -100,7 +100,7 @@ impl AllThreads {
             // The flags mark these zeros as placeholders.
             counts = [0; MAX_EVENTS];
         }
-        let switches = self.switches_so_far().wrapping_sub(self.switches.get());
+        let switches = self.switch_count().wrapping_sub(self.switches.get());
         Sample {
             windows: 1,
             wall_ns,
@@ -110,7 +110,7 @@ impl AllThreads {
     }
 
     /// Each switch costs the 8-bit ratios a step; plain counters are unaffected.
-    fn switches_so_far(&self) -> u32 {
+    fn switch_count(&self) -> u32 {
         match self.shape {
             Shape::Metrics(_) => switches_of_process(),
             Shape::Exact { .. } => 0,

@@ -43,11 +43,11 @@ impl Engine {
 
     /// Begins a window after reading the counters in user code failed once.
     #[cold]
-    pub fn start_anew(&self) {
+    pub fn restart(&self) {
         match self {
-            Engine::Rdpmc(group) => group.start_anew(),
+            Engine::Rdpmc(group) => group.restart(),
             Engine::Read(group) => group.start(),
-            Engine::Exact(group) => group.start_anew(),
+            Engine::Exact(group) => group.restart(),
         }
     }
 

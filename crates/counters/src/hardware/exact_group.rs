@@ -169,8 +169,8 @@ impl ExactGroup {
         let leader = opener.leader(first.name, first.config)?;
         let members = opener.members(&plan.names_and_codes()[1..], &leader);
         let members = members.map_err(|error| match error {
-            OpenError::Rejected { place, .. } => OpenError::GroupTooLarge {
-                place,
+            OpenError::Rejected { location, .. } => OpenError::GroupTooLarge {
+                location,
                 needed: table.general_counters_for(plan.events, false).needed,
             },
             other => other,
@@ -218,10 +218,10 @@ impl ExactGroup {
         let start = Reading::of_clock();
         self.prepare();
         if self.reads_in_user_code && !self.reads.begin() {
-            self.start_anew();
+            self.restart();
         }
         let failed = |problem| OpenError::SelfCheck {
-            place: opener.place(self.plan.events[0].name),
+            location: opener.location(self.plan.events[0].name),
             problem,
         };
         // Moving to another CPU harms nothing, and categories that do not add up are told below.
@@ -279,13 +279,13 @@ impl ExactGroup {
     pub fn prepare(&self) {
         self.start_flags.set(Flags::NONE);
         if !self.reads_in_user_code && !self.begin_with_read() {
-            self.start_anew();
+            self.restart();
         }
     }
 
     /// Begins a window after that failed once.
     #[cold]
-    pub fn start_anew(&self) {
+    pub fn restart(&self) {
         if self.reads_in_user_code && self.reads.start() {
             return;
         }
@@ -346,7 +346,7 @@ impl ExactGroup {
         let mut flags = self.start_flags.get() | doubts;
         match advances {
             None => flags |= Flags::WENT_BACKWARDS,
-            Some(advances) if self.stands_still(&advances) => flags |= Flags::NOT_COUNTING,
+            Some(advances) if self.is_stuck(&advances) => flags |= Flags::NOT_COUNTING,
             Some(_) => {}
         }
         let mut window = Sample::of_window(at_ns.saturating_sub(start.at_ns), flags);
@@ -360,7 +360,7 @@ impl ExactGroup {
     /// The readings themselves take cycles and instructions: a counter that stood still is not
     /// there.
     #[inline]
-    fn stands_still(&self, advances: &[u64; MAX_COUNTERS]) -> bool {
+    fn is_stuck(&self, advances: &[u64; MAX_COUNTERS]) -> bool {
         let is_zero = |at: Option<usize>| at.is_some_and(|at| advances[at] == 0);
         is_zero(self.plan.cycles_at) || is_zero(self.plan.instructions_at)
     }
@@ -415,7 +415,7 @@ pub(super) fn check_sample(
         return Ok(());
     }
     Err(OpenError::SelfCheck {
-        place: opener.place(leader),
+        location: opener.location(leader),
         problem: format!(
             "a loop of {} turns moved no counter of its group by more than {most}",
             self_check::SPIN_TURNS
@@ -430,7 +430,7 @@ fn check_categories(
     sample: &Sample,
 ) -> Result<(), OpenError> {
     let failed = |problem| OpenError::SelfCheck {
-        place: opener.place(leader),
+        location: opener.location(leader),
         problem,
     };
     let slots = sample.slots.unwrap_or(0);
@@ -454,7 +454,7 @@ fn check_categories(
     }
     if !never.is_empty() && (!add_up || CpuIdentity::read(opener.paths).hypervisor) {
         return Err(OpenError::HiddenEvents {
-            place: opener.place(leader),
+            location: opener.location(leader),
             categories: never,
         });
     }
@@ -491,10 +491,10 @@ fn too_few_counters(
     table: &CpuTable,
     events: &[cpu::Event],
 ) -> Option<OpenError> {
-    let budget = table.general_counters_for(events, opener.nmi_watchdog()?);
-    (!budget.is_enough()).then(|| OpenError::TooFewCounters {
-        place: opener.place(events[0].name),
-        needed: budget.needed,
-        available: budget.available,
+    let counters = table.general_counters_for(events, opener.nmi_watchdog()?);
+    (!counters.is_enough()).then(|| OpenError::TooFewCounters {
+        location: opener.location(events[0].name),
+        needed: counters.needed,
+        available: counters.available,
     })
 }

@@ -37,7 +37,7 @@ pub(super) fn open(
         }
         Wanted::Categories(_) => open_exact(opener, cpu, pmu),
     };
-    group.map_err(|error| watchdog::blamed_rightly(opener, error))
+    group.map_err(|error| watchdog::with_verified_watchdog(opener, error))
 }
 
 /// Opens a metric group in place of the categories.

@@ -16,8 +16,8 @@ use topdown_run::sample::Sample;
 /// Words before the counts in a group read.
 const HEADER_WORDS: usize = 3;
 
-/// How often to read a group whose copies are incomplete: a thread takes some microseconds, and a
-/// CPU, to exit.
+/// Maximum number of reads of a group whose copies are incomplete: a thread takes some
+/// microseconds, and a CPU, to exit.
 const READ_ATTEMPTS: u32 = 1000;
 
 /// A leader and its members.

@@ -145,7 +145,7 @@ impl MetricsGroup {
                 _ if index == 0 => return Err(opener.never_scheduled(SLOTS.0)),
                 Some(expected) if index != expected => {
                     return Err(OpenError::WrongCounter {
-                        place: opener.place(name),
+                        location: opener.location(name),
                         index,
                         expected,
                     });
@@ -234,7 +234,7 @@ impl MetricsGroup {
 
     /// Begins a window after that failed once.
     #[cold]
-    pub fn start_anew(&self) {
+    pub fn restart(&self) {
         if self.reads.start() {
             return;
         }

@@ -5,7 +5,7 @@ use std::io;
 use super::page::Page;
 use super::syscalls::{Counted, Event, EventCode, Recorded};
 use super::system::{CorePmu, SystemPaths};
-use crate::error::{EventPlace, OpenError};
+use crate::error::{EventLocation, OpenError};
 
 /// A PMU whose events are opened.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +27,8 @@ impl<'a> Opener<'a> {
         }
     }
 
-    pub fn place(&self, event: &'static str) -> EventPlace {
-        EventPlace {
+    pub fn location(&self, event: &'static str) -> EventLocation {
+        EventLocation {
             event,
             pmu: self.pmu.to_owned(),
         }
@@ -59,8 +59,8 @@ impl<'a> Opener<'a> {
             .map_err(|error| self.refusal(name, error))
     }
 
-    /// Opens an event that records a hit after each `period` counts, or that only counts if it is
-    /// 0; as leader if there is none.
+    /// Opens an event that records a PMU sample after each `period` counts, or that only counts if
+    /// it is 0; as leader if there is none.
     pub fn hitting(
         &self,
         name: &'static str,
@@ -100,12 +100,12 @@ impl<'a> Opener<'a> {
 
     pub fn unmappable(&self, name: &'static str, error: io::Error) -> OpenError {
         match error.raw_os_error() {
-            Some(libc::EPERM) => OpenError::PageBudget {
-                place: self.place(name),
+            Some(libc::EPERM) => OpenError::LockedMemory {
+                location: self.location(name),
                 mlock_kb: self.paths.perf_event_mlock_kb(),
             },
             _ => OpenError::Map {
-                place: self.place(name),
+                location: self.location(name),
                 error,
             },
         }
@@ -117,17 +117,17 @@ impl<'a> Opener<'a> {
         leader: &'static str,
         action: &'static str,
     ) -> impl Fn(io::Error) -> OpenError {
-        let place = self.place(leader);
+        let location = self.location(leader);
         move |error| OpenError::Control {
             action,
-            place: place.clone(),
+            location: location.clone(),
             error,
         }
     }
 
     pub fn never_scheduled(&self, leader: &'static str) -> OpenError {
         OpenError::NeverScheduled {
-            place: self.place(leader),
+            location: self.location(leader),
             cpu: super::syscalls::current_cpu(),
             nmi_watchdog: self.nmi_watchdog(),
         }
@@ -156,22 +156,22 @@ impl<'a> Opener<'a> {
     }
 
     fn refusal(&self, event: &'static str, error: io::Error) -> OpenError {
-        let place = self.place(event);
+        let location = self.location(event);
         match error.raw_os_error() {
             Some(libc::EACCES) => OpenError::PermissionDenied {
-                place,
+                location,
                 paranoid: self.paths.perf_event_paranoid(),
             },
-            Some(libc::EPERM | libc::ENOSYS) => OpenError::Forbidden { place, error },
-            Some(libc::ENOENT) => OpenError::NoSuchEvent { place },
-            Some(libc::EINVAL | libc::E2BIG) => OpenError::Rejected { place, error },
+            Some(libc::EPERM | libc::ENOSYS) => OpenError::Forbidden { location, error },
+            Some(libc::ENOENT) => OpenError::NoSuchEvent { location },
+            Some(libc::EINVAL | libc::E2BIG) => OpenError::Rejected { location, error },
             Some(libc::ENODEV | libc::EOPNOTSUPP | libc::ENXIO) => {
-                OpenError::PmuUnavailable { place, error }
+                OpenError::PmuUnavailable { location, error }
             }
             Some(libc::EMFILE | libc::ENFILE | libc::ENOSPC) => {
-                OpenError::LimitReached { place, error }
+                OpenError::LimitReached { location, error }
             }
-            _ => OpenError::Open { place, error },
+            _ => OpenError::Open { location, error },
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What one reading of a group says, and the numbers of windows.
+//! A group's readout at one instant, and the numbering of windows.
 
 use std::cell::Cell;
 
@@ -12,7 +12,7 @@ pub(super) struct Presence {
     pub lock: u32,
     /// The CPU on which the thread ran.
     pub cpu: u32,
-    /// How long the group was enabled, and how much of that it was on the PMU.
+    /// Nanoseconds for which the group was enabled, and on the PMU.
     pub time_enabled_ns: u64,
     /// See `time_enabled_ns`.
     pub time_running_ns: u64,

@@ -1,10 +1,10 @@
 //! Sources whose counters interrupt, for launches of their own: [`SamplingHardware`] has the kernel
 //! record where the code is, [`TimedHardware`] how long loads hold up retirement.
 
-pub(super) mod hits;
+pub(super) mod sampling;
 mod timed;
 
-pub use hits::SamplingHardware;
+pub use sampling::SamplingHardware;
 pub use timed::TimedHardware;
 
 use crate::Source;
@@ -17,5 +17,5 @@ pub(super) fn open(variable: &str, wanted: &str) -> Result<Box<dyn Source>, Open
         return Ok(Box::new(timed::shared(wanted)?));
     }
     let periods = wanted.split(',').map(|period| period.parse().unwrap_or(0));
-    Ok(Box::new(hits::shared(&periods.collect::<Vec<u64>>())?))
+    Ok(Box::new(sampling::shared(&periods.collect::<Vec<u64>>())?))
 }

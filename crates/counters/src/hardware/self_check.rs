@@ -42,7 +42,7 @@ pub(super) fn advanced(
         return Ok(());
     }
     Err(OpenError::SelfCheck {
-        place: opener.place(name),
+        location: opener.location(name),
         problem: format!("a loop of {SPIN_TURNS} turns moved the counter by {advance}"),
     })
 }
@@ -53,7 +53,7 @@ pub(super) fn adds_up(opener: &Opener<'_>, registers: Registers) -> Result<(), O
         return Ok(());
     }
     Err(OpenError::SelfCheck {
-        place: opener.place(RETIRING.0),
+        location: opener.location(RETIRING.0),
         problem: format!(
             "the four categories add up to {}/255 after {} slots; expected 253 to 257",
             registers.level1_sum(),
@@ -79,7 +79,7 @@ pub(super) fn group_times(
     }
     if enabled_ns != running_ns {
         return Err(OpenError::Multiplexed {
-            place: opener.place(name),
+            location: opener.location(name),
             enabled_ns,
             running_ns,
         });

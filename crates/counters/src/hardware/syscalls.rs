@@ -24,19 +24,19 @@ pub(crate) struct EventCode {
     pub user_access: bool,
     /// Whether RDPMC of PERF_METRICS should clear it and the slots; for the slots event on Intel.
     pub metrics_clear: bool,
-    /// After how many counts it interrupts and records a hit; 0 if it only counts.
+    /// After how many counts it interrupts and records a PMU sample; 0 if it only counts.
     pub period: u64,
-    /// What the record of a hit tells.
+    /// Content of a PMU sample.
     pub recorded: Recorded,
 }
 
-/// What the record of a hit tells. It needs neither thread nor time, because the group counts one
+/// Content of a PMU sample. It needs neither thread nor time, because the group counts one
 /// thread, in windows alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Recorded {
-    /// Which event hit where, and the counts of its group.
+    /// The event and the address, and the counts of its group.
     Counts,
-    /// Which event hit where, and what it had counted since its hit before.
+    /// The event and the address, and what it had counted since its PMU sample before.
     Period,
     /// The weights of the instruction, of which one is its retire latency. The hardware writes
     /// them, which makes the event precise.
@@ -98,17 +98,17 @@ impl Event {
         match counted {
             Counted::ThisThread => {
                 let thread = current_thread();
-                disowned(|| Event::open_as_asked(attributes, thread, group))
+                disowned(|| Event::open_adjusted(attributes, thread, group))
             }
             Counted::ThreadAndDescendants(id)
             | Counted::Tree(id)
             | Counted::Process(id)
-            | Counted::Thread(id) => Event::open_as_asked(attributes, id, group),
+            | Counted::Thread(id) => Event::open_adjusted(attributes, id, group),
         }
     }
 
     /// Opens the event, with what this kernel and PMU insist on.
-    fn open_as_asked(
+    fn open_adjusted(
         mut attributes: perf_event_attr,
         process: libc::pid_t,
         group: libc::c_int,
@@ -133,7 +133,7 @@ impl Event {
             }
             let error = io::Error::last_os_error();
             // Arm cores before PMUv3.5 have no 64-bit counters.
-            if error.raw_os_error() == Some(libc::EOPNOTSUPP) && asks_for_64_bits(&attributes) {
+            if error.raw_os_error() == Some(libc::EOPNOTSUPP) && requests_64_bits(&attributes) {
                 set_config1(&mut attributes, USER_ACCESS);
                 continue;
             }
@@ -173,9 +173,9 @@ impl Event {
     /// Changes after how many counts the event interrupts.
     pub fn set_period(&self, period: u64) -> io::Result<()> {
         // The request takes a pointer, which the bindings call a number.
-        let place = &raw const period as u64;
+        let location = &raw const period as u64;
         // SAFETY: the descriptor is open, and the kernel reads the number behind the pointer.
-        done(unsafe { sys::ioctls::PERIOD(self.descriptor.as_raw_fd(), place) })
+        done(unsafe { sys::ioctls::PERIOD(self.descriptor.as_raw_fd(), location) })
     }
 
     /// Returns the number by which the event's records tell which event they are of.
@@ -304,7 +304,7 @@ fn set_config1(attributes: &mut perf_event_attr, config1: u64) {
     attributes.__bindgen_anon_3.config1 = config1;
 }
 
-fn asks_for_64_bits(attributes: &perf_event_attr) -> bool {
+fn requests_64_bits(attributes: &perf_event_attr) -> bool {
     // SAFETY: every field of this union is a number, for which any bit pattern is valid.
     unsafe { attributes.__bindgen_anon_3.config1 == USER_ACCESS | LONG_COUNTER }
 }

@@ -279,12 +279,12 @@ pub(super) fn core_pmu(
             None => true,
             Some(cpus) => cpus.iter().any(|cpu| allowed.contains(cpu)),
         };
-        let place = if counts_an_allowed_cpu {
+        let location = if counts_an_allowed_cpu {
             &mut usable
         } else {
             &mut others
         };
-        place.get_or_insert(identified);
+        location.get_or_insert(identified);
     }
     if let Some(pmu) = usable.or(others) {
         return Ok(pmu);

@@ -23,8 +23,8 @@ use crate::MAX_COUNTERS;
 use crate::cpu::MAX_CORRECTION_EVENTS;
 use topdown_run::sample::Flags;
 
-/// How often to repeat a reading while the kernel keeps moving events. One disturbance in the few
-/// dozen instructions of a reading is rare; if they continue, the kernel is broken.
+/// Maximum number of repeated readings while the kernel keeps moving events. One disturbance in the
+/// few dozen instructions of a reading is rare; if they continue, the kernel is broken.
 const ATTEMPTS: u32 = 16;
 
 /// The pages of a group, how to read them, and what was read at the two ends of a window.
@@ -47,7 +47,7 @@ pub(super) struct UserReads {
     has_moved: Cell<bool>,
     moved: [Cell<i64>; MAX_COUNTERS],
     readings: Readings,
-    /// How many reads of the thread had been refused before the window.
+    /// Number of refused reads of the thread before the window.
     faults: Cell<u32>,
     /// Whether the look at the end of a window has read the counters.
     has_read: Cell<bool>,
@@ -62,7 +62,7 @@ pub(super) struct UserReads {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Disturbance {
     pub flags: Flags,
-    /// How often the thread was switched out, at most.
+    /// Upper bound of the number of times that the thread was switched out.
     pub switches: u32,
 }
 
@@ -136,7 +136,7 @@ impl UserReads {
     /// Reads the counters as the last thing before a window, slots and PERF_METRICS last of all.
     /// Returns whether they were where they were noted, and still are.
     fn begin_of<const N: usize, const TOPDOWN: bool>(&self) -> bool {
-        if !self.are_where_noted::<N>() {
+        if !self.are_unmoved::<N>() {
             return false;
         }
         self.faults.set(faults::count());
@@ -150,7 +150,7 @@ impl UserReads {
             self.read_some(&self.first, 0..N);
         }
         wait_for_earlier_instructions();
-        self.is_leader_where_noted()
+        self.is_leader_unmoved()
     }
 
     /// Reads the counters as the first thing after a window. Returns whether they still are where
@@ -158,7 +158,7 @@ impl UserReads {
     fn end_of<const N: usize>(&self) -> bool {
         // A thread that was moved to cores without these counters must not read them. `faults`
         // would notice, but it is not to be relied on where it is not needed.
-        if !self.is_leader_where_noted() {
+        if !self.is_leader_unmoved() {
             self.has_read.set(false);
             return false;
         }
@@ -166,7 +166,7 @@ impl UserReads {
         self.read_some(&self.last, 0..N);
         wait_for_earlier_instructions();
         // Not before, where it would be measured.
-        self.are_where_noted::<N>()
+        self.are_unmoved::<N>()
     }
 
     #[inline(always)]
@@ -180,7 +180,7 @@ impl UserReads {
 
     /// A page whose sequence number is the same says the same.
     #[inline(always)]
-    fn are_where_noted<const N: usize>(&self) -> bool {
+    fn are_unmoved<const N: usize>(&self) -> bool {
         let members = self.members.get(..N - 1);
         members.is_some_and(|members| {
             let locks = self.leader.lock().wrapping_add(locks(members));
@@ -189,7 +189,7 @@ impl UserReads {
     }
 
     #[inline(always)]
-    fn is_leader_where_noted(&self) -> bool {
+    fn is_leader_unmoved(&self) -> bool {
         self.leader.lock() == self.noted.get().lock
     }
 }
@@ -276,7 +276,7 @@ impl UserReads {
     /// Returns what the leader's counter holds, if all events are on counters.
     #[inline]
     pub fn leader_count(&self) -> Option<u64> {
-        if !self.is_leader_where_noted() && !self.look_at_pages() {
+        if !self.is_leader_unmoved() && !self.look_at_pages() {
             return None;
         }
         let count = Cell::new(0);

@@ -42,20 +42,20 @@ pub(super) fn holds_a_counter(opener: &Opener<'_>) -> Option<bool> {
 
 /// Returns why a group that was closed again did not run, without blaming a watchdog that holds no
 /// counter.
-pub(super) fn blamed_rightly(opener: &Opener<'_>, error: OpenError) -> OpenError {
+pub(super) fn with_verified_watchdog(opener: &Opener<'_>, error: OpenError) -> OpenError {
     let cpu = super::syscalls::current_cpu();
-    let place = match &error {
+    let location = match &error {
         OpenError::NeverScheduled {
-            place,
+            location,
             nmi_watchdog: Some(true),
             ..
         }
-        | OpenError::TooFewCounters { place, .. } => place.clone(),
+        | OpenError::TooFewCounters { location, .. } => location.clone(),
         _ => return error,
     };
     match holds_a_counter(opener) {
         Some(false) => OpenError::NeverScheduled {
-            place,
+            location,
             cpu,
             nmi_watchdog: Some(false),
         },

@@ -19,7 +19,7 @@ pub(super) enum Measuring<'a> {
     Anywhere,
 }
 
-/// What measures.
+/// The cores that measure.
 #[derive(Debug)]
 pub(super) struct Measured {
     /// One of its CPUs.

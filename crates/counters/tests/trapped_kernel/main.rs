@@ -5,13 +5,12 @@
 //! answer, and `system` provides the files. The tests are in `opening`, `windows` and `looking`,
 //! `refused` for reads that the CPU refuses, `nested` for windows around others, `metrics` for the
 //! other forms of PERF_METRICS, `exact` and `groups` for plain counters, `threads` for all threads
-//! of a process, `tree` for commands, and `hits` for launches that record where the code is.
+//! of a process, `tree` for commands, and `sampling` for launches that record where the code is.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 mod exact;
 mod groups;
-mod hits;
 mod latencies;
 mod looking;
 mod machine;
@@ -20,6 +19,7 @@ mod nested;
 mod opening;
 mod pages;
 mod refused;
+mod sampling;
 mod system;
 mod threads;
 mod trap;

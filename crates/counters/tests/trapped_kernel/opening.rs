@@ -227,7 +227,7 @@ fn exhausted_page_budget_is_named() {
     assert!(
         matches!(
             error,
-            OpenError::PageBudget {
+            OpenError::LockedMemory {
                 mlock_kb: Some(516),
                 ..
             }

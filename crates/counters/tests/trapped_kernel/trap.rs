@@ -33,12 +33,12 @@ pub fn install(machine: Machine) -> Result<(), String> {
         handle(libc::SIGSEGV, on_sigsegv);
     });
     MACHINE.replace(Some(machine));
-    let place = MACHINE.with(|machine| &raw const *machine as usize);
+    let location = MACHINE.with(|machine| &raw const *machine as usize);
     MACHINES
         .lock()
         .unwrap()
         .get_or_insert_default()
-        .insert(own_thread(), place);
+        .insert(own_thread(), location);
     // SAFETY: if RDPMC is not permitted it faults, and the handler just installed skips it;
     // otherwise it changes two registers.
     unsafe {
@@ -61,8 +61,8 @@ pub fn with<T>(use_it: impl FnOnce(&mut Machine) -> T) -> T {
     match parent() {
         None => MACHINE.with_borrow_mut(use_it),
         Some(parent) => {
-            let place = MACHINES.lock().unwrap().as_ref().unwrap()[&parent];
-            let machine = place as *const RefCell<Option<Machine>>;
+            let location = MACHINES.lock().unwrap().as_ref().unwrap()[&parent];
+            let machine = location as *const RefCell<Option<Machine>>;
             // SAFETY: the parent waits for this thread, so its machine exists, and is not used.
             use_it(&mut unsafe { &*machine }.borrow_mut())
         }
@@ -83,7 +83,7 @@ pub fn lend_to_followers() {
 fn parent() -> Option<c_int> {
     let thread = std::thread::current();
     match thread.name()? {
-        "follow" | "hits" => Some(LENDER.load(Ordering::SeqCst)),
+        "follow" | "sampling" => Some(LENDER.load(Ordering::SeqCst)),
         name => name.strip_prefix("perf-")?.parse().ok(),
     }
 }

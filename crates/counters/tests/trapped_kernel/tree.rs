@@ -207,8 +207,8 @@ fn command_pmu_samples_cover_exec_to_exit() {
         let places = hits
             .places
             .iter()
-            .filter(|place| place.offset == offset + of);
-        places.map(|place| place.slots).sum()
+            .filter(|location| location.offset == offset + of);
+        places.map(|location| location.slots).sum()
     };
     assert_eq!((slots_at(0x10), slots_at(0x20)), (30 * STEP, 10 * STEP));
     let modules: Vec<&str> = hits.modules.iter().map(String::as_str).collect();

@@ -13,7 +13,7 @@ pub struct Row {
     pub subject: Subject,
     /// Only where the group explains this node.
     pub node: Option<Node>,
-    pub shown_by: ShownBy,
+    pub shown_by: SubjectMetric,
     pub limit: Limit,
     /// What is ruled out if nothing holds; empty if this metric rules out nothing.
     pub rules_out: &'static str,
@@ -23,7 +23,7 @@ pub struct Row {
 
 /// The metric of a group that a sentence is about.
 #[derive(Clone, Copy)]
-pub enum ShownBy {
+pub enum SubjectMetric {
     /// The first rate per 1000 instructions that counts misses, mispredicts or clears.
     Misses,
     /// The largest of the parts.
@@ -52,7 +52,7 @@ const FRONTEND_BOUND: Node = Node::Category(Category::FrontendBound);
 pub const ROWS: [Row; 21] = [
     row(
         Subject::Level2,
-        ShownBy::LargestPart,
+        SubjectMetric::LargestPart,
         Limit::AtLeast(10.0),
         "",
         "This is the larger part",
@@ -62,7 +62,7 @@ pub const ROWS: [Row; 21] = [
         node: Some(FRONTEND_BOUND),
         ..row(
             Subject::Branches,
-            ShownBy::Misses,
+            SubjectMetric::Misses,
             Limit::AtLeast(5.0),
             "mispredicts",
             "After each mispredict the frontend starts again",
@@ -72,7 +72,7 @@ pub const ROWS: [Row; 21] = [
     },
     row(
         Subject::Branches,
-        ShownBy::Misses,
+        SubjectMetric::Misses,
         Limit::AtLeast(5.0),
         "mispredicts",
         "Branches are mispredicted",
@@ -81,16 +81,16 @@ pub const ROWS: [Row; 21] = [
     ),
     row(
         Subject::Clears,
-        ShownBy::Misses,
+        SubjectMetric::Misses,
         Limit::AtLeast(0.5),
         "machine clears",
         "The pipeline is cleared",
-        "separate what is written from what is read soon after, and avoid cache lines that threads \
-         share, and denormal numbers",
+        "keep data that is written apart from data that is read soon after, and avoid denormal \
+         numbers and cache lines that threads share",
     ),
     row(
         Subject::InstructionTlb,
-        ShownBy::Misses,
+        SubjectMetric::Misses,
         Limit::AtLeast(0.5),
         "instruction TLB",
         "The code is spread over too many pages",
@@ -99,7 +99,7 @@ pub const ROWS: [Row; 21] = [
     ),
     row(
         Subject::InstructionCache,
-        ShownBy::Misses,
+        SubjectMetric::Misses,
         Limit::AtLeast(5.0),
         "instruction cache",
         "The hot code is larger than the cache",
@@ -107,7 +107,7 @@ pub const ROWS: [Row; 21] = [
     ),
     row(
         Subject::DecodedCache,
-        ShownBy::Named(&["op_cache_mpki"]),
+        SubjectMetric::Named(&["op_cache_mpki"]),
         Limit::AtLeast(10.0),
         "cache of decoded instructions",
         "Many instructions are decoded again and again",
@@ -115,7 +115,7 @@ pub const ROWS: [Row; 21] = [
     ),
     row(
         Subject::DecodedCache,
-        ShownBy::Named(&["dsb_coverage"]),
+        SubjectMetric::Named(&["dsb_coverage"]),
         Limit::AtMost(70.0),
         "",
         "Many instructions are decoded again and again",
@@ -123,7 +123,7 @@ pub const ROWS: [Row; 21] = [
     ),
     row(
         Subject::DataTlb,
-        ShownBy::Misses,
+        SubjectMetric::Misses,
         Limit::AtLeast(1.0),
         "data TLB",
         "The data is spread over too many pages",
@@ -131,7 +131,7 @@ pub const ROWS: [Row; 21] = [
     ),
     row(
         Subject::DataCache,
-        ShownBy::Misses,
+        SubjectMetric::Misses,
         Limit::AtLeast(10.0),
         "first-level cache",
         "The data of an iteration does not fit into the first-level cache",
@@ -139,7 +139,7 @@ pub const ROWS: [Row; 21] = [
     ),
     row(
         Subject::L2Cache,
-        ShownBy::Misses,
+        SubjectMetric::Misses,
         Limit::AtLeast(5.0),
         "second-level cache",
         "Many accesses go beyond the second-level cache",
@@ -147,7 +147,7 @@ pub const ROWS: [Row; 21] = [
     ),
     row(
         Subject::LastLevelCache,
-        ShownBy::Misses,
+        SubjectMetric::Misses,
         Limit::AtLeast(1.0),
         "memory",
         "Much of the data comes from memory",
@@ -156,16 +156,16 @@ pub const ROWS: [Row; 21] = [
     ),
     row(
         Subject::LastLevelCache,
-        ShownBy::Named(READ_BYTES),
+        SubjectMetric::Named(READ_BYTES),
         Limit::AtLeast(1.0),
         "",
-        "Much is streamed through memory",
-        "read and write less of it (smaller types, several steps in one pass), since the \
-         prefetchers follow already",
+        "Much data streams through memory",
+        "read and write less (smaller types, several steps in one pass); the prefetchers already \
+         keep up",
     ),
     row(
         Subject::Stalls,
-        ShownBy::LargestPart,
+        SubjectMetric::LargestPart,
         Limit::AtLeast(10.0),
         "",
         "This is the largest part",
@@ -173,15 +173,15 @@ pub const ROWS: [Row; 21] = [
     ),
     row(
         Subject::Locks,
-        ShownBy::Named(&["lock_latency"]),
+        SubjectMetric::Named(&["lock_latency"]),
         Limit::AtLeast(20.0),
         "atomic operations",
         "Loads wait for atomic operations",
-        "use fewer of them, and keep what threads write apart from what others read",
+        "use fewer of them, and keep data that one thread writes apart from data that others read",
     ),
     row(
         Subject::Assists,
-        ShownBy::Named(&["sse_avx_mix"]),
+        SubjectMetric::Named(&["sse_avx_mix"]),
         Limit::AtLeast(0.2),
         "microcode assists",
         "Legacy SSE code runs while the upper halves of vector registers are in use",
@@ -189,7 +189,7 @@ pub const ROWS: [Row; 21] = [
     ),
     row(
         Subject::Assists,
-        ShownBy::Named(&["fp_assists"]),
+        SubjectMetric::Named(&["fp_assists"]),
         Limit::AtLeast(0.5),
         "",
         "Floating-point operations need microcode, as denormal numbers do",
@@ -197,7 +197,7 @@ pub const ROWS: [Row; 21] = [
     ),
     row(
         Subject::OperationMix,
-        ShownBy::Named(&["divider_busy", "divider"]),
+        SubjectMetric::Named(&["divider_busy", "divider"]),
         Limit::AtLeast(20.0),
         "divider",
         "The divider is busy",
@@ -207,7 +207,7 @@ pub const ROWS: [Row; 21] = [
         node: Some(CORE_BOUND),
         ..row(
             Subject::OperationMix,
-            ShownBy::Named(&["one_port"]),
+            SubjectMetric::Named(&["one_port"]),
             Limit::AtLeast(20.0),
             "",
             WAITING,
@@ -218,7 +218,7 @@ pub const ROWS: [Row; 21] = [
         node: Some(CORE_BOUND),
         ..row(
             Subject::OperationMix,
-            ShownBy::Named(&["ipc"]),
+            SubjectMetric::Named(&["ipc"]),
             Limit::AtMost(2.0),
             "",
             WAITING,
@@ -229,10 +229,10 @@ pub const ROWS: [Row; 21] = [
         node: Some(CORE_BOUND),
         ..row(
             Subject::OperationMix,
-            ShownBy::Named(&["ipc"]),
+            SubjectMetric::Named(&["ipc"]),
             Limit::AtLeast(2.0),
             "",
-            "Many operations per cycle want the same units",
+            "Operations compete for the same units",
             "use fewer or wider ones (vectors), and check that no chain of additions or loads runs \
              through the loop",
         )
@@ -243,7 +243,7 @@ const WAITING: &str = "Operations wait for the results of others";
 
 const fn row(
     subject: Subject,
-    shown_by: ShownBy,
+    shown_by: SubjectMetric,
     limit: Limit,
     rules_out: &'static str,
     cause: &'static str,
@@ -261,15 +261,15 @@ const fn row(
 }
 
 /// Returns the metric that a sentence is about, and its value.
-pub fn shown(measured: &MeasuredGroup, by: ShownBy) -> Option<(&'static Metric, f64)> {
+pub fn shown(measured: &MeasuredGroup, by: SubjectMetric) -> Option<(&'static Metric, f64)> {
     let known = measured.metrics();
     let mut known = known.filter_map(|(metric, value)| Some((metric, value?)));
     match by {
-        ShownBy::Misses => {
+        SubjectMetric::Misses => {
             known.find(|(metric, _)| metric.unit == PER_1000 && !HITS.contains(&metric.name))
         }
-        ShownBy::Named(names) => known.find(|(metric, _)| names.contains(&metric.name)),
-        ShownBy::LargestPart => known
+        SubjectMetric::Named(names) => known.find(|(metric, _)| names.contains(&metric.name)),
+        SubjectMetric::LargestPart => known
             .filter(|(metric, _)| metric.unit.starts_with('%') && !WHOLES.contains(&metric.name))
             .max_by(|(_, a), (_, b)| a.total_cmp(b)),
     }
@@ -278,7 +278,8 @@ pub fn shown(measured: &MeasuredGroup, by: ShownBy) -> Option<(&'static Metric, 
 /// Returns how many misses of a subject per 1000 cycles cost about a tenth of the cycles, and what
 /// is ruled out if there are far fewer.
 pub fn costly_rate(subject: Subject) -> Option<(f64, &'static str)> {
-    let is_about = |row: &&Row| row.subject == subject && matches!(row.shown_by, ShownBy::Misses);
+    let is_about =
+        |row: &&Row| row.subject == subject && matches!(row.shown_by, SubjectMetric::Misses);
     let row = ROWS.iter().find(is_about)?;
     Some((row.limit.number(), row.rules_out))
 }

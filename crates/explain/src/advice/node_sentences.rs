@@ -7,7 +7,7 @@ use crate::MUCH_RETIRING;
 
 pub const CORE_BOUND: Node = Node::Part(Part::CoreBound);
 
-/// What breaks chains.
+/// Advice against chains of dependent operations.
 pub const INDEPENDENT: &str = "break chains of dependent operations (independent accumulators), \
      and replace divisions and square roots";
 
@@ -32,7 +32,7 @@ pub enum Rank {
     WithoutCause,
 }
 
-const HEAVY_CAUSE: &str = "Some instructions take many operations each";
+const HEAVY_CAUSE: &str = "Some instructions consist of many operations";
 const HEAVY_REMEDY: &str = "look for division, copies and fills (`rep movs`, `rep stos`) and \
      denormal numbers; many small copies cost more than a few large ones";
 
@@ -54,7 +54,7 @@ pub const NODES: [NodeRow; 7] = [
         least_percent: 100.0 * MUCH_RETIRING,
         rank: Rank::WithoutCause,
         cause: "The core is busy with the work itself",
-        remedy: "do less of it: a better algorithm, vectors, no copies, no checks in the loop",
+        remedy: "do less work: a better algorithm, vectors, no copies, no checks in the loop",
     },
     NodeRow {
         node: CORE_BOUND,
@@ -77,16 +77,16 @@ pub const NODES: [NodeRow; 7] = [
         shown_by: Node::Part(Part::MemoryBound),
         least_percent: 20.0,
         rank: Rank::WithoutCause,
-        cause: "Memory is waited for although few accesses miss",
-        remedy: "write less or reuse what was written (stores drain slowly), and break chains in \
-                 which each load needs the one before",
+        cause: "The core waits for memory although few accesses miss",
+        remedy: "write less, reuse what was written (stores drain slowly), and break chains of \
+                 dependent loads",
     },
     NodeRow {
         node: Node::Part(Part::FetchLatency),
         shown_by: Node::Part(Part::FetchLatency),
         least_percent: 10.0,
         rank: Rank::WithoutCause,
-        cause: "The frontend pauses although few fetches miss",
+        cause: "The frontend stalls although few fetches miss",
         remedy: "take fewer branches: inline small functions, avoid deep recursion, and let the \
                  usual path fall through",
     },
@@ -95,7 +95,7 @@ pub const NODES: [NodeRow; 7] = [
         shown_by: Node::Part(Part::FetchBandwidth),
         least_percent: 20.0,
         rank: Rank::WithoutCause,
-        cause: "The frontend delivers too little at a time",
+        cause: "The frontend delivers too few operations per cycle",
         remedy: "make hot loops smaller, and take fewer branches",
     },
 ];

@@ -2,7 +2,7 @@
 
 use topdown_counters::cpu::Subject;
 
-use super::group_sentences::{READ_BYTES, ROWS, ShownBy, shown};
+use super::group_sentences::{READ_BYTES, ROWS, SubjectMetric, shown};
 use crate::MeasuredGroup;
 
 const LINE_BYTES: f64 = 64.0;
@@ -21,13 +21,13 @@ pub enum Served {
 /// A level is the one to look at from this fraction of the misses of the level before it: an access
 /// to it takes about ten times as long. Walks for fewer misses than that are those of accesses in
 /// sequence, of which one in 64 begins a page.
-const GOES_ON: f64 = 0.1;
+const DEEPER_FRACTION: f64 = 0.1;
 
 pub fn served(measured: &MeasuredGroup, rate: f64, all: &[MeasuredGroup]) -> Served {
     let subject = measured.group.subject;
     let is_before = |other: &&MeasuredGroup| comes_before(other.group.subject, subject);
     let mut before = all.iter().filter(is_before);
-    if before.any(|other| rate < GOES_ON * rate_of(other)) {
+    if before.any(|other| rate < DEEPER_FRACTION * rate_of(other)) {
         return Served::Before;
     }
     let is_cause = |other: &MeasuredGroup| {
@@ -35,8 +35,8 @@ pub fn served(measured: &MeasuredGroup, rate: f64, all: &[MeasuredGroup]) -> Ser
         rows.any(|row| {
             let value = shown(other, row.shown_by).filter(|(_, value)| row.limit.holds(*value));
             let least = match row.shown_by {
-                ShownBy::Misses => GOES_ON * rate,
-                ShownBy::Named(_) | ShownBy::LargestPart => 0.0,
+                SubjectMetric::Misses => DEEPER_FRACTION * rate,
+                SubjectMetric::Named(_) | SubjectMetric::LargestPart => 0.0,
             };
             value.is_some_and(|(_, value)| value >= least)
         })
@@ -55,8 +55,8 @@ pub fn served(measured: &MeasuredGroup, rate: f64, all: &[MeasuredGroup]) -> Ser
 /// in time did not miss; memory was read for it all the same.
 fn rate_of(measured: &MeasuredGroup) -> f64 {
     let value = |by| shown(measured, by).map_or(0.0, |(_, value)| value);
-    let fetched = 1000.0 * value(ShownBy::Named(READ_BYTES)) / LINE_BYTES;
-    value(ShownBy::Misses).max(fetched)
+    let fetched = 1000.0 * value(SubjectMetric::Named(READ_BYTES)) / LINE_BYTES;
+    value(SubjectMetric::Misses).max(fetched)
 }
 
 /// Returns whether what misses in `first` may also miss in `second`.

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, ValueEnum};
 
-use crate::simulation::history::{Course, HistoryExperiment};
+use crate::simulation::history::{HistoryExperiment, HistoryShape};
 use crate::simulation::machine::{MACHINES, SHARED_MACHINE};
 use crate::simulation::{Design, Experiment, Kind, PlantedChange};
 use topdown_gate::metric::Metric;
@@ -256,12 +256,12 @@ fn planted(out: &mut impl Write, unchanged: Experiment<'_>) -> io::Result<()> {
 const HISTORY_RUNS: usize = 30;
 const HISTORY_LAUNCHES: u32 = 10;
 /// What happens to one benchmark in ten, with a label.
-const COURSES: [(&str, Course); 5] = [
-    ("one step of 2 %", Course::Step(0.02)),
-    ("one step of 3 %", Course::Step(0.03)),
-    ("one step of 5 %", Course::Step(0.05)),
-    ("5 steps of 1 %", Course::Steps(5, 0.01)),
-    ("10 steps of 1 %", Course::Steps(10, 0.01)),
+const COURSES: [(&str, HistoryShape); 5] = [
+    ("one step of 2 %", HistoryShape::Step(0.02)),
+    ("one step of 3 %", HistoryShape::Step(0.03)),
+    ("one step of 5 %", HistoryShape::Step(0.05)),
+    ("5 steps of 1 %", HistoryShape::Steps(5, 0.01)),
+    ("10 steps of 1 %", HistoryShape::Steps(10, 0.01)),
 ];
 
 fn simulate_histories(out: &mut impl Write, args: &Args) -> io::Result<()> {
@@ -278,7 +278,7 @@ fn simulate_histories(out: &mut impl Write, args: &Args) -> io::Result<()> {
         machine: SHARED_MACHINE,
         runs: HISTORY_RUNS,
         launches: HISTORY_LAUNCHES,
-        course: Course::Unchanged,
+        course: HistoryShape::Unchanged,
         every: PLANTED_EVERY,
     };
     writeln!(

@@ -7,14 +7,14 @@ use crate::simulation::advice::{ADVISED_BENCHMARKS, ADVISED_PERCENT, Advice};
 use crate::simulation::machine::{MACHINES, Machine, SHARED_MACHINE};
 use crate::simulation::scenarios::{
     AUTOCORRELATIONS, BROAD, DOUBLED_TIME, DRIFTING, DRIFTS_OF_TIME, DRIFTS_OF_YEARS_PERCENT,
-    DriftOfTime, EARLIER_RUNS, KNOWN, LONGER_AT_FLAT_SLOTS, LONGER_BESIDE_MODELLED,
-    ONE_SLOWER_IN_TIME, SCENARIO_MACHINES, SIZES_BESIDE_MODELLED, SIZES_OF_DRIFT,
-    SIZES_OF_DRIFT_KINDS, SIZES_OF_SLOW_PATHS, SIZES_OF_TIME, SIZES_OF_YEARS, SLOW_PATHS,
-    SLOWER_BACKEND, SLOWER_RETIRING, SMALL_SUITES, UNLUCKY, WILD, WILD_CHANGES, YEARLY, slow_path,
+    EARLIER_RUNS, KNOWN, LONGER_AT_FLAT_SLOTS, LONGER_BESIDE_MODELLED, ONE_SLOWER_IN_TIME,
+    SCENARIO_MACHINES, SIZES_BESIDE_MODELLED, SIZES_OF_DRIFT, SIZES_OF_DRIFT_KINDS,
+    SIZES_OF_SLOW_PATHS, SIZES_OF_TIME, SIZES_OF_YEARS, SLOW_PATHS, SLOWER_BACKEND,
+    SLOWER_RETIRING, SMALL_SUITES, TimeDrift, UNLUCKY, WILD, WILD_CHANGES, YEARLY, slow_path,
     unchanged, with_wild,
 };
 use crate::simulation::year::{MERGES, Years};
-use crate::simulation::{Experiment, Kind, OfTime, PlantedChange, Tally};
+use crate::simulation::{Experiment, Kind, PlantedChange, Tally, TimeOnly};
 use topdown_gate::statistics::outlook::MAX_LAUNCHES;
 
 /// 10/5 and 10/10.
@@ -389,7 +389,7 @@ fn wild(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
 
 /// A column of failing suites and one of what was found for each drift.
 fn columns_of_time() -> Vec<String> {
-    let columns = |drift: &DriftOfTime| {
+    let columns = |drift: &TimeDrift| {
         let [own, shift] = [drift.deviation, drift.shift].map(|part| part * 100.0);
         [format!("{own:.0} %, {shift:+.0} %"), "found".to_owned()]
     };
@@ -446,7 +446,7 @@ fn time_beside_slots(
     heading(out, &title, &columns_of_time())?;
     for &benchmarks in sizes {
         for longer_percent in LONGER_BESIDE_MODELLED {
-            let of_time = OfTime {
+            let of_time = TimeOnly {
                 benchmarks,
                 longer_percent,
             };

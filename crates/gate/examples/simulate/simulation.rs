@@ -17,7 +17,7 @@ use fastrand::Rng;
 use topdown_run::run_file::{BenchmarkId, Run};
 
 use machine::Machine;
-pub use suite::{Kind, OfTime, PlantedChange, Session, Which, WildLaunch};
+pub use suite::{Kind, PlantedChange, Session, Subset, TimeOnly, WildLaunch};
 use suite::{Plan, Suite};
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::Policy;

@@ -99,14 +99,14 @@ impl FromStr for Subject {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MarginSetting {
     /// What they apply to.
-    pub of: MarginsOf,
+    pub of: MarginScope,
     /// The margins.
     pub margins: Margins,
 }
 
 /// What margins apply to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MarginsOf {
+pub enum MarginScope {
     /// One metric, where launches are tested.
     Metric(Metric),
     /// Every category, where launches are tested.
@@ -115,25 +115,25 @@ pub enum MarginsOf {
     Model,
 }
 
-impl MarginsOf {
+impl MarginScope {
     /// Returns whether setting this completely replaces `other`.
-    fn covers(self, other: MarginsOf) -> bool {
+    fn covers(self, other: MarginScope) -> bool {
         self == other
-            || self == MarginsOf::Categories
-                && matches!(other, MarginsOf::Metric(metric) if metric.is_category())
+            || self == MarginScope::Categories
+                && matches!(other, MarginScope::Metric(metric) if metric.is_category())
     }
 }
 
-impl FromStr for MarginsOf {
+impl FromStr for MarginScope {
     type Err = String;
 
-    fn from_str(word: &str) -> Result<MarginsOf, String> {
+    fn from_str(word: &str) -> Result<MarginScope, String> {
         match word {
-            "categories" => Ok(MarginsOf::Categories),
-            "model" => Ok(MarginsOf::Model),
+            "categories" => Ok(MarginScope::Categories),
+            "model" => Ok(MarginScope::Model),
             word => word
                 .parse()
-                .map(MarginsOf::Metric)
+                .map(MarginScope::Metric)
                 .map_err(|error: String| {
                     format!("{error}; margins also have categories and model")
                 }),
@@ -313,7 +313,7 @@ mod tests {
         let setting: MarginSetting = "backend-bound=2.5 %".parse().unwrap();
         assert!((setting.margins.point - 0.025).abs() < 1e-12);
         assert!((setting.margins.sure - 0.025 / 3.0).abs() < 1e-12);
-        assert_eq!(setting.of, MarginsOf::Metric(Metric::BackendBound));
+        assert_eq!(setting.of, MarginScope::Metric(Metric::BackendBound));
         let all: MarginSetting = "categories=6%".parse().unwrap();
         assert!(all.covers(&setting) && !setting.covers(&all));
         assert!(!all.covers(&"slots=6%".parse().unwrap()));

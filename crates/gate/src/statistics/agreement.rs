@@ -32,7 +32,7 @@ pub fn is_exact(benchmark: &Benchmark) -> bool {
         && slots_agree(launches)
 }
 
-/// What of a launch or group must agree bit for bit.
+/// The values of a launch or group that must agree bit for bit.
 fn slots_of(value: &SlotsValue) -> (f64, Option<Level1>, Option<PerCategory<f64>>) {
     (value.slots, value.level1, value.level2)
 }

@@ -14,7 +14,7 @@ const MIN_LAUNCHES: usize = 8;
 /// Nor does a suite with fewer series.
 const MIN_SERIES: usize = 20;
 /// Beyond this, a run counts as one launch.
-const MOST: f64 = 0.8;
+const MAX_AUTOCORRELATION: f64 = 0.8;
 
 /// Returns the correlation of neighbouring launches over a suite, as far as it is certain: minus
 /// its standard error, and not below 0.
@@ -32,7 +32,7 @@ pub fn suite_autocorrelation(spreads: impl Iterator<Item = Spread>) -> f64 {
         return 0.0;
     }
     let error = (variance(&correlations) / correlations.len() as f64).sqrt();
-    (mean(&correlations) - error).clamp(0.0, MOST)
+    (mean(&correlations) - error).clamp(0.0, MAX_AUTOCORRELATION)
 }
 
 /// Returns the variance of the mean of this many launches whose neighbours have this `correlation`,

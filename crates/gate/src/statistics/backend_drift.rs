@@ -9,11 +9,11 @@
 use super::densest::{Deviating, densest_centre, densest_size, near_the_densest};
 use super::drift::{Drift, Expected};
 
-/// Fewer benchmarks that are backend bound show it too badly: of a suite of 12 in which 7 changed, a
-/// slope would hide the changes.
+/// Fewer benchmarks that are backend bound show it too badly: of a suite of 12 in which 7 changed,
+/// a slope would hide the changes.
 const MIN_BENCHMARKS: usize = 15;
 /// Their spread is at most this part of what slots may drift by: a larger one is changes.
-const CAUTION: f64 = 0.5;
+const MAX_SPREAD_FRACTION: f64 = 0.5;
 /// Benchmarks with a smaller backend-bound share show nothing about it.
 const MIN_SHARE: f64 = 0.2;
 
@@ -26,14 +26,14 @@ pub struct Weighted {
     pub share: f64,
 }
 
-/// How far the slots of a suite drift for each backend-bound slot.
+/// Drift of a suite's slots for each backend-bound slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BackendDrift {
     /// What all benchmarks drift by, for each backend-bound slot.
     pub slope: f64,
     /// The standard error of the slope.
     pub slope_error: f64,
-    /// How far they drift about it.
+    /// Their deviation about it.
     pub drift: Drift,
 }
 
@@ -54,7 +54,7 @@ impl BackendDrift {
         let squares: f64 = benchmarks.iter().map(|b| b.share.powi(2)).sum();
         let typical_share = (squares / benchmarks.len() as f64).sqrt();
         let expected = Expected {
-            most_deviation: CAUTION * expected.most_deviation / typical_share,
+            most_deviation: MAX_SPREAD_FRACTION * expected.most_deviation / typical_share,
             ..*expected
         };
         let drift = Drift::new(&per_slot, &expected, None);
@@ -154,7 +154,7 @@ mod tests {
         let mut rng = Rng::with_seed(20261128);
         let wild = suite(60, 0.0, 0.5, &mut rng);
         let squares: f64 = wild.iter().map(|b| b.share.powi(2)).sum();
-        let limit = CAUTION * EXPECTED.most_deviation / (squares / 60.0).sqrt();
+        let limit = MAX_SPREAD_FRACTION * EXPECTED.most_deviation / (squares / 60.0).sqrt();
         let found = BackendDrift::new(&wild, &EXPECTED).unwrap();
         assert!((found.drift.deviation / limit - 1.0).abs() < 1e-9);
         assert!(BackendDrift::new(&wild[..MIN_BENCHMARKS - 1], &EXPECTED).is_none());

@@ -60,12 +60,12 @@ pub fn change_points(values: &[f64], criterion: &Criterion) -> Vec<ChangePoint> 
         remove_insignificant(values, &mut borders, criterion);
     }
     let changes = differences_of_levels(values, &borders, variance_of(values, criterion));
-    let places = places(values);
+    let division_count = division_count(values);
     let points = changes.iter().zip(&borders[1..]);
     points
         .map(|(change, &index)| ChangePoint {
             index,
-            p_value: f64::min(1.0, places * change.p_value()),
+            p_value: f64::min(1.0, division_count * change.p_value()),
         })
         .collect()
 }
@@ -103,14 +103,14 @@ fn borders_in(values: &[f64]) -> Vec<usize> {
 /// Removes the weakest of `borders` until all are significant and large enough.
 fn remove_insignificant(values: &[f64], borders: &mut Vec<usize>, criterion: &Criterion) {
     let variance = variance_of(values, criterion);
-    let places = places(values);
+    let division_count = division_count(values);
     let mut levels = Levels::new(values, std::mem::take(borders));
     let is_small =
         |change: &LevelDifference| !reaches(change.difference.abs(), criterion.min_change);
     // If the weakest of all is significant, then all are: testing one is enough.
     while let Some((weakest, _)) = levels
         .weakest(variance, |_| true)
-        .filter(|(_, change)| places * change.p_value() > criterion.alpha)
+        .filter(|(_, change)| division_count * change.p_value() > criterion.alpha)
         .or_else(|| levels.weakest(variance, is_small))
     {
         levels.remove(weakest);
@@ -166,7 +166,7 @@ fn relocate(values: &[f64], borders: &mut [usize]) {
 }
 
 /// Returns the number of places where the series could be divided.
-fn places(values: &[f64]) -> f64 {
+fn division_count(values: &[f64]) -> f64 {
     (values.len() + 1).saturating_sub(2 * MIN_SEGMENT) as f64
 }
 

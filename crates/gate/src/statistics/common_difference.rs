@@ -9,7 +9,7 @@ use super::median;
 /// The error of each end of the interval of a median.
 const ONE_SIDED_ERROR: f64 = 0.025;
 
-/// What the benchmarks of a suite have in common.
+/// The common part of a suite's differences.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CommonDifference {
     /// The median of the differences.

@@ -45,7 +45,7 @@ const MAX_DEVIATIONS: f64 = 1.5;
 /// The mean square of a standard normal quantity that is bounded like this.
 const BOUNDED_VARIANCE: f64 = 0.778_465;
 
-/// What is known about a drift beforehand.
+/// Prior knowledge of a drift.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected {
     /// Fewer benchmarks show no drift.
@@ -63,12 +63,12 @@ pub struct Expected {
     pub at_least: Option<Drift>,
 }
 
-/// How far each benchmark drifts between two sessions.
+/// Drift of each benchmark between two sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
     /// The standard deviation over benchmarks, as a fraction of the total.
     pub deviation: f64,
-    /// How well that is known.
+    /// Degrees of freedom of that estimate.
     pub degrees_of_freedom: f64,
     /// Whether it multiplies: then the deviation is that of the logarithm.
     pub is_factor: bool,

@@ -34,14 +34,14 @@ impl Taken {
     }
 
     /// Returns how many usable samples a launch needs.
-    pub fn least_samples(self) -> usize {
+    pub fn min_samples(self) -> usize {
         match self {
             Taken::OnTheMachine => MIN_SAMPLES,
             Taken::OnTheModel => steady::MIN_SAMPLES,
         }
     }
 
-    fn that_count<T>(self, usable: &[T]) -> &[T] {
+    fn counting<T>(self, usable: &[T]) -> &[T] {
         let count = match self {
             Taken::OnTheMachine => usable.len(),
             Taken::OnTheModel => steady::steady_samples(usable.len()),
@@ -71,7 +71,7 @@ pub fn launch_value(
     let has_slots = samples.iter().any(|s| s.sample.slots.is_some());
     let usable: Vec<&IterationSample> =
         samples.iter().filter(|s| is_usable(s, has_slots)).collect();
-    if usable.len() < taken.least_samples() {
+    if usable.len() < taken.min_samples() {
         return None;
     }
     let dropped = match taken {
@@ -81,10 +81,10 @@ pub fn launch_value(
         Taken::OnTheModel => {
             let last = samples.iter().rposition(|s| is_usable(s, has_slots));
             let warmed_up = last.map_or(0, |last| last + 1);
-            steady::ENOUGH_SAMPLES.saturating_sub(warmed_up)
+            steady::MIN_SETTLED_SAMPLES.saturating_sub(warmed_up)
         }
     };
-    let usable = taken.that_count(&usable);
+    let usable = taken.counting(&usable);
     value_of(launch, usable, dropped, has_slots, empty_window)
 }
 
@@ -173,10 +173,10 @@ pub fn kept_for_slots(samples: &[IterationSample], taken: Taken) -> Option<Vec<u
         .enumerate()
         .filter(|(_, sample)| is_usable(sample, true))
         .collect();
-    let (indices, that_count): (Vec<usize>, Vec<&IterationSample>) =
-        taken.that_count(&usable).iter().copied().unzip();
-    let kept = middle_half_of(&that_count, |sample| sample.slots);
-    let enough = usable.len() >= taken.least_samples();
+    let (indices, counting): (Vec<usize>, Vec<&IterationSample>) =
+        taken.counting(&usable).iter().copied().unzip();
+    let kept = middle_half_of(&counting, |sample| sample.slots);
+    let enough = usable.len() >= taken.min_samples();
     enough.then(|| kept.into_iter().map(|index| indices[index]).collect())
 }
 

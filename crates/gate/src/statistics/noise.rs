@@ -18,7 +18,7 @@ const FEW_LAUNCHES_DEVIATION: f64 = 0.025;
 pub struct Noise {
     /// The variances of the suite.
     pub prior: Prior,
-    /// How much a launch resembles the previous one. For launches in turn this does not matter:
+    /// Correlation of a launch with the previous one. For launches in turn this does not matter:
     /// what slows neighbours slows both sides.
     pub autocorrelation: f64,
     /// What differs between the sides beyond their launches.
@@ -244,12 +244,12 @@ impl Estimate {
     /// with the drift it is more than zero. The margin is what unchanged benchmarks may differ by,
     /// and drift is what they do differ by: applying both at once would count the same thing twice.
     /// `resolution` is added to either.
-    pub fn surely_slower(&self, margin: f64, resolution: f64) -> SureTest {
+    pub fn is_certainly_slower(&self, margin: f64, resolution: f64) -> SureTest {
         self.surely(self.difference, self.of_neighbour, margin, resolution)
     }
 
     /// Tests for a change to faster.
-    pub fn surely_faster(&self, margin: f64) -> SureTest {
+    pub fn is_certainly_faster(&self, margin: f64) -> SureTest {
         self.surely(-self.difference, -self.of_neighbour, margin, 0.0)
     }
 
@@ -382,13 +382,17 @@ mod tests {
                 };
                 let p_values = [of_launches.p(difference - 0.02), whole.p(difference)];
                 let larger = p_values[0].max(p_values[1]);
-                assert_eq!(estimate.surely_slower(0.02, 0.0).p, larger, "{difference}");
+                assert_eq!(
+                    estimate.is_certainly_slower(0.02, 0.0).p,
+                    larger,
+                    "{difference}"
+                );
                 assert_eq!(
                     Estimate {
                         difference: -difference,
                         ..estimate
                     }
-                    .surely_faster(0.02)
+                    .is_certainly_faster(0.02)
                     .p,
                     larger,
                     "{difference}"
@@ -464,13 +468,13 @@ mod tests {
             ..Estimate::exact(0.05)
         };
         let [quiet, loud] =
-            [0.002, 0.02].map(|deviation| drifting(deviation).surely_slower(0.01, 0.004));
+            [0.002, 0.02].map(|deviation| drifting(deviation).is_certainly_slower(0.01, 0.004));
         assert_eq!(
             (quiet.limit, quiet.uncertainty.standard_error),
             (0.014, 0.002)
         );
         assert_eq!((loud.limit, loud.uncertainty.standard_error), (0.004, 0.02));
-        let added_up = drifting(0.02).added_up().surely_slower(0.01, 0.004);
+        let added_up = drifting(0.02).added_up().is_certainly_slower(0.01, 0.004);
         assert_eq!(
             (added_up.limit, added_up.uncertainty.standard_error),
             (0.014, 0.02)
@@ -478,7 +482,7 @@ mod tests {
         let drifting = [0.002, 0.007, 0.01, 0.02].map(drifting);
         for estimate in drifting.into_iter().chain(drifting.map(Estimate::added_up)) {
             for tail in [1e-2, 1e-4, 1e-6] {
-                let rejects = estimate.surely_slower(0.01, 0.0).p < tail;
+                let rejects = estimate.is_certainly_slower(0.01, 0.0).p < tail;
                 let low = estimate.difference - estimate.half_beyond(0.01, tail);
                 assert_eq!(rejects, low > 0.01, "{estimate:?} {tail}");
             }

@@ -103,10 +103,10 @@ impl Outlook<'_> {
     /// Returns why 50 launches are not enough: if they would decide a benchmark that did not change
     /// at all, the reason is how close this one is to the margin.
     fn obstacle(&self) -> Obstacle {
-        const SURE: f64 = 0.8;
-        if self.decided(0.0, MAX_LAUNCHES, self.drift_deviation) >= SURE {
+        const SURE_MARGIN: f64 = 0.8;
+        if self.decided(0.0, MAX_LAUNCHES, self.drift_deviation) >= SURE_MARGIN {
             Obstacle::Margin
-        } else if self.decided(0.0, MAX_LAUNCHES, 0.0) >= SURE {
+        } else if self.decided(0.0, MAX_LAUNCHES, 0.0) >= SURE_MARGIN {
             Obstacle::Drift
         } else {
             Obstacle::Noise
@@ -166,7 +166,7 @@ mod tests {
     use crate::scenario::normal;
     use fastrand::Rng;
 
-    const SURE: f64 = 0.01;
+    const SURE_MARGIN: f64 = 0.01;
     const POINT: f64 = 0.03;
     const ALPHA_PER_TEST: f64 = 0.05 / 100.0;
     const PRIOR: f64 = 6.0;
@@ -196,8 +196,8 @@ mod tests {
 
     fn is_decided(estimate: &Estimate) -> bool {
         let hit = |p: f64| p < ALPHA_PER_TEST && estimate.difference.abs() >= POINT;
-        hit(estimate.surely_slower(SURE, 0.0).p)
-            || hit(estimate.surely_faster(SURE).p)
+        hit(estimate.is_certainly_slower(SURE_MARGIN, 0.0).p)
+            || hit(estimate.is_certainly_faster(SURE_MARGIN).p)
             || estimate.p_above(-POINT) < 0.05 && estimate.p_below(POINT) < 0.05
     }
 
@@ -235,7 +235,7 @@ mod tests {
     ) -> f64 {
         let per_test = Quantiles::of_tail(ALPHA_PER_TEST);
         let one_sided = Quantiles::of_tail(0.05);
-        let (mut asked, mut decided) = (0, 0);
+        let (mut tried, mut decided) = (0, 0);
         for _ in 0..4000 {
             let truth = if rng.bool() {
                 0.0
@@ -252,19 +252,19 @@ mod tests {
                 launch_deviation: deviation,
                 drift_deviation: 0.0,
                 prior_degrees_of_freedom: PRIOR,
-                sure_margin: SURE,
+                sure_margin: SURE_MARGIN,
                 point_margin: POINT,
                 per_test: &per_test,
                 one_sided: &one_sided,
             };
             if let Some(launches) = advised(&outlook) {
-                asked += 1;
+                tried += 1;
                 let again = drawn(truth, deviation, launches, rng);
                 decided += u32::from(is_decided(&again));
             }
         }
-        assert!(asked >= 100, "{asked}");
-        f64::from(decided) / f64::from(asked)
+        assert!(tried >= 100, "{tried}");
+        f64::from(decided) / f64::from(tried)
     }
 
     #[test]
@@ -284,7 +284,7 @@ mod tests {
             launch_deviation: deviation,
             drift_deviation,
             prior_degrees_of_freedom: PRIOR,
-            sure_margin: SURE,
+            sure_margin: SURE_MARGIN,
             point_margin: POINT,
             per_test: &per_test,
             one_sided: &one_sided,

@@ -190,7 +190,8 @@ mod tests {
                 candidate: &candidate,
             });
             let estimate = noise.estimate(&contrast.unwrap());
-            estimate.difference >= POINT && estimate.surely_slower(SURE, 0.0).p < ALPHA_PER_TEST
+            estimate.difference >= POINT
+                && estimate.is_certainly_slower(SURE, 0.0).p < ALPHA_PER_TEST
         });
         hits.count() as f64 / f64::from(TRIALS)
     }

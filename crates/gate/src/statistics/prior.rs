@@ -26,7 +26,7 @@ const MIN_DEVIATION: f64 = 0.001;
 /// The distribution of the variances of a metric over a suite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prior {
-    /// How many launches' worth the prior is.
+    /// Weight of the prior, in launches.
     pub degrees_of_freedom: f64,
     /// The typical variance, in squared fractions of the total.
     pub variance: f64,

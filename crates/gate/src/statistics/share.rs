@@ -3,11 +3,12 @@
 /// A normal variable is within this many standard deviations in 95 % of cases.
 const Z_95: f64 = 1.959_963_984_540_054;
 
-/// Returns half the width of the 95 % interval for a share that `hits` hits of equal weight found.
+/// Returns half the width of the 95 % interval for a share that `hits` PMU samples of equal weight
+/// found.
 ///
 /// E. B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal of
 /// the American Statistical Association 22 (1927), 209-212. It covers chance alone: not that code
-/// differs between launches, nor that hits keep step with the code.
+/// differs between launches, nor that PMU samples keep step with the code.
 pub fn share_margin(share: f64, hits: u64) -> f64 {
     if hits == 0 {
         return 1.0;

@@ -18,15 +18,15 @@ const MAD_TO_DEVIATION: f64 = 1.4826;
 const MIN_SLOW: usize = 2;
 /// Each slow launch of the baseline demands this many more of the candidate.
 const PER_BASELINE: usize = 2;
-/// What is known of a probability before anything was observed (Jeffreys).
+/// Prior of a probability (Jeffreys).
 const PRIOR: f64 = 0.5;
 
 /// The slow launches of one side, or of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tail {
-    /// How many are slow.
+    /// Number of slow ones.
     pub slow: usize,
-    /// How many there are.
+    /// Their number.
     pub launches: usize,
 }
 
@@ -61,7 +61,7 @@ impl Tail {
 
     /// Returns the probability of so many slow launches or more, if a launch is slow as often as in
     /// `others`: the tail of the beta-binomial distribution.
-    pub fn p_beside(self, others: Tail) -> f64 {
+    pub fn tail_probability(self, others: Tail) -> f64 {
         let a = others.slow as f64 + PRIOR;
         let b = (others.launches - others.slow) as f64 + PRIOR;
         let all = self.launches as u64;
@@ -100,10 +100,10 @@ mod tests {
 
     const STEADY: [f64; 10] = [1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.01, 0.99, 1.0, 1.01];
 
-    fn with(places: &[(usize, f64)]) -> Vec<f64> {
+    fn with(indices: &[(usize, f64)]) -> Vec<f64> {
         let mut launches = STEADY.to_vec();
-        for (place, factor) in places {
-            launches[*place] *= factor;
+        for (index, factor) in indices {
+            launches[*index] *= factor;
         }
         launches
     }
@@ -158,7 +158,7 @@ mod tests {
             (tail(3, 10), tail(0, 20), SCIPY[2]),
             (tail(0, 10), tail(3, 20), 1.0),
         ] {
-            let p = side.p_beside(others);
+            let p = side.tail_probability(others);
             assert!((p / expected - 1.0).abs() < 1e-9, "{side:?}: {p}");
         }
     }

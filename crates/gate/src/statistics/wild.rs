@@ -36,7 +36,7 @@ pub fn wild(launches: &[f64]) -> Vec<usize> {
     let deviation = MAD_TO_DEVIATION * median(distances.clone()).unwrap_or(0.0);
     let limit = MIN_DISTANCE.max(MIN_DEVIATIONS * deviation);
     let wild: Vec<usize> = (0..launches.len())
-        .filter(|&place| distances[place] > limit)
+        .filter(|&index| distances[index] > limit)
         .collect();
     if wild.len() * MIN_LAUNCHES_PER_WILD > launches.len() {
         Vec::new()
@@ -53,10 +53,10 @@ mod tests {
 
     const STEADY: [f64; 10] = [1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.01, 0.99, 1.0, 1.01];
 
-    fn with(places: &[(usize, f64)]) -> Vec<usize> {
+    fn with(indices: &[(usize, f64)]) -> Vec<usize> {
         let mut launches = STEADY;
-        for (place, factor) in places {
-            launches[*place] *= factor;
+        for (index, factor) in indices {
+            launches[*index] *= factor;
         }
         wild(&launches)
     }

@@ -142,7 +142,7 @@ impl<'a> History<'a> {
         } else {
             0.0
         };
-        least_change_of(metric) + resolution
+        min_change_of(metric) + resolution
     }
 
     /// Returns the change points of all metrics. Those of several metrics at the same place become
@@ -231,7 +231,7 @@ impl<'a> History<'a> {
 }
 
 /// Returns the least difference between two levels of `metric` that counts as a change.
-pub fn least_change_of(metric: Metric) -> f64 {
+pub fn min_change_of(metric: Metric) -> f64 {
     match metric {
         Metric::Wall => MIN_TIME_CHANGE,
         _ => MIN_SLOTS_CHANGE,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use topdown_run::run_file::BenchmarkId;
 
-use super::series::least_change_of;
+use super::series::min_change_of;
 use super::{BenchmarkTrend, ChangeKind, Trend, TrendRun};
 use crate::metric::Metric;
 use crate::statistics::margin::reaches;
@@ -24,7 +24,7 @@ pub struct SlowerOverTime {
     /// The level of the newest runs over the level that ended with `since`, minus 1; or the
     /// difference from the earlier run.
     pub difference: f64,
-    /// How many change points are in between; 0 if only the earlier run shows it.
+    /// Number of change points in between; 0 if only the earlier run shows it.
     pub changes: usize,
 }
 
@@ -44,7 +44,7 @@ impl Trend {
         let first = (0..=recent).rev().take_while(is_slower).last()?;
         let difference = changes.last()?.after / changes[first].before - 1.0;
         let before = (benchmark.points.iter()).rfind(|point| point.run < changes[first].run)?;
-        reaches(difference, least_change_of(benchmark.metric)).then(|| SlowerOverTime {
+        reaches(difference, min_change_of(benchmark.metric)).then(|| SlowerOverTime {
             id: benchmark.id.clone(),
             metric: benchmark.metric,
             since: self.runs[before.run].clone(),
@@ -61,7 +61,7 @@ mod tests {
     use crate::scenario::{self, Planted, benchmark};
 
     /// Returns what is reported after the last of `runs` runs, each slower by `size`.
-    fn told(runs: usize, size: impl Fn(usize) -> f64) -> Vec<SlowerOverTime> {
+    fn reported(runs: usize, size: impl Fn(usize) -> f64) -> Vec<SlowerOverTime> {
         let runs: Vec<_> = (0..runs)
             .map(|number| {
                 let planted = Planted {
@@ -80,9 +80,9 @@ mod tests {
 
     #[test]
     fn creep_is_reported_with_its_start() {
-        let told = told(11, |run| 0.005 * run as f64);
-        let [slower] = &told[..] else {
-            panic!("{told:?}");
+        let reported = reported(11, |run| 0.005 * run as f64);
+        let [slower] = &reported[..] else {
+            panic!("{reported:?}");
         };
         // Levels are means of runs, so both ends of a slope count half.
         assert!(
@@ -95,12 +95,15 @@ mod tests {
 
     #[test]
     fn unchanged_undone_and_old_steps_are_not_reported() {
-        assert_eq!(told(11, |_| 0.0), []);
+        assert_eq!(reported(11, |_| 0.0), []);
         assert_eq!(
-            told(12, |run| if (4..8).contains(&run) { 0.05 } else { 0.0 }),
+            reported(12, |run| if (4..8).contains(&run) { 0.05 } else { 0.0 }),
             []
         );
-        assert_eq!(told(20, |run| if run >= 5 { 0.05 } else { 0.0 }), []);
-        assert_eq!(told(12, |run| if run >= 5 { 0.05 } else { 0.0 }).len(), 1);
+        assert_eq!(reported(20, |run| if run >= 5 { 0.05 } else { 0.0 }), []);
+        assert_eq!(
+            reported(12, |run| if run >= 5 { 0.05 } else { 0.0 }).len(),
+            1
+        );
     }
 }

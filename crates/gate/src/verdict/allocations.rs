@@ -34,7 +34,7 @@ impl Uncounted {
     }
 
     /// Returns where it was not counted: `in the baseline`.
-    pub fn place(self) -> &'static str {
+    pub fn side_text(self) -> &'static str {
         match self {
             Uncounted::Baseline => "in the baseline",
             Uncounted::Candidate => "in the candidate",
@@ -75,7 +75,7 @@ impl AllocationChange {
     }
 
     /// Returns whether the policy lets its growth fail the benchmark.
-    pub fn is_hit(&self) -> bool {
+    pub fn may_fail(&self) -> bool {
         self.grew && self.gated
     }
 }

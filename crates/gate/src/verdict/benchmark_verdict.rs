@@ -4,7 +4,7 @@
 //! differences refer to.
 
 use serde::Serialize;
-use topdown_run::activity::Elsewhere;
+use topdown_run::activity::UncountedWork;
 use topdown_run::provenance::SourceKind;
 use topdown_run::run_file::{Benchmark, BenchmarkId};
 
@@ -15,7 +15,7 @@ use super::disagreement::Disagreement;
 use super::effect::Effect;
 use super::function_parts::{self, FunctionPart};
 use super::functions::{self, FunctionChange};
-use super::measured::Coarse;
+use super::measured::CoarseCategories;
 use super::rules::{self, CheckedRule, Evidence, Rule, RuleState, Verdict};
 use super::slow_launches::SlowLaunches;
 use crate::comparability::Difference;
@@ -46,7 +46,7 @@ pub struct BenchmarkVerdict {
     /// Where its work is, if it is not in the slots of one side or both; then only its time was
     /// judged.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub elsewhere: Option<Elsewhere>,
+    pub elsewhere: Option<UncountedWork>,
     /// Whether it looks slower but not with certainty, so that more launches are worthwhile.
     pub suspect: bool,
     /// Which look the verdict is from: 1, or 2 if the benchmark was launched again.
@@ -66,7 +66,7 @@ pub struct BenchmarkVerdict {
     /// for allocations. Absent if neither counted any, and if neither slots nor time were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<EventSides>,
-    /// How often an iteration allocates, and how much; absent if either side does not know.
+    /// Allocations of an iteration, and their bytes; absent if either side does not know.
     /// Compared even if slots are not comparable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocations: Option<AllocationChange>,
@@ -95,7 +95,7 @@ pub struct BenchmarkVerdict {
     pub undecided: Option<Undecided>,
     /// Why its categories were not tested, if they were not.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub coarse: Option<Coarse>,
+    pub coarse: Option<CoarseCategories>,
     /// How its functions changed, if both sides know them: at most ten, those that changed most
     /// first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -218,7 +218,7 @@ impl NoFunction {
     }
 }
 
-/// How many launches a verdict is based on.
+/// Number of launches that a verdict is based on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LaunchCount {
@@ -321,8 +321,8 @@ pub enum UndecidedReason {
     /// With only the time of so few benchmarks, a change cannot be distinguished from the drift of
     /// the machine between the two runs.
     DriftUnknown,
-    /// Its launches show the change, but it may be drift between the two sessions, which was assumed
-    /// since neither so few benchmarks nor earlier runs show it.
+    /// Its launches show the change, but it may be drift between the two sessions, which was
+    /// assumed since neither so few benchmarks nor earlier runs show it.
     DriftAssumed,
     /// All benchmarks took longer, and without slots the machine cannot be distinguished from a
     /// change.

@@ -89,7 +89,7 @@ pub struct CauseDetail {
     pub name: &'static str,
     /// Its difference.
     pub difference: f64,
-    /// How far off the difference may be, because counts are read as 8-bit ratios; 0 for others.
+    /// Maximum error of the difference, because counts are read as 8-bit ratios; 0 for others.
     pub resolution: f64,
 }
 
@@ -147,7 +147,7 @@ pub fn explain(verdict: Verdict, measured: &Measured<'_>, tested: &[Tested]) -> 
 pub fn only_wall_regressed(slots: &Tested, wall: &Tested, tested: &[Tested]) -> bool {
     let slots_hit = tested
         .iter()
-        .any(|t| t.effect.is_hit() && t.metric != Metric::Wall);
+        .any(|t| t.effect.is_worse() && t.metric != Metric::Wall);
     !slots_hit && !slots_explain(slots, wall)
 }
 

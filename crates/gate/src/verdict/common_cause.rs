@@ -128,9 +128,9 @@ fn most_common<'a>(names: impl Iterator<Item = &'a FunctionName>) -> Option<&'a 
 pub struct SharedFunction {
     /// The function.
     pub name: FunctionName,
-    /// How many benchmarks it made slower, or faster.
+    /// Number of benchmarks that it made slower, or faster.
     pub benchmarks: usize,
-    /// How many know their functions.
+    /// Number of benchmarks with known functions.
     pub of: usize,
 }
 

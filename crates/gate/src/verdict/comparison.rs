@@ -15,7 +15,7 @@ use super::warning::Warning;
 use crate::cold::ColdChange;
 use crate::comparability::Difference;
 use crate::launches_made::LaunchesMade;
-use crate::selection::LeftOutBy;
+use crate::selection::Exclusion;
 use crate::trend::SlowerOverTime;
 
 /// The version of the JSON format.
@@ -53,7 +53,7 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// What a reader should know before trusting this.
     pub warnings: Vec<Warning>,
-    /// What holds for the suite as a whole.
+    /// Results for the suite as a whole.
     pub suite: Suite,
     /// One verdict for every benchmark that both runs have, in the order of their ids.
     pub benchmarks: Vec<BenchmarkVerdict>,
@@ -83,7 +83,7 @@ pub struct NotRun {
     /// The benchmark.
     pub id: BenchmarkId,
     /// What left it out.
-    pub by: LeftOutBy,
+    pub by: Exclusion,
 }
 
 impl Comparison {
@@ -175,7 +175,7 @@ pub struct Counts {
 impl Counts {
     /// Returns whether nothing at all is known about the code: no benchmark was decided, and none
     /// was left out because it executes the same machine code.
-    pub fn is_nothing_decided(&self) -> bool {
+    pub fn has_no_evidence(&self) -> bool {
         self.decided + self.same_code == 0
     }
 }
@@ -201,7 +201,7 @@ pub struct RunSummary {
     /// Whether its benches have debug information; `None` if unknown.
     #[serde(skip)]
     pub debug_information: Option<bool>,
-    /// How many launches it holds.
+    /// Number of its launches.
     #[serde(flatten)]
     pub launches: LaunchesMade,
     /// Which part of the suite was requested, in words; absent for all of it.

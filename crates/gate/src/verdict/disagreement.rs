@@ -28,7 +28,7 @@ const MIN_TIMED_LAUNCHES: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Disagreement {
-    /// How much longer the benchmark took, without the machine's part.
+    /// Growth of the benchmark's time, without the machine's part.
     pub time_difference: f64,
     /// The machine's part: the median growth of the time per slot over the suite. Absent if the
     /// suite has fewer than three benchmarks with slots.
@@ -59,7 +59,7 @@ pub fn detect(
         let mut estimate = wall.estimate;
         estimate.difference = difference;
         reaches(difference, wall.effect.point_margin)
-            && estimate.surely_slower(wall.effect.sure_margin, 0.0).p < test.alpha_per_time()
+            && estimate.is_certainly_slower(wall.effect.sure_margin, 0.0).p < test.alpha_per_time()
     };
     let as_measured = wall.estimate.difference;
     let machine = test.time_per_slot;

@@ -36,7 +36,7 @@ pub struct Effect {
     /// Whether it is gated and looks worse by the measured difference, for this benchmark alone. If
     /// it is not hit, more launches may decide.
     pub looks_worse: bool,
-    /// How far off the difference of this metric may be, however many launches there are: the
+    /// Maximum error of the difference of this metric, however many launches there are: the
     /// resolution of 8-bit ratios. Included in `interval` and `p`.
     pub resolution: f64,
     /// The standard error of the difference; 0 if exact.
@@ -61,7 +61,7 @@ pub struct Effect {
 
 impl Effect {
     /// Returns whether the metric got worse.
-    pub fn is_hit(&self) -> bool {
+    pub fn is_worse(&self) -> bool {
         self.outcome == TestOutcome::Hit
     }
 }

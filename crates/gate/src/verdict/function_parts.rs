@@ -151,7 +151,7 @@ mod tests {
 
     /// Returns the parts of a change, in points: the functions, what they are offset by, and
     /// whether code moved.
-    fn told(changes: &[(&str, f64, f64)], points: f64) -> Vec<(String, String, bool, f64)> {
+    fn reported(changes: &[(&str, f64, f64)], points: f64) -> Vec<(String, String, bool, f64)> {
         let changes: Vec<_> = changes.iter().map(|(n, p, i)| change(n, *p, *i)).collect();
         let names = |names: &[FunctionName]| -> String {
             let names = names.iter().map(|of| of.name.clone().unwrap());
@@ -185,11 +185,11 @@ mod tests {
             ("wait", 7.6, 5.0),
         ];
         let expected = part("get_debt wait", "load", true, 2.7);
-        assert_eq!(told(&changes, 2.7), [expected]);
+        assert_eq!(reported(&changes, 2.7), [expected]);
         // The other way round, and faster.
         let faster = changes.map(|(name, points, count)| (name, -points, -count));
         let expected = part("get_debt wait", "load", true, -2.7);
-        assert_eq!(told(&faster, -2.7), [expected]);
+        assert_eq!(reported(&faster, -2.7), [expected]);
     }
 
     #[test]
@@ -199,27 +199,27 @@ mod tests {
             ("caller", -40.2, -31.0),
             ("slower", 5.0, 5.0),
         ];
-        let told = told(&changes, 5.0);
-        assert_eq!(told[0], part("slower", "", false, 5.0));
-        assert_eq!(told[1], part("(inlined", "caller", true, -0.2));
-        assert_eq!(told.len(), 2);
+        let reported = reported(&changes, 5.0);
+        assert_eq!(reported[0], part("slower", "", false, 5.0));
+        assert_eq!(reported[1], part("(inlined", "caller", true, -0.2));
+        assert_eq!(reported.len(), 2);
     }
 
     #[test]
     fn other_code_in_place_of_some_is_not_moved() {
         let changes = [("sort", -50.0, -300.0), ("new_sort", 60.0, 90.0)];
         let expected = part("new_sort", "sort", false, 10.0);
-        assert_eq!(told(&changes, 10.0), [expected]);
+        assert_eq!(reported(&changes, 10.0), [expected]);
     }
 
     #[test]
     fn parts_hardly_exceed_the_change() {
         let changes = [("a", 9.0, 1.0), ("b", 8.0, 1.0), ("c", -7.0, 2.0)];
-        assert_eq!(told(&changes, 10.0), [part("a", "", false, 9.0)]);
+        assert_eq!(reported(&changes, 10.0), [part("a", "", false, 9.0)]);
         // Nothing that is listed offsets it.
-        assert_eq!(told(&[("a", 42.0, 1.0)], 10.0), []);
+        assert_eq!(reported(&[("a", 42.0, 1.0)], 10.0), []);
         let two = [("a", 6.0, 1.0), ("b", 5.0, 1.0), ("c", -1.0, 0.0)];
         let expected = [part("a", "", false, 6.0), part("b", "", false, 5.0)];
-        assert_eq!(told(&two, 10.0), expected);
+        assert_eq!(reported(&two, 10.0), expected);
     }
 }

@@ -214,7 +214,7 @@ fn per_iteration(side: &Functions, count: u64) -> f64 {
 mod tests {
     use super::*;
     use crate::scenario::{Planted, modelled, with_call_paths, with_functions};
-    use topdown_run::hits::Sampled;
+    use topdown_run::code_samples::Sampled;
 
     #[test]
     fn window_functions_are_not_blamed() {

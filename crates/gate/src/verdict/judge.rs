@@ -29,7 +29,7 @@ pub struct Judge<'a> {
     test: &'a SuiteTest,
     policy: &'a Policy,
     planned_launches: [u32; 2],
-    /// How many times as long the candidate's launches may have taken because of other work.
+    /// Upper bound of the factor by which other work lengthened the candidate's launches.
     load_factor: f64,
     two_sided: Quantiles,
     outlooks: Outlooks<'a>,
@@ -72,7 +72,7 @@ impl<'a> Judge<'a> {
             .into_iter()
             .filter_map(|metric| self.tested(measured, metric, first))
             .collect();
-        mark_what_looks_worse(&mut tested, main);
+        mark_suspicious(&mut tested, main);
         let mut verdict = self.empty(measured.baseline, measured.candidate);
         verdict.look = if first.is_some() { 2 } else { 1 };
         verdict.coarse = measured.coarse;
@@ -95,7 +95,7 @@ impl<'a> Judge<'a> {
             sometimes_slower: verdict.slow_launches.is_some_and(|slow| slow.is_certain),
             may_be_sometimes_slower: verdict.slow_launches.is_some(),
             time_disagrees: verdict.disagreement.is_some(),
-            allocates_more: verdict.allocations.is_some_and(|change| change.is_hit()),
+            allocates_more: verdict.allocations.is_some_and(|change| change.may_fail()),
             ..self.evidence(measured, &tested, total, min_launches)
         };
         verdict.evidence = Some(evidence);
@@ -138,7 +138,8 @@ impl<'a> Judge<'a> {
     }
 
     fn empty(&self, baseline: &Benchmark, candidate: &Benchmark) -> BenchmarkVerdict {
-        let elsewhere = comparability::elsewhere(baseline.provenance(), candidate.provenance());
+        let elsewhere =
+            comparability::uncounted_work(baseline.provenance(), candidate.provenance());
         let gates_allocations = self.policy.rules_of(&baseline.id).gates_allocations();
         BenchmarkVerdict {
             id: baseline.id.clone(),
@@ -200,20 +201,20 @@ impl<'a> Judge<'a> {
         let gated = self.test.is_gated(measured, metric)
             && !(metric != Metric::Wall
                 && windows::explain(measured, estimate.difference, margins.point))
-            && !(metric == Metric::Wall && is_candidate_alone_again(measured, first));
+            && !(metric == Metric::Wall && has_only_candidate_relaunches(measured, first));
         let resolution = if metric.is_category() {
             measured.resolution
         } else {
             0.0
         };
-        let test = estimate.surely_slower(margins.sure, resolution);
+        let test = estimate.is_certainly_slower(margins.sure, resolution);
         let outcome = if !gated {
             TestOutcome::NotGated
         } else if min_launches <= 1 {
             TestOutcome::OneLaunch
         } else if !reaches(estimate.difference, margins.point) {
             TestOutcome::BelowMargin
-        } else if is_slower_only_beside_others(measured, metric, margins.point) {
+        } else if is_only_relatively_slower(measured, metric, margins.point) {
             TestOutcome::OthersFaster
         } else if !exact && test.p >= self.test.alpha_per_test {
             TestOutcome::NotSure
@@ -285,14 +286,14 @@ impl<'a> Judge<'a> {
         let Estimate { difference, .. } = total.estimate;
         let enough_launches = min_launches > 1;
         let p_slower = total.estimate.p_above(0.0);
-        let p_faster = total.estimate.surely_faster(margins.sure).p;
+        let p_faster = total.estimate.is_certainly_faster(margins.sure).p;
         let within = total.estimate.measured();
         let p_not_faster = within.p(difference + margins.point);
         let p_not_slower = within.p(margins.point - difference);
         let hit = |of_category: bool| {
             tested
                 .iter()
-                .any(|t| t.effect.is_hit() && t.metric.is_category() == of_category)
+                .any(|t| t.effect.is_worse() && t.metric.is_category() == of_category)
         };
         Evidence {
             method: measured.method,
@@ -306,7 +307,7 @@ impl<'a> Judge<'a> {
             slower: reaches(difference, margins.sure) && p_slower < ONE_SIDED_ERROR,
             p_faster,
             faster: enough_launches
-                && self.test.tells_drift(measured)
+                && self.test.separates_drift(measured)
                 && reaches(-difference, margins.point)
                 && (measured.method == Method::Exact || p_faster < self.test.alpha_per_test),
             p_not_faster,
@@ -345,17 +346,17 @@ impl<'a> Judge<'a> {
     /// grew by no more than was seen then plus the margin; and so were its allocations.
     fn accepted(&self, verdict: &BenchmarkVerdict, tested: &[Tested]) -> Option<String> {
         let change = self.policy.accepted.get(&verdict.id.to_string())?;
-        if let Some(grown) = verdict.allocations.filter(AllocationChange::is_hit) {
+        if let Some(grown) = verdict.allocations.filter(AllocationChange::may_fail) {
             let accepted = change.allocations?;
             if grown.candidate.exceeds(&accepted) {
                 return None;
             }
         }
         let time_alone = verdict.evidence.is_some_and(|e| e.time_disagrees)
-            && !tested.iter().any(|t| t.effect.is_hit());
+            && !tested.iter().any(|t| t.effect.is_worse());
         tested
             .iter()
-            .filter(|t| t.effect.is_hit() || time_alone && t.metric == Metric::Wall)
+            .filter(|t| t.effect.is_worse() || time_alone && t.metric == Metric::Wall)
             .all(|t| {
                 change.differences.get(&t.metric).is_some_and(|accepted| {
                     !exceeds(t.estimate.difference, accepted + t.effect.point_margin)
@@ -407,7 +408,7 @@ fn launch_count(benchmark: &Benchmark, planned: u32) -> LaunchCount {
 
 /// Marks the gated metrics that look worse, by the measured difference and for this benchmark
 /// alone.
-fn mark_what_looks_worse(tested: &mut [Tested], main: Metric) {
+fn mark_suspicious(tested: &mut [Tested], main: Metric) {
     // A category does not fail a benchmark that did not get slower.
     let slower = tested
         .iter()
@@ -420,7 +421,7 @@ fn mark_what_looks_worse(tested: &mut [Tested], main: Metric) {
 
 /// Returns whether a benchmark that has only time took less than `margin` longer, as it was
 /// measured. What made others faster need not have done the same to it.
-fn is_slower_only_beside_others(measured: &Measured<'_>, metric: Metric, margin: f64) -> bool {
+fn is_only_relatively_slower(measured: &Measured<'_>, metric: Metric, margin: f64) -> bool {
     metric == Metric::Wall
         && !measured.has_slots()
         && measured
@@ -435,14 +436,17 @@ fn took_longer(tested: &[Tested]) -> bool {
         return false;
     };
     wall.effect.gated
-        && !wall.effect.is_hit()
+        && !wall.effect.is_worse()
         && wall.effect.p < ONE_SIDED_ERROR
         && cause::only_wall_regressed(slots, wall, tested)
 }
 
 /// Returns whether only the candidate has further launches since `first`. If the baseline has no
 /// launches from that minute, the candidate's time then says nothing about the code.
-fn is_candidate_alone_again(measured: &Measured<'_>, first: Option<&BenchmarkVerdict>) -> bool {
+fn has_only_candidate_relaunches(
+    measured: &Measured<'_>,
+    first: Option<&BenchmarkVerdict>,
+) -> bool {
     first.is_some_and(|first| {
         measured.baseline.times.launches.len() == first.baseline_launches.times as usize
     })

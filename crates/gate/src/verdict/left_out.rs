@@ -56,8 +56,8 @@ impl LeftOut {
         };
         let mut values = metric.values(benchmark)?;
         // From the last, so that the others keep their places.
-        for place in left_out.iter().rev() {
-            values.remove(*place);
+        for index in left_out.iter().rev() {
+            values.remove(*index);
         }
         Some(values)
     }
@@ -68,7 +68,7 @@ impl LeftOut {
         benchmark: &'a Benchmark,
     ) -> impl Iterator<Item = &'a SlotsValue> {
         let launches = benchmark.slots_launches().iter().enumerate();
-        launches.filter_map(|(place, launch)| (!self.of_slots.contains(&place)).then_some(launch))
+        launches.filter_map(|(index, launch)| (!self.of_slots.contains(&index)).then_some(launch))
     }
 }
 
@@ -88,17 +88,17 @@ fn of_benchmark(benchmark: &Benchmark) -> Vec<WildLaunch> {
         Metric::Wall
     };
     let values = metric.values(benchmark).unwrap_or_default();
-    let places = wild(&values);
-    let (Some(middle), false) = (median(values), places.is_empty()) else {
+    let indices = wild(&values);
+    let (Some(middle), false) = (median(values), indices.is_empty()) else {
         return Vec::new();
     };
     let by_launch = metric.by_launch(benchmark).unwrap_or_default();
-    let named = |place: usize| WildLaunch {
+    let named = |index: usize| WildLaunch {
         benchmark: benchmark.id.clone(),
-        launch: by_launch[place].0,
-        times_median: by_launch[place].1 / middle,
+        launch: by_launch[index].0,
+        times_median: by_launch[index].1 / middle,
     };
-    places.into_iter().map(named).collect()
+    indices.into_iter().map(named).collect()
 }
 
 impl fmt::Display for WildLaunch {

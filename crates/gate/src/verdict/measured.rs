@@ -1,7 +1,7 @@
 //! A benchmark that both runs have, as numbers.
 
 use serde::Serialize;
-use topdown_run::activity::Elsewhere;
+use topdown_run::activity::UncountedWork;
 use topdown_run::provenance::SourceKind;
 use topdown_run::run_file::{Benchmark, SlotsValue};
 
@@ -23,7 +23,7 @@ const COARSEST_RESOLUTION: f64 = 0.02;
 /// Categories that are too coarse to be tested.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Coarse {
+pub struct CoarseCategories {
     /// The baseline's mean resolution, as a fraction of its slots.
     pub baseline_resolution: f64,
     /// The candidate's mean resolution, as a fraction of its slots.
@@ -38,15 +38,15 @@ pub struct Measured<'a> {
     pub candidate: &'a Benchmark,
     /// In the order of [`Metric::ALL`]; wall-clock time as measured.
     contrasts: [Option<Contrast>; Metric::ALL.len()],
-    /// How far off the difference of any category may be, however many launches there are.
+    /// Maximum error of the difference of any category, however many launches there are.
     pub resolution: f64,
-    pub coarse: Option<Coarse>,
+    pub coarse: Option<CoarseCategories>,
     /// How its slots are judged.
     pub method: Method,
     /// Whether it surely executed the same machine code on both sides.
     pub is_same_code: bool,
     /// Where its work is, if only time judges it.
-    pub elsewhere: Option<Elsewhere>,
+    pub elsewhere: Option<UncountedWork>,
     /// The launches of both sides that are left out.
     left_out: [LeftOut; 2],
     /// The policy's rules for this benchmark.
@@ -87,7 +87,8 @@ impl<'a> Measured<'a> {
             return differs("slots", a, b);
         }
         let sets = [baseline, candidate].map(metrics_of);
-        let elsewhere = comparability::elsewhere(baseline.provenance(), candidate.provenance());
+        let elsewhere =
+            comparability::uncounted_work(baseline.provenance(), candidate.provenance());
         if elsewhere.is_none() && sets[0] != sets[1] {
             let [a, b] = sets.map(|set| set.map(Metric::name).join(", "));
             return differs("metrics", a, b);
@@ -183,7 +184,7 @@ impl<'a> Measured<'a> {
             )
         });
         self.resolution = 0.5 * (a + b * ratio);
-        self.coarse = (a.max(b) > COARSEST_RESOLUTION).then_some(Coarse {
+        self.coarse = (a.max(b) > COARSEST_RESOLUTION).then_some(CoarseCategories {
             baseline_resolution: a,
             candidate_resolution: b,
             limit: COARSEST_RESOLUTION,

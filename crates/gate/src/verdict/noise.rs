@@ -95,7 +95,7 @@ pub fn noise_of(run: LabelledRun<'_>, policy: &Policy, launches: u32) -> NoiseRe
         .iter()
         .map(|benchmark| Measured::new(benchmark, benchmark, policy, &[]).ok())
         .collect();
-    let test = SuiteTest::new(measured.iter().flatten(), policy, 1, Sessions::InTurn);
+    let test = SuiteTest::new(measured.iter().flatten(), policy, 1, Sessions::RoundRobin);
     let plan = Plan::new(launches as usize, test.alpha_per_test);
     let benchmarks = run
         .run
@@ -178,7 +178,7 @@ fn control(run: LabelledRun<'_>, policy: &Policy) -> Option<Comparison> {
 /// The launches at these places of every four.
 fn half_of<V: Clone>(series: &Series<V>, wanted: [usize; 2]) -> Series<V> {
     let places = series.launches.iter().enumerate();
-    let kept = places.filter(|(place, _)| wanted.contains(&(place % 4)));
+    let kept = places.filter(|(index, _)| wanted.contains(&(index % 4)));
     Series {
         provenance: series.provenance.clone(),
         launches: kept.map(|(_, launch)| launch.clone()).collect(),

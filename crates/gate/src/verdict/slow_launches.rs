@@ -22,7 +22,7 @@ pub struct SlowLaunches {
     pub candidate: u32,
     /// All launches of the candidate.
     pub candidate_launches: u32,
-    /// How much slower those of the candidate are than its median launch, as a fraction of it: the
+    /// Slowdown of those of the candidate relative to its median launch, as a fraction of it: the
     /// median over them.
     pub difference: f64,
     /// The probability of so many, if launches are slow as often as in the rest of the suite.
@@ -39,7 +39,7 @@ impl SlowLaunches {
         let distance = min_distance(measured);
         let [baseline, candidate] = [0, 1].map(|side| Tail::of(&sides[side], distance));
         candidate.is_beyond(baseline).then_some(())?;
-        let p = candidate.p_beside(others);
+        let p = candidate.tail_probability(others);
         let count = |launches: usize| u32::try_from(launches).unwrap_or(u32::MAX);
         Some(SlowLaunches {
             baseline: count(baseline.slow),

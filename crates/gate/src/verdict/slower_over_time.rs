@@ -14,10 +14,10 @@ use crate::trend::{self, NEWEST_RUNS, SlowerOverTime};
 /// Returns the benchmarks that are slower in the last of `runs` than some runs ago, in steps that
 /// each comparison passed. A step that its own run's comparison reported was seen by the user who
 /// saved that run, so what came before it is history.
-pub fn told_after(runs: &[Run], policy: &Policy) -> Vec<SlowerOverTime> {
-    let told = told_by(runs, policy);
-    if told.is_empty() {
-        return told;
+pub fn slower_after(runs: &[Run], policy: &Policy) -> Vec<SlowerOverTime> {
+    let reported = slower_by_change_points(runs, policy);
+    if reported.is_empty() {
+        return reported;
     }
     let regressed: Vec<Vec<BenchmarkId>> = runs[..runs.len() - 1]
         .windows(2)
@@ -27,15 +27,16 @@ pub fn told_after(runs: &[Run], policy: &Policy) -> Vec<SlowerOverTime> {
         let step = regressed.iter().rposition(|ids| ids.contains(&slower.id));
         step.map_or(0, |step| step + 1)
     };
-    let mut starts: Vec<usize> = told.iter().map(seen).collect();
+    let mut starts: Vec<usize> = reported.iter().map(seen).collect();
     starts.sort_unstable();
     starts.dedup();
     let again: Vec<(usize, Vec<SlowerOverTime>)> = starts
         .into_iter()
         .filter(|start| *start > 0)
-        .map(|start| (start, told_by(&runs[start..], policy)))
+        .map(|start| (start, slower_by_change_points(&runs[start..], policy)))
         .collect();
-    told.into_iter()
+    reported
+        .into_iter()
         .filter_map(|slower| match seen(&slower) {
             0 => Some(slower),
             start => {
@@ -48,18 +49,22 @@ pub fn told_after(runs: &[Run], policy: &Policy) -> Vec<SlowerOverTime> {
 
 /// Returns what the change points of `runs` show about the last of them, and a comparison of it
 /// with the run from ten runs before, or the oldest.
-fn told_by(runs: &[Run], policy: &Policy) -> Vec<SlowerOverTime> {
+fn slower_by_change_points(runs: &[Run], policy: &Policy) -> Vec<SlowerOverTime> {
     let Some((candidate, before)) = runs.split_last() else {
         return Vec::new();
     };
     let trend = trend::trend("the history", runs, Vec::new(), policy.alpha);
-    let mut told = trend.map_or(Vec::new(), |trend| trend.slower_over_time());
+    let mut reported = trend.map_or(Vec::new(), |trend| trend.slower_over_time());
     // If there is only one, it is the baseline itself.
     if before.len() > 1 {
         let earlier = &before[before.len().saturating_sub(NEWEST_RUNS)];
-        add_slower_than(&mut told, earlier, &compared(earlier, candidate, policy));
+        add_regressed_since(
+            &mut reported,
+            earlier,
+            &compared(earlier, candidate, policy),
+        );
     }
-    told
+    reported
 }
 
 fn compared(before: &Run, after: &Run, policy: &Policy) -> Comparison {
@@ -81,7 +86,7 @@ fn regressed_of(before: &Run, after: &Run, policy: &Policy) -> Vec<BenchmarkId> 
 
 /// Adds what regressed since `run`, according to the comparison `earlier` of the candidate with it.
 /// If change points already report a benchmark, the larger difference stays.
-fn add_slower_than(all: &mut Vec<SlowerOverTime>, run: &Run, earlier: &Comparison) {
+fn add_regressed_since(all: &mut Vec<SlowerOverTime>, run: &Run, earlier: &Comparison) {
     let regressed = earlier.benchmarks.iter();
     for verdict in regressed.filter(|b| b.verdict == Verdict::Regressed) {
         let Some(effect) = verdict.main_effect() else {

@@ -11,7 +11,7 @@ use super::machine_part::{self, MIN_BENCHMARKS_WITH_SLOTS, MIN_SHIFT};
 use super::measured::Measured;
 use super::slow_launches::{self, SlowLaunches};
 use super::suite_summary::{
-    CommonPart, DriftBetween, DriftOfBackendBound, MachineShift, MetricNoise, Suite, TimePerSlot,
+    BackendBoundDrift, CommonPart, DriftBetween, MachineShift, MetricNoise, Suite, TimePerSlot,
 };
 use crate::metric::Metric;
 use crate::policy::{Margins, Policy};
@@ -78,7 +78,7 @@ pub enum Sessions<'a> {
         earlier: &'a [Run],
     },
     /// In turn, so drift affects both sides.
-    InTurn,
+    RoundRobin,
 }
 
 /// How the suite is tested.
@@ -94,7 +94,7 @@ pub struct SuiteTest {
     time_alone_is_gated: bool,
     noise: [Option<(Noise, usize)>; Metric::ALL.len()],
     backend_drift: Option<BackendDrift>,
-    /// How often launches of the suite are slow by accident.
+    /// Probability that a launch of the suite is slow by accident.
     slow_launches: Tail,
     benchmarks: usize,
 }
@@ -109,7 +109,7 @@ impl SuiteTest {
     ) -> SuiteTest {
         let (apart, earlier_runs) = match sessions {
             Sessions::Apart { earlier } => (true, earlier),
-            Sessions::InTurn => (false, &[][..]),
+            Sessions::RoundRobin => (false, &[][..]),
         };
         let known = earlier::drift_of_time(suite.clone(), earlier_runs, policy);
         let counted = |m: &&Measured<'_>| m.has_slots() && !m.is_modelled();
@@ -251,7 +251,7 @@ impl SuiteTest {
 
     /// Returns the test of the second look. Everything learned from the whole suite stays as the
     /// first look found it, since the second only has the suspects.
-    pub fn again(first: &Suite) -> SuiteTest {
+    pub fn second_look(first: &Suite) -> SuiteTest {
         let mut noise = [None; Metric::ALL.len()];
         for found in &first.noise {
             let prior = Prior {
@@ -303,7 +303,7 @@ impl SuiteTest {
 
     /// Returns whether the drift of the machine can be distinguished from a change of this
     /// benchmark.
-    pub fn tells_drift(&self, measured: &Measured<'_>) -> bool {
+    pub fn separates_drift(&self, measured: &Measured<'_>) -> bool {
         measured.has_slots()
             || self.time_alone_is_gated
             || measured
@@ -317,7 +317,7 @@ impl SuiteTest {
         match metric {
             // If there is only time, it replaces the slots.
             Metric::Wall if !measured.has_slots() => {
-                self.tells_drift(measured) && (wanted(Metric::Wall) || wanted(Metric::Slots))
+                self.separates_drift(measured) && (wanted(Metric::Wall) || wanted(Metric::Slots))
             }
             // A model is used where the clock is too noisy to gate.
             Metric::Wall => {
@@ -447,7 +447,7 @@ impl SuiteTest {
             machine_shifts: self.shifts.clone(),
             global_slots_difference: self.global_slots_difference,
             time_per_slot: self.time_per_slot,
-            backend_drift: self.backend_drift.map(DriftOfBackendBound::from),
+            backend_drift: self.backend_drift.map(BackendBoundDrift::from),
             benchmarks: self.benchmarks,
             launches: self.slow_launches.launches,
             slow_launches: self.slow_launches.slow,
@@ -502,9 +502,9 @@ fn global_slots_difference<'a>(
         .filter(|common| reaches(common.difference.abs(), MIN_SHIFT))
 }
 
-impl From<BackendDrift> for DriftOfBackendBound {
-    fn from(backend: BackendDrift) -> DriftOfBackendBound {
-        DriftOfBackendBound {
+impl From<BackendDrift> for BackendBoundDrift {
+    fn from(backend: BackendDrift) -> BackendBoundDrift {
+        BackendBoundDrift {
             slope: backend.slope,
             slope_error: backend.slope_error,
             deviation: backend.drift.deviation,
@@ -513,8 +513,8 @@ impl From<BackendDrift> for DriftOfBackendBound {
     }
 }
 
-impl From<DriftOfBackendBound> for BackendDrift {
-    fn from(found: DriftOfBackendBound) -> BackendDrift {
+impl From<BackendBoundDrift> for BackendDrift {
+    fn from(found: BackendBoundDrift) -> BackendDrift {
         BackendDrift {
             slope: found.slope,
             slope_error: found.slope_error,

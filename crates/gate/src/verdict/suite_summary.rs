@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::metric::Metric;
 
-/// What holds for the suite as a whole.
+/// Results for the suite as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Suite {
@@ -19,7 +19,7 @@ pub struct Suite {
     pub slow_launches: usize,
     /// Gated metrics times benchmarks.
     pub tests: usize,
-    /// How often the suite is judged: 2 if suspects are launched again, and `alpha` is split.
+    /// Number of looks at the suite: 2 if suspects are launched again, and `alpha` is split.
     pub looks: u32,
     /// What a p-value must be below: `alpha` divided by the looks and the tests.
     pub alpha_per_test: f64,
@@ -29,7 +29,7 @@ pub struct Suite {
     /// Whether time gates benchmarks that have nothing else: only if the drift of the machine
     /// between two sessions can be distinguished from a change.
     pub time_alone_is_gated: bool,
-    /// How much slower or faster the machine was: at most one shift per basis.
+    /// Change of the machine's speed: at most one shift per basis.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machine_shifts: Vec<MachineShift>,
     /// What the slots of all benchmarks have in common, if at least half of the suite moved in the
@@ -40,10 +40,10 @@ pub struct Suite {
     /// The change of the suite's time per slot; absent if fewer than three benchmarks have slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_per_slot: Option<TimePerSlot>,
-    /// How far slots drift for each backend-bound slot; absent without two sessions, or if fewer
+    /// Drift of slots for each backend-bound slot; absent without two sessions, or if fewer
     /// than 15 benchmarks are backend bound by a fifth of their slots or more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub backend_drift: Option<DriftOfBackendBound>,
+    pub backend_drift: Option<BackendBoundDrift>,
     /// The noise of each metric that was compared.
     pub noise: Vec<MetricNoise>,
 }
@@ -111,7 +111,7 @@ pub struct MetricNoise {
     pub benchmarks: usize,
     /// The typical standard deviation between launches, as a fraction of the total.
     pub prior_deviation: f64,
-    /// How many launches' worth that knowledge is.
+    /// Weight of that estimate, in launches.
     pub prior_degrees_of_freedom: f64,
     /// Whether it was learned from the suite; otherwise it was assumed, since the suite is small.
     pub prior_fitted: bool,
@@ -127,13 +127,13 @@ pub struct MetricNoise {
     pub common: Option<CommonPart>,
 }
 
-/// How far benchmarks drift between two sessions; see `docs/gate.md`.
+/// Drift of benchmarks between two sessions; see `docs/gate.md`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriftBetween {
     /// The standard deviation over benchmarks, as a fraction of the total.
     pub deviation: f64,
-    /// How well that is known.
+    /// Degrees of freedom of that estimate.
     pub degrees_of_freedom: f64,
     /// Whether it multiplies, like the drift of time: what takes r times as long has √r times as
     /// much drift.
@@ -150,18 +150,18 @@ pub struct DriftBetween {
     pub is_assumed: bool,
 }
 
-/// How far slots drift for each backend-bound slot of the baseline, as beside a neighbour on the
+/// Drift of slots for each backend-bound slot of the baseline, as beside a neighbour on the
 /// shared cache; see `docs/gate.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DriftOfBackendBound {
+pub struct BackendBoundDrift {
     /// What all benchmarks drift by.
     pub slope: f64,
     /// The standard error of the slope.
     pub slope_error: f64,
     /// The standard deviation over benchmarks about it, beyond the drift of their slots.
     pub deviation: f64,
-    /// How well that is known.
+    /// Degrees of freedom of that estimate.
     pub degrees_of_freedom: f64,
 }
 
@@ -169,7 +169,7 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// What the benchmarks of a suite have in common.
+/// The common part of a suite's differences.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommonPart {

@@ -16,7 +16,7 @@ use super::*;
 use crate::metric::Metric;
 use crate::policy::{AcceptedChange, FailOn, FailOnClass, MarginSetting, Overrides, Subject};
 use crate::scenario::{self, Planted, benchmark, modelled, timed, with_functions};
-use topdown_run::hits::{HitEngine, Sampled};
+use topdown_run::code_samples::{Sampled, SamplingEngine};
 use topdown_run::provenance::{CountedThreads, SourceKind};
 use topdown_run::run_file::SlotsValue;
 
@@ -163,7 +163,7 @@ fn slower_clock_gates_nothing_beside_slots() {
     let comparison = judged(&suite(5, 1, unchanged), &candidate);
     assert_eq!(comparison.outcome, Outcome::Passed);
     let wall = comparison.benchmarks[0].effect(Metric::Wall).unwrap();
-    assert!(!wall.gated && !wall.is_hit() && wall.difference > 0.25);
+    assert!(!wall.gated && !wall.is_worse() && wall.difference > 0.25);
 }
 
 fn timed_suite(size: usize, seed: u64, time_per_slot: impl Fn(usize) -> f64) -> Run {
@@ -394,7 +394,7 @@ fn only_timed_benchmarks_are_tested_by_time() {
             "{}",
             verdict.id
         );
-        assert_eq!(verdict.verdict == Verdict::Regressed, wall.is_hit());
+        assert_eq!(verdict.verdict == Verdict::Regressed, wall.is_worse());
         let longer = wall.difference > 0.2;
         assert_eq!(
             verdict.verdict == Verdict::TimeDisagrees,
@@ -499,7 +499,7 @@ fn rejection_means_interval_clears_margin() {
     let comparison = judged(&suite(60, 1, unchanged), &candidate);
     let mut hits = 0;
     for benchmark in &comparison.benchmarks {
-        for effect in benchmark.effects.iter().filter(|effect| effect.is_hit()) {
+        for effect in benchmark.effects.iter().filter(|effect| effect.is_worse()) {
             hits += 1;
             assert!(effect.interval.unwrap().simultaneous);
             assert!(effect.interval.unwrap().low > effect.sure_margin);

@@ -79,7 +79,7 @@ fn second_look(
     candidate: &Run,
     policy: &Policy,
 ) -> Comparison {
-    let test = SuiteTest::again(&first.suite);
+    let test = SuiteTest::second_look(&first.suite);
     let judge = Judge::new(&test, policy, baseline, candidate);
     let pairs = PairedBenchmarks::new(baseline, candidate);
     let cpus = comparability::of_cpus(&baseline.machine, &candidate.machine);

@@ -58,7 +58,7 @@ impl<'a> Outlooks<'a> {
             UndecidedReason::OthersFaster
         } else if min_launches == 1 {
             UndecidedReason::OneLaunch
-        } else if !self.test.tells_drift(measured) {
+        } else if !self.test.separates_drift(measured) {
             UndecidedReason::DriftUnknown
         } else if !total.effect.gated && total.looks_worse() {
             UndecidedReason::NotGated

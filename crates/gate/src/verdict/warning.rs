@@ -26,14 +26,14 @@ pub enum Warning {
     Differs(Difference),
     /// Accepted changes that were relative to a run that is no longer the baseline.
     AcceptedExpired {
-        /// How many changes.
+        /// Number of changes.
         changes: usize,
     },
     /// The baseline is of part of the suite, and the candidate has more.
     PartialBaseline {
         /// Which part, in words.
         selection: String,
-        /// How many benchmarks of the candidate are outside that part.
+        /// Number of the candidate's benchmarks outside that part.
         benchmarks: usize,
     },
     /// The baseline was taken from uncommitted code.
@@ -52,7 +52,7 @@ pub enum Warning {
         competing_threads: f64,
         /// The CPUs.
         cpus: u32,
-        /// How many times as long launches may have taken.
+        /// Upper bound of the factor by which launches were lengthened.
         load_factor: f64,
     },
     /// Too few launches for any failure, or to make a true one likely.
@@ -87,7 +87,7 @@ pub enum Warning {
         benchmarks: Vec<BenchmarkId>,
         /// Whether it was those of the baseline; otherwise those of the candidate.
         of_baseline: bool,
-        /// Why, such as too few hits.
+        /// Why, such as too few PMU samples.
         reason: String,
     },
     /// Benchmarks whose allocations a modelled launch could have counted, or the policy gates, and
@@ -101,7 +101,7 @@ pub enum Warning {
     /// Benchmarks whose measured thread hardly executes user code, or whose other threads were not
     /// watched.
     MostlyWaiting {
-        /// How many benchmarks.
+        /// Number of benchmarks.
         benchmarks: usize,
     },
     /// Benchmarks that did some work in the baseline and execute no more than an empty loop in the
@@ -180,8 +180,8 @@ impl fmt::Display for Warning {
             ),
             Warning::SampledOtherwise { benchmarks } => write!(
                 f,
-                "functions of {} were sampled by other interrupts than in the baseline; only \
-                 their slots are compared",
+                "functions of {} were sampled with different interrupts than in the baseline; \
+                 only their slots are compared",
                 first_names(benchmarks)
             ),
             Warning::FunctionsUnknown {
@@ -204,14 +204,17 @@ impl fmt::Display for Warning {
                 f,
                 "allocations of {} are not compared: they were not counted {}",
                 first_names(benchmarks),
-                of.place()
+                of.side_text()
             ),
             Warning::MostlyWaiting { benchmarks } => {
                 match benchmarks {
                     1 => f.write_str("one benchmark mostly waits")?,
                     count => write!(f, "{count} benchmarks mostly wait")?,
                 }
-                f.write_str(": the kernel and other threads have no slots, so look at the time")
+                f.write_str(
+                    ": work in the kernel and on other threads has no slots, so look at \
+                             the time",
+                )
             }
             Warning::WorkRemoved { benchmarks } => write!(
                 f,
@@ -308,8 +311,8 @@ fn launches_left_out(
     benchmarks: &[BenchmarkVerdict],
 ) -> impl Iterator<Item = Warning> {
     let is_told = |id: &BenchmarkId| {
-        let place = benchmarks.binary_search_by(|b| b.id.cmp(id));
-        place.is_ok_and(|place| benchmarks[place].verdict == Verdict::SometimesSlower)
+        let side_text = benchmarks.binary_search_by(|b| b.id.cmp(id));
+        side_text.is_ok_and(|side_text| benchmarks[side_text].verdict == Verdict::SometimesSlower)
     };
     let mut launches = wild_launches(candidate);
     launches.retain(|launch| !is_told(&launch.benchmark));
@@ -405,8 +408,8 @@ fn work_removed(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
 
 /// A baseline of part of the suite only guards that part.
 fn not_in_baseline(baseline: &Run, pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
-    let asked = RunSelection::new(&baseline.selection);
-    let left_out = |id: &&BenchmarkId| asked.left_out(id).is_some();
+    let selection = RunSelection::new(&baseline.selection);
+    let left_out = |id: &&BenchmarkId| selection.left_out(id).is_some();
     let benchmarks = pairs.new.iter().filter(left_out).count();
     (benchmarks > 0).then(|| Warning::PartialBaseline {
         selection: selection::in_words(baseline).unwrap_or_default(),

@@ -7,9 +7,9 @@ use super::measured::Measured;
 use crate::statistics::margin::{exceeds, reaches};
 use crate::statistics::middle_half::MAX_OVERHEAD_FRACTION;
 
-/// How much of an empty window's cost the edges of a window may add to or take from the slots of
-/// the code in it. A mispredicted branch is 0.28 of the cost on the modelled Zen 5; what ran before
-/// the window decides how its first branches are predicted.
+/// Fraction of an empty window's cost that the edges of a window may add to or take from the slots
+/// of the code in it. A mispredicted branch is 0.28 of the cost on the modelled Zen 5; what ran
+/// before the window decides how its first branches are predicted.
 const EDGES_FRACTION: f64 = 1.0 / 3.0;
 
 /// Returns whether windows may be the reason for a `difference` of slots that counts from

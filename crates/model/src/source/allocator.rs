@@ -29,7 +29,7 @@ pub(super) enum Operation {
     },
 }
 
-/// How many bytes a call is about, by its arguments.
+/// Bytes of a call, by its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Amount {
     /// The argument with this index.

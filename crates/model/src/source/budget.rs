@@ -1,9 +1,9 @@
 //! The part of a benchmark that a launch models.
 //!
-//! It does not depend on the clock: all windows, until a sample is long enough or the benchmark
-//! has used up its budget of instructions ([`topdown_run::steady`]), which those that are costly to model
-//! use up faster. Only a benchmark that waits, or for which the system works, far longer than its
-//! budget is ended by the clock: with time alone.
+//! It does not depend on the clock: all windows, until a sample is long enough or the benchmark has
+//! used up its budget of instructions ([`topdown_run::steady`]), which those that are costly to
+//! model use up faster. Only a benchmark that waits, or for which the system works, far longer than
+//! its budget is ended by the clock: with time alone.
 
 use topdown_core_model::Counts;
 
@@ -11,7 +11,7 @@ use super::sampled;
 use topdown_counters::error::OpenError;
 use topdown_run::environment;
 use topdown_run::setting::{Sampling, Setting};
-use topdown_run::steady::MostSampled;
+use topdown_run::steady::SamplingLimits;
 
 /// Roughly how long a benchmark is modelled in each launch.
 pub const DEFAULT_BUDGET_SECONDS: f64 = 2.0;
@@ -26,7 +26,7 @@ pub const MIN_ITERATIONS: u64 = 3;
 
 /// What a launch may model of each benchmark, on each core.
 #[derive(Clone, Copy)]
-pub(super) struct Budget {
+pub(super) struct ModelBudget {
     /// The number of instructions to model, if none of them is costly.
     pub instructions: u64,
     /// Whether to stop once there are enough samples for a fingerprint.
@@ -34,7 +34,7 @@ pub(super) struct Budget {
     /// Whether to sample what is too long. Otherwise criterion's plan could be so many samples of
     /// it that nobody would wait for them.
     pub samples_long: bool,
-    /// How long the windows of a benchmark may take without executing their own instructions.
+    /// Maximum time of a benchmark's windows without executing their own instructions.
     pub max_outside_ns: u64,
 }
 
@@ -45,14 +45,14 @@ const MAX_OUTSIDE_PER_BUDGET: f64 = 10.0;
 /// Windows may spend as long in any case: a small budget does not make the system faster.
 const MIN_OUTSIDE_SECONDS: f64 = 5.0;
 
-impl Budget {
+impl ModelBudget {
     /// Returns the budget of so many seconds.
     ///
     /// # Errors
     /// Returns an error if the environment names an unknown way of sampling.
-    pub(super) fn of_seconds(seconds: f64) -> Result<Budget, OpenError> {
+    pub(super) fn of_seconds(seconds: f64) -> Result<ModelBudget, OpenError> {
         let wanted = Sampling::from_environment()?;
-        Ok(Budget {
+        Ok(ModelBudget {
             instructions: (seconds * INSTRUCTIONS_PER_SECOND as f64) as u64,
             ends_with_fingerprint: wanted == Sampling::FirstTwo,
             samples_long: wanted == Sampling::Doubling,
@@ -67,22 +67,22 @@ impl Budget {
     }
 
     /// Returns the longest sample, in instructions, that is sampled.
-    pub(super) fn most_sampled_instructions(&self) -> u64 {
-        sampled::most_instructions(self.instructions)
+    pub(super) fn max_sampled_instructions(&self) -> u64 {
+        sampled::max_instructions(self.instructions)
     }
 
     /// Returns how much a sample after one that was sampled may have.
-    pub(super) fn most_sampled(&self) -> MostSampled {
-        MostSampled {
+    pub(super) fn sampling_limits(&self) -> SamplingLimits {
+        SamplingLimits {
             whole_iteration: self.largest_window(),
             modelled_instructions: self.instructions,
-            warm_instructions: self.most_warm_instructions(),
+            warm_instructions: self.max_warm_instructions(),
         }
     }
 
     /// Returns the longest sample, in instructions, that is sampled after another one.
-    pub(super) fn most_warm_instructions(&self) -> u64 {
-        sampled::most_warm_instructions(self.instructions)
+    pub(super) fn max_warm_instructions(&self) -> u64 {
+        sampled::max_warm_instructions(self.instructions)
     }
 }
 

@@ -266,7 +266,7 @@ impl BlockTable<'_> {
 
     fn add(&mut self, block: BlockId, call: u32, executed: &Executed) -> u32 {
         let range = &self.ranges[block.index()];
-        let (module, offset) = self.map.place_of(range.start);
+        let (module, offset) = self.map.locate(range.start);
         self.blocks.push(CodeBlock {
             module,
             offset,
@@ -295,7 +295,7 @@ impl BlockTable<'_> {
                 missing = caller;
                 continue;
             }
-            let (module, offset) = self.map.place_of(return_ip - 1);
+            let (module, offset) = self.map.locate(return_ip - 1);
             self.calls.push(CodeCall {
                 caller: self.call_of[caller as usize].unwrap_or(0),
                 module,

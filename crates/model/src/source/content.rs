@@ -64,14 +64,14 @@ pub(super) fn data_of(
     hash: u64,
     block: &Block<'_>,
     recorded: &[u64],
-    mut place: impl FnMut(u64) -> u64,
+    mut model_address: impl FnMut(u64) -> u64,
 ) -> u64 {
     block.accesses.iter().fold(hash, |hash, access| {
         if matches!(access.address, Address::Fixed(_)) || access.kind == AccessKind::Hint {
             return hash;
         }
         match access.address.first(recorded) {
-            Some(address) => mix(hash, place(address)),
+            Some(address) => mix(hash, model_address(address)),
             None => hash,
         }
     })

@@ -8,7 +8,7 @@ use topdown_core_model::{Capacity, CoreParameters, Counts, Effort, GROUPS};
 use topdown_tracer::{Block, Consumer, End, Mapping, TraceError};
 
 use self::warmth::Warmth;
-use super::budget::{Budget, cost_instructions};
+use super::budget::{ModelBudget, cost_instructions};
 use super::code::CodeAccount;
 use super::counted::sample_of;
 use super::executed::Executed;
@@ -28,9 +28,9 @@ pub(super) struct Core {
     pub code: CodeAccount,
     pub sampled: Sampled,
     warmed: Warmed,
-    pub budget: Budget,
+    pub budget: ModelBudget,
     pub benchmark: Benchmark,
-    /// How much of the open window it looks at.
+    /// The part of the open window that it models.
     looks_at: Part,
     /// The model's counts when the open window began.
     window_began: Counts,
@@ -51,26 +51,26 @@ enum Part {
     All,
 }
 
-/// What is known about the current benchmark.
+/// State of the current benchmark.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Benchmark {
     /// What its windows have cost.
     pub cost_instructions: u64,
-    /// How long they took without executing their own instructions.
+    /// Their time without executing their own instructions.
     outside_ns: u64,
     /// What they had cost when the last sample was kept.
     kept_cost_instructions: u64,
-    pub fate: Fate,
+    pub fate: ModelDecision,
     /// Whether a sample after the first one decides its fate.
     decides_again: bool,
     /// Whether the first iteration was only looked at in part.
     first_is_cut_off: bool,
     modelled: Modelled,
     /// Whether modelling is complete.
-    has_enough: bool,
+    is_complete: bool,
     /// Whether some window of the current sample was not looked at to its end.
     has_gap: bool,
-    /// How many instructions the next sample will have, if it is sampled.
+    /// Expected instructions of the next sample, if it is sampled.
     expected_instructions: Option<u64>,
     /// What is done with the current sample.
     current: Next,
@@ -78,10 +78,10 @@ pub(super) struct Benchmark {
     is_lost: bool,
     /// The cycles of the last sample that was modelled, and its iterations.
     cycles: (u64, u64),
-    /// How many lines the model had brought from memory when the benchmark began, and when the
-    /// last sample was kept.
+    /// Number of lines that the model had brought from memory when the benchmark began, and when
+    /// the last sample was kept.
     filled_lines: (u64, u64),
-    /// How warm what counts is, once that is known and worth a word.
+    /// Warmth of the iterations that count, once it is known and worth reporting.
     warmth: Option<Warmth>,
     /// What its provenance says, if it is not that of a benchmark modelled as a whole. Known once
     /// somebody asks.
@@ -90,7 +90,7 @@ pub(super) struct Benchmark {
 
 /// Whether a benchmark is modelled: its first window decides.
 #[derive(Clone, Copy, Default)]
-pub(super) enum Fate {
+pub(super) enum ModelDecision {
     #[default]
     Open,
     Modelled,
@@ -105,7 +105,7 @@ impl Core {
     pub(super) fn new(
         parameters: &'static CoreParameters,
         capacity: Capacity,
-        budget: Budget,
+        budget: ModelBudget,
         follows_calls: bool,
     ) -> Core {
         let model = topdown_core_model::Model::with_mappings(parameters, capacity, Mapping::at);
@@ -118,7 +118,7 @@ impl Core {
         }
         Core {
             parameters,
-            code: CodeAccount::new(model.most_rows()),
+            code: CodeAccount::new(model.max_rows()),
             model,
             sampled: Sampled::new(budget.instructions),
             warmed: Warmed::new(capacity.blocks),
@@ -143,11 +143,11 @@ impl Core {
         self.model.begin_window();
         self.window_began = self.model.counts();
         self.room_instructions = room;
-        let is_first = matches!(self.benchmark.fate, Fate::Open);
+        let is_first = matches!(self.benchmark.fate, ModelDecision::Open);
         self.sampled.allow(is_first && self.budget.samples_long);
-        if matches!(self.benchmark.fate, Fate::Sampled(_)) {
+        if matches!(self.benchmark.fate, ModelDecision::Sampled(_)) {
             let expected = self.benchmark.expected_instructions;
-            self.sampled.go_on(&mut self.model, expected);
+            self.sampled.sample_rest(&mut self.model, expected);
         }
         true
     }
@@ -156,13 +156,13 @@ impl Core {
     fn room(&self) -> u64 {
         let spent = self.benchmark.cost_instructions;
         match self.benchmark.fate {
-            Fate::Timed(_) => 0,
-            _ if self.benchmark.has_enough => 0,
-            Fate::Open if self.benchmark.decides_again => self.budget.instructions,
-            Fate::Open => self.budget.largest_window(),
-            Fate::Modelled if self.benchmark.current != Next::Model => u64::MAX,
-            Fate::Modelled => self.budget.instructions.saturating_sub(spent),
-            Fate::Sampled(_) => u64::MAX,
+            ModelDecision::Timed(_) => 0,
+            _ if self.benchmark.is_complete => 0,
+            ModelDecision::Open if self.benchmark.decides_again => self.budget.instructions,
+            ModelDecision::Open => self.budget.largest_window(),
+            ModelDecision::Modelled if self.benchmark.current != Next::Model => u64::MAX,
+            ModelDecision::Modelled => self.budget.instructions.saturating_sub(spent),
+            ModelDecision::Sampled(_) => u64::MAX,
         }
     }
 
@@ -238,10 +238,10 @@ impl Core {
         let why_not = self.why_not(end, &counts);
         let benchmark = &mut self.benchmark;
         match benchmark.fate {
-            Fate::Timed(_) => Sample::EMPTY,
+            ModelDecision::Timed(_) => Sample::EMPTY,
             _ if is_whole && self.sampled.is_sampling() => {
-                if !matches!(benchmark.fate, Fate::Sampled(_)) {
-                    benchmark.fate = Fate::Sampled(None);
+                if !matches!(benchmark.fate, ModelDecision::Sampled(_)) {
+                    benchmark.fate = ModelDecision::Sampled(None);
                 }
                 // The rest is known when the sample is complete.
                 Sample {
@@ -249,7 +249,7 @@ impl Core {
                     ..Sample::EMPTY
                 }
             }
-            Fate::Modelled if is_whole && benchmark.current != Next::Model => {
+            ModelDecision::Modelled if is_whole && benchmark.current != Next::Model => {
                 // The rest is known when the sample is complete.
                 Sample {
                     events: allocations,
@@ -258,21 +258,21 @@ impl Core {
             }
             _ if is_whole => {
                 benchmark.cost_instructions += cost_instructions(&counts);
-                benchmark.fate = Fate::Modelled;
+                benchmark.fate = ModelDecision::Modelled;
                 sample_of(&counts, allocations)
             }
-            Fate::Open => {
+            ModelDecision::Open => {
                 // Its first instructions alone do not identify it.
                 benchmark.has_gap = true;
-                benchmark.fate = Fate::Timed(why_not);
+                benchmark.fate = ModelDecision::Timed(why_not);
                 Sample::EMPTY
             }
-            Fate::Modelled | Fate::Sampled(_) => {
+            ModelDecision::Modelled | ModelDecision::Sampled(_) => {
                 benchmark.has_gap = true;
                 // If later iterations are shorter, this one initialised something that costs at
                 // least as much.
                 let counted = match benchmark.fate {
-                    Fate::Modelled if is_traced => counts,
+                    ModelDecision::Modelled if is_traced => counts,
                     _ => Counts::default(),
                 };
                 Sample {
@@ -288,12 +288,12 @@ impl Core {
     pub(super) fn limit_outside_time(&mut self, sample: Sample, outside_ns: u64) -> Sample {
         let benchmark = &mut self.benchmark;
         benchmark.outside_ns = benchmark.outside_ns.saturating_add(outside_ns);
-        let is_timed = matches!(benchmark.fate, Fate::Timed(_));
+        let is_timed = matches!(benchmark.fate, ModelDecision::Timed(_));
         if is_timed || benchmark.outside_ns <= self.budget.max_outside_ns {
             return sample;
         }
         benchmark.has_gap = true;
-        benchmark.fate = Fate::Timed(NotModelled::Waits);
+        benchmark.fate = ModelDecision::Timed(NotModelled::Waits);
         benchmark.provenance = None;
         Sample::EMPTY
     }
@@ -331,7 +331,7 @@ impl Core {
 
     /// Returns whether all of the benchmark so far was modelled, and in no units.
     pub(super) fn is_modelled_as_a_whole(&self) -> bool {
-        matches!(self.benchmark.fate, Fate::Modelled) && !self.benchmark.has_gap
+        matches!(self.benchmark.fate, ModelDecision::Modelled) && !self.benchmark.has_gap
     }
 
     /// Returns whether anything only warmed up caches and predictors.

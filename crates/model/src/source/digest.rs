@@ -18,16 +18,16 @@ const STRING_STEP_BYTES: u64 = 64;
 /// the model.
 const RECENT_BYTES: u64 = 16 * 1024;
 
-/// What happened, so that no two sequences of events have the same hash by their values alone.
+/// Kinds of events, so that different sequences with equal values have different hashes.
 #[derive(Clone, Copy)]
-enum Happened {
+enum DigestTag {
     Translated = 1,
     WindowBegan,
     WindowEnded,
     SampleEnded,
 }
 
-/// What is known of a block.
+/// A block.
 #[derive(Clone, Copy)]
 struct Known {
     /// A hash of its instructions and their places.
@@ -42,7 +42,7 @@ pub(super) struct Digest {
     /// By block number.
     blocks: Vec<Known>,
     /// The places of all memory since the process began, as in the model.
-    places: AddressSpace,
+    address_space: AddressSpace,
     is_whole: bool,
     samples: u32,
 }
@@ -60,7 +60,7 @@ impl Digest {
         Digest {
             executed: 0,
             blocks: Vec::with_capacity(blocks),
-            places: AddressSpace::of_mappings(mapping_at),
+            address_space: AddressSpace::of_mappings(mapping_at),
             is_whole: true,
             samples: 0,
         }
@@ -75,9 +75,12 @@ impl Digest {
         for instruction in block.instructions {
             // How a branch is encoded is not part of its content.
             hash = mix(hash, instruction.decoded.len() as u64);
-            hash = mix(hash, self.places.place(instruction.decoded.ip()));
+            hash = mix(
+                hash,
+                self.address_space.model_address(instruction.decoded.ip()),
+            );
         }
-        self.happened(Happened::Translated);
+        self.happened(DigestTag::Translated);
         self.add(hash);
         self.blocks.push(Known {
             content: hash,
@@ -94,14 +97,16 @@ impl Digest {
         let mut hash = mix(self.executed, known.content);
         for access in block.accesses {
             match access.address {
-                Address::Fixed(address) => hash = mix(hash, self.places.place(address)),
+                Address::Fixed(address) => {
+                    hash = mix(hash, self.address_space.model_address(address))
+                }
                 Address::Recorded { .. } => {
                     let address = access.address.first(recorded).unwrap_or(0);
-                    hash = mix(hash, self.places.place(address));
+                    hash = mix(hash, self.address_space.model_address(address));
                 }
                 Address::Elements(elements) => {
                     for address in elements.addresses(recorded) {
-                        hash = mix(hash, self.places.place(address));
+                        hash = mix(hash, self.address_space.model_address(address));
                     }
                     // Where one ends and the next begins.
                     hash = mix(hash, u64::MAX);
@@ -129,7 +134,7 @@ impl Digest {
                 let bytes = iterations.saturating_mul(access.size_bytes.into());
                 let mut offset = 0;
                 while offset < bytes {
-                    let place = self.places.place(start.wrapping_add(offset));
+                    let place = self.address_space.model_address(start.wrapping_add(offset));
                     self.add(place);
                     offset += PAGE_BYTES - start.wrapping_add(offset) % PAGE_BYTES;
                 }
@@ -138,14 +143,14 @@ impl Digest {
     }
 
     pub(super) fn begin_window(&mut self) {
-        self.happened(Happened::WindowBegan);
+        self.happened(DigestTag::WindowBegan);
     }
 
     /// Ends a window with these calls of the allocator. Unless it `is_whole`, some of it was not
     /// traced, or does not count as it was executed.
     pub(super) fn end_window(&mut self, is_whole: bool, allocations: Events<u64>) {
         self.is_whole &= is_whole;
-        self.happened(Happened::WindowEnded);
+        self.happened(DigestTag::WindowEnded);
         for (event, count) in allocations.iter() {
             self.add(event as u64);
             self.add(count);
@@ -154,7 +159,7 @@ impl Digest {
 
     pub(super) fn end_sample(&mut self) {
         self.samples += 1;
-        self.happened(Happened::SampleEnded);
+        self.happened(DigestTag::SampleEnded);
     }
 
     /// Returns how many samples of the benchmark have ended.
@@ -180,7 +185,7 @@ impl Digest {
     /// Returns the digest, unless something is not known. `depends_on_moves` says whether the model
     /// looked at addresses of the program.
     pub(super) fn get(&self, depends_on_moves: bool) -> Option<code::Digest> {
-        let moves = self.places.moves();
+        let moves = self.address_space.moves();
         let moves = moves.fold(0, |hash, moved_by| mix(hash, moved_by % RECENT_BYTES));
         self.is_whole.then_some(code::Digest {
             executed: self.executed,
@@ -189,7 +194,7 @@ impl Digest {
         })
     }
 
-    fn happened(&mut self, what: Happened) {
+    fn happened(&mut self, what: DigestTag) {
         self.add(what as u64);
     }
 
@@ -211,7 +216,7 @@ mod tests {
     const STATICS: u64 = 0x5557_0000_0000;
     const STACK: u64 = 0x7ffc_0000_0000;
 
-    /// What a model and a digest receive.
+    /// Input of a model and a digest.
     #[derive(Clone)]
     enum Received {
         /// A new block: its bytes and its address.

@@ -13,7 +13,7 @@ pub(super) struct Executed {
     contents: Vec<u64>,
     trail: TrailKeeper,
     /// Separate places, so that they do not depend on earlier benchmarks.
-    places: AddressSpace,
+    address_space: AddressSpace,
     data: u64,
     takes_data: bool,
 }
@@ -25,7 +25,7 @@ impl Executed {
         Executed {
             contents: Vec::with_capacity(blocks),
             trail: TrailKeeper::new(stretches),
-            places: AddressSpace::of_mappings(Mapping::at),
+            address_space: AddressSpace::of_mappings(Mapping::at),
             data: 0,
             takes_data: false,
         }
@@ -41,11 +41,13 @@ impl Executed {
         let content = self.content(block.id.0);
         self.trail.step(block.id.0, content);
         if self.takes_data {
-            let places = &mut self.places;
+            let address_space = &mut self.address_space;
             // Execution counts cannot distinguish a branch that alternates from one that turns
             // once.
             let hash = mix(self.data, content);
-            self.data = data_of(hash, block, recorded, |address| places.place(address));
+            self.data = data_of(hash, block, recorded, |address| {
+                address_space.model_address(address)
+            });
         }
     }
 
@@ -71,7 +73,7 @@ impl Executed {
 
     /// Starts hashing blocks and data addresses, for a benchmark's first samples.
     pub(super) fn begin_data(&mut self) {
-        self.places.clear();
+        self.address_space.clear();
         self.data = 0;
         self.takes_data = true;
     }

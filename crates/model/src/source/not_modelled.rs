@@ -2,7 +2,7 @@
 
 use topdown_tracer::TraceError;
 
-use super::budget::Budget;
+use super::budget::ModelBudget;
 use topdown_run::provenance::TOO_LONG;
 
 /// Why a benchmark is not modelled. It is put into words only when the benchmark ends: until then
@@ -32,11 +32,11 @@ pub(super) enum NotModelled {
 
 impl NotModelled {
     /// Returns the reason that the provenance gives.
-    pub(super) fn reason(self, budget: &Budget) -> String {
+    pub(super) fn reason(self, budget: &ModelBudget) -> String {
         let why = match self {
             NotModelled::TooMuchCode => "this benchmark, or those before it, executed more \
-                                         distinct code than there is room for; move it to its own \
-                                         bench target"
+                                         distinct code than the model has room for; move it to its \
+                                         own bench target"
                 .to_owned(),
             NotModelled::Trace(error) => error.to_string(),
             NotModelled::NotTraced => "its window was not traced: another lies inside it, or it \
@@ -47,14 +47,14 @@ impl NotModelled {
                     .to_owned();
             }
             NotModelled::TooLongToSample => {
-                return too_long("more than", budget.most_sampled_instructions());
+                return too_long("more than", budget.max_sampled_instructions());
             }
             NotModelled::TooLong => return too_long("more than", budget.largest_window()),
             NotModelled::TooCostly => {
                 return too_long("as costly to model as", budget.largest_window());
             }
             NotModelled::Waits => format!(
-                "it waits, or the system works for it, for more than {} s; raise the limit with \
+                "it spends more than {} s waiting or in the kernel; raise the limit with \
                  `--model-budget`",
                 budget.max_outside_ns / 1_000_000_000
             ),

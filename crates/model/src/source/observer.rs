@@ -4,7 +4,7 @@ use topdown_core_model::{Capacity, CoreParameters};
 use topdown_tracer::{Block, Consumer, End, TraceError};
 
 use super::allocations::Allocations;
-use super::budget::Budget;
+use super::budget::ModelBudget;
 use super::core::Core;
 use super::digest::Digest;
 use super::executed::Executed;
@@ -37,7 +37,7 @@ impl Observer {
     /// so that its data lies where that of the other does.
     pub(super) fn new(
         core: &'static CoreParameters,
-        budget: Budget,
+        budget: ModelBudget,
         follows_calls: bool,
         stretches: &str,
     ) -> Observer {
@@ -66,7 +66,7 @@ impl Observer {
     /// Begins a window. Returns whether its trace is wanted.
     pub(super) fn begin_window(&mut self) -> bool {
         self.allocations.begin_window();
-        self.is_digested = !self.has_enough();
+        self.is_digested = !self.is_complete();
         let is_wanted = if self.repeats() {
             self.is_digested
         } else {
@@ -107,27 +107,27 @@ impl Observer {
 
     /// Keeps the sample.
     pub(super) fn keep_sample(&mut self) {
-        if !self.has_enough() {
+        if !self.is_complete() {
             self.digest.end_sample();
         }
         self.core.keep_sample();
     }
 
     /// Returns whether no further sample is wanted.
-    pub(super) fn has_enough(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         match self.repeated_samples {
             Some(samples) => self.digest.samples() >= samples,
-            None => self.core.has_enough(),
+            None => self.core.is_complete(),
         }
     }
 
     /// Returns whether a sample of twice as many iterations is wanted after this one, which was
     /// kept.
-    pub(super) fn wants_more_after(&mut self, sample: &Sample) -> bool {
+    pub(super) fn wants_more(&mut self, sample: &Sample) -> bool {
         if self.repeats() {
-            !self.has_enough()
+            !self.is_complete()
         } else {
-            self.core.wants_more_after(sample)
+            self.core.wants_more(sample)
         }
     }
 

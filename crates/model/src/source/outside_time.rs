@@ -1,5 +1,5 @@
-//! Time of windows that their own instructions do not explain: the system works for the thread, or the
-//! thread waits.
+//! Time of windows that their own instructions do not explain: the system works for the thread, or
+//! the thread waits.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use topdown_counters::processor_time::usage_of_thread;
 
-/// What the system has counted for the thread.
+/// The system's counts for the thread.
 #[derive(Clone, Copy, Debug)]
 struct Usage {
     user_ns: u64,
     system_ns: u64,
-    /// How often it has waited.
+    /// Number of its waits.
     waits: u64,
-    /// How long it could have run, but had no processor.
+    /// Time for which it was runnable without a processor.
     delayed_ns: u64,
 }
 
@@ -67,7 +67,8 @@ impl Usage {
 }
 
 /// Returns how long this thread could have run, but had no processor: the second number of its
-/// `schedstat` (Linux, Documentation/scheduler/sched-stats.rst). `None` if the kernel does not count it.
+/// `schedstat` (Linux, Documentation/scheduler/sched-stats.rst). `None` if the kernel does not
+/// count it.
 fn delayed_ns() -> Option<u64> {
     // Longer than three numbers of 64 bits.
     let mut text = [0; 64];

@@ -35,17 +35,17 @@ fn plan(budget_instructions: u64) -> Plan {
 }
 
 /// Returns the longest sample, in instructions, with this budget for modelling.
-pub(super) fn most_instructions(budget_instructions: u64) -> u64 {
+pub(super) fn max_instructions(budget_instructions: u64) -> u64 {
     budget_instructions.saturating_mul(MAX_TIMES_BUDGET)
 }
 
 /// Returns the longest sample, in instructions, that follows another one, with this budget for
 /// modelling.
-pub(super) fn most_warm_instructions(budget_instructions: u64) -> u64 {
+pub(super) fn max_warm_instructions(budget_instructions: u64) -> u64 {
     budget_instructions.saturating_mul(WARM_PER_MODELLED)
 }
 
-/// What is sampled of the current sample. All memory is reserved on creation.
+/// Sampling of the current sample. All memory is reserved on creation.
 pub(super) struct Sampled {
     sampling: Sampling,
     is_sampling: bool,
@@ -54,18 +54,18 @@ pub(super) struct Sampled {
     blocks_until_look: u32,
     /// What was modelled as a whole before.
     head: Counts,
-    /// How many instructions any sample may have, and how many the current one.
-    most_instructions: u64,
+    /// Maximum instructions of any sample, and of the current one.
+    max_instructions: u64,
     limit_instructions: u64,
 }
 
-/// What the units say about a sample.
+/// Estimate of a sample from its units.
 pub(super) struct SampleEstimate {
-    /// What each group of units alone says.
+    /// Estimates of the groups of units.
     pub groups: [Counts; GROUPS],
-    /// What all of them say.
+    /// Estimate of all units.
     pub mean: Counts,
-    /// How many there are.
+    /// Their number.
     pub units: u64,
     /// Whether they are spread evenly over all of it.
     pub is_even: bool,
@@ -80,7 +80,7 @@ impl Sampled {
             is_allowed: false,
             blocks_until_look: BLOCKS_BETWEEN_LOOKS,
             head: Counts::default(),
-            most_instructions: most_instructions(budget_instructions),
+            max_instructions: max_instructions(budget_instructions),
             limit_instructions: u64::MAX,
         }
     }
@@ -113,7 +113,7 @@ impl Sampled {
 
     /// Returns whether the current sample may go on.
     pub(super) fn has_room(&self) -> bool {
-        self.sampling.instructions() < self.most_instructions.min(self.limit_instructions)
+        self.sampling.instructions() < self.max_instructions.min(self.limit_instructions)
     }
 
     /// Goes on after a block, which `model` has received. Returns whether it is sampled.
@@ -147,7 +147,7 @@ impl Sampled {
 
     /// Samples the current sample from here on, if it is not sampled already: it begins with this
     /// window and will have `expected` instructions.
-    pub(super) fn go_on(&mut self, model: &mut Model, expected: Option<u64>) {
+    pub(super) fn sample_rest(&mut self, model: &mut Model, expected: Option<u64>) {
         if !self.is_sampling {
             self.head = Counts::default();
             self.begin(model, expected);

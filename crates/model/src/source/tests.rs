@@ -14,7 +14,7 @@ use topdown_skipped::{Need, skip};
 
 use topdown_core_model::cores;
 
-use super::core::{Core, Fate};
+use super::core::{Core, ModelDecision};
 use super::*;
 
 /// Returns the model as users open it. Skips the test if code cannot be traced.
@@ -24,7 +24,7 @@ fn opened() -> Option<Model> {
 
 /// Returns a model of one core. Skips the test if code cannot be traced.
 fn alone(core: &'static CoreParameters, seconds: f64) -> Option<Model> {
-    let budget = Budget::of_seconds(seconds).unwrap();
+    let budget = ModelBudget::of_seconds(seconds).unwrap();
     or_skip(Model::of_core(core, budget))
 }
 
@@ -52,7 +52,7 @@ fn of_core<R>(model: &Model, work: impl FnOnce(&mut Core) -> R) -> R {
 fn spend_budget(model: &Model) {
     of_core(model, |core| {
         core.benchmark.cost_instructions = core.budget.instructions;
-        core.benchmark.fate = Fate::Modelled;
+        core.benchmark.fate = ModelDecision::Modelled;
     });
 }
 
@@ -120,7 +120,7 @@ fn launch_with(model: &Model, begin: impl Fn(), mut iteration: impl FnMut()) -> 
         model.sample_kept();
         model.sample_boundary();
         samples.push((iterations, sample));
-        if !model.wants_more_after(&sample) {
+        if !model.wants_more(&sample) {
             return samples;
         }
     }

@@ -46,16 +46,16 @@ enum Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Divider {
     block: BlockId,
-    /// How many executions less than iterations a sample has.
+    /// Number by which executions fall short of a sample's iterations.
     missing: u64,
 }
 
-/// What the iterations that count of the last sample counted.
+/// Counts of the last sample's iterations that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counted {
     /// Their counts.
     pub counts: Counts,
-    /// How many lines came from memory for them.
+    /// Number of lines that came from memory for them.
     pub filled_lines: u64,
 }
 
@@ -73,12 +73,12 @@ pub(super) struct Warmed {
     counted_iterations: u64,
     /// Executions of the divider in the current sample.
     passed: u64,
-    /// What happens next happens after so many.
+    /// Number of executions until the next step.
     turn_after: u64,
     /// For so many iterations before those that count, the predictors see them, too.
     seen_iterations: u64,
     instructions: u64,
-    most_instructions: u64,
+    max_instructions: u64,
     began: Counted,
     counted: Option<Counted>,
     /// Whether some sample warmed up, at least in part, since the process began.
@@ -100,7 +100,7 @@ impl Warmed {
             turn_after: 0,
             seen_iterations: 0,
             instructions: 0,
-            most_instructions: 0,
+            max_instructions: 0,
             began: Counted::at(&Counts::default(), 0),
             counted: None,
             is_used: false,
@@ -132,7 +132,7 @@ impl Warmed {
 
     /// Returns whether the current sample may go on.
     pub(super) fn has_room(&self) -> bool {
-        self.instructions <= self.most_instructions
+        self.instructions <= self.max_instructions
     }
 
     /// Returns the number of instructions of the current sample, if it warms up.
@@ -193,7 +193,7 @@ impl Warmed {
         self.counted_iterations = counted_iterations;
         self.passed = 0;
         self.instructions = 0;
-        self.most_instructions = expected_instructions.saturating_mul(MAX_TIMES_EXPECTED);
+        self.max_instructions = expected_instructions.saturating_mul(MAX_TIMES_EXPECTED);
         self.counted = None;
         let per_iteration = (expected_instructions / iterations.max(1)).max(1);
         self.seen_iterations = PREDICTORS_SEE.div_ceil(per_iteration);

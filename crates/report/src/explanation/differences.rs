@@ -28,10 +28,10 @@ pub fn write(
     }
     page.paragraph(
         "In percent of the baseline's total. Own: the standard deviation between the launches of \
-         a side. Suite: what is typical for the metric in this suite, and how many launches' \
-         worth that knowledge is (* assumed: the suite is too small). Used: what follows from \
-         both, never less than the own. Drift: how much more the suite differs between the runs \
-         than launches do. SE: of the difference.",
+         a side. Suite: the typical deviation of the metric in this suite, and how many launches \
+         that estimate is worth (* assumed: the suite is too small). Used: the combination, never \
+         less than the own. Drift: how much more the suite differs between the runs than between \
+         launches. SE: of the difference.",
     )?;
     uncertainties(verdict, suite).write(page.out, page.look)?;
     let has_slots = verdict.effect(Metric::Slots).is_some();
@@ -208,7 +208,7 @@ fn outcome_text(effect: &Effect, suite: &Suite) -> String {
             format!("not hit: below {}", percent_change(effect.point_margin))
         }
         TestOutcome::OthersFaster => {
-            "not hit: it took no longer, but the others took less time".to_owned()
+            "not hit: its own time did not grow; the others took less".to_owned()
         }
         TestOutcome::NotSure => {
             format!("not hit: p is above {}", probability(suite.alpha_per_test))

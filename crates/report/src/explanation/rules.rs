@@ -45,7 +45,7 @@ fn rule_text(
             (asked, evidence.same_code)
         }
         Rule::AllocationsUnknown => {
-            let asked = "allocations gate but were not counted, and it is slower by no more than \
+            let asked = "allocations gate but were not counted, and it is slower by at most what \
                          was accepted";
             (asked.to_owned(), verdict.holds(rule))
         }

@@ -205,7 +205,7 @@ mod tests {
     use crate::shown::written;
     use topdown_gate::scenario::{self, Planted, benchmark, timed, with_a_grown_function};
     use topdown_gate::trend::Trend;
-    use topdown_run::hits::Sampled;
+    use topdown_run::code_samples::Sampled;
 
     fn page(baseline: &Run, candidate: &Run) -> String {
         page_with(baseline, candidate, None)

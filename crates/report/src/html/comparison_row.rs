@@ -361,7 +361,7 @@ fn change_style(effect: &Effect, verdict: &BenchmarkVerdict) -> &'static str {
     let is_main =
         |effect: &Effect| verdict.main_effect().map(|main| main.metric) == Some(effect.metric);
     match verdict.verdict {
-        Verdict::Regressed | Verdict::Accepted | Verdict::Shifted if effect.is_hit() => "worse",
+        Verdict::Regressed | Verdict::Accepted | Verdict::Shifted if effect.is_worse() => "worse",
         Verdict::TimeDisagrees if effect.metric == Metric::Wall => "worse",
         Verdict::SometimesSlower if is_main(effect) => "worse",
         Verdict::Improved if is_main(effect) => "better",

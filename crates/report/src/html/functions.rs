@@ -13,7 +13,7 @@ pub struct FunctionItem {
     /// Proportional to its slots, and divided into their categories.
     pub bar: Bar,
     pub share: String,
-    /// How well the categories are known; empty if they are exact.
+    /// Accuracy of the categories; empty if they are exact.
     pub known: String,
     pub slots: String,
     pub instructions: String,
@@ -48,7 +48,7 @@ pub fn items_of(functions: &Functions) -> Vec<FunctionItem> {
 mod tests {
     use super::*;
     use topdown_gate::scenario::with_some_functions;
-    use topdown_run::hits::Sampled;
+    use topdown_run::code_samples::Sampled;
 
     #[test]
     fn sampled_functions_have_margins_or_are_mixed() {

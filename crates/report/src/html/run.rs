@@ -13,7 +13,7 @@ use super::history::{History, HistoryChart};
 use super::{Bar, LegendEntry, legend, style_of};
 use crate::commit_pages::CommitPages;
 use crate::number::{self, launches_in_words, launches_made, percent};
-use crate::run_row::{REMOVED, WAITS, whose_work};
+use crate::run_row::{REMOVED, WAITS, work_note};
 use topdown_gate::launches_made::LaunchesMade;
 use topdown_gate::metric::Metric;
 use topdown_gate::summary::Summary;
@@ -202,7 +202,7 @@ impl Row {
             let name = event.name().replace('_', " ");
             format!("{name} {}", number::amount(count))
         }));
-        row.facts.extend(whose_work(benchmark.provenance()));
+        row.facts.extend(work_note(benchmark.provenance()));
         if summary.seems_removed() {
             row.facts.push(REMOVED.to_owned());
         }

@@ -1,4 +1,4 @@
-//! What the first iterations of a benchmark cost, apart from those that count.
+//! Cost of a benchmark's first iterations, apart from those that count.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Cold {
-    /// How many iterations: 1, 3, 7, …
+    /// Number of iterations: 1, 3, 7, …
     pub iterations: u64,
     /// Issue slots.
     pub slots: Vec<f64>,

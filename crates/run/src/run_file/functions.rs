@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::code::CodeCounts;
-use crate::hits::Sampled;
+use crate::code_samples::Sampled;
 
 /// Where a benchmark's slots went, by function.
 ///
@@ -42,14 +42,14 @@ pub struct Function {
     pub module: Option<String>,
     /// Its cost.
     pub counts: CodeCounts,
-    /// The number of hits that its categories are taken from, if it is sampled: those that came
-    /// after another hit of the function, or those of events that have a period of their own. 0 if
-    /// there are too few: then all its hits, which include what ran before.
+    /// The number of PMU samples that its categories are taken from, if it is sampled: those that
+    /// came after another PMU sample of the function, or those of events that have a period of
+    /// their own. 0 if there are too few: then all its PMU samples, which include what ran before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category_hits: Option<u64>,
     /// At most half the width of the 95 % intervals of its categories, as a fraction of its slots,
-    /// if they are taken from events that have a period of their own. Otherwise the number of hits
-    /// tells it.
+    /// if they are taken from events that have a period of their own. Otherwise the number of PMU
+    /// samples tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category_margin: Option<f64>,
 }

@@ -17,7 +17,7 @@ pub struct IterationSample {
     pub sample: Sample,
 }
 
-/// What some launches measured, and how they did.
+/// Values of some launches, and their provenance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series<V> {
     /// How the values were obtained. Shared, since most benchmarks of a run have the same.
@@ -67,12 +67,12 @@ pub struct SlotsValue {
     pub events: LaunchEvents,
     /// No category is further off than this fraction of the slots (0 for exact counts).
     pub resolution_fraction: f64,
-    /// What beginning and ending windows cost, as a fraction of the slots with it; taken out of
+    /// Cost of beginning and ending windows, as a fraction of the slots with it; taken out of
     /// them, but for what is above a half.
     pub window_fraction: Option<f64>,
 }
 
-/// What one launch gave, where time and slots are measured at once.
+/// Values of one launch that measures time and slots at once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaunchValue {
     /// Its time.
@@ -143,7 +143,7 @@ impl Benchmark {
         }
     }
 
-    /// How many launches it is judged by: those of its slots, or of its times where it has none.
+    /// Number of launches that judge it: those of its slots, or of its times where it has none.
     pub fn launches(&self) -> usize {
         match &self.slots {
             Some(slots) => slots.launches.len(),

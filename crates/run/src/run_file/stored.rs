@@ -1,9 +1,9 @@
 //! The files of a run: written whole, and checked when they are read.
 
 mod code_columns;
+mod code_sample_columns;
 mod columns;
 mod error;
-mod hit_columns;
 mod launch_columns;
 mod plausible;
 mod record;

@@ -16,9 +16,9 @@ pub(super) struct Cold {
     pub rose: bool,
     /// Whether the next sample only shows whether those before it initialised something.
     pub is_probe: bool,
-    /// How many instructions the next sample is expected to have, if it is sampled.
+    /// Expected instructions of the next sample, if it is sampled.
     pub expected_instructions: Option<u64>,
-    /// How many instructions were sampled after the first iteration.
+    /// Number of instructions sampled after the first iteration.
     pub sampled_instructions: u64,
 }
 

@@ -1,16 +1,16 @@
 //! Iterations that initialise something, among samples that are too long to be modelled as a whole.
 //!
-//! If the first iteration is that long, so may be all others, or it initialised something. The second
-//! sample shows which. Its two iterations find warm caches and count if they are as long. A third one
-//! is then looked at, but not for longer than one iteration: is it over by then, the first three
-//! initialised something.
+//! If the first iteration is that long, so may be all others, or it initialised something. The
+//! second sample shows which. Its two iterations find warm caches and count if they are as long. A
+//! third one is then looked at, but not for longer than one iteration: is it over by then, the
+//! first three initialised something.
 
 use super::{Modelled, is_far_less};
 use crate::doubling;
 
-/// How many instructions a budget allows for.
+/// Maximum instructions within a budget.
 #[derive(Clone, Copy, Debug)]
-pub struct MostSampled {
+pub struct SamplingLimits {
     /// In an iteration that is modelled as a whole.
     pub whole_iteration: u64,
     /// In all that is modelled as a whole.
@@ -29,7 +29,7 @@ pub enum NextSampled {
         /// About how many instructions it will have.
         expected_instructions: u64,
         /// It is looked at no further than this.
-        most_instructions: u64,
+        max_instructions: u64,
     },
     /// Models it as a whole, unless that turns out to be too long.
     Decide,
@@ -42,7 +42,7 @@ impl Modelled {
         &mut self,
         instructions: u64,
         cut_off: bool,
-        most: MostSampled,
+        most: SamplingLimits,
     ) -> NextSampled {
         let iterations = doubling::iterations(self.samples);
         self.samples += 1;
@@ -88,11 +88,11 @@ impl Modelled {
     }
 
     /// Looks at a part of the next sample.
-    fn probe(&mut self, expected_instructions: u64, most_instructions: u64) -> NextSampled {
+    fn probe(&mut self, expected_instructions: u64, max_instructions: u64) -> NextSampled {
         self.cold.is_probe = true;
         NextSampled::Sample {
             expected_instructions,
-            most_instructions,
+            max_instructions,
         }
     }
 
@@ -106,13 +106,14 @@ impl NextSampled {
     fn whole(expected_instructions: u64) -> NextSampled {
         NextSampled::Sample {
             expected_instructions,
-            most_instructions: u64::MAX,
+            max_instructions: u64::MAX,
         }
     }
 }
 
-/// Returns what to do with a sample of so many `instructions`, after one that initialised something.
-fn settled(per_iteration: u64, instructions: u64, most: MostSampled) -> NextSampled {
+/// Returns what to do with a sample of so many `instructions`, after one that initialised
+/// something.
+fn settled(per_iteration: u64, instructions: u64, most: SamplingLimits) -> NextSampled {
     if per_iteration <= most.whole_iteration && instructions <= most.modelled_instructions {
         NextSampled::Decide
     } else if instructions <= most.warm_instructions {

@@ -1,10 +1,10 @@
 //! The runs of `tests/data` as values.
 
-use topdown_run::activity::Elsewhere;
+use topdown_run::activity::UncountedWork;
 use topdown_run::category::PerCategory;
 use topdown_run::code::CodeCounts;
+use topdown_run::code_samples::{Sampled, SamplingEngine};
 use topdown_run::event::{Event, Events, LaunchEvents};
-use topdown_run::hits::{HitEngine, Sampled};
 use topdown_run::machine::Machine;
 use topdown_run::provenance::{CountedThreads, EmptyWindow, Provenance, SourceKind};
 use topdown_run::run_file::{
@@ -123,7 +123,7 @@ pub fn golden_run() -> Run {
             Benchmark::of_launches(
                 id("storage", "io", "read"),
                 Provenance {
-                    elsewhere: Some(Elsewhere::Waiting { fraction: 0.75 }),
+                    elsewhere: Some(UncountedWork::Waiting { fraction: 0.75 }),
                     ..time.clone()
                 },
                 [timed_value(0, 123456.78901234567)],
@@ -335,7 +335,7 @@ pub fn code_counts(factor: u64) -> CodeCounts {
 
 pub fn golden_sampled() -> Sampled {
     Sampled {
-        engine: HitEngine::OwnPeriods,
+        engine: SamplingEngine::OwnPeriods,
         period_cycles: 40_023,
         hits: 20_000,
         effective_hits: 19_000,

@@ -3,8 +3,8 @@
 use topdown_run::activity::Activity;
 use topdown_run::category::PerCategory;
 use topdown_run::code::{CodeBlock, CodeCall, CodeSlots, Trail};
+use topdown_run::code_samples::{CodeSamples, EventAddress, EventSamples, SampledAddress};
 use topdown_run::event::{Event, Events};
-use topdown_run::hits::{CodeHits, HitPlace, OwnHits, OwnPlace};
 use topdown_run::provenance::SourceKind;
 use topdown_run::run_file::{IterationSample, LaunchSamples, Record};
 use topdown_run::sample::{Flags, Level1, Sample};
@@ -153,10 +153,10 @@ pub fn golden_code() -> CodeSlots {
     }
 }
 
-pub fn golden_hits() -> CodeHits {
-    CodeHits {
+pub fn golden_hits() -> CodeSamples {
+    CodeSamples {
         modules: vec!["/a user/bench".to_owned(), "[vdso]".to_owned()],
-        places: vec![HitPlace {
+        places: vec![SampledAddress {
             module: 1,
             offset: 0x7fff_0000_1234,
             after: Some((0, 0x1234)),
@@ -166,10 +166,10 @@ pub fn golden_hits() -> CodeHits {
             level1_slots: [0.1 + 0.2, -0.5, 1e4, 5.0].into(),
             level2_slots: [0.0, 0.0, 5e3, 0.25].into(),
         }],
-        own: Some(OwnHits {
+        own: Some(EventSamples {
             events: vec!["ls_not_halted_cyc".to_owned(), "ex_ret_ops".to_owned()],
             periods: vec![0, 120_167],
-            places: vec![OwnPlace {
+            places: vec![EventAddress {
                 module: 0,
                 offset: 0x1234,
                 hits: 3,

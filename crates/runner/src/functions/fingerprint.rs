@@ -6,16 +6,16 @@ use sha2::{Digest, Sha256};
 use topdown_run::code::CodeSlots;
 use topdown_run::run_file::{Fingerprint, FunctionFingerprint, Hash};
 
-use super::slots::{Place, limited};
+use super::slots::{FunctionKey, limited};
 use super::symbols::Symbols;
 
-/// How many instructions were executed in blocks with the same content, by content.
+/// Number of instructions executed in blocks with the same content, by content.
 type Executed = BTreeMap<u64, u64>;
 
 /// Returns the fingerprint of the first samples of `code`; `None` if they are unknown, or if they
 /// executed code that is in no file, such as JIT-compiled code.
 pub fn fingerprint_of(code: &CodeSlots, symbols: &mut Symbols) -> Option<Fingerprint> {
-    let mut by_place: BTreeMap<Place, Executed> = BTreeMap::new();
+    let mut by_place: BTreeMap<FunctionKey, Executed> = BTreeMap::new();
     let mut all = Executed::new();
     for &(block, instructions) in &code.first_samples {
         let block = &code.blocks[block as usize];
@@ -25,20 +25,20 @@ pub fn fingerprint_of(code: &CodeSlots, symbols: &mut Symbols) -> Option<Fingerp
             return None;
         }
         let name = symbols.name_of(module, block.offset, block.bytes);
-        let place = Place {
+        let key = FunctionKey {
             name: name.map(|name| limited(&name)),
             module: symbols.label_of(module),
         };
-        for executed in [&mut all, by_place.entry(place).or_default()] {
+        for executed in [&mut all, by_place.entry(key).or_default()] {
             let count = executed.entry(block.content).or_default();
             *count = count.saturating_add(instructions);
         }
     }
-    let functions = by_place.into_iter().map(|(place, executed)| {
+    let functions = by_place.into_iter().map(|(key, executed)| {
         let code = hash_of(&executed);
         FunctionFingerprint {
-            name: place.name,
-            module: place.module,
+            name: key.name,
+            module: key.module,
             code,
         }
     });

@@ -1,6 +1,6 @@
 //! An event of a metric group, with its sampling period.
 
-use topdown_run::hits::CodeHits;
+use topdown_run::code_samples::CodeSamples;
 
 /// An event of a group.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,8 +10,8 @@ pub(super) struct GroupEvent {
     pub period: u64,
 }
 
-/// Returns the events of the group that was hit.
-pub(super) fn events_of(hits: &CodeHits) -> Vec<GroupEvent> {
+/// Returns the events of the group that was sampled.
+pub(super) fn events_of(hits: &CodeSamples) -> Vec<GroupEvent> {
     let own = hits.own.iter();
     let events = own.flat_map(|own| own.events.iter().zip(&own.periods));
     let events = events.map(|(name, period)| GroupEvent {

@@ -13,7 +13,7 @@ use addr2line::Loader;
 /// where rustup installs them.
 const STANDARD_LIBRARY: [&str; 2] = ["/rustc/", "/lib/rustlib/src/rust/library/"];
 
-/// How many bytes apart to look up a block's functions: about every instruction.
+/// Distance of lookups of a block's functions, in bytes: about every instruction.
 const STEP_BYTES: usize = 4;
 
 /// The debug information of one file.
@@ -30,7 +30,7 @@ impl InlinedFunctions {
 
     /// Returns the mangled name of the inlined function that has the most of these addresses;
     /// `None` if most belong to the enclosing function itself or are unknown.
-    pub fn most_of(&self, addresses: Range<u64>) -> Option<String> {
+    pub fn most_frequent(&self, addresses: Range<u64>) -> Option<String> {
         let mut votes: Vec<(Option<String>, usize)> = Vec::new();
         for address in addresses.step_by(STEP_BYTES) {
             let name = self.innermost(address);
@@ -45,10 +45,10 @@ impl InlinedFunctions {
     }
 
     /// Returns the functions that contain the code at `addresses`, from the enclosing one to the
-    /// innermost one outside the standard library, which is that of [`most_of`](Self::most_of).
-    /// Empty without debug information.
+    /// innermost one outside the standard library, which is that of
+    /// [`most_frequent`](Self::most_frequent). Empty without debug information.
     pub fn frames_of(&self, addresses: Range<u64>) -> Vec<InlinedFrame> {
-        let innermost = self.most_of(addresses.clone());
+        let innermost = self.most_frequent(addresses.clone());
         let mut chains = addresses.step_by(STEP_BYTES).map(|a| self.frames_at(a));
         let is_it = |chain: &Vec<InlinedFrame>| match chain.as_slice() {
             [] => false,
@@ -192,7 +192,9 @@ mod tests {
             let file = object::read::File::parse(&*bytes).unwrap();
             let outer = file.symbol_by_name("outer").unwrap();
             let addresses = outer.address()..outer.address() + outer.size();
-            InlinedFunctions::read(&program).unwrap().most_of(addresses)
+            InlinedFunctions::read(&program)
+                .unwrap()
+                .most_frequent(addresses)
         };
         let name = found("1").unwrap();
         let demangled = format!("{:#}", rustc_demangle::demangle(&name));

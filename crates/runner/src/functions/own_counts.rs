@@ -3,8 +3,8 @@
 //! it runs at a time.
 
 use topdown_counters::cpu::{Counts, Form, Split};
-use topdown_counters::table_behind;
-use topdown_run::hits::{OwnHits, OwnPlace};
+use topdown_counters::table_of_provenance;
+use topdown_run::code_samples::{EventAddress, EventSamples};
 use topdown_run::provenance::Provenance;
 
 /// A normal variable is within this many standard deviations in 95 % of cases.
@@ -13,7 +13,7 @@ const Z_95: f64 = 1.959_963_984_540_054;
 /// What the events of a group counted in a function.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OwnCounts {
-    /// The hits of events that have a period of their own.
+    /// The PMU samples of events that have a period of their own.
     pub hits: u64,
     /// One count for each event.
     counts: Vec<u64>,
@@ -24,12 +24,12 @@ pub struct OwnCounts {
 pub struct OwnFormula {
     form: &'static Form,
     slots_per_cycle: u32,
-    /// One for each event; 0 if its counts are those between two hits of cycles.
+    /// One for each event; 0 if its counts are those between two PMU samples of cycles.
     periods: Vec<u64>,
 }
 
 impl OwnCounts {
-    pub fn add(&mut self, place: &OwnPlace) {
+    pub fn add(&mut self, place: &EventAddress) {
         self.add_counts(place.hits, &place.counts);
     }
 
@@ -54,8 +54,8 @@ impl OwnCounts {
 
 impl OwnFormula {
     /// Returns `None` if no table of this machine has the events.
-    pub fn new(own: &OwnHits, provenance: &Provenance) -> Option<OwnFormula> {
-        let table = table_behind(provenance).ok()?;
+    pub fn new(own: &EventSamples, provenance: &Provenance) -> Option<OwnFormula> {
+        let table = table_of_provenance(provenance).ok()?;
         let is_it = |form: &&Form| {
             let names = form.events.iter().map(|event| event.name);
             form.formula == provenance.formula && names.eq(own.events.iter().map(String::as_str))
@@ -86,10 +86,10 @@ impl OwnFormula {
     }
 
     /// Returns half the width of the widest 95 % interval of the function's categories, as a
-    /// fraction of its slots. `hits` are the function's hits of cycles.
+    /// fraction of its slots. `hits` are the function's PMU samples of cycles.
     ///
-    /// The number of hits of an event varies like a count of independent ones (Poisson), of which
-    /// there may have been one more. By how much that moves a category's fraction is found by
+    /// The number of PMU samples of an event varies like a count of independent ones (Poisson), of
+    /// which there may have been one more. By how much that moves a category's fraction is found by
     /// changing each count a little.
     pub fn margin(&self, own: &OwnCounts, hits: u64) -> f64 {
         let fractions = |split: &Split| {
@@ -137,10 +137,10 @@ mod tests {
     fn counts(thousands_of_hits: u64) -> OwnCounts {
         let counts = [20, 10, 16, 44, 40, 1].map(|of| of * 1_000_000 * thousands_of_hits);
         let mut own = OwnCounts::default();
-        own.add(&OwnPlace {
+        own.add(&EventAddress {
             hits: 1000 * thousands_of_hits,
             counts: counts.to_vec(),
-            ..OwnPlace::default()
+            ..EventAddress::default()
         });
         own
     }
@@ -157,8 +157,8 @@ mod tests {
     }
 
     /// Of 80 million slots, backend bound is what the others leave. Its standard deviation comes
-    /// from the slots (1000 hits of 80 000, of which four fifths are of others), and from those not
-    /// delivered (200), issued (550) and lost to recovery (50).
+    /// from the slots (1000 PMU samples of 80 000, of which four fifths are of others), and from
+    /// those not delivered (200), issued (550) and lost to recovery (50).
     #[test]
     fn margin_covers_widest_category_and_shrinks() {
         let margin = |thousands| skylake().margin(&counts(thousands), 1000 * thousands);

@@ -124,7 +124,7 @@ pub fn attribute_paths(code: &CodeSlots, symbols: &mut Symbols) -> Option<Sample
 
 /// A path of all launches.
 #[derive(Default)]
-struct Summed {
+struct MergedPath {
     caller: Option<usize>,
     function: CalledFunction,
     counts: CodeCounts,
@@ -141,7 +141,7 @@ pub fn call_paths_of(
     taken: Taken,
 ) -> Option<CallPaths> {
     let mut iterations = 0_u64;
-    let mut all: Vec<Summed> = Vec::new();
+    let mut all: Vec<MergedPath> = Vec::new();
     let mut index_of: HashMap<(Option<usize>, &CalledFunction), usize> = HashMap::new();
     for (samples, paths) in launches {
         let paths = (*paths)?;
@@ -166,26 +166,24 @@ pub fn call_paths_of(
         let mut merged: Vec<usize> = Vec::with_capacity(paths.nodes.len());
         for (index, node) in paths.nodes.iter().enumerate() {
             let caller = node.caller.map(|caller| merged[caller]);
-            let place = *index_of.entry((caller, &node.function)).or_insert_with(|| {
-                all.push(Summed {
+            let key = *index_of.entry((caller, &node.function)).or_insert_with(|| {
+                all.push(MergedPath {
                     caller,
                     function: node.function.clone(),
-                    ..Summed::default()
+                    ..MergedPath::default()
                 });
                 all.len() - 1
             });
-            all[place].counts += own[index];
-            all[place]
-                .lines
-                .push((node.called_at.clone(), totals[index]));
-            merged.push(place);
+            all[key].counts += own[index];
+            all[key].lines.push((node.called_at.clone(), totals[index]));
+            merged.push(key);
         }
     }
     (iterations > 0).then(|| pruned(iterations, all))
 }
 
 /// Keeps the largest paths, and counts the others with their callers.
-fn pruned(iterations: u64, mut all: Vec<Summed>) -> CallPaths {
+fn pruned(iterations: u64, mut all: Vec<MergedPath>) -> CallPaths {
     let mut totals: Vec<u64> = all.iter().map(|path| path.counts.slots()).collect();
     for index in (0..all.len()).rev() {
         if let Some(caller) = all[index].caller {
@@ -221,7 +219,7 @@ fn pruned(iterations: u64, mut all: Vec<Summed>) -> CallPaths {
         paths: Vec::new(),
     };
     let mut function_of: HashMap<CalledFunction, u32> = HashMap::new();
-    let mut place_of: Vec<Option<u32>> = vec![None; all.len()];
+    let mut locate: Vec<Option<u32>> = vec![None; all.len()];
     for (index, path) in all.into_iter().enumerate() {
         if !is_kept[index] {
             continue;
@@ -232,9 +230,9 @@ fn pruned(iterations: u64, mut all: Vec<Summed>) -> CallPaths {
                 paths.functions.push(function.clone());
                 paths.functions.len() as u32 - 1
             });
-        place_of[index] = Some(paths.paths.len() as u32);
+        locate[index] = Some(paths.paths.len() as u32);
         paths.paths.push(CallPath {
-            caller: path.caller.and_then(|caller| place_of[caller]),
+            caller: path.caller.and_then(|caller| locate[caller]),
             function,
             called_at: most(path.lines),
             counts: path.counts,
@@ -317,7 +315,7 @@ mod tests {
         let paths = call_paths_of(&launches, Taken::OnTheMachine).unwrap();
         let of_sample = paths.iterations;
         assert_eq!(paths.total().slots(), 1000 * of_sample);
-        let told: Vec<_> = paths
+        let reported: Vec<_> = paths
             .paths
             .iter()
             .map(|path| {
@@ -331,7 +329,10 @@ mod tests {
             (Some(0), "scan", Some(11), 500),
             (Some(1), "copy", Some(21), 400),
         ];
-        assert_eq!(told, expected.map(|(c, n, l, s)| (c, n.to_owned(), l, s)));
+        assert_eq!(
+            reported,
+            expected.map(|(c, n, l, s)| (c, n.to_owned(), l, s))
+        );
         let totals = paths.totals();
         assert_eq!(totals[0].slots(), paths.total().slots());
         assert_eq!(totals[1].slots(), 900 * of_sample);

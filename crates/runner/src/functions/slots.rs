@@ -20,7 +20,7 @@ const MAX_NAME_CHARS: usize = 200;
 
 /// A function: its name, and its module unless that is the bench executable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place {
+pub(super) struct FunctionKey {
     pub name: Option<String>,
     pub module: Option<String>,
 }
@@ -28,33 +28,33 @@ pub(super) struct Place {
 /// The cost of each function in each sample of one launch.
 #[derive(Clone, Debug, Default)]
 pub struct SampleFunctions {
-    places: Vec<Place>,
-    /// For each sample, pairs of an index into `places` and its counts.
+    keys: Vec<FunctionKey>,
+    /// For each sample, pairs of an index into `keys` and its counts.
     samples: Vec<Vec<(usize, CodeCounts)>>,
 }
 
 /// Attributes the samples of `code` to functions, named by `symbols`.
 pub fn attribute(code: &CodeSlots, symbols: &mut Symbols) -> SampleFunctions {
     let mut functions = SampleFunctions::default();
-    let mut index_of: HashMap<Place, usize> = HashMap::new();
+    let mut index_of: HashMap<FunctionKey, usize> = HashMap::new();
     let place_of_block: Vec<usize> = code
         .blocks
         .iter()
         .map(|block| {
             let module = &code.modules[block.module as usize];
             let name = symbols.name_of(module, block.offset, block.bytes);
-            let place = Place {
+            let key = FunctionKey {
                 name: name.map(|name| limited(&name)),
                 module: symbols.label_of(module),
             };
-            *index_of.entry(place).or_insert_with_key(|place| {
-                functions.places.push(place.clone());
-                functions.places.len() - 1
+            *index_of.entry(key).or_insert_with_key(|key| {
+                functions.keys.push(key.clone());
+                functions.keys.len() - 1
             })
         })
         .collect();
     for costs in &code.samples {
-        let mut sums = vec![CodeCounts::default(); functions.places.len()];
+        let mut sums = vec![CodeCounts::default(); functions.keys.len()];
         for (block, counts) in costs {
             sums[place_of_block[*block as usize]] += *counts;
         }
@@ -75,7 +75,7 @@ pub fn functions_of(
     taken: Taken,
 ) -> Option<Functions> {
     let mut iterations = 0_u64;
-    let mut sums: HashMap<&Place, CodeCounts> = HashMap::new();
+    let mut sums: HashMap<&FunctionKey, CodeCounts> = HashMap::new();
     for (samples, functions) in launches {
         let functions = (*functions)?;
         for index in kept_for_slots(samples, taken).unwrap_or_default() {
@@ -87,8 +87,8 @@ pub fn functions_of(
                 return None;
             }
             iterations = iterations.saturating_add(sample.iterations);
-            for (place, counts) in costs {
-                *sums.entry(&functions.places[*place]).or_default() += *counts;
+            for (key, counts) in costs {
+                *sums.entry(&functions.keys[*key]).or_default() += *counts;
             }
         }
     }
@@ -96,8 +96,8 @@ pub fn functions_of(
 }
 
 /// Ranks functions by slots, and sums up the remaining ones.
-pub(super) fn ranked(iterations: u64, sums: HashMap<&Place, CodeCounts>) -> Functions {
-    let mut all: Vec<(&Place, CodeCounts)> = sums.into_iter().collect();
+pub(super) fn ranked(iterations: u64, sums: HashMap<&FunctionKey, CodeCounts>) -> Functions {
+    let mut all: Vec<(&FunctionKey, CodeCounts)> = sums.into_iter().collect();
     all.sort_unstable_by(|a, b| b.1.slots().cmp(&a.1.slots()).then_with(|| a.0.cmp(b.0)));
     let total: u128 = all.iter().map(|(_, c)| u128::from(c.slots())).sum();
     let mut shown = 0_u128;
@@ -109,9 +109,9 @@ pub(super) fn ranked(iterations: u64, sums: HashMap<&Place, CodeCounts>) -> Func
             shown += u128::from(counts.slots());
             is_wanted
         })
-        .map(|(place, counts)| Function {
-            name: place.name.clone(),
-            module: place.module.clone(),
+        .map(|(key, counts)| Function {
+            name: key.name.clone(),
+            module: key.module.clone(),
             counts: *counts,
             category_hits: None,
             category_margin: None,
@@ -168,8 +168,8 @@ mod tests {
         }
     }
 
-    fn place(name: &str) -> Place {
-        Place {
+    fn key(name: &str) -> FunctionKey {
+        FunctionKey {
             name: Some(name.to_owned()),
             module: None,
         }
@@ -189,7 +189,7 @@ mod tests {
     fn launch() -> (Vec<IterationSample>, SampleFunctions) {
         let slots = [1000, 100, 101, 102, 103, 104, 10, 105];
         let functions = SampleFunctions {
-            places: vec![place("a"), place("b")],
+            keys: vec![key("a"), key("b")],
             samples: slots
                 .iter()
                 .map(|slots| vec![(0, counts(slots - 8)), (1, counts(8))])
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn small_functions_are_grouped_without_loss() {
-        let names: Vec<Place> = (0..100).map(|n| place(&format!("f{n:02}"))).collect();
+        let names: Vec<FunctionKey> = (0..100).map(|n| key(&format!("f{n:02}"))).collect();
         let ranked_of = |slots: &dyn Fn(u64) -> u64| {
             let sums = names.iter().zip(0..).map(|(p, n)| (p, counts(slots(n))));
             ranked(1, sums.collect())
@@ -285,9 +285,9 @@ mod tests {
         let mut symbols = Symbols::new(Path::new("/nowhere/bench"));
         let functions = attribute(&code, &mut symbols);
         let labels: Vec<Option<&str>> = functions
-            .places
+            .keys
             .iter()
-            .map(|place| place.module.as_deref())
+            .map(|key| key.module.as_deref())
             .collect();
         let expected = [
             None,
@@ -296,10 +296,10 @@ mod tests {
             Some("[anonymous memory]"),
         ];
         assert_eq!(labels, expected);
-        assert!(functions.places.iter().all(|place| place.name.is_none()));
+        assert!(functions.keys.iter().all(|key| key.name.is_none()));
         let slots = |sample: usize| -> Vec<(usize, u64)> {
             let costs = functions.samples[sample].iter();
-            costs.map(|(place, c)| (*place, c.slots())).collect()
+            costs.map(|(key, c)| (*key, c.slots())).collect()
         };
         assert_eq!(slots(0), [(0, 24), (1, 4)]);
         assert_eq!(slots(1), [(2, 4), (3, 8)]);

@@ -13,7 +13,7 @@ use object::{SymbolKind, read};
 use topdown_run::run_file::{SourceLine, stored_file};
 use topdown_run::visible::visible;
 
-use super::code_place::CodePlace;
+use super::code_location::CodeLocation;
 use super::inlined::InlinedFunctions;
 
 /// The symbols of a bench executable and its libraries, read on demand.
@@ -97,7 +97,7 @@ impl Symbols {
         let Module { table, inlined } = self.module(module)?;
         let address = table.address_of(offset)?;
         let end = address.saturating_add(bytes.clamp(1, MAX_BLOCK_BYTES).into());
-        let inlined = inlined.as_ref().and_then(|i| i.most_of(address..end));
+        let inlined = inlined.as_ref().and_then(|i| i.most_frequent(address..end));
         let mangled = inlined.as_deref().or_else(|| table.symbol_at(address))?;
         Some(demangled(mangled))
     }
@@ -143,7 +143,7 @@ impl Symbols {
     }
 
     /// Describes a position in the file `module`.
-    pub fn place_of(&mut self, module: &str, offset: u64) -> CodePlace {
+    pub fn locate(&mut self, module: &str, offset: u64) -> CodeLocation {
         let function = self.name_of(module, offset, 1);
         let known = self.modules.get(module).and_then(Option::as_ref);
         let line = known.and_then(|known| {
@@ -151,7 +151,7 @@ impl Symbols {
             known.inlined.as_ref()?.line_of(address)
         });
         let file_name = module.rsplit('/').next().unwrap_or(module);
-        CodePlace {
+        CodeLocation {
             function,
             line: line.map(|(file, line)| source_line(file, line, &self.workspace)),
             position: format!("{file_name}+{offset:#x}"),

@@ -14,7 +14,7 @@ pub enum BenchmarkError {
         id: BenchmarkId,
         /// In how many launches it ran.
         ran: usize,
-        /// How many launches there were.
+        /// Number of launches.
         launches: u32,
         /// `launch 2`, or `launches 2 and 3`.
         missing: String,
@@ -60,7 +60,7 @@ pub enum BenchmarkError {
     NothingUsable {
         /// The benchmark.
         id: BenchmarkId,
-        /// How many a launch needs.
+        /// The number that a launch needs.
         least: usize,
         /// The flags of its samples.
         doubts: String,

@@ -13,10 +13,10 @@ use topdown_run::sample::{Flags, Sample};
 use topdown_run::setting::Threads;
 
 use crate::gathering::benchmark_error::BenchmarkError;
+use crate::gathering::counted_threads::{CountedAlike, counted_alike, time_alone};
 use crate::gathering::residual::{Residual, residual};
-use crate::gathering::whose_work::{CountedAlike, counted_alike, time_alone};
 use crate::launching::launched_code::LaunchedCode;
-use crate::launching::measured::{Measured, SlotsOf};
+use crate::launching::measured::{Measured, SlotsOrigin};
 use crate::launching::repeated::complete_repeated;
 use crate::launching::trail::LaunchTrail;
 use crate::targets::bench_targets::BenchTarget;
@@ -47,7 +47,7 @@ pub struct Collected {
     pub lost_launches: Vec<LostLaunch>,
     /// Benchmarks whose categories miss more than 1 % of their slots.
     pub residuals: Vec<Residual>,
-    /// The functions that the events of a metric group hit, if it was sampled.
+    /// Functions by the PMU samples of a metric group, if it was sampled.
     pub hit_groups: Vec<(BenchmarkId, GroupFunctions)>,
     /// The trails of the launches on the model, launch by launch.
     pub trails: Vec<(BenchmarkId, LaunchTrail)>,
@@ -162,13 +162,13 @@ impl Collected {
             return Err(BenchmarkError::dropped_out(id, count, &missing));
         }
         let repeated_by_digest = complete_repeated(&mut launches);
-        let is_known = |of: &Measured| of.slots_of != SlotsOf::Unknown;
+        let is_known = |of: &Measured| of.slots_of != SlotsOrigin::Unknown;
         let (launches, mut differing): (Vec<_>, Vec<_>) =
             launches.into_iter().partition(|(_, of)| is_known(of));
         let CountedAlike {
             mut launches,
             others,
-            elsewhere,
+            uncounted_work,
         } = counted_alike(launches);
         self.lost_launches
             .extend(others.iter().map(|launch| LostLaunch {
@@ -185,8 +185,8 @@ impl Collected {
                 return Err(BenchmarkError::mixed(id, &provenance, other, *launch));
             }
         }
-        let provenance = match elsewhere {
-            Some(elsewhere) => provenance.with_work(elsewhere),
+        let provenance = match uncounted_work {
+            Some(uncounted_work) => provenance.with_work(uncounted_work),
             None => Provenance {
                 repeated_by_digest,
                 ..provenance
@@ -197,7 +197,7 @@ impl Collected {
             return Ok(());
         }
         let taken = Taken::by(provenance.source);
-        let value = |launch: u32, measured: &Measured| match elsewhere {
+        let value = |launch: u32, measured: &Measured| match uncounted_work {
             Some(_) => launch_value(launch, &time_alone(&measured.samples), taken, None),
             None => {
                 let window = measured.provenance.empty_window.as_ref();
@@ -213,7 +213,7 @@ impl Collected {
             let doubts = samples.fold(Flags::NONE, |all, s| all | s.sample.flags);
             return Err(BenchmarkError::NothingUsable {
                 id,
-                least: taken.least_samples(),
+                least: taken.min_samples(),
                 doubts: format!("flags: {doubts}"),
             });
         }
@@ -225,14 +225,14 @@ impl Collected {
                 });
             }
         }
-        let fault = residual(&id, &launches, &values, elsewhere.is_some());
+        let fault = residual(&id, &launches, &values, uncounted_work.is_some());
         self.residuals.extend(fault);
         let code = LaunchedCode::of(&launches, taken);
         self.hit_groups
             .extend(code.hit_group.map(|of| (id.clone(), of)));
         let cold = cold_of(&provenance, &launches);
         let values = values.into_iter().filter_map(|(_, value)| value);
-        let about_the_work = elsewhere.is_none();
+        let about_the_work = uncounted_work.is_none();
         self.benchmarks.push(Benchmark {
             throughput,
             functions: code.functions.filter(|_| about_the_work).map(Box::new),
@@ -343,7 +343,7 @@ mod tests {
     use super::*;
     use crate::gathering::residual::SplitFault;
     use topdown_gate::scenario::{Planted, benchmark, id};
-    use topdown_run::activity::{Activity, Elsewhere};
+    use topdown_run::activity::{Activity, UncountedWork};
     use topdown_run::category::PerCategory;
     use topdown_run::provenance::CountedThreads;
     use topdown_run::sample::{Level1, Sample};
@@ -419,10 +419,10 @@ mod tests {
             let collected = collector.finish(|_| names_of_launches.len() as u32);
             collected.errors.iter().map(ToString::to_string).collect()
         };
-        let told = errors(&[&["a", "at 15:04"], &["a", "at 15:05"], &["a", "at 15:06"]]);
+        let reported = errors(&[&["a", "at 15:04"], &["a", "at 15:05"], &["a", "at 15:06"]]);
         let expected = "benchmark `suite::bench::at 15:04` has another name in every launch; give \
                         it one that stays the same, or leave it out: `--leave-out PATTERN`";
-        assert_eq!(told, [expected]);
+        assert_eq!(reported, [expected]);
         let dropped = errors(&[&["a", "b"], &["a"], &["a"]]);
         let expected = "benchmark `suite::bench::b` ran in 1 of 3 launches; it dropped out of \
                         launches 2, 3";
@@ -439,8 +439,8 @@ mod tests {
         let benchmark = &handed_on.benchmarks[0];
         assert_eq!(benchmark.provenance().source, SourceKind::Time);
         let fraction = 0.75;
-        let elsewhere = Some(Elsewhere::OtherThreads { fraction });
-        assert_eq!(benchmark.provenance().elsewhere, elsewhere);
+        let expected = Some(UncountedWork::OtherThreads { fraction });
+        assert_eq!(benchmark.provenance().elsewhere, expected);
         assert_eq!(benchmark.slots, None);
         assert!(
             benchmark

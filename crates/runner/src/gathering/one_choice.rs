@@ -10,7 +10,7 @@ use topdown_run::provenance::CountedThreads;
 use crate::launching::join::is_ours;
 use crate::launching::measured::Measured;
 
-/// Whose slots the benchmarks of a launch had, in the order in which they ran.
+/// Threads whose slots the benchmarks of a launch counted, in the order in which they ran.
 pub type Seen = Vec<(String, CountedThreads)>;
 
 /// Returns whose slots a launch counted.

@@ -3,8 +3,8 @@
 use thiserror::Error;
 use topdown_run::run_file::{Benchmark, BenchmarkId};
 
-use crate::gathering::again;
 use crate::gathering::collect::Collected;
+use crate::gathering::relaunch;
 use crate::launching::launch_error::LaunchError;
 use crate::targets::bench_targets::BenchTarget;
 
@@ -123,8 +123,8 @@ impl Outcome {
         self.failures.extend(failures);
         self.collected.errors.append(&mut more.errors);
         self.collected.lost_launches.append(&mut more.lost_launches);
-        let more = again::numbered_from(more, |id| (!failed.contains(id)).then_some(first));
-        again::append_to(&mut self.collected.benchmarks, &more.benchmarks);
+        let more = relaunch::numbered_from(more, |id| (!failed.contains(id)).then_some(first));
+        relaunch::append_to(&mut self.collected.benchmarks, &more.benchmarks);
         self.collected.samples.extend(more.samples);
     }
 }

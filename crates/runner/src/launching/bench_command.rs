@@ -9,15 +9,15 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use regex::Regex;
-use topdown_run::environment as told;
+use topdown_run::environment as reported;
 use topdown_run::setting::Setting;
 
 use crate::launching::bench_process::{BenchProcess, Descendants};
 use crate::launching::fixed_stack;
 use crate::launching::launch_error::LaunchError;
 use crate::launching::launcher::Launcher;
-use crate::launching::patience::Patience;
 use crate::launching::protocol::PORT_VARIABLE;
+use crate::launching::time_limits::TimeLimits;
 use crate::settings::Settings;
 use crate::targets::bench_targets::BenchTarget;
 use crate::targets::environment::{self, Variables};
@@ -39,7 +39,7 @@ impl Launcher {
         filter: &[String],
         listener: &TcpListener,
         samples: &Path,
-        patience: Patience,
+        limits: TimeLimits,
     ) -> Result<BenchProcess, LaunchError> {
         let open = || -> io::Result<_> {
             let port = listener.local_addr()?.port();
@@ -112,7 +112,7 @@ impl Launcher {
             output,
             descendants,
             cgroup,
-            patience,
+            limits,
         ))
     }
 
@@ -136,21 +136,24 @@ impl Launcher {
         let own: [(&str, OsString); 15] = [
             ("CARGO", self.cargo.clone().into()),
             (PORT_VARIABLE, port.to_string().into()),
-            (told::SAMPLES, samples.into()),
+            (reported::SAMPLES, samples.into()),
             word(settings.source),
             word(settings.counters),
             word(settings.threads),
-            (told::GROUP, self.group.unwrap_or_default().into()),
+            (reported::GROUP, self.group.unwrap_or_default().into()),
             (
-                told::LATENCIES,
+                reported::LATENCIES,
                 self.latencies_of.unwrap_or_default().into(),
             ),
-            (told::HIT_PERIOD, periods.join(",").into()),
-            (told::MODEL_BUDGET, seconds(settings.model_budget).into()),
-            word(settings.model_core),
-            (told::PATHS, u8::from(settings.paths).to_string().into()),
+            (reported::SAMPLING_PERIOD, periods.join(",").into()),
             (
-                told::ALLOCATIONS,
+                reported::MODEL_BUDGET,
+                seconds(settings.model_budget).into(),
+            ),
+            word(settings.model_core),
+            (reported::PATHS, u8::from(settings.paths).to_string().into()),
+            (
+                reported::ALLOCATIONS,
                 u8::from(settings.allocations).to_string().into(),
             ),
             word(settings.sampling),
@@ -163,7 +166,7 @@ impl Launcher {
         variables.extend(of_cargo.map(|(name, value)| (name.into(), value.clone())));
         variables.extend(own.map(|(name, value)| (name.into(), value)));
         let core = self.described_core;
-        variables.extend(core.map(|core| (told::DESCRIBED_CORE.into(), core.into())));
+        variables.extend(core.map(|core| (reported::DESCRIBED_CORE.into(), core.into())));
         variables
     }
 }

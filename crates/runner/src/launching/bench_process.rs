@@ -9,15 +9,15 @@ use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use crate::launching::launch_error::LaunchError;
-use crate::launching::patience::Patience;
 use crate::launching::peer::{self, Peer};
+use crate::launching::time_limits::TimeLimits;
 use topdown_system::cgroup::Cgroup;
 use topdown_system::interrupt;
 use topdown_system::processes;
 use topdown_system::scratch;
 use topdown_system::waiting::{Ended, LOOK_INTERVAL, Waited};
 use topdown_system::waits::{self, in_words};
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// The longest output of one launch that is kept.
 pub const MAX_OUTPUT_BYTES: u64 = 64 << 20;
@@ -46,7 +46,7 @@ pub struct BenchProcess {
     cgroup: Option<Cgroup>,
     descendants: Descendants,
     registered: Option<interrupt::Registered>,
-    patience: Patience,
+    limits: TimeLimits,
     begun_at: Instant,
     spoke_at: Cell<Instant>,
     looked_at: Cell<Instant>,
@@ -63,7 +63,7 @@ impl BenchProcess {
         output: File,
         descendants: Descendants,
         cgroup: Option<Cgroup>,
-        patience: Patience,
+        limits: TimeLimits,
     ) -> BenchProcess {
         let now = Instant::now();
         BenchProcess {
@@ -74,7 +74,7 @@ impl BenchProcess {
             output,
             cgroup,
             descendants,
-            patience,
+            limits,
             begun_at: now,
             spoke_at: Cell::new(now),
             looked_at: Cell::new(now),
@@ -130,9 +130,9 @@ impl BenchProcess {
     }
 
     /// Returns what the bench sends through `stream`, until it exits.
-    pub fn words(&self, stream: TcpStream) -> Words<'_> {
+    pub fn words(&self, stream: TcpStream) -> BenchStream<'_> {
         self.hello_is_over.set(false);
-        Words {
+        BenchStream {
             stream,
             process: self,
         }
@@ -202,8 +202,8 @@ impl BenchProcess {
     fn name_if_silent(&self, end: Instant) {
         let silence = self.spoke_at.get().elapsed();
         if silence >= waits::BENCH_NOTICE && !self.is_named.replace(true) {
-            tell!(
-                "     Waiting for `{}`, which has said nothing for {} (at most {} more)",
+            message!(
+                "     Waiting for `{}`, silent for {} (at most {} more)",
                 self.name,
                 in_words(silence),
                 in_words(end.saturating_duration_since(Instant::now()))
@@ -220,7 +220,7 @@ impl BenchProcess {
     /// Returns when the bench will have exceeded its time.
     fn end(&self) -> Instant {
         if self.hello_is_over.get() {
-            self.patience.end(self.begun_at, self.spoke_at.get())
+            self.limits.end(self.begun_at, self.spoke_at.get())
         } else {
             self.spoke_at.get() + waits::HELLO
         }
@@ -253,7 +253,7 @@ impl BenchProcess {
             self.output.set_len(0)?;
             writeln!(
                 &self.output,
-                "[cargo topdown has dropped {} MiB of output that came before this]",
+                "[cargo topdown dropped {} MiB of earlier output]",
                 printed >> 20
             )?;
         }
@@ -291,12 +291,12 @@ impl Drop for BenchProcess {
 
 /// The bench's end of a connection. It ends with the bench, even if a process that the bench
 /// started keeps the connection open.
-pub struct Words<'a> {
+pub struct BenchStream<'a> {
     stream: TcpStream,
     process: &'a BenchProcess,
 }
 
-impl Read for Words<'_> {
+impl Read for BenchStream<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let process = self.process;
         match process.wait_for(|ended, limit| ended.or_readable(&self.stream, limit))? {
@@ -326,7 +326,7 @@ fn acknowledge(stream: &TcpStream) {
 #[cfg(not(target_os = "linux"))]
 fn acknowledge(_: &TcpStream) {}
 
-impl Write for Words<'_> {
+impl Write for BenchStream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.write(bytes)
     }

@@ -5,24 +5,24 @@ use std::io::{Read, Write};
 
 use topdown_run::run_file::Throughput;
 
-use crate::functions::{Symbols, attribute, attribute_hits, attribute_paths, fingerprint_of};
+use crate::functions::{Symbols, attribute, attribute_paths, attribute_samples, fingerprint_of};
+use crate::launching::bench_progress::BenchProgress;
 use crate::launching::join::{JoinError, Joined, Reported, is_ours, join};
 use crate::launching::launch_error::LaunchError;
 use crate::launching::live_samples::LiveSamples;
-use crate::launching::measured::{Benchmarks, Measured, SlotsOf};
-use crate::launching::place::Place;
+use crate::launching::measured::{Benchmarks, Measured, SlotsOrigin};
 use crate::launching::protocol::{Connection, Event, Plan};
 use crate::launching::trail::LaunchTrail;
 use crate::settings::Settings;
 use topdown_run::setting::Sampling;
 use topdown_run::setting::SourceChoice;
 
-/// Talks to the bench until it hangs up, keeping `place` up to date.
+/// Talks to the bench until it hangs up, keeping `bench_progress` up to date.
 pub fn converse(
     mut bench: Connection<impl Read + Write>,
     settings: &Settings,
     samples: &mut LiveSamples<'_>,
-    place: &mut Place,
+    progress: &mut BenchProgress,
     symbols: &mut Symbols,
     on_benchmark: &mut impl FnMut(&str),
 ) -> Result<Benchmarks, LaunchError> {
@@ -30,14 +30,14 @@ pub fn converse(
     let mut is_as_wanted = true;
     while let Some(event) = bench.receive()? {
         match event {
-            Event::BeginningBenchmarkGroup {} => place.open_groups += 1,
+            Event::BeginningBenchmarkGroup {} => progress.open_groups += 1,
             Event::BeginningBenchmark { id } => {
                 let name = id.name();
                 on_benchmark(&name);
-                place.begin(name);
+                progress.begin(name);
             }
             Event::Warmup {} if settings.sampling.doubles() => {
-                return Err(LaunchError::ignores_arguments(place));
+                return Err(LaunchError::ignores_arguments(progress));
             }
             Event::MeasurementStart(plan) => is_as_wanted = is_wanted(&plan, settings),
             Event::MeasurementComplete { id, iters, times } => {
@@ -45,7 +45,7 @@ pub fn converse(
                 let one = bench.format_value(1.0)?;
                 let records = samples.new_records().map_err(JoinError::File)?;
                 let name = id.name();
-                place.complete();
+                progress.complete();
                 let reported = Reported {
                     name: &name,
                     iterations: &iters,
@@ -75,8 +75,8 @@ pub fn converse(
                 // A benchmark that panicked leaves samples that no completion will claim.
                 bench.format_value(1.0)?;
                 samples.new_records().map_err(JoinError::File)?;
-                place.cut_short();
-                place.open_groups = place.open_groups.saturating_sub(1);
+                progress.cut_short();
+                progress.open_groups = progress.open_groups.saturating_sub(1);
                 bench.proceed()?;
             }
             _ => {}
@@ -108,21 +108,21 @@ pub fn is_modelled(settings: &Settings) -> bool {
 /// launched to skip all.
 pub fn skipped(
     mut bench: Connection<impl Read + Write>,
-    place: &mut Place,
+    progress: &mut BenchProgress,
 ) -> Result<Vec<String>, LaunchError> {
     let mut names = Vec::new();
     let mut seen = HashSet::new();
     while let Some(event) = bench.receive()? {
         match event {
             Event::BeginningBenchmark { id } => {
-                place.begin(id.name());
-                return Err(LaunchError::ignores_arguments(place));
+                progress.begin(id.name());
+                return Err(LaunchError::ignores_arguments(progress));
             }
             Event::SkippingBenchmark { id } if seen.insert(id.name()) => names.push(id.name()),
-            Event::BeginningBenchmarkGroup {} => place.open_groups += 1,
+            Event::BeginningBenchmarkGroup {} => progress.open_groups += 1,
             Event::FinishedBenchmarkGroup {} => {
                 bench.proceed()?;
-                place.open_groups = place.open_groups.saturating_sub(1);
+                progress.open_groups = progress.open_groups.saturating_sub(1);
             }
             _ => {}
         }
@@ -145,7 +145,7 @@ fn measured(
         hits: joined
             .hits
             .as_ref()
-            .map(|hits| attribute_hits(hits, symbols, &joined.provenance)),
+            .map(|hits| attribute_samples(hits, symbols, &joined.provenance)),
         provenance: joined.provenance,
         samples: joined.samples,
         first: joined.first,
@@ -154,7 +154,7 @@ fn measured(
         fingerprint: code.and_then(|code| fingerprint_of(code, symbols)),
         trail: code.map(LaunchTrail::new),
         own_thread_alone: false,
-        slots_of: SlotsOf::Own,
+        slots_of: SlotsOrigin::Own,
     }
 }
 

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// How much of the end to search: more than any backtrace.
+/// Bytes of the end to search: more than any backtrace.
 const LOOKED_AT_BYTES: u64 = 64 << 10;
 
-/// How many lines to show.
+/// Number of lines to show.
 const SHOWN_LINES: usize = 20;
 
 /// Marks the start of a panic message. The backtrace after it can be longer than what is shown, so

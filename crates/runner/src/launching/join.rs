@@ -6,8 +6,8 @@
 
 use thiserror::Error;
 use topdown_run::code::CodeSlots;
+use topdown_run::code_samples::CodeSamples;
 use topdown_run::doubling;
-use topdown_run::hits::CodeHits;
 use topdown_run::provenance::{Provenance, SourceKind};
 use topdown_run::run_file::{IterationSample, Record, RunFileProblem};
 use topdown_run::sample::Sample;
@@ -41,7 +41,7 @@ pub enum JoinError {
     #[error("`{benchmark}` wrote {records} records of samples instead of one")]
     SeveralRecords {
         benchmark: String,
-        /// How many there were.
+        /// Their number.
         records: usize,
     },
     /// Different numbers of samples.
@@ -74,9 +74,9 @@ pub enum JoinError {
     )]
     Iterations {
         benchmark: String,
-        /// How many counts there are.
+        /// Number of counts.
         iterations: usize,
-        /// How many samples there are.
+        /// Number of samples.
         samples: usize,
     },
     /// Samples that should double do not.
@@ -103,7 +103,7 @@ pub struct Reported<'a> {
     pub scalars: &'a [f64],
     /// The value 1 as its measurement's formatter prints it.
     pub one: &'a str,
-    /// How many iterations its samples have.
+    /// Iterations of its samples.
     pub sampling: Sampling,
 }
 
@@ -120,8 +120,8 @@ pub struct Joined {
     pub groups: Vec<Sample>,
     /// The code that their slots went to, if the bench knows it.
     pub code: Option<CodeSlots>,
-    /// Where the hardware hit their code, if it recorded that.
-    pub hits: Option<CodeHits>,
+    /// PMU samples by code address, if recorded.
+    pub hits: Option<CodeSamples>,
 }
 
 /// Returns the samples of one benchmark: those of the record in `lines`, or without a record, the

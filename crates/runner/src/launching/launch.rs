@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use crate::functions::Symbols;
 use crate::launching::bench_command::pattern_of;
-use crate::launching::bench_process::Words;
+use crate::launching::bench_process::BenchStream;
+use crate::launching::bench_progress::BenchProgress;
 use crate::launching::conversation::{converse, skipped};
 use crate::launching::join::JoinError;
 use crate::launching::launch_error::LaunchError;
 use crate::launching::launcher::Launcher;
 use crate::launching::live_samples::LiveSamples;
 use crate::launching::measured::Benchmarks;
-use crate::launching::patience::Patience;
-use crate::launching::place::Place;
 use crate::launching::protocol::Connection;
 use crate::launching::samples_file::SamplesFile;
+use crate::launching::time_limits::TimeLimits;
 use crate::targets::bench_targets::BenchTarget;
 use topdown_system::interrupt;
 use topdown_system::scratch::SAMPLES_FILE;
@@ -49,14 +49,14 @@ impl Launcher {
             Some(names) => &[pattern_of(names)][..],
             None => &self.filter,
         };
-        let patience = Patience::new(target.settings.launch_timeout, took);
-        let benchmarks = self.talk(target, filter, patience, |bench, samples, place| {
+        let limits = TimeLimits::new(target.settings.launch_timeout, took);
+        let benchmarks = self.talk(target, filter, limits, |bench, samples, progress| {
             let mut symbols = Symbols::of_package(&target.executable, &target.package_root);
             converse(
                 bench,
                 &target.settings,
                 samples,
-                place,
+                progress,
                 &mut symbols,
                 &mut on_benchmark,
             )
@@ -76,12 +76,12 @@ impl Launcher {
     /// # Errors
     /// Returns an error if the process fails.
     pub fn list(&self, target: &BenchTarget) -> Result<Option<Vec<String>>, LaunchError> {
-        let patience = Patience::new(target.settings.launch_timeout, None);
+        let limits = TimeLimits::new(target.settings.launch_timeout, None);
         let listed = self.talk(
             target,
             &[NOTHING.to_owned()],
-            patience,
-            |bench, _, place| skipped(bench, place),
+            limits,
+            |bench, _, progress| skipped(bench, progress),
         );
         let listed = if_as_built(target, listed)?;
         Ok(listed.map(|(names, _)| names))
@@ -93,11 +93,11 @@ impl Launcher {
         &self,
         target: &BenchTarget,
         filter: &[String],
-        patience: Patience,
+        limits: TimeLimits,
         conversation: impl FnOnce(
-            Connection<Words<'_>>,
+            Connection<BenchStream<'_>>,
             &mut LiveSamples<'_>,
-            &mut Place,
+            &mut BenchProgress,
         ) -> Result<T, LaunchError>,
     ) -> Result<Option<(T, Vec<String>)>, LaunchError> {
         let samples_path = self.scratch.join(SAMPLES_FILE);
@@ -105,8 +105,8 @@ impl Launcher {
             .map_err(|error| LaunchError::io("could not make a samples file", error))?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .map_err(|error| LaunchError::io("could not listen on 127.0.0.1", error))?;
-        let mut place = Place::default();
-        let mut process = self.start(target, filter, &listener, &samples_path, patience)?;
+        let mut progress = BenchProgress::default();
+        let mut process = self.start(target, filter, &listener, &samples_path, limits)?;
         let result = process.accept(listener)?.map(|stream| {
             let bench = Connection::open(process.words(stream))?;
             process.greeted();
@@ -114,7 +114,7 @@ impl Launcher {
                 file: &mut samples,
                 bench: &process,
             };
-            conversation(bench, &mut samples, &mut place)
+            conversation(bench, &mut samples, &mut progress)
         });
         // After an error, nothing that the bench could still do would be used.
         let failed = matches!(&result, Some(Err(error)) if !error.is_hang_up());
@@ -127,20 +127,22 @@ impl Launcher {
             return Err(LaunchError::Interrupted);
         }
         if process.is_overdue() && result.is_none() {
-            return Err(LaunchError::NeverConnected { patience });
+            return Err(LaunchError::NeverConnected { limits });
         }
         if process.is_overdue() {
-            return Err(LaunchError::Overdue { patience, place });
+            return Err(LaunchError::Overdue { limits, progress });
         }
         if let Some(status) = status {
             if !status.success() {
                 return Err(LaunchError::Exited(status));
             }
-            if let Some(name) = place.unfinished() {
+            if let Some(name) = progress.unfinished() {
                 return Err(LaunchError::NotCompleted(name.to_owned()));
             }
-            if samples.owes_a_last_word().map_err(JoinError::File)? || place.open_groups > 0 {
-                return Err(LaunchError::EndedEarly(place));
+            if samples.lacks_completion_marker().map_err(JoinError::File)?
+                || progress.open_groups > 0
+            {
+                return Err(LaunchError::EndedEarly(progress));
             }
         }
         let said = result.transpose()?;
@@ -300,7 +302,7 @@ sleep 0.1
             matches!(error, LaunchError::NeverConnected { .. }),
             "{error}"
         );
-        let message = "it did not connect to cargo topdown, it was not done after 1 s, and was";
+        let message = "it did not connect to cargo topdown (limit: 1 s) and was killed";
         assert!(error.to_string().starts_with(message), "{error}");
     }
 

@@ -6,10 +6,10 @@ use std::process::ExitStatus;
 
 use thiserror::Error;
 
+use crate::launching::bench_progress::BenchProgress;
 use crate::launching::join::JoinError;
-use crate::launching::patience::Patience;
-use crate::launching::place::Place;
 use crate::launching::protocol::ProtocolError;
+use crate::launching::time_limits::TimeLimits;
 
 /// Why a launch produced nothing.
 #[derive(Debug, Error)]
@@ -36,19 +36,22 @@ pub enum LaunchError {
         "it exited successfully before it was done, {0}, so later benchmarks are missing; let \
          `main` return instead of calling `process::exit`"
     )]
-    EndedEarly(Place),
+    EndedEarly(BenchProgress),
     /// It hangs, or takes far longer than its first launch.
-    #[error("{patience}, {place}, and was ended; `--launch-timeout SECONDS` gives it more time")]
+    #[error(
+        "it timed out {progress} (limit: {limits}) and was killed; `--launch-timeout SECONDS` \
+             raises the limit"
+    )]
     Overdue {
-        /// How long it had.
-        patience: Patience,
+        /// Its time limit.
+        limits: TimeLimits,
         /// What it was doing.
-        place: Place,
+        progress: BenchProgress,
     },
     /// The executable is not the one that was built.
     #[error(
-        "{} was overwritten after it was built, so it is unknown which code ran; let nothing else \
-         build into its directory meanwhile",
+        "{} was overwritten after it was built, so it is unknown which code ran; run no other \
+         build in its directory during a measurement",
         .0.display()
     )]
     OtherExecutable(PathBuf),
@@ -66,12 +69,12 @@ pub enum LaunchError {
     },
     /// It took its time without connecting to the runner.
     #[error(
-        "it did not connect to cargo topdown, {patience}, and was ended; \
-         `--launch-timeout SECONDS` gives it more time"
+        "it did not connect to cargo topdown (limit: {limits}) and was killed; `--launch-timeout \
+         SECONDS` raises the limit"
     )]
     NeverConnected {
-        /// How long it had.
-        patience: Patience,
+        /// Its time limit.
+        limits: TimeLimits,
     },
     /// The process was a criterion bench in an earlier launch.
     #[error("it did not connect to cargo topdown, although it did in an earlier launch")]
@@ -84,12 +87,12 @@ pub enum LaunchError {
     Join(#[from] JoinError),
     /// A group with criterion's own measurement has its own settings, which the launch must not
     /// use.
-    #[error("`{0}` is measured for as long as its group sets, not as the settings say")]
+    #[error("the group of `{0}` sets how long it is measured, not the settings")]
     OtherPlan(String),
     /// It measures what it was not asked to, or otherwise: it has not read the arguments.
     #[error(
-        "`{0}` ignores the arguments of its launch, so it would run for as long as it wants; let \
-         its bench call `configure_from_args()` on `Criterion::default()`"
+        "`{0}` ignores the arguments of its launch, so its length is unknown; call \
+         `configure_from_args()` on `Criterion::default()` in its bench"
     )]
     IgnoresArguments(String),
     /// Doubling samples would be too few for it.
@@ -110,8 +113,8 @@ impl LaunchError {
     }
 
     /// The benchmark that is running ignores its arguments.
-    pub fn ignores_arguments(place: &Place) -> LaunchError {
-        LaunchError::IgnoresArguments(place.unfinished().unwrap_or("it").to_owned())
+    pub fn ignores_arguments(progress: &BenchProgress) -> LaunchError {
+        LaunchError::IgnoresArguments(progress.unfinished().unwrap_or("it").to_owned())
     }
 
     /// Returns whether the bench has gone; then its exit status says more than the error.

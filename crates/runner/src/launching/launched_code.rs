@@ -6,14 +6,14 @@ use topdown_run::run_file::{CallPaths, Fingerprint, Functions};
 use crate::launching::measured::Measured;
 use topdown_explain::GroupFunctions;
 
-use crate::functions::{call_paths_of, functions_of, functions_of_hits, group_functions};
+use crate::functions::{call_paths_of, functions_of, functions_of_samples, group_functions};
 
 /// The code of a benchmark, as far as its launches know it.
 pub struct LaunchedCode {
     pub functions: Option<Functions>,
     pub call_paths: Option<CallPaths>,
     pub fingerprint: Option<Fingerprint>,
-    /// The functions that the events of a metric group hit, if it was sampled.
+    /// Functions by the PMU samples of a metric group, if it was sampled.
     pub hit_group: Option<GroupFunctions>,
 }
 
@@ -29,7 +29,7 @@ impl LaunchedCode {
             .filter_map(|(_, measured)| Some((&*measured.samples, measured.hits.as_ref()?)))
             .collect();
         let functions =
-            functions_of(&with_functions, taken).or_else(|| functions_of_hits(&with_hits));
+            functions_of(&with_functions, taken).or_else(|| functions_of_samples(&with_hits));
         let of_launches: Vec<_> = with_hits.iter().map(|(_, functions)| *functions).collect();
         let with_paths: Vec<_> = launches
             .iter()

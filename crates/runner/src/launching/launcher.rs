@@ -31,7 +31,7 @@ pub struct Launcher {
     /// After how many cycles the library records where the code is, instead of giving slots; or
     /// after how many counts of each event of `group`. Empty if it gives slots.
     pub hit_periods: Vec<u64>,
-    /// How often to launch a target of `auto` whose first launch found no counters.
+    /// Number of launches of a target of `auto` whose first launch found no counters.
     pub launches_without_counters: u32,
     /// Sees how busy the machine is.
     pub load: LoadMeter,

@@ -4,12 +4,12 @@ use topdown_run::provenance::Provenance;
 use topdown_run::run_file::{Fingerprint, IterationSample, Throughput};
 use topdown_run::sample::Sample;
 
-use crate::functions::{HitFunctions, SampleFunctions, SamplePaths};
+use crate::functions::{SampleFunctions, SamplePaths, SampledFunctions};
 use crate::launching::trail::LaunchTrail;
 
 /// Which launch the slots of a launch are from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SlotsOf {
+pub enum SlotsOrigin {
     /// Its own: it was modelled, or counted.
     #[default]
     Own,
@@ -36,8 +36,8 @@ pub struct Measured {
     pub groups: Vec<Sample>,
     /// Its slots by function, if the bench knows them.
     pub functions: Option<SampleFunctions>,
-    /// Its functions by hits, if the bench recorded them.
-    pub hits: Option<HitFunctions>,
+    /// Its functions by PMU samples, if the bench recorded them.
+    pub hits: Option<SampledFunctions>,
     /// Its slots by call path, if the bench follows calls.
     pub paths: Option<SamplePaths>,
     /// Whether the user set that work of other threads does not count.
@@ -47,7 +47,7 @@ pub struct Measured {
     /// Its path of execution, if the bench knows it.
     pub trail: Option<LaunchTrail>,
     /// Whether its slots are its own.
-    pub slots_of: SlotsOf,
+    pub slots_of: SlotsOrigin,
 }
 
 #[cfg(test)]
@@ -67,7 +67,7 @@ impl Measured {
             own_thread_alone: false,
             fingerprint: None,
             trail: None,
-            slots_of: SlotsOf::Own,
+            slots_of: SlotsOrigin::Own,
         }
     }
 }

@@ -49,7 +49,7 @@ mod linux {
         let Some(sockets) = Sockets::read() else {
             return vec![Peer::Unknown; streams.len()];
         };
-        let held = Held::by_tree(child);
+        let held = HeldSockets::by_tree(child);
         let peer = |stream: &TcpStream| {
             let (Ok(here), Ok(there)) = (stream.local_addr(), stream.peer_addr()) else {
                 // It has hung up.
@@ -121,16 +121,16 @@ mod linux {
     }
 
     /// The sockets that some processes hold.
-    struct Held {
+    struct HeldSockets {
         inodes: HashSet<u64>,
         /// The user of sockets that count too: the open files of a bench with its own capabilities
         /// are hidden, but a socket's owner is not.
         user: Option<u32>,
     }
 
-    impl Held {
+    impl HeldSockets {
         /// Those of `child` and its descendants.
-        fn by_tree(child: u32) -> Held {
+        fn by_tree(child: u32) -> HeldSockets {
             let mut inodes = HashSet::new();
             let mut is_hidden = false;
             for process in [child].into_iter().chain(below(child)) {
@@ -139,7 +139,7 @@ mod linux {
                 }
             }
             let own_user = || fs::metadata("/proc/self").map(|metadata| metadata.uid());
-            Held {
+            HeldSockets {
                 inodes,
                 user: is_hidden.then(own_user).and_then(Result::ok),
             }

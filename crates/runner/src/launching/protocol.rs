@@ -71,7 +71,7 @@ pub enum Event {
 pub struct Plan {
     /// The number of samples.
     pub sample_count: u64,
-    /// How long that will take.
+    /// Its expected time.
     pub estimate_ns: f64,
     /// Iterations of all samples.
     pub iter_count: u64,
@@ -230,7 +230,7 @@ pub enum ProtocolError {
         format: u16,
     },
     /// A frame is impossibly long.
-    #[error("the bench announced a message of {0} bytes, more than any benchmark needs")]
+    #[error("the bench announced a message of {0} bytes, more than is allowed")]
     FrameLength(u32),
     /// A frame is not a message.
     #[error("the bench sent an invalid message: {0}")]

@@ -12,7 +12,7 @@ use topdown_run::setting::Sampling;
 use crate::launching::conversation::is_modelled;
 use crate::launching::launch::Launched;
 use crate::launching::launcher::Launcher;
-use crate::launching::measured::{Measured, SlotsOf};
+use crate::launching::measured::{Measured, SlotsOrigin};
 use crate::targets::bench_targets::BenchTarget;
 
 /// Returns the digest of the only benchmark of the first launch, made of `target`, if later ones
@@ -63,8 +63,8 @@ pub(crate) fn compare_digests(launched: &mut Launched, first: &Digest) {
     if let Launched::Benchmarks(benchmarks) = launched {
         for measured in &mut benchmarks.measured {
             measured.slots_of = match repeats {
-                true => SlotsOf::First,
-                false => SlotsOf::Unknown,
+                true => SlotsOrigin::First,
+                false => SlotsOrigin::Unknown,
             };
         }
     }
@@ -72,13 +72,15 @@ pub(crate) fn compare_digests(launched: &mut Launched, first: &Digest) {
 
 /// Gives launches that repeat the first one its slots. Returns whether there are any.
 pub(crate) fn complete_repeated(launches: &mut [(u32, Measured)]) -> bool {
-    let first = launches.iter().find(|(_, of)| of.slots_of == SlotsOf::Own);
+    let first = launches
+        .iter()
+        .find(|(_, of)| of.slots_of == SlotsOrigin::Own);
     let Some((_, first)) = first.cloned() else {
         return false;
     };
     let mut has_any = false;
     let repeated = launches.iter_mut().map(|(_, measured)| measured);
-    for measured in repeated.filter(|of| of.slots_of == SlotsOf::First) {
+    for measured in repeated.filter(|of| of.slots_of == SlotsOrigin::First) {
         has_any = true;
         let times = measured.samples.iter().map(|of| of.sample.wall_ns);
         let samples = first.samples.iter().zip(times);
@@ -91,7 +93,7 @@ pub(crate) fn complete_repeated(launches: &mut [(u32, Measured)]) -> bool {
         });
         *measured = Measured {
             samples: samples.collect(),
-            slots_of: SlotsOf::First,
+            slots_of: SlotsOrigin::First,
             ..first.clone()
         };
     }
@@ -226,7 +228,7 @@ mod tests {
             let Launched::Benchmarks(again) = again else {
                 panic!("it has benchmarks");
             };
-            assert_eq!(again.measured[0].slots_of, SlotsOf::Unknown);
+            assert_eq!(again.measured[0].slots_of, SlotsOrigin::Unknown);
         }
         let modelled = measured(Some(DIGEST), 10, Some(100));
         assert!(!complete_repeated(&mut [(0, modelled)]));

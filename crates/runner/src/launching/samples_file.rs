@@ -5,16 +5,17 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use thiserror::Error;
-use topdown_run::run_file::{LAST_WORD_OWED, LAST_WORD_SAID};
+use topdown_run::run_file::{COMPLETION_PENDING, COMPLETION_WRITTEN};
 
 /// The longest addition that is read for one benchmark. Judgement: a modelled record with calls
 /// takes 20 MiB, a hundred thousand samples as much.
 const MAX_BENCHMARK_BYTES: u64 = 128 << 20;
 
-/// The longest file. Judgement: a thousand benchmarks of one target, modelled with calls, need less.
+/// The longest file. Judgement: a thousand benchmarks of one target, modelled with calls, need
+/// less.
 const MAX_LAUNCH_BYTES: u64 = 4 << 30;
 
-/// How much is read before the launch's limits are checked again.
+/// Bytes read between checks of the launch's limits.
 const PIECE_BYTES: u64 = 1 << 20;
 
 /// Why the samples of a benchmark could not be read.
@@ -75,8 +76,8 @@ impl SamplesFile {
         let mut records = String::new();
         for line in lines.split_inclusive('\n') {
             match line.trim_end_matches('\n') {
-                LAST_WORD_OWED => self.owed += 1,
-                LAST_WORD_SAID => self.owed -= 1,
+                COMPLETION_PENDING => self.owed += 1,
+                COMPLETION_WRITTEN => self.owed -= 1,
                 _ => records.push_str(line),
             }
         }
@@ -128,7 +129,7 @@ impl SamplesFile {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or is too long.
-    pub fn owes_a_last_word(&mut self) -> Result<bool, SamplesFileError> {
+    pub fn lacks_completion_marker(&mut self) -> Result<bool, SamplesFileError> {
         self.new_records(|| Ok(()))?;
         Ok(self.owed > 0)
     }
@@ -181,7 +182,7 @@ mod tests {
             let never = || -> io::Result<()> { panic!("it was read") };
             let error = samples.new_records(never).unwrap_err().to_string();
             assert_eq!(error, message);
-            assert!(samples.owes_a_last_word().is_err());
+            assert!(samples.lacks_completion_marker().is_err());
         }
     }
 

@@ -10,7 +10,7 @@ use topdown_run::code::{CodeBlock, Trail};
 use topdown_run::environment::STRETCHES;
 use topdown_run::run_file::BenchmarkId;
 
-use crate::functions::{CodePlace, Symbols};
+use crate::functions::{CodeLocation, Symbols};
 use crate::gathering::collect::Collected;
 use crate::launching::trail::LaunchTrail;
 use crate::targets::bench_targets::BenchTarget;
@@ -26,9 +26,9 @@ pub enum Divergence {
         /// After this many blocks.
         after_blocks: u64,
         /// After this place.
-        behind: CodePlace,
+        behind: CodeLocation,
         /// They continue here; `None` where one ends.
-        at: Box<[Option<CodePlace>; 2]>,
+        at: Box<[Option<CodeLocation>; 2]>,
     },
     /// They part, but further launches did not show where.
     Somewhere,
@@ -63,8 +63,8 @@ impl fmt::Display for Divergence {
                 });
                 write!(
                     f,
-                    "they part after {after_blocks} blocks of instructions, behind {behind}; one \
-                     goes on at {one}, another at {other}"
+                    "they diverge after {after_blocks} blocks of instructions, behind {behind}: \
+                     one continues at {one}, another at {other}"
                 )
             }
             Divergence::Somewhere => f.write_str("they execute different instructions"),
@@ -109,12 +109,12 @@ fn first_difference(a: &Trail, b: &Trail) -> Option<Range<u64>> {
 
 /// Returns the targets with an order to record the stretches in which these benchmarks' launches
 /// first differ.
-pub fn asked(
+pub fn with_stretches(
     targets: &[BenchTarget],
     differing: &[BenchmarkId],
     seen: &Collected,
 ) -> Vec<BenchTarget> {
-    let asked = |target: &BenchTarget| {
+    let with_stretches = |target: &BenchTarget| {
         let of_target = differing.iter().filter(|id| target.has(id));
         let stretches: Vec<String> = of_target
             .filter_map(|id| {
@@ -130,7 +130,7 @@ pub fn asked(
             .insert(STRETCHES.to_owned(), stretches.join(",").into());
         target
     };
-    targets.iter().map(asked).collect()
+    targets.iter().map(with_stretches).collect()
 }
 
 /// Returns how the launches of these benchmarks differ, from the first launches and the recording
@@ -139,7 +139,7 @@ pub fn divergences<'a>(
     targets: &[BenchTarget],
     differing: &'a [BenchmarkId],
     seen: &Collected,
-    asked: &Collected,
+    with_stretches: &Collected,
 ) -> Vec<(&'a BenchmarkId, Divergence)> {
     let divergence = |id: &'a BenchmarkId| {
         let target = targets.iter().find(|target| target.has(id))?;
@@ -148,7 +148,7 @@ pub fn divergences<'a>(
             return Some((id, Divergence::OnlyData));
         }
         let mut symbols = Symbols::of_package(&target.executable, &target.package_root);
-        let trails: Vec<&LaunchTrail> = trails_of(asked, id).collect();
+        let trails: Vec<&LaunchTrail> = trails_of(with_stretches, id).collect();
         let pairs = trails.iter().enumerate();
         let parted = pairs
             .flat_map(|(index, one)| trails[index + 1..].iter().map(move |other| (one, other)))
@@ -186,7 +186,7 @@ fn parted_at(one: &LaunchTrail, other: &LaunchTrail, symbols: &mut Symbols) -> O
     let parted = (0..most).find(|&index| !same(index))?;
     // The last common block is in the stretch, unless they parted earlier.
     let (module, last) = place(one, parted.checked_sub(1)?)?;
-    let mut name = |(module, block): (String, CodeBlock)| symbols.place_of(&module, block.offset);
+    let mut name = |(module, block): (String, CodeBlock)| symbols.locate(&module, block.offset);
     let at = [place(one, parted), place(other, parted)].map(|at| at.map(&mut name));
     let end = CodeBlock {
         offset: last
@@ -300,7 +300,7 @@ mod tests {
             name: name.to_owned(),
         };
         let at = |function: Option<&str>, file: Option<&str>| {
-            let place = CodePlace {
+            let place = CodeLocation {
                 function: function.map(str::to_owned),
                 line: file.map(|file| SourceLine {
                     file: file.to_owned(),
@@ -322,8 +322,8 @@ mod tests {
         let divergences: Vec<_> = ids.iter().zip(divergences).collect();
         insta::assert_snapshot!(folded(&note(&divergences).unwrap(), 60));
         let many = vec![divergences[1].clone(); 12];
-        let told = note(&many).unwrap();
-        assert!(told.ends_with("\n  and 2 more"), "{told}");
+        let reported = note(&many).unwrap();
+        assert!(reported.ends_with("\n  and 2 more"), "{reported}");
         assert_eq!(note(&[]), None);
     }
 }

@@ -87,7 +87,7 @@ impl Fingerprints {
 
     /// Adds the fingerprints to the measured benchmarks. Launches on the model show whether a
     /// benchmark always executes the same code; one that does not gets no fingerprint.
-    pub fn put_beside(&self, benchmarks: &mut [Benchmark]) {
+    pub fn add_to(&self, benchmarks: &mut [Benchmark]) {
         for benchmark in benchmarks {
             let known = self.by_id.get(&benchmark.id).cloned().flatten();
             let is_modelled = benchmark.provenance().source == SourceKind::Model;
@@ -120,7 +120,7 @@ fn traced(target: &BenchTarget) -> BenchTarget {
 mod tests {
     use super::*;
     use topdown_gate::scenario::{Planted, benchmark, id, modelled, with_fingerprint};
-    use topdown_run::activity::Elsewhere;
+    use topdown_run::activity::UncountedWork;
 
     fn fingerprint(data: u64) -> Option<Fingerprint> {
         with_fingerprint(benchmark("b", Planted::default()), data, &[("f", 1)]).fingerprint
@@ -132,10 +132,10 @@ mod tests {
         let own = with_fingerprint(modelled("b", Planted::default()), 2, &[("f", 1)]);
         let unsteady = modelled("b", Planted::default());
         let mut waiting = counted.clone();
-        waiting.provenance_mut().elsewhere = Some(Elsewhere::Waiting { fraction: 0.9 });
+        waiting.provenance_mut().elsewhere = Some(UncountedWork::Waiting { fraction: 0.9 });
         let unknown = benchmark("c", Planted::default());
         let mut benchmarks = [counted, own, unsteady, waiting, unknown];
-        Fingerprints::new([(id("b"), fingerprint(1))]).put_beside(&mut benchmarks);
+        Fingerprints::new([(id("b"), fingerprint(1))]).add_to(&mut benchmarks);
         let put = benchmarks.map(|benchmark| benchmark.fingerprint);
         assert_eq!(put, [fingerprint(1), fingerprint(1), None, None, None]);
     }

@@ -17,13 +17,13 @@ use crate::settings::Settings;
 use crate::targets::bench_targets::BenchTarget;
 use topdown_system::tracing;
 
-/// How long a launch takes for a benchmark if it gates nothing. Over 42 kernels, times of such
+/// Length of a launch of a benchmark whose time gates nothing. Over 42 kernels, times of such
 /// launches scatter no more than those of launches that are ten times as long.
 const BRIEF_WARM_UP: Duration = Duration::from_millis(5);
 const BRIEF_MEASUREMENT: Duration = Duration::from_millis(15);
 
-/// How many launches on the model must agree.
-pub const LAUNCHES_THAT_AGREE: u32 = 2;
+/// Minimum number of agreeing launches on the model.
+pub const MIN_AGREEING_LAUNCHES: u32 = 2;
 
 /// Returns the targets to model: those whose settings request it, and those of `auto` that found no
 /// counters. Each lists its benchmarks, those that `timed` shows to be able to have slots.

@@ -170,8 +170,8 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
 /// Keeps the first failure of each target. What keeps a target from being modelled at all would be
 /// told once for each of its benchmarks otherwise.
 fn first_of_each_target(mut failures: Vec<TargetFailure>) -> Vec<TargetFailure> {
-    let mut told = HashSet::new();
-    failures.retain(|failure| told.insert(failure.target.clone()));
+    let mut reported = HashSet::new();
+    failures.retain(|failure| reported.insert(failure.target.clone()));
     failures
 }
 
@@ -181,7 +181,7 @@ mod tests {
     use crate::launching::launch_error::LaunchError;
     use crate::modelling::model_or_clock::wanted;
     use topdown_gate::scenario::{Launch, with_launches};
-    use topdown_run::activity::Elsewhere;
+    use topdown_run::activity::UncountedWork;
     use topdown_run::provenance::EmptyWindow;
     use topdown_run::run_file::{IterationSample, LaunchSamples};
     use topdown_run::sample::Sample;
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn slots_of_delegating_thread_are_dropped() {
         let mut outcome_of_both = timed();
-        let elsewhere = Elsewhere::OtherThreads { fraction: 0.9 };
+        let elsewhere = UncountedWork::OtherThreads { fraction: 0.9 };
         let provenance = outcome_of_both.collected.benchmarks[0].provenance_mut();
         *provenance = provenance.with_work(elsewhere);
         let targets = [target(SourceChoice::ModelOrTime)];

@@ -14,16 +14,16 @@ use crate::launching::launch_error::LaunchError;
 use crate::launching::launcher::Launcher;
 use crate::progress::Progress;
 use crate::rounds::round_count;
-use crate::side::{First, Made, Side};
+use crate::side::{CompletedLaunch, FirstLaunch, Side};
 use crate::targets::bench_targets::BenchTarget;
 use topdown_system::interrupt;
 use topdown_system::processes;
 
 /// What a worker says about a launch, by its number.
-enum Word {
+enum WorkerMessage {
     Begins(usize),
     Benchmark(usize, String),
-    Made(usize, Made),
+    Ended(usize, CompletedLaunch),
 }
 
 /// The launches to make, which workers take in order.
@@ -39,12 +39,12 @@ struct Queue<'a> {
 struct Known {
     /// The number of its launches.
     launches: AtomicU32,
-    first: Mutex<First>,
+    first: Mutex<FirstLaunch>,
 }
 
 impl Known {
     /// Returns what is known of its first launch, which holds the lock while it is made.
-    fn first(&self) -> MutexGuard<'_, First> {
+    fn first(&self) -> MutexGuard<'_, FirstLaunch> {
         self.first.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -69,7 +69,7 @@ impl<'a> Queue<'a> {
     }
 
     /// Makes launches with `launcher` until none is left.
-    fn work(&self, launcher: &Launcher, words: &Sender<Word>) {
+    fn work(&self, launcher: &Launcher, words: &Sender<WorkerMessage>) {
         // If nobody listens, there is nothing left to do.
         let say = |word| words.send(word).is_ok();
         while !interrupt::requested() {
@@ -81,10 +81,10 @@ impl<'a> Queue<'a> {
             if *launch >= known.launches.load(Ordering::Relaxed) {
                 continue;
             }
-            say(Word::Begins(number));
+            say(WorkerMessage::Begins(number));
             let make = |first| {
-                Made::by(launcher, target, first, |name| {
-                    say(Word::Benchmark(number, name.to_owned()));
+                CompletedLaunch::by(launcher, target, first, |name| {
+                    say(WorkerMessage::Benchmark(number, name.to_owned()));
                 })
             };
             let made = if *launch == 0 {
@@ -96,7 +96,7 @@ impl<'a> Queue<'a> {
                 let first = *known.first();
                 make(first)
             };
-            if !say(Word::Made(number, made)) {
+            if !say(WorkerMessage::Ended(number, made)) {
                 return;
             }
         }
@@ -141,14 +141,14 @@ pub fn run_side_by_side(
         drop(words);
         for word in heard {
             match word {
-                Word::Begins(number) => {
+                WorkerMessage::Begins(number) => {
                     let (target, _, launch) = queue.launches[number];
                     progress.begin(target, launch, Some(target.settings.launches));
                 }
-                Word::Benchmark(number, name) => {
+                WorkerMessage::Benchmark(number, name) => {
                     progress.benchmark(queue.launches[number].0, &name);
                 }
-                Word::Made(number, launch) => {
+                WorkerMessage::Ended(number, launch) => {
                     if fail_fast && launch.has_failed() {
                         queue.stop();
                     }
@@ -174,7 +174,7 @@ pub fn run_side_by_side(
         }
         Ok(())
     })?;
-    note_left_behind(alone, progress);
+    end_orphans(alone, progress);
     let mut fails_alone = HashSet::new();
     for (number, (target, index, launch)) in queue.launches.iter().enumerate().skip(kept) {
         let has_failed = match made.remove(&number) {
@@ -184,7 +184,7 @@ pub fn run_side_by_side(
             beside_others => {
                 if beside_others.is_some() {
                     progress.note(&format!(
-                        "note: a launch of `{target}` beside others failed; it is made again, alone"
+                        "note: a launch of `{target}` failed while others ran; repeating it alone"
                     ));
                 }
                 side.launch(*index, *launch, progress)?
@@ -201,12 +201,12 @@ pub fn run_side_by_side(
 }
 
 /// Ends what the benches left behind that no longer shows which launch it belonged to.
-fn note_left_behind(launcher: &Launcher, progress: &Progress) {
+fn end_orphans(launcher: &Launcher, progress: &Progress) {
     if launcher.starter.is_some() && processes::has_children() {
         let names = processes::end_and_name(|| processes::below(std::process::id()));
         if !names.is_empty() {
             progress.note(&format!(
-                "note: the benches left processes behind, which were ended: {}",
+                "note: the benches left processes running, which were killed: {}",
                 names.join(", ")
             ));
         }

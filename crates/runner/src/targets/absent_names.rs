@@ -29,13 +29,13 @@ impl CargoFlags {
             benches.any(|bench| bench.name == name)
         };
         let mut absent = AbsentNames::default();
-        for (flag, what, is_there) in [
+        for (flag, what, exists) in [
             ("--package", "package", &is_package as &dyn Fn(&str) -> bool),
             ("--bench", "bench target", &is_bench),
         ] {
             let named = values(&self.build, flag);
             // Patterns and addresses are cargo's to judge.
-            let is_absent = |name: &str| is_plain(name) && !is_there(name);
+            let is_absent = |name: &str| is_plain(name) && !exists(name);
             let lacks: Vec<String> = named
                 .iter()
                 .filter(|name| is_absent(name))
@@ -61,7 +61,7 @@ impl CargoFlags {
                     let (has, lacks) = word
                         .split([',', ' '])
                         .filter(|feature| !feature.is_empty())
-                        .partition::<Vec<&str>, _>(|feature| is_there(feature, metadata));
+                        .partition::<Vec<&str>, _>(|feature| exists(feature, metadata));
                     absent.extend(lacks.into_iter().map(str::to_owned));
                     // An empty list is one for cargo, too.
                     *word = has.join(",");
@@ -78,7 +78,7 @@ impl CargoFlags {
 
 /// Returns whether a package has `feature`, or it is one of a dependency, of which cargo alone
 /// knows.
-fn is_there(feature: &str, metadata: &Metadata) -> bool {
+fn exists(feature: &str, metadata: &Metadata) -> bool {
     let (package, feature) = match feature.split_once('/') {
         Some((package, feature)) => (Some(package.trim_end_matches('?')), feature),
         None => (None, feature),

@@ -140,10 +140,10 @@ pub enum BuildError {
     #[error("interrupted")]
     Interrupted,
     /// It is unknown through what to start the benches.
-    #[error("could not find out cargo's `target.….runner` for the benches: {0}")]
+    #[error("could not determine cargo's `target.….runner` for the benches: {0}")]
     Runner(String),
     /// cargo cannot resolve the features that decide whether benches have the model.
-    #[error("could not find out which features the benches can have: {0}")]
+    #[error("could not determine the features that the benches can have: {0}")]
     Features(String),
     /// An executable named by cargo cannot be read.
     #[error(transparent)]
@@ -187,8 +187,9 @@ pub struct CargoFlags {
 }
 
 impl CargoFlags {
-    /// Builds in `directory` alone, whatever the configuration and the environment say. `has_build_directory` is
-    /// whether this cargo knows `build.build-dir`, which may be one directory for all workspaces.
+    /// Builds in `directory` alone, whatever the configuration and the environment say.
+    /// `has_build_directory` is whether this cargo knows `build.build-dir`, which may be one
+    /// directory for all workspaces.
     #[must_use]
     pub fn building_in(&self, directory: &Path, has_build_directory: bool) -> CargoFlags {
         let mut flags = self.clone();

@@ -66,7 +66,8 @@ impl Built {
     }
 
     /// Returns the files in `workspace_root` that compilers and build scripts have read, as far as
-    /// these say so, and the manifests of local packages, without those in `built`, the directories of build results.
+    /// these say so, and the manifests of local packages, without those in `built`, the directories
+    /// of build results.
     pub fn read_files(&self, workspace_root: &Path, built: &[&Path]) -> BTreeSet<PathBuf> {
         let lists = self.dependency_lists.iter();
         let texts = lists.filter_map(|list| fs::read_to_string(list).ok());
@@ -203,13 +204,13 @@ fn files_in_list(text: &str) -> Vec<String> {
 
 /// Returns the files that a build script told cargo to watch.
 fn files_in_output(text: &str) -> Vec<String> {
-    let told = text.lines().filter_map(|line| {
+    let reported = text.lines().filter_map(|line| {
         let line = line
             .strip_prefix("cargo::")
             .or_else(|| line.strip_prefix("cargo:"))?;
         line.strip_prefix("rerun-if-changed=")
     });
-    told.map(str::to_owned).collect()
+    reported.map(str::to_owned).collect()
 }
 
 pub fn package_root(package: &Package) -> PathBuf {

@@ -1,14 +1,14 @@
 //! Asks cargo for the library's feature `launches`, which is off in other builds.
 //!
-//! It brings the model and hits, for which only this program launches benches: `cargo bench`,
-//! `cargo test` and `cargo clippy` compile without them.
+//! It brings the model and PMU samples, for which only this program launches benches: `cargo
+//! bench`, `cargo test` and `cargo clippy` compile without them.
 
 use cargo_metadata::{Dependency, Metadata};
 use std::collections::BTreeSet;
 
 use crate::targets::bench_targets::{BuildError, Cargo};
 use topdown_system::waits;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 /// The library's name.
 pub const PACKAGE: &str = "criterion-topdown";
@@ -49,15 +49,15 @@ impl Cargo {
         if let Err(failure) = self.resolve(&[])? {
             return Err(BuildError::Features(failure));
         }
-        let pinned = in_the_way(&refusal);
+        let pinned = blocking_packages(&refusal);
         if !pinned.is_empty() {
-            tell!(
+            message!(
                 "warning: benches are built without the model: Cargo.lock pins packages that are \
                  too old for it; run `cargo update {}`",
                 pinned.join(" ")
             );
         } else if !NOT_SELECTED.iter().any(|words| refusal.contains(words)) {
-            tell!("warning: benches are built without the model: {refusal}");
+            message!("warning: benches are built without the model: {refusal}");
         }
         Ok(false)
     }
@@ -94,12 +94,12 @@ fn feature_of(dependency: &Dependency) -> String {
 }
 
 /// How cargo names a package that stands in the way: with its version in backticks.
-const IN_THE_WAY: &str = "previously selected package `";
+const BLOCKING_PACKAGE: &str = "previously selected package `";
 
 /// Returns the packages of registries that cargo's `message` says to be in the way, as
 /// `name@version`.
-pub fn in_the_way(message: &str) -> Vec<String> {
-    let packages = message.split(IN_THE_WAY).skip(1);
+pub fn blocking_packages(message: &str) -> Vec<String> {
+    let packages = message.split(BLOCKING_PACKAGE).skip(1);
     let packages = packages.filter_map(|rest| rest.split_once('`'));
     let spec = |(package, _): (&str, &str)| {
         let (name, version) = package.split_once(" v")?;
@@ -134,9 +134,9 @@ failed to select a version for `libc` which could resolve this conflict
 
     #[test]
     fn blocking_package_is_read_from_cargo_error() {
-        assert_eq!(in_the_way(CONFLICT), ["libc@0.2.148"]);
-        assert!(in_the_way("  previously selected package `a v1.0.0 (/a)`").is_empty());
-        assert!(in_the_way("error: no matching package named `b` found").is_empty());
+        assert_eq!(blocking_packages(CONFLICT), ["libc@0.2.148"]);
+        assert!(blocking_packages("  previously selected package `a v1.0.0 (/a)`").is_empty());
+        assert!(blocking_packages("error: no matching package named `b` found").is_empty());
     }
 
     const BY_CRITERIONS_NAME: [&str; 2] = ["--features", "criterion/launches"];

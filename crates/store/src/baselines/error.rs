@@ -12,11 +12,11 @@ use topdown_terminal::nearest::Suggestion;
 
 /// An error of the store.
 #[derive(Debug, Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum StoreError {
     /// The argument is neither a run file nor a valid name.
     #[error("no run file `{argument}`, and it cannot be the name of a baseline: {reason}")]
     NeitherFileNorName {
+        /// The argument as given.
         argument: String,
         /// Why it is not a name.
         reason: BaselineNameError,
@@ -47,7 +47,7 @@ pub enum StoreError {
         flags: Box<str>,
     },
     /// No name was given, and there is not exactly one baseline to choose.
-    #[error("{}", which_baseline_text(names, directory, flags))]
+    #[error("{}", baseline_text(names, directory, flags))]
     NoOnlyOne {
         /// The names for this machine.
         names: Vec<BaselineName>,
@@ -99,15 +99,15 @@ pub enum StoreError {
     /// A run of part of the suite would replace one with more benchmarks.
     #[error(
         "baseline `{name}` was not replaced: this run did not select {lost} of its {benchmarks} \
-         benchmarks, and nothing would guard them any more\n\
-         to keep the run: save it under another name, or add --partial to replace the baseline \
-         anyway"
+         benchmarks, which would no longer be compared\nto keep the run: save it under another \
+         name, or add --partial to replace the baseline anyway"
     )]
     PartOfSuite {
+        /// The baseline.
         name: BaselineName,
-        /// How many of its benchmarks the run did not select.
+        /// Number of its benchmarks that the run did not select.
         lost: usize,
-        /// How many it has.
+        /// Their number.
         benchmarks: usize,
     },
     /// The run has failures, which would be hidden from every later comparison.
@@ -118,6 +118,7 @@ pub enum StoreError {
         failed_text(failed)
     )]
     NotWhole {
+        /// The baseline.
         name: BaselineName,
         /// What failed.
         failed: Vec<String>,
@@ -130,13 +131,17 @@ pub enum StoreError {
         "{} is a link, and baselines behind links are never read\n\
          to keep baselines elsewhere: `--baselines DIR`", path.display()
     )]
-    Link { path: PathBuf },
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
     /// The run claims to have started later than now: it would stay the newest one.
     #[error(
         "the run of {started_at} was not saved as `{name}`: this machine's clock says {now}; set \
          the clock right, or measure again"
     )]
     FromTheFuture {
+        /// The baseline.
         name: BaselineName,
         /// When the run says it started.
         started_at: String,
@@ -152,6 +157,7 @@ pub enum StoreError {
     NotSaved {
         /// Those of the command that saves the same run.
         arguments: String,
+        /// The underlying error.
         // Boxed, because it would make every result of the store large.
         #[source]
         error: Box<RunFileError>,
@@ -165,7 +171,9 @@ pub enum StoreError {
     /// The store's directory cannot be read.
     #[error("could not list the baselines in {}: {error}", directory.display())]
     List {
+        /// The directory.
         directory: PathBuf,
+        /// The underlying error.
         #[source]
         error: io::Error,
     },
@@ -209,7 +217,7 @@ pub fn unless_written(error: &RunFileError) -> &'static str {
     }
 }
 
-fn which_baseline_text(names: &[BaselineName], directory: &Path, flags: &str) -> String {
+fn baseline_text(names: &[BaselineName], directory: &Path, flags: &str) -> String {
     if names.is_empty() {
         return format!(
             "no baseline of this machine in {}\n\

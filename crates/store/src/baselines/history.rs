@@ -26,7 +26,7 @@ pub const HISTORY_DIRECTORY: &str = "history";
 /// The extension of a run's file in a history.
 const FILE_SUFFIX: &str = ".json";
 
-/// How far the clock of the machine that took a run may be ahead of ours or the store's.
+/// Maximum lead of a measuring machine's clock over ours or the store's.
 pub const CLOCK_SKEW: SignedDuration = SignedDuration::from_hours(1);
 
 /// The length of a SHA-256 in hexadecimal digits.
@@ -105,19 +105,19 @@ impl fmt::Display for RunName {
 
 /// The error for a name that no run in a history has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotInHistory;
+pub struct UnknownRunName;
 
 impl FromStr for RunName {
-    type Err = NotInHistory;
+    type Err = UnknownRunName;
 
-    fn from_str(name: &str) -> Result<RunName, NotInHistory> {
-        let (stamp, digest) = name.split_once('-').ok_or(NotInHistory)?;
+    fn from_str(name: &str) -> Result<RunName, UnknownRunName> {
+        let (stamp, digest) = name.split_once('-').ok_or(UnknownRunName)?;
         let is_digest = digest.len() == DIGEST_DIGITS
             && digest
                 .bytes()
                 .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         if !is_digest || !is_stamp(stamp) {
-            return Err(NotInHistory);
+            return Err(UnknownRunName);
         }
         Ok(RunName {
             stamp: stamp.to_owned(),
@@ -168,8 +168,8 @@ pub fn names(baseline: &Path) -> io::Result<Vec<RunName>> {
 }
 
 /// Returns the files of all runs of the baseline in directory `baseline`, oldest first. The current
-/// run comes last if it is not in the history, as in a store from before there were histories, or if
-/// it cannot be read.
+/// run comes last if it is not in the history, as in a store from before there were histories, or
+/// if it cannot be read.
 ///
 /// # Errors
 /// Returns an error if the directory cannot be read.
@@ -210,7 +210,7 @@ pub fn read(path: &Path) -> Result<(RunName, Run), RunFileError> {
     if promised.is_some_and(|promised: RunName| promised != name) {
         return Err(in_file(RunFileProblem::Field {
             field: "run.json".to_owned(),
-            what: format!("was changed since it was kept: it is that of {name}"),
+            what: format!("does not match its name: its content is that of {name}"),
         }));
     }
     Ok((name, run))
@@ -309,7 +309,7 @@ mod tests {
             format!("../../../../../../-{ABC}"),
             format!("20261121T204659Z-{ABC}.7.tmp"),
         ] {
-            assert_eq!(name.parse::<RunName>(), Err(NotInHistory), "{name}");
+            assert_eq!(name.parse::<RunName>(), Err(UnknownRunName), "{name}");
         }
     }
 

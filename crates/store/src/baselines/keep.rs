@@ -9,7 +9,7 @@ use topdown_run::run_file::{self, RUN_FILE_NAME, RunFileError, Selection, parse_
 
 use super::history::{self, RunName};
 use super::newest::OwnRun;
-use super::shell::word_of_shell;
+use super::shell::shell_quoted;
 use super::{BaselineName, BaselineStore, StoreError, StoredBaseline};
 
 impl BaselineStore {
@@ -122,7 +122,7 @@ impl BaselineStore {
         let run = if from.starts_with(&self.newest) {
             String::new()
         } else {
-            format!(" {}", word_of_shell(&from.display().to_string()))
+            format!(" {}", shell_quoted(&from.display().to_string()))
         };
         format!("{name}{run}{}", self.flags)
     }

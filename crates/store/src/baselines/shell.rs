@@ -1,7 +1,7 @@
 //! A word of a shell.
 
 /// Quotes what a shell would take for more than one word, or for something else.
-pub fn word_of_shell(text: &str) -> String {
+pub fn shell_quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
     if text.chars().all(is_plain) {
         text.to_owned()
@@ -16,8 +16,8 @@ mod tests {
 
     #[test]
     fn shell_metacharacters_are_quoted() {
-        assert_eq!(word_of_shell("../runs-2/ü"), "../runs-2/ü");
-        assert_eq!(word_of_shell("Bob's runs"), r"'Bob'\''s runs'");
-        assert_eq!(word_of_shell("$HOME"), "'$HOME'");
+        assert_eq!(shell_quoted("../runs-2/ü"), "../runs-2/ü");
+        assert_eq!(shell_quoted("Bob's runs"), r"'Bob'\''s runs'");
+        assert_eq!(shell_quoted("$HOME"), "'$HOME'");
     }
 }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use topdown_run::run_file::stored_file::{self, MAX_SAMPLES_FILE_BYTES};
 use topdown_run::run_file::{RUN_FILE_NAME, RunFileProblem};
 
-use super::{ABANDONED_AFTER, Backend, BackendError, Listed, Outgoing, Place, WantedFile};
+use super::{ABANDONED_AFTER, Backend, BackendError, Listed, Outgoing, RunLocation, WantedFile};
 use crate::baselines::is_file_itself;
 
 /// The prefix of directories being written or removed. No baseline's name starts with it.
@@ -27,8 +27,8 @@ impl Directory {
         Directory { root }
     }
 
-    fn path_of(&self, place: &Place) -> PathBuf {
-        self.root.join(place.to_string())
+    fn path_of(&self, location: &RunLocation) -> PathBuf {
+        self.root.join(location.to_string())
     }
 
     /// Lists every directory of the store with its `/`-separated path, parents first.
@@ -58,8 +58,8 @@ impl Directory {
     }
 
     /// Pushes a run. Returns its place, unless it was already there.
-    fn push_one(&self, run: &Outgoing) -> Result<Option<Place>, BackendError> {
-        let path = self.path_of(&run.place);
+    fn push_one(&self, run: &Outgoing) -> Result<Option<RunLocation>, BackendError> {
+        let path = self.path_of(&run.location);
         if path.exists() {
             return Ok(None);
         }
@@ -68,7 +68,7 @@ impl Directory {
         // Not with `tempfile`, whose directories other users cannot read.
         let unfinished = parent.join(format!(
             "{UNFINISHED}{}-{:016x}",
-            run.place.run,
+            run.location.run,
             fastrand::u64(..)
         ));
         let added = write_renamed(run, &unfinished, &path);
@@ -76,7 +76,7 @@ impl Directory {
             // It is useless now; the error itself is reported.
             let _ = fs::remove_dir_all(&unfinished);
         }
-        Ok(added?.then(|| run.place.clone()))
+        Ok(added?.then(|| run.location.clone()))
     }
 }
 
@@ -113,11 +113,11 @@ impl Backend for Directory {
         for (directory, path) in self.directories()? {
             let file = directory.join(RUN_FILE_NAME);
             if is_file_itself(&file)
-                && let Some(place) = Place::of_run_file(&format!("{path}/{RUN_FILE_NAME}"))
+                && let Some(location) = RunLocation::of_run_file(&format!("{path}/{RUN_FILE_NAME}"))
                 && let Ok(metadata) = fs::symlink_metadata(&file)
             {
                 runs.push(Listed {
-                    place,
+                    location,
                     arrived: changed_at(&metadata),
                 });
             }
@@ -125,7 +125,7 @@ impl Backend for Directory {
         Ok(runs)
     }
 
-    fn push(&self, runs: &[Outgoing]) -> Result<Vec<Place>, BackendError> {
+    fn push(&self, runs: &[Outgoing]) -> Result<Vec<RunLocation>, BackendError> {
         runs.iter()
             .filter_map(|run| self.push_one(run).transpose())
             .collect()
@@ -133,11 +133,11 @@ impl Backend for Directory {
 
     fn read(
         &self,
-        place: &Place,
+        location: &RunLocation,
         file: WantedFile<'_>,
         to: &mut dyn Write,
     ) -> Result<bool, BackendError> {
-        let path = self.path_of(place).join(file.name);
+        let path = self.path_of(location).join(file.name);
         match stored_file::open(&path, file.longest_bytes) {
             Ok(mut from) => io::copy(&mut from, to)
                 .map(|_| true)
@@ -147,10 +147,10 @@ impl Backend for Directory {
         }
     }
 
-    fn remove(&self, places: &[Place]) -> Result<(), BackendError> {
-        for place in places {
-            let path = self.path_of(place);
-            let away = path.with_file_name(format!("{UNFINISHED}{}", place.run));
+    fn remove(&self, locations: &[RunLocation]) -> Result<(), BackendError> {
+        for location in locations {
+            let path = self.path_of(location);
+            let away = path.with_file_name(format!("{UNFINISHED}{}", location.run));
             match fs::rename(&path, &away) {
                 Ok(()) => fs::remove_dir_all(&away).map_err(in_path(&away))?,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -6,12 +6,11 @@ use std::path::PathBuf;
 use thiserror::Error;
 use topdown_run::run_file::{RunFileError, RunFileProblem};
 
-use super::Place;
+use super::RunLocation;
 use crate::baselines::{BaselineName, StoreError};
 
 /// Why runs were not pushed, pulled or removed.
 #[derive(Debug, Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum SharedStoreError {
     /// No store is configured.
     #[error(
@@ -43,33 +42,40 @@ pub enum SharedStoreError {
     /// The store could not be read.
     #[error("could not read the store {store}: {error}")]
     Read {
+        /// The address of the store.
         store: String,
+        /// The underlying error.
         #[source]
         error: BackendError,
     },
     /// The store could not be changed.
     #[error("could not write to the store {store}: {error}")]
     Write {
+        /// The address of the store.
         store: String,
         /// Existing runs are unaffected.
         #[source]
         error: BackendError,
     },
     /// A run in the store does not match its place.
-    #[error("{place} in the store {store} does not match its name: {problem}")]
+    #[error("{location} in the store {store} does not match its name: {problem}")]
     Corrupt {
+        /// The address of the store.
         store: String,
         /// Where the run is.
-        place: Box<Place>,
+        location: Box<RunLocation>,
+        /// What is wrong with it.
         problem: RunFileProblem,
     },
     /// A run to push claims to have started later than now.
     #[error("the start time of {0} is in the future; set this machine's clock")]
-    FromTheFuture(Box<Place>),
+    FromTheFuture(Box<RunLocation>),
     /// The store has no such baseline.
     #[error("the store {store} has no baseline `{name}` of {of}")]
     NoSuchBaseline {
+        /// The address of the store.
         store: String,
+        /// The baseline.
         name: BaselineName,
         /// Which machines were meant.
         of: String,
@@ -114,12 +120,13 @@ fn named(name: &Option<BaselineName>) -> String {
 
 /// An error of one kind of store.
 #[derive(Debug, Error)]
-#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum BackendError {
     /// A file or directory of the store could not be read or written.
     #[error("{}: {error}", path.display())]
     Io {
+        /// The file.
         path: PathBuf,
+        /// The underlying error.
         #[source]
         error: io::Error,
     },
@@ -128,23 +135,31 @@ pub enum BackendError {
     File {
         /// Its path in the store.
         path: String,
+        /// What is wrong with it.
         #[source]
         problem: Box<RunFileProblem>,
     },
     /// git failed.
     #[error("`git {command}` failed: {message}")]
-    Git { command: String, message: String },
+    Git {
+        /// The arguments of git.
+        command: String,
+        /// What git reports.
+        message: String,
+    },
     /// Other writers won the race every time.
     #[error("{branch} was changed by others {attempts} times in a row; try again")]
     Contended {
+        /// The branch.
         branch: String,
-        /// How many pushes were tried.
+        /// Number of attempts.
         attempts: u32,
     },
     /// The object store failed.
     #[cfg(feature = "object-store")]
     #[error("{}", with_causes(error))]
     Object {
+        /// The underlying error.
         #[source]
         error: Box<object_store::Error>,
     },

@@ -17,15 +17,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 use topdown_run::run_file::RunFileProblem;
 
-use super::{Backend, BackendError, Listed, Outgoing, Place, WantedFile};
+use super::{Backend, BackendError, Listed, Outgoing, RunLocation, WantedFile};
 use topdown_system::scratch::Scratch;
 use topdown_system::waits;
 
-/// How often to try a push while others push too.
+/// Maximum attempts of a push while others push too.
 const ATTEMPTS: u32 = 30;
 
-/// How often a push may fail while the branch does not change: then the remote is not going to take
-/// it.
+/// Maximum failures of a push while the branch does not change: then the remote is not going to
+/// take it.
 const ATTEMPTS_WITHOUT_CHANGE: u32 = 4;
 
 /// The longest pause before the second attempt. Each further attempt adds as much, up to one
@@ -353,7 +353,7 @@ impl Backend for GitBranch {
         let times = self.times_of_arrival(&tip)?;
         let listed = |path: &String| {
             Some(Listed {
-                place: Place::of_run_file(path)?,
+                location: RunLocation::of_run_file(path)?,
                 // Paths added by a manual merge are missing from its log.
                 arrived: times.get(path).copied().unwrap_or(Timestamp::MAX),
             })
@@ -361,30 +361,30 @@ impl Backend for GitBranch {
         Ok(self.paths(&tip)?.iter().filter_map(listed).collect())
     }
 
-    fn push(&self, runs: &[Outgoing]) -> Result<Vec<Place>, BackendError> {
+    fn push(&self, runs: &[Outgoing]) -> Result<Vec<RunLocation>, BackendError> {
         self.replace(|tip| {
-            let there: Vec<Place> = match tip {
+            let there: Vec<RunLocation> = match tip {
                 Some(tip) => self
                     .paths(tip)?
                     .iter()
-                    .filter_map(|p| Place::of_run_file(p))
+                    .filter_map(|p| RunLocation::of_run_file(p))
                     .collect(),
                 None => Vec::new(),
             };
             let mut change = Change::default();
             let mut added = Vec::new();
-            for run in runs.iter().filter(|run| !there.contains(&run.place)) {
+            for run in runs.iter().filter(|run| !there.contains(&run.location)) {
                 for (name, from) in run.files() {
                     let id = self.object_of(from)?;
-                    change.added.push((format!("{}/{name}", run.place), id));
+                    change.added.push((format!("{}/{name}", run.location), id));
                 }
-                added.push(run.place.clone());
+                added.push(run.location.clone());
             }
             if added.is_empty() {
                 return Ok((None, added));
             }
             let message = match &added[..] {
-                [place] => format!("Run {place}"),
+                [location] => format!("Run {location}"),
                 several => format!("{} runs", several.len()),
             };
             let tree = self.changed_tree(tip, &change)?;
@@ -394,7 +394,7 @@ impl Backend for GitBranch {
 
     fn read(
         &self,
-        place: &Place,
+        location: &RunLocation,
         file: WantedFile<'_>,
         to: &mut dyn Write,
     ) -> Result<bool, BackendError> {
@@ -403,7 +403,7 @@ impl Backend for GitBranch {
         let Some(tip) = fetched.map_or_else(|| self.tip(), |tip| Ok(Some(tip)))? else {
             return Ok(false);
         };
-        let path = format!("{place}/{}", file.name);
+        let path = format!("{location}/{}", file.name);
         let Some(GitFile { id, bytes }) = self.file(&tip, &path)? else {
             return Ok(false);
         };
@@ -424,14 +424,16 @@ impl Backend for GitBranch {
         Ok(true)
     }
 
-    fn remove(&self, places: &[Place]) -> Result<(), BackendError> {
+    fn remove(&self, locations: &[RunLocation]) -> Result<(), BackendError> {
         self.replace(|tip| {
             let Some(tip) = tip else {
                 return Ok((None, ()));
             };
             let is_removed = |path: &String| {
                 let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
-                places.iter().any(|place| place.to_string() == directory)
+                locations
+                    .iter()
+                    .any(|location| location.to_string() == directory)
             };
             let change = Change {
                 removed: self.paths(tip)?.into_iter().filter(is_removed).collect(),

@@ -17,7 +17,8 @@ use topdown_run::run_file::{RUN_FILE_NAME, RunFileProblem};
 use url::Url;
 
 use super::{
-    ABANDONED_AFTER, Backend, BackendError, Listed, Outgoing, Place, SharedStoreError, WantedFile,
+    ABANDONED_AFTER, Backend, BackendError, Listed, Outgoing, RunLocation, SharedStoreError,
+    WantedFile,
 };
 
 /// The bucket, and the store's prefix in it.
@@ -82,17 +83,17 @@ impl Objects {
     }
 
     /// Not encoded: stores accept every baseline name, and encode it themselves.
-    fn path_of(&self, place: &Place, name: &str) -> Result<Path, object_store::Error> {
-        Ok(Path::parse(format!("{}/{place}/{name}", self.prefix))?)
+    fn path_of(&self, location: &RunLocation, name: &str) -> Result<Path, object_store::Error> {
+        Ok(Path::parse(format!("{}/{location}/{name}", self.prefix))?)
     }
 
     /// Pushes a run. Returns its place, unless it was already there.
-    async fn push_one(&self, run: &Outgoing) -> Result<Option<Place>, BackendError> {
+    async fn push_one(&self, run: &Outgoing) -> Result<Option<RunLocation>, BackendError> {
         let mut added = false;
         for (name, from) in run.files() {
             let bytes = stored_file::read(from, MAX_SAMPLES_FILE_BYTES)
                 .map_err(|problem| BackendError::in_file(from.display().to_string(), problem))?;
-            let path = self.path_of(&run.place, &name).map_err(refused)?;
+            let path = self.path_of(&run.location, &name).map_err(refused)?;
             let put = self
                 .store
                 .put_opts(&path, PutPayload::from(bytes), PutMode::Create.into());
@@ -105,7 +106,7 @@ impl Objects {
             };
         }
         // Of the last file, which is `run.json`.
-        Ok(added.then(|| run.place.clone()))
+        Ok(added.then(|| run.location.clone()))
     }
 
     async fn delete(&self, path: &Path) -> Result<(), object_store::Error> {
@@ -130,30 +131,31 @@ impl Backend for Objects {
             .filter_map(|(path, object)| {
                 let seconds = object.last_modified.timestamp();
                 Some(Listed {
-                    place: Place::of_run_file(path)?,
+                    location: RunLocation::of_run_file(path)?,
                     arrived: Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX),
                 })
             })
             .collect())
     }
 
-    fn push(&self, runs: &[Outgoing]) -> Result<Vec<Place>, BackendError> {
-        let there: BTreeSet<Place> = self.list()?.into_iter().map(|run| run.place).collect();
+    fn push(&self, runs: &[Outgoing]) -> Result<Vec<RunLocation>, BackendError> {
+        let there: BTreeSet<RunLocation> =
+            self.list()?.into_iter().map(|run| run.location).collect();
         runs.iter()
-            .filter(|run| !there.contains(&run.place))
+            .filter(|run| !there.contains(&run.location))
             .filter_map(|run| self.runtime.block_on(self.push_one(run)).transpose())
             .collect()
     }
 
     fn read(
         &self,
-        place: &Place,
+        location: &RunLocation,
         file: WantedFile<'_>,
         to: &mut dyn Write,
     ) -> Result<bool, BackendError> {
-        let in_file = |problem| BackendError::in_file(format!("{place}/{}", file.name), problem);
+        let in_file = |problem| BackendError::in_file(format!("{location}/{}", file.name), problem);
         let longest_bytes = file.longest_bytes;
-        let path = self.path_of(place, file.name).map_err(refused)?;
+        let path = self.path_of(location, file.name).map_err(refused)?;
         let object = match self.runtime.block_on(self.store.get(&path)) {
             Ok(object) => object,
             Err(object_store::Error::NotFound { .. }) => return Ok(false),
@@ -176,10 +178,10 @@ impl Backend for Objects {
         Ok(true)
     }
 
-    fn remove(&self, places: &[Place]) -> Result<(), BackendError> {
+    fn remove(&self, locations: &[RunLocation]) -> Result<(), BackendError> {
         let objects = self.objects()?;
-        for place in places {
-            let directory = format!("{place}/");
+        for location in locations {
+            let directory = format!("{location}/");
             let of_run = objects
                 .iter()
                 .filter(|(path, _)| path.starts_with(&directory));
@@ -201,7 +203,7 @@ impl Backend for Objects {
                 continue;
             };
             // Not a run's place, so not ours.
-            if Place::of_run_file(&format!("{directory}/{RUN_FILE_NAME}")).is_none() {
+            if RunLocation::of_run_file(&format!("{directory}/{RUN_FILE_NAME}")).is_none() {
                 continue;
             }
             if name == RUN_FILE_NAME {

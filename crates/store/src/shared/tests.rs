@@ -44,7 +44,7 @@ impl Machine {
         SharedStore::open(address, self.root.path()).unwrap()
     }
 
-    fn push(&self, address: &Address) -> (Vec<Place>, usize) {
+    fn push(&self, address: &Address) -> (Vec<RunLocation>, usize) {
         let pushed = self.store(address).push(&self.local, &[]).unwrap();
         assert!(pushed.skipped.is_empty(), "{:?}", pushed.skipped);
         (pushed.added, pushed.present)
@@ -388,11 +388,11 @@ fn altered_run_in_store_is_refused_by_path() {
     let (root, addresses) = addresses();
     let (a, b) = (Machine::new(), Machine::new());
     a.save("main", 1);
-    let (places, _) = a.push(&addresses[0]);
+    let (locations, _) = a.push(&addresses[0]);
     let path = root
         .path()
         .join("directory")
-        .join(places[0].to_string())
+        .join(locations[0].to_string())
         .join("run.json");
     let json = fs::read_to_string(&path).unwrap();
     for (changed, problem) in [
@@ -403,7 +403,7 @@ fn altered_run_in_store_is_refused_by_path() {
         let store = b.store(&addresses[0]);
         let error = store.pull(&b.local, &[], Machines::Every).unwrap_err();
         assert!(
-            error.to_string().starts_with(&places[0].to_string()),
+            error.to_string().starts_with(&locations[0].to_string()),
             "{error}"
         );
         assert!(error.to_string().contains(problem), "{error}");
@@ -480,7 +480,7 @@ fn push_continues_without_missing_samples() {
         let run = history::runs(&baseline).unwrap().remove(0);
         let (name, _) = history::read(&run).unwrap();
         let outgoing = Outgoing {
-            place: Place {
+            location: RunLocation {
                 name: "main".parse().unwrap(),
                 machine_key: RUN_KEY.to_owned(),
                 run: name,
@@ -490,7 +490,7 @@ fn push_continues_without_missing_samples() {
         };
         let backend = address.open(machine.root.path()).unwrap();
         let added = backend.push(std::slice::from_ref(&outgoing)).unwrap();
-        assert_eq!(added, [outgoing.place], "{address}");
+        assert_eq!(added, [outgoing.location], "{address}");
     }
 }
 

@@ -15,7 +15,7 @@ use topdown_run::run_file::{
 };
 
 use super::{
-    Address, Backend, BackendError, Listed, Outgoing, Place, SharedStoreError, WantedFile,
+    Address, Backend, BackendError, Listed, Outgoing, RunLocation, SharedStoreError, WantedFile,
 };
 use crate::baselines::history::{self, RunName};
 use crate::baselines::{BaselineName, BaselineStore, StoredBaseline, is_file_itself, keep_current};
@@ -37,10 +37,10 @@ pub struct Pulled {
     /// Whether the store's newest run has become the baseline here. If not, the local baseline is
     /// the same run or a newer one.
     pub renewed: bool,
-    /// How many runs were added to the local history.
+    /// Number of runs added to the local history.
     pub added: usize,
     /// Runs that were not pulled because they claim to have started after they arrived.
-    pub refused: Vec<Place>,
+    pub refused: Vec<RunLocation>,
     /// Why other runs were skipped.
     pub skipped: Vec<SharedStoreError>,
 }
@@ -57,8 +57,8 @@ struct Fetched {
 #[derive(Debug, Default)]
 pub struct Pushed {
     /// The places of the added runs.
-    pub added: Vec<Place>,
-    /// How many of the local runs the store now has.
+    pub added: Vec<RunLocation>,
+    /// Number of local runs that the store has.
     pub present: usize,
     /// Why other runs were skipped.
     pub skipped: Vec<SharedStoreError>,
@@ -68,9 +68,9 @@ pub struct Pushed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Garbage {
     /// Runs older than those to keep.
-    pub runs: Vec<Place>,
+    pub runs: Vec<RunLocation>,
     /// Runs from the future that are kept.
-    pub refused: Vec<Place>,
+    pub refused: Vec<RunLocation>,
     /// What killed writers left.
     pub abandoned: Vec<String>,
 }
@@ -78,7 +78,7 @@ pub struct Garbage {
 /// The settings of `gc`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Collection {
-    /// How many runs to keep for each baseline and machine.
+    /// Number of runs to keep for each baseline and machine.
     pub keep: usize,
     /// Whether to remove runs from the future.
     pub from_the_future: bool,
@@ -153,8 +153,8 @@ impl SharedStore {
         {
             for run in outgoing(stored)? {
                 match run {
-                    Ok(run) if run.place.run.is_after(now) => {
-                        skipped.push(SharedStoreError::FromTheFuture(Box::new(run.place)));
+                    Ok(run) if run.location.run.is_after(now) => {
+                        skipped.push(SharedStoreError::FromTheFuture(Box::new(run.location)));
                     }
                     Ok(run) => runs.push(run),
                     Err(error) => skipped.push(error.into()),
@@ -189,12 +189,12 @@ impl SharedStore {
     ) -> Result<Vec<Pulled>, SharedStoreError> {
         let mut listed = self.list()?;
         listed.retain(|run| match machines {
-            Machines::Like(machine) => machine.may_compare(&run.place.machine_key),
-            Machines::Key(key) => run.place.machine_key == key,
+            Machines::Like(machine) => machine.may_compare(&run.location.machine_key),
+            Machines::Key(key) => run.location.machine_key == key,
             Machines::Every => true,
         });
         for name in names {
-            if !listed.iter().any(|run| run.place.name == *name) {
+            if !listed.iter().any(|run| run.location.name == *name) {
                 return Err(SharedStoreError::NoSuchBaseline {
                     store: self.address.clone(),
                     name: name.clone(),
@@ -202,7 +202,7 @@ impl SharedStore {
                 });
             }
         }
-        listed.retain(|run| is_meant(names, &run.place.name));
+        listed.retain(|run| is_meant(names, &run.location.name));
         let now = Timestamp::now();
         let mut pulled = Vec::new();
         let mut failure = None;
@@ -211,7 +211,7 @@ impl SharedStore {
             let (refused, runs): (Vec<Listed>, Vec<Listed>) = runs
                 .into_iter()
                 .partition(|run| run.is_from_the_future(now));
-            match self.pull_baseline(&directory, places(runs), now) {
+            match self.pull_baseline(&directory, locations(runs), now) {
                 Ok(Fetched {
                     renewed,
                     added,
@@ -221,7 +221,7 @@ impl SharedStore {
                     machine_key,
                     renewed,
                     added,
-                    refused: places(refused),
+                    refused: locations(refused),
                     skipped,
                 }),
                 // The others are pulled first.
@@ -240,7 +240,7 @@ impl SharedStore {
     fn pull_baseline(
         &self,
         directory: &Path,
-        mut runs: Vec<Place>,
+        mut runs: Vec<RunLocation>,
         now: Timestamp,
     ) -> Result<Fetched, SharedStoreError> {
         let mut fetched = Fetched::default();
@@ -273,15 +273,15 @@ impl SharedStore {
         }
         let known = history::names(directory).map_err(|error| in_directory(directory, error))?;
         let mut present = 0;
-        for place in &runs {
+        for location in &runs {
             present += 1;
-            if known.contains(&place.run) {
+            if known.contains(&location.run) {
                 continue;
             }
             // The run just fetched is read locally, all others from the store.
-            let json = match here_as(directory, &place.run) {
+            let json = match local_copy(directory, &location.run) {
                 Some(json) => json,
-                None => match self.fetch(place, false) {
+                None => match self.fetch(location, false) {
                     Ok(Some(run)) => read_bytes(&run.path().join(RUN_FILE_NAME))?,
                     Ok(None) => continue,
                     Err(error) => {
@@ -303,7 +303,7 @@ impl SharedStore {
     /// Fetches and checks the files of a run into a temporary directory; `None` if the run is gone.
     fn fetch(
         &self,
-        place: &Place,
+        location: &RunLocation,
         with_samples: bool,
     ) -> Result<Option<Scratch>, SharedStoreError> {
         let mut json = Vec::new();
@@ -311,10 +311,10 @@ impl SharedStore {
             name: RUN_FILE_NAME,
             longest_bytes: MAX_RUN_FILE_BYTES,
         };
-        if !self.read(place, run_file, &mut json)? {
+        if !self.read(location, run_file, &mut json)? {
             return Ok(None);
         }
-        let samples_file = self.check(place, &json)?;
+        let samples_file = self.check(location, &json)?;
         let directory = Scratch::new().map_err(SharedStoreError::Scratch)?;
         let path = directory.path();
         fs::write(path.join(RUN_FILE_NAME), &json).map_err(SharedStoreError::Scratch)?;
@@ -325,18 +325,18 @@ impl SharedStore {
                 name: &samples_file,
                 longest_bytes: MAX_SAMPLES_FILE_BYTES,
             };
-            if !self.read(place, samples, &mut file)? {
+            if !self.read(location, samples, &mut file)? {
                 fs::remove_file(&path).map_err(SharedStoreError::Scratch)?;
             }
         }
         Ok(Some(directory))
     }
 
-    /// Checks that `json` is the run at `place`, and returns the name of its samples file.
-    fn check(&self, place: &Place, json: &[u8]) -> Result<String, SharedStoreError> {
+    /// Checks that `json` is the run at `location`, and returns the name of its samples file.
+    fn check(&self, location: &RunLocation, json: &[u8]) -> Result<String, SharedStoreError> {
         let corrupt = |problem| SharedStoreError::Corrupt {
             store: self.address.clone(),
-            place: Box::new(place.clone()),
+            location: Box::new(location.clone()),
             problem,
         };
         let is_of = |other: &dyn fmt::Display| {
@@ -346,11 +346,11 @@ impl SharedStore {
             })
         };
         let name = RunName::new(json).map_err(corrupt)?;
-        if name != place.run {
+        if name != location.run {
             return Err(is_of(&name));
         }
         let run = parse_run(json).map_err(corrupt)?;
-        if run.key() != place.machine_key {
+        if run.key() != location.machine_key {
             return Err(is_of(&run.key()));
         }
         samples_file_name(&run.id).map_err(corrupt)
@@ -358,12 +358,12 @@ impl SharedStore {
 
     fn read(
         &self,
-        place: &Place,
+        location: &RunLocation,
         file: WantedFile<'_>,
         to: &mut dyn Write,
     ) -> Result<bool, SharedStoreError> {
         self.backend
-            .read(place, file, to)
+            .read(location, file, to)
             .map_err(|error| self.read_error(error))
     }
 
@@ -391,16 +391,16 @@ impl SharedStore {
         }: Collection,
     ) -> Result<Garbage, SharedStoreError> {
         let mut listed = self.list()?;
-        listed.retain(|run| is_meant(names, &run.place.name));
+        listed.retain(|run| is_meant(names, &run.location.name));
         let now = Timestamp::now();
         let (refused, honest): (Vec<Listed>, Vec<Listed>) = listed
             .into_iter()
             .partition(|run| run.is_from_the_future(now));
-        let mut runs: Vec<Place> = by_baseline(honest)
+        let mut runs: Vec<RunLocation> = by_baseline(honest)
             .into_values()
-            .flat_map(|runs| behind_the_newest(runs, keep))
+            .flat_map(|runs| older_runs(runs, keep))
             .collect();
-        let mut refused = places(refused);
+        let mut refused = locations(refused);
         if from_the_future {
             runs.append(&mut refused);
         }
@@ -438,37 +438,37 @@ fn is_meant(names: &[BaselineName], name: &BaselineName) -> bool {
 
 /// Groups runs by baseline and machine, oldest first.
 fn by_baseline(mut listed: Vec<Listed>) -> BTreeMap<(BaselineName, String), Vec<Listed>> {
-    listed.sort_unstable_by(|a, b| a.place.cmp(&b.place));
+    listed.sort_unstable_by(|a, b| a.location.cmp(&b.location));
     let mut baselines: BTreeMap<(BaselineName, String), Vec<Listed>> = BTreeMap::new();
     for run in listed {
-        let baseline = (run.place.name.clone(), run.place.machine_key.clone());
+        let baseline = (run.location.name.clone(), run.location.machine_key.clone());
         baselines.entry(baseline).or_default().push(run);
     }
     baselines
 }
 
-fn places(listed: Vec<Listed>) -> Vec<Place> {
-    listed.into_iter().map(|run| run.place).collect()
+fn locations(listed: Vec<Listed>) -> Vec<RunLocation> {
+    listed.into_iter().map(|run| run.location).collect()
 }
 
 /// Returns those of `runs`, oldest first, that are neither among the `keep` that started last nor
 /// among the `keep` that arrived last.
-fn behind_the_newest(runs: Vec<Listed>, keep: usize) -> Vec<Place> {
+fn older_runs(runs: Vec<Listed>, keep: usize) -> Vec<RunLocation> {
     let mut by_arrival: Vec<&Listed> = runs.iter().collect();
     by_arrival.sort_by_key(|run| run.arrived);
     let came_last = by_arrival.split_off(by_arrival.len().saturating_sub(keep));
     let started_earlier = &runs[..runs.len().saturating_sub(keep)];
     let is_behind = |run: &&Listed| !came_last.contains(run);
     let behind = started_earlier.iter().filter(is_behind);
-    behind.map(|run| run.place.clone()).collect()
+    behind.map(|run| run.location.clone()).collect()
 }
 
 /// Returns all local runs of a baseline, or why one cannot be read. Only the newest has samples.
 fn outgoing(
     stored: &StoredBaseline,
 ) -> Result<Vec<Result<Outgoing, RunFileError>>, SharedStoreError> {
-    // Files of a history never change, while a save beside this push replaces the current run. Where
-    // the history cannot be written, the current run is pushed as it is.
+    // Files of a history never change, while a save beside this push replaces the current run.
+    // Where the history cannot be written, the current run is pushed as it is.
     let _ = keep_current(&stored.directory);
     let newest = current(&stored.directory);
     let outgoing = |run_file: PathBuf| {
@@ -477,7 +477,7 @@ fn outgoing(
             .then(|| samples_of(&stored.directory))
             .flatten();
         Ok(Outgoing {
-            place: Place {
+            location: RunLocation {
                 name: stored.name.clone(),
                 machine_key: stored.machine_key.clone(),
                 run,
@@ -502,7 +502,7 @@ fn current(directory: &Path) -> Option<RunName> {
 }
 
 /// Returns the `run.json` of a baseline if this run is the current one.
-fn here_as(directory: &Path, run: &RunName) -> Option<Vec<u8>> {
+fn local_copy(directory: &Path, run: &RunName) -> Option<Vec<u8>> {
     let json = read_bytes(&directory.join(RUN_FILE_NAME)).ok()?;
     (RunName::of_any_version(&json).ok()? == *run).then_some(json)
 }

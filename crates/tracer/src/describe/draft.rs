@@ -2,27 +2,27 @@
 
 use iced_x86::{Mnemonic, OpAccess, Register, UsedMemory};
 
-use super::{Few, MAX_ACCESSES, MAX_RECORDINGS, Recording, ThreadFacts, Undescribable};
+use super::{MAX_ACCESSES, MAX_RECORDINGS, Recording, SmallList, ThreadFacts, Undescribable};
 use crate::block::{Access, AccessKind, Address, Elements, Mask, Repeat};
 
 /// A register's value is that of `entry` plus `offset`.
 #[derive(Clone, Copy)]
-pub(super) struct Held {
+pub(super) struct KnownValue {
     entry: u16,
     offset: i64,
 }
 
-impl Held {
-    pub(super) fn just(entry: u16) -> Held {
-        Held { entry, offset: 0 }
+impl KnownValue {
+    pub(super) fn just(entry: u16) -> KnownValue {
+        KnownValue { entry, offset: 0 }
     }
 }
 
 /// The description of one instruction while it is being built.
 pub(super) struct Draft<'a> {
-    pub accesses: Few<Access, MAX_ACCESSES>,
-    pub recordings: Few<Recording, MAX_RECORDINGS>,
-    pub held: [Option<Held>; 16],
+    pub accesses: SmallList<Access, MAX_ACCESSES>,
+    pub recordings: SmallList<Recording, MAX_RECORDINGS>,
+    pub held: [Option<KnownValue>; 16],
     pub next_entry: u16,
     pub facts: &'a ThreadFacts,
 }
@@ -160,7 +160,7 @@ impl Draft<'_> {
                         entry,
                         register: operand.base,
                     })?;
-                    Held::just(entry)
+                    KnownValue::just(entry)
                 }
             };
             self.held[number] = Some(held);

@@ -244,12 +244,12 @@ impl<'a> Assembler<'a> {
     }
 
     /// Writes a two-byte no-op.
-    pub(crate) fn nothing(&mut self) {
-        self.bytes(&Self::NOTHING);
+    pub(crate) fn no_op(&mut self) {
+        self.bytes(&Self::NO_OP);
     }
 
-    /// See [`nothing`](Assembler::nothing).
-    pub(crate) const NOTHING: [u8; 2] = [0x66, 0x90];
+    /// See [`no_op`](Assembler::no_op).
+    pub(crate) const NO_OP: [u8; 2] = [0x66, 0x90];
 
     // ---- vector and mask registers ----
 
@@ -280,7 +280,7 @@ impl<'a> Assembler<'a> {
             let length = u8::from(bytes == 32);
             self.bytes(&[0xc4, r << 7 | 1 << 6 | b << 5 | 1, 0x7a | length << 2, 0x7f]);
         }
-        self.modrm_far(number & 7, base, memory.displacement);
+        self.modrm_displaced(number & 7, base, memory.displacement);
     }
 
     /// `kmovw [memory], k`, VEX.L0.0F.W0 91: 16 bits. `memory` has a base register and no index.
@@ -288,7 +288,7 @@ impl<'a> Assembler<'a> {
         let base = memory.base.unwrap_or(RAX);
         let b = !(base >> 3) & 1;
         self.bytes(&[0xc4, 1 << 7 | 1 << 6 | b << 5 | 1, 0x78, 0x91]);
-        self.modrm_far(number, base, memory.displacement);
+        self.modrm_displaced(number, base, memory.displacement);
     }
 
     // ---- control ----
@@ -371,7 +371,7 @@ impl<'a> Assembler<'a> {
         self.bytes(opcode);
         let reg = (register & 7) << 3;
         match (memory.base, memory.index) {
-            (Some(base), None) => self.modrm_far(register & 7, base, memory.displacement),
+            (Some(base), None) => self.modrm_displaced(register & 7, base, memory.displacement),
             (Some(base), Some((index, scale))) => {
                 self.bytes(&[0x80 | reg | 4, sib(scale, index, base)]);
                 self.bytes(&memory.displacement.to_le_bytes());
@@ -387,7 +387,7 @@ impl<'a> Assembler<'a> {
 
     /// Writes ModRM with base and displacement. The shorter form is used only without a
     /// displacement, which EVEX would scale.
-    fn modrm_far(&mut self, reg: u8, base: General, displacement: i32) {
+    fn modrm_displaced(&mut self, reg: u8, base: General, displacement: i32) {
         let none = displacement == 0 && base & 7 != 5;
         let mode = if none { 0x00 } else { 0x80 };
         self.byte(mode | (reg & 7) << 3 | base & 7);

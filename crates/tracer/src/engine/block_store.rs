@@ -47,7 +47,7 @@ impl BlockRecord {
 
 /// What an address of translated code corresponds to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct CodeOrigin {
     /// The program's instruction.
     pub ip: u64,
     /// Bit mask of the registers whose values are in the context.
@@ -127,7 +127,7 @@ impl BlockStore {
 
     /// Returns what the code at `address`, inside one of the blocks, corresponds to. Correct
     /// wherever the program's own memory is accessed and its own instructions are executed.
-    pub(crate) fn standing_at(&self, address: u64) -> Option<Standing> {
+    pub(crate) fn standing_at(&self, address: u64) -> Option<CodeOrigin> {
         // Blocks are written one after the other.
         let blocks = self.blocks.as_slice();
         let behind = blocks.partition_point(|block| block.indirect_entry <= address);
@@ -139,13 +139,13 @@ impl BlockStore {
             .partition_point(|&begin| u64::from(begin) <= offset);
         let Some(place) = place.checked_sub(1) else {
             // It reads the first instruction to check it.
-            return record.check.map(|_| Standing {
+            return record.check.map(|_| CodeOrigin {
                 ip: record.start_ip,
                 borrowed: check::BORROWED,
             });
         };
         let at_branch = record.ends_with_branch && first + place + 1 == all.end;
-        Some(Standing {
+        Some(CodeOrigin {
             ip: self.instructions.as_slice()[first + place].decoded.ip(),
             borrowed: if at_branch {
                 record.borrowed_by_branch

@@ -28,7 +28,7 @@ const TO_FAILED: u8 = 35;
 /// A block's check of its own code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Check {
-    /// Its start as an offset in the code: [`Assembler::NOTHING`] or [`Check::ALWAYS_FAILS`].
+    /// Its start as an offset in the code: [`Assembler::NO_OP`] or [`Check::ALWAYS_FAILS`].
     pub start: u32,
     /// The jump taken if the check fails.
     pub failed: Relative32,
@@ -62,7 +62,7 @@ impl Check {
         }
         code.bind(to_check);
         let start = code.position() as u32;
-        code.nothing();
+        code.no_op();
         debug_assert_eq!(code.here() - failed, u64::from(TO_FAILED));
         for (at, bytes) in pieces(source.len()) {
             let mut was = [0; 8];

@@ -32,7 +32,7 @@ impl CodeRange {
 
 /// Why code at an address cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NotCode {
+pub(crate) enum UnreadableCode {
     /// There is no memory, or it is not readable and executable.
     Absent,
     /// The program can change the code while executing it.
@@ -64,7 +64,7 @@ impl CodeMap {
     }
 
     /// Returns the range around `address`, without allocating.
-    pub(crate) fn range_at(&mut self, address: u64) -> Result<CodeRange, NotCode> {
+    pub(crate) fn range_at(&mut self, address: u64) -> Result<CodeRange, UnreadableCode> {
         let known = &self.ranges[..self.len];
         if let Some(range) = known
             .iter()
@@ -112,7 +112,7 @@ impl CodeMap {
     }
 
     /// Returns whether all lasting code is still where it was found.
-    pub(crate) fn lasting_code_is_there(&self) -> bool {
+    pub(crate) fn has_lasting_code(&self) -> bool {
         let mut lasting = self.ranges[..self.len].iter().filter(|range| range.lasts);
         !self.is_incomplete
             && lasting.all(|known| {
@@ -128,8 +128,8 @@ impl CodeMap {
 }
 
 /// Returns the memory around `address`, and whether it comes from a file or from the kernel.
-fn look_up(address: u64) -> Result<(Range<u64>, bool), NotCode> {
-    match maps::entry_at(address).map_err(|_| NotCode::Unknown)? {
+fn look_up(address: u64) -> Result<(Range<u64>, bool), UnreadableCode> {
+    match maps::entry_at(address).map_err(|_| UnreadableCode::Unknown)? {
         Some(Entry {
             readable: true,
             executable: true,
@@ -142,8 +142,8 @@ fn look_up(address: u64) -> Result<(Range<u64>, bool), NotCode> {
             executable: true,
             changeable: true,
             ..
-        }) => Err(NotCode::Writable),
-        _ => Err(NotCode::Absent),
+        }) => Err(UnreadableCode::Writable),
+        _ => Err(UnreadableCode::Absent),
     }
 }
 
@@ -161,9 +161,9 @@ mod tests {
         let variable = 0;
         assert_eq!(
             map.range_at(&raw const variable as u64),
-            Err(NotCode::Absent)
+            Err(UnreadableCode::Absent)
         );
-        assert_eq!(map.range_at(8), Err(NotCode::Absent));
+        assert_eq!(map.range_at(8), Err(UnreadableCode::Absent));
         map.forget();
         assert!(!map.overlaps(0, u64::MAX));
     }

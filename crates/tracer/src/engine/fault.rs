@@ -23,7 +23,7 @@ pub(super) fn is_fault(signal: i32) -> bool {
 }
 
 /// The indices of the general registers in a `ucontext_t`, in encoding order.
-const PLACES: [i32; 16] = [
+const REGISTER_INDICES: [i32; 16] = [
     libc::REG_RAX,
     libc::REG_RCX,
     libc::REG_RDX,
@@ -80,9 +80,9 @@ impl Traced {
         self.status() == Status::Running && process == self.process as u64 && trusts
     }
 
-    pub(super) fn trusted_code_is_intact(self) -> bool {
+    pub(super) fn is_trusted_code_intact(self) -> bool {
         // SAFETY: see above.
-        unsafe { (*self.translator).trusted_code_is_intact() }
+        unsafe { (*self.translator).is_trusted_code_intact() }
     }
 
     pub(super) fn stop_trusting(self) {
@@ -111,7 +111,7 @@ impl Stopped {
         let standing = translator.standing_at(rip)?;
         let translated = *registers;
         registers[libc::REG_RIP as usize] = standing.ip as i64;
-        for (number, place) in PLACES.into_iter().enumerate() {
+        for (number, place) in REGISTER_INDICES.into_iter().enumerate() {
             if standing.borrowed >> number & 1 == 1 {
                 registers[place as usize] = context.registers[number] as i64;
             }
@@ -136,7 +136,7 @@ impl Stopped {
     }
 
     /// Lets the thread repeat the instruction in the translation.
-    pub(super) fn go_on_translated(&self, registers: &mut Registers) {
+    pub(super) fn retry_translated(&self, registers: &mut Registers) {
         *registers = self.translated;
     }
 }

@@ -80,7 +80,7 @@ impl Action {
 
     /// Returns the action with `on_signal` as the handler, or `None` if it calls no handler of the
     /// program.
-    fn with_us_in_front(self) -> Option<Action> {
+    fn with_our_handler(self) -> Option<Action> {
         let calls = self.calls() && !self.is_ours();
         let flags = self.flags & !(libc::SA_RESETHAND as u32 as u64) | libc::SA_SIGINFO as u64;
         calls.then_some(Action {
@@ -142,7 +142,7 @@ impl Front {
 
     fn step_in_for(&mut self, signal: i32) {
         let action = Action::current(signal);
-        let Some(ours) = action.with_us_in_front() else {
+        let Some(ours) = action.with_our_handler() else {
             return;
         };
         let place = signal as usize;
@@ -226,22 +226,22 @@ fn release(traced: Traced) {
             return;
         }
         engine_begins();
-        if traced.is_trusting() && !nothing_has_changed(traced) {
+        if traced.is_trusting() && !is_unchanged(traced) {
             traced.stop_trusting();
         }
     }
 }
 
 /// Returns whether trusted code can still be trusted after a handler has run.
-fn nothing_has_changed(traced: Traced) -> bool {
+fn is_unchanged(traced: Traced) -> bool {
     with_front(Front::step_in);
     let mut threads = OtherThreadsWatch::default();
-    let others = ConcurrentWriters::ask(&mut threads, other_signals_are_caught);
-    others != ConcurrentWriters::Somebody && traced.trusted_code_is_intact()
+    let others = ConcurrentWriters::ask(&mut threads, catches_other_signals);
+    others != ConcurrentWriters::Somebody && traced.is_trusted_code_intact()
 }
 
 /// Returns whether the program handles a signal that is not a fault.
-pub(super) fn other_signals_are_caught() -> bool {
+pub(super) fn catches_other_signals() -> bool {
     with_front(|front| {
         let mut caught =
             (1..=LAST_SIGNAL).filter(|&signal| front.program[signal as usize].is_some());
@@ -290,7 +290,7 @@ unsafe extern "C-unwind" fn on_signal(
             let registers = unsafe { &mut (*context).uc_mcontext.gregs };
             // A handler that removes itself wants the fault to be fatal, at the program's address.
             let is_ours = Action::current(signal).is_ours();
-            go_on_after_fault(stopped, registers, is_ours);
+            resume_after_fault(stopped, registers, is_ours);
         }
         None => {
             HANDLER_HAS_RUN.set(true);
@@ -301,7 +301,7 @@ unsafe extern "C-unwind" fn on_signal(
     }
 }
 
-fn go_on_after_fault(stopped: Stopped, registers: &mut fault::Registers, is_ours: bool) {
+fn resume_after_fault(stopped: Stopped, registers: &mut fault::Registers, is_ours: bool) {
     let traced = stopped.traced;
     // The thread was in translated code: it was not busy, so it does not hold the lock that `end`
     // takes.
@@ -310,10 +310,10 @@ fn go_on_after_fault(stopped: Stopped, registers: &mut fault::Registers, is_ours
     }
     engine_begins();
     traced.set_status(Status::Running);
-    if traced.is_trusting() && !nothing_has_changed(traced) {
+    if traced.is_trusting() && !is_unchanged(traced) {
         traced.set_status(Status::Ended(Err(TraceError::CodeChanged)));
         return end();
     }
-    stopped.go_on_translated(registers);
+    stopped.retry_translated(registers);
     release(traced);
 }

@@ -28,7 +28,7 @@ const ARRAY_BYTES: usize = ENTRIES * 8;
 /// The distance between the two arrays.
 pub(crate) const CODES: i32 = ARRAY_BYTES as i32;
 
-/// How far above the target's lowest bit the second table's key begins, in bytes.
+/// Distance of the second table's key from the target's lowest byte.
 pub(crate) const SECOND_KEY_BYTE: u64 = 1;
 
 pub(crate) struct IndirectTable {

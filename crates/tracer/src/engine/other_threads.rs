@@ -73,7 +73,7 @@ struct Look {
     threads: u32,
     /// The sum of their ids.
     numbers: u64,
-    /// How often other threads of this process have begun to wait.
+    /// Number of waits begun by other threads of this process.
     waits: u64,
 }
 

@@ -72,19 +72,19 @@ impl<C: Consumer> State<C> {
         let is_due = std::mem::take(&mut self.trust_is_due);
         if is_due && self.others_may_run_after(wakes, context.registers[RAX]) {
             self.translator.trust(false);
-        } else if is_due && !self.translator.trusted_code_is_intact() {
+        } else if is_due && !self.translator.is_trusted_code_intact() {
             // Changed by the system call. Until then, the code was as translated.
             self.translator.forget();
         }
         match request(context) {
-            Request::Enter => self.go_to(context, context.target, |_, _| {}),
+            Request::Enter => self.continue_at(context, context.target, |_, _| {}),
             Request::Direct => {
                 let exit = self.translator.direct_exit(context.exit);
-                self.go_to(context, exit.target, |translator, id| {
+                self.continue_at(context, exit.target, |translator, id| {
                     translator.link(exit, id);
                 });
             }
-            Request::Indirect => self.go_to(context, context.target, |translator, id| {
+            Request::Indirect => self.continue_at(context, context.target, |translator, id| {
                 translator.link_indirect(id);
             }),
             Request::Drain => {
@@ -103,13 +103,14 @@ impl<C: Consumer> State<C> {
                     .changed_block_at(ip, arguments, |blocks, id| {
                         consumer.translated(&blocks.block(id));
                     });
-                self.go_on_in(context, block);
+                self.continue_in(context, block);
             }
         }
     }
 
     /// Replaces the address of the last x87 instruction in the saved state by that of the program's
-    /// instruction, if it was executed translated: the program may look at it once it runs natively.
+    /// instruction, if it was executed translated: the program may look at it once it runs
+    /// natively.
     fn mend_x87_address(&self, context: &Context) {
         /// Where `xsave64` stores it.
         const X87_ADDRESS_BYTE: usize = 8;
@@ -129,7 +130,7 @@ impl<C: Consumer> State<C> {
         }
     }
 
-    fn go_to(
+    fn continue_at(
         &mut self,
         context: &mut Context,
         target: u64,
@@ -138,7 +139,7 @@ impl<C: Consumer> State<C> {
         if target == entry::detach as *const () as u64 {
             self.drain(context);
             let is_intact =
-                !self.translator.is_trusting() || self.translator.trusted_code_is_intact();
+                !self.translator.is_trusting() || self.translator.is_trusted_code_intact();
             let end = is_intact.then_some(End::Detach);
             self.leave(context, end.ok_or(TraceError::CodeChanged));
             context.next = target;
@@ -152,10 +153,10 @@ impl<C: Consumer> State<C> {
         if let Ok(id) = block {
             link(&mut self.translator, id);
         }
-        self.go_on_in(context, block);
+        self.continue_in(context, block);
     }
 
-    fn go_on_in(&mut self, context: &mut Context, block: Result<BlockId, TraceError>) {
+    fn continue_in(&mut self, context: &mut Context, block: Result<BlockId, TraceError>) {
         match block {
             Ok(id) => context.next = self.translator.blocks().record(id).entry,
             Err(error) => self.leave(context, Err(error)),
@@ -231,7 +232,7 @@ impl<C: Consumer> State<C> {
             }
             Policy::MayChangeCode | Policy::WakesThreads(_) => context.next = exit.perform,
             Policy::LetsOthersChangeCode => {
-                self.translator.never_trust_again();
+                self.translator.distrust_for_good();
                 context.next = exit.unlinked;
             }
             Policy::Split { shares_memory } => {
@@ -273,7 +274,7 @@ impl<C: Consumer> State<C> {
     /// but waiting ones may run.
     fn others_may_run_after(&self, wakes: Wakes, result: u64) -> bool {
         // A signal may come to any thread.
-        let may_run = || wakes.somebody(result) || handlers::other_signals_are_caught();
+        let may_run = || wakes.somebody(result) || handlers::catches_other_signals();
         self.other_threads.have_waited() && may_run()
     }
 
@@ -288,16 +289,16 @@ impl<C: Consumer> State<C> {
     pub(super) fn renew_trust(&mut self) {
         self.translator.discard_untrusted();
         let others = if self.translator.may_trust() {
-            ConcurrentWriters::ask(&mut self.other_threads, handlers::other_signals_are_caught)
+            ConcurrentWriters::ask(&mut self.other_threads, handlers::catches_other_signals)
         } else {
             ConcurrentWriters::Somebody
         };
         let translator = &mut self.translator;
         translator.trust(others != ConcurrentWriters::Somebody);
         let is_intact = match others {
-            ConcurrentWriters::Nobody => translator.trusted_code_is_intact(),
+            ConcurrentWriters::Nobody => translator.is_trusted_code_intact(),
             ConcurrentWriters::NobodyNow => {
-                translator.trusted_code_is_there() && translator.trusted_code_is_intact()
+                translator.has_trusted_code() && translator.is_trusted_code_intact()
             }
             ConcurrentWriters::Somebody => true,
         };

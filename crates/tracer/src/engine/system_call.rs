@@ -36,7 +36,7 @@ pub(crate) enum Policy {
     Refuse,
 }
 
-/// How many [waiting threads](super::other_threads) a system call wakes.
+/// Number of [waiting threads](super::other_threads) that a system call wakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wakes {
     Nobody,

@@ -3,9 +3,9 @@
 use std::io;
 
 use super::assembler::Assembler;
-use super::block_store::{BlockParts, BlockStore, Standing};
+use super::block_store::{BlockParts, BlockStore, CodeOrigin};
 use super::check::Check;
-use super::code_map::{CodeMap, CodeRange, NotCode};
+use super::code_map::{CodeMap, CodeRange, UnreadableCode};
 use super::context::Context;
 use super::emit::{self, Emitted, MAX_BLOCK_BYTES, Surroundings, emit};
 use super::exit::{DirectExit, SystemCallExit};
@@ -104,7 +104,7 @@ impl Translator {
     }
 
     /// Returns what the translated code at `address` corresponds to.
-    pub(crate) fn standing_at(&self, address: u64) -> Option<Standing> {
+    pub(crate) fn standing_at(&self, address: u64) -> Option<CodeOrigin> {
         self.blocks.standing_at(address)
     }
 
@@ -148,7 +148,7 @@ impl Translator {
         let same = |id: &BlockId| code.starts_with(self.blocks.source(*id));
         let known = self.blocks.translations(ip).find(same);
         if let Some(id) = known {
-            self.set_check(id, Assembler::NOTHING);
+            self.set_check(id, Assembler::NO_OP);
             return Ok(id);
         }
         let newest = self.blocks.find(ip);
@@ -242,9 +242,9 @@ impl Translator {
 
     fn range_at(&mut self, ip: u64) -> Result<CodeRange, TraceError> {
         self.code_map.range_at(ip).map_err(|error| match error {
-            NotCode::Absent => TraceError::NoCode { ip },
-            NotCode::Writable => TraceError::WritableCode { ip },
-            NotCode::Unknown => TraceError::Maps,
+            UnreadableCode::Absent => TraceError::NoCode { ip },
+            UnreadableCode::Writable => TraceError::WritableCode { ip },
+            UnreadableCode::Unknown => TraceError::Maps,
         })
     }
 
@@ -358,7 +358,7 @@ impl Translator {
         self.trusts
     }
 
-    /// See [`never_trust_again`](Translator::never_trust_again).
+    /// See [`distrust_for_good`](Translator::distrust_for_good).
     pub(crate) fn may_trust(&self) -> bool {
         self.may_trust
     }
@@ -375,7 +375,7 @@ impl Translator {
 
     /// Makes every block check its code from now on, permanently: once something can change code
     /// unnoticed, there is no way to tell when it is gone.
-    pub(crate) fn never_trust_again(&mut self) {
+    pub(crate) fn distrust_for_good(&mut self) {
         self.may_trust = false;
         self.trust(false);
     }
@@ -404,12 +404,12 @@ impl Translator {
 
     /// Returns whether the memory of all trusted code is still mapped. For the beginning of a
     /// trace.
-    pub(crate) fn trusted_code_is_there(&self) -> bool {
-        self.code_map.lasting_code_is_there()
+    pub(crate) fn has_trusted_code(&self) -> bool {
+        self.code_map.has_lasting_code()
     }
 
     /// Returns whether all trusted code is unchanged since it was translated.
-    pub(crate) fn trusted_code_is_intact(&self) -> bool {
+    pub(crate) fn is_trusted_code_intact(&self) -> bool {
         self.blocks.remembered().all(|id| {
             if self.blocks.record(id).check.is_some() {
                 return true;

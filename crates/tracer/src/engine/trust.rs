@@ -28,14 +28,14 @@ pub(super) enum ConcurrentWriters {
 }
 
 impl ConcurrentWriters {
-    /// `signals_are_caught` says whether the program handles a signal that is not a fault: another
+    /// `catches_signals` says whether the program handles a signal that is not a fault: another
     /// thread may get it.
     pub(super) fn ask(
         threads: &mut OtherThreadsWatch,
-        signals_are_caught: impl FnOnce() -> bool,
+        catches_signals: impl FnOnce() -> bool,
     ) -> ConcurrentWriters {
         let now = threads.ask();
-        if threads.have_waited() && signals_are_caught() {
+        if threads.have_waited() && catches_signals() {
             return ConcurrentWriters::Somebody;
         }
         match now {
@@ -48,24 +48,24 @@ impl ConcurrentWriters {
 
 #[cfg(test)]
 mod tests {
-    use super::super::handlers::other_signals_are_caught;
+    use super::super::handlers::catches_other_signals;
     use super::*;
 
     /// Other tests are threads of this process, so a forked child runs this one.
     #[test]
     fn only_handlers_on_other_threads_go_unnoticed() {
-        extern "C" fn nothing(_signal: i32) {}
+        extern "C" fn no_op(_signal: i32) {}
         // SAFETY: the child has one thread, makes one that ends with it, and ends.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let as_expected = std::panic::catch_unwind(|| {
                 // SAFETY: the handler does nothing.
-                unsafe { libc::signal(libc::SIGUSR1, nothing as *const () as usize) };
+                unsafe { libc::signal(libc::SIGUSR1, no_op as *const () as usize) };
                 let tracer = crate::Tracer::new(crate::Config::default(), Nothing).unwrap();
                 let ask = || {
                     tracer.attach().unwrap();
                     let mut threads = OtherThreadsWatch::default();
-                    let others = ConcurrentWriters::ask(&mut threads, other_signals_are_caught);
+                    let others = ConcurrentWriters::ask(&mut threads, catches_other_signals);
                     tracer.detach().unwrap();
                     others
                 };

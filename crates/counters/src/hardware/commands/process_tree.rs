@@ -157,12 +157,12 @@ impl CountedTree<'_> {
             .ok_or_else(|| self.opener.never_scheduled(leader))?;
         if totals.enabled_ns != totals.running_ns {
             return Err(OpenError::Multiplexed {
-                place: self.opener.place(leader),
+                location: self.opener.location(leader),
                 enabled_ns: totals.enabled_ns,
                 running_ns: totals.running_ns,
             });
         }
-        // How often the processes were switched out is unknown.
+        // The number of switches of the processes is unknown.
         let sample = self.shape.sample(&totals.counts, 0);
         let slots = sample.slots.unwrap_or(0) as f64;
         let total = sample.level1.unwrap_or_default().total_slots();

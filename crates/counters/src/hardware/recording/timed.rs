@@ -2,17 +2,17 @@
 //!
 //! The group consists of the events whose retire latencies the metrics of a metric group need. Each
 //! interrupts after a number of occurrences, and the hardware writes its retire latency into a
-//! buffer. A sample has two counts for each event: its hits, and the sum of their latencies.
+//! buffer. A sample has two counts for each event: its PMU samples, and the sum of their latencies.
 //!
-//! Lost hits do not change a mean, so that a sample without some of them is as good. If there are
-//! too many, the period of the event is doubled.
+//! Lost PMU samples do not change a mean, so that a sample without some of them is as good. If
+//! there are too many, the period of the event is doubled.
 
 mod weights;
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-use super::hits::ring::Ring;
+use super::sampling::ring::Ring;
 use crate::cpu;
 use crate::error::OpenError;
 use crate::hardware::opener::Opener;
@@ -26,7 +26,7 @@ use topdown_run::sample::{Flags, GroupCounts, Sample};
 use topdown_run::setting::Counters;
 use weights::Weights;
 
-/// The number of occurrences from one hit to the next, to begin with: a prime.
+/// The number of occurrences from one PMU sample to the next, to begin with: a prime.
 const PERIOD: u64 = 1009;
 
 /// The buffers of all events together have to fit into what `perf_event_mlock_kb` allows.

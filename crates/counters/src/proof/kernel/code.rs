@@ -50,7 +50,7 @@ impl LargeCode {
         by_address.sort_unstable_by_key(|&function| function as usize);
         let places = (0..LARGE_CODE_FUNCTIONS).map(|call| call * STRIDE % LARGE_CODE_FUNCTIONS);
         LargeCode {
-            functions: places.map(|place| by_address[place]).collect(),
+            functions: places.map(|location| by_address[location]).collect(),
         }
     }
 

@@ -109,7 +109,7 @@ pub struct Machine {
     pub wants_exclude_guest: bool,
     pub refuse_map: Option<c_int>,
     pub refuse_control: Option<c_int>,
-    /// The largest buffer that the user's budget allows.
+    /// The largest buffer that the user's limit allows.
     pub largest_buffer_pages: usize,
     /// The event that counts and never interrupts.
     pub mute: Option<u64>,

@@ -39,9 +39,9 @@ impl Ring {
         let position = unsafe { AtomicU64::from_ptr(self.position(HEAD)) };
         let head = position.load(Ordering::Relaxed);
         for (at, byte) in (head..).zip(bytes) {
-            let place = PAGE + (at % self.data_bytes) as usize;
+            let location = PAGE + (at % self.data_bytes) as usize;
             // SAFETY: the buffer is mapped while its event is open, and the place is within it.
-            unsafe { self.address.add(place).write(*byte) };
+            unsafe { self.address.add(location).write(*byte) };
         }
         position.store(head + bytes.len() as u64, Ordering::Release);
     }

@@ -16,7 +16,7 @@ use topdown_gate::verdict::{Comparison, LabelledRun, UndecidedReason, compare};
 
 /// Benchmarks of a suite that gets advice.
 pub const ADVISED_BENCHMARKS: usize = 100;
-/// How much slower benchmarks get, each size in its own suites: from unchanged to certain, with the
+/// Slowdowns of benchmarks, each in its own suites: from unchanged to certain, with the
 /// margin in between.
 pub const ADVISED_PERCENT: [u32; 6] = [0, 1, 2, 3, 5, 8];
 /// Launches of the comparison that gives the advice.
@@ -82,25 +82,28 @@ impl Advice {
         let first = judged(&launched(LAUNCHES), LAUNCHES);
         let fresh = launched(MAX_LAUNCHES);
         let asked = |index: &usize| index.is_multiple_of(EVERY);
-        let told: Vec<(usize, Told)> = (0..ADVISED_BENCHMARKS)
+        let reported: Vec<(usize, AdviceKind)> = (0..ADVISED_BENCHMARKS)
             .filter(asked)
-            .filter_map(|index| Some((index, Told::new(&first, index)?)))
+            .filter_map(|index| Some((index, AdviceKind::new(&first, index)?)))
             .collect();
         let mut advice = Advice::default();
-        let numbers: BTreeSet<u32> = told.iter().flat_map(|(_, told)| told.launches()).collect();
+        let numbers: BTreeSet<u32> = reported
+            .iter()
+            .flat_map(|(_, reported)| reported.launches())
+            .collect();
         for launches in numbers {
             let again = judged(&fresh, launches);
-            for (index, told) in &told {
+            for (index, reported) in &reported {
                 let decided = usize::from(again.benchmarks[*index].verdict.is_decided());
-                advice.count(*told, launches, decided);
+                advice.count(*reported, launches, decided);
             }
         }
         advice
     }
 
-    fn count(&mut self, told: Told, launches: u32, decided: usize) {
-        match told {
-            Told::Needs(half, most) => {
+    fn count(&mut self, reported: AdviceKind, launches: u32, decided: usize) {
+        match reported {
+            AdviceKind::Needs(half, most) => {
                 if launches == half {
                     self.needs += 1;
                     self.decided_by_half += decided;
@@ -110,19 +113,19 @@ impl Advice {
                     self.decided_by_most += decided;
                 }
             }
-            Told::Open if launches == MAX_LAUNCHES => {
+            AdviceKind::Open if launches == MAX_LAUNCHES => {
                 self.open += 1;
                 self.open_decided += decided;
             }
-            Told::NoNumber if launches == MAX_LAUNCHES => {
+            AdviceKind::NoNumber if launches == MAX_LAUNCHES => {
                 self.no_number += 1;
                 self.no_number_indeed += 1 - decided;
             }
-            Told::TooNoisy if launches == MAX_LAUNCHES => {
+            AdviceKind::TooNoisy if launches == MAX_LAUNCHES => {
                 self.too_noisy += 1;
                 self.too_noisy_indeed += 1 - decided;
             }
-            Told::Open | Told::NoNumber | Told::TooNoisy => {}
+            AdviceKind::Open | AdviceKind::NoNumber | AdviceKind::TooNoisy => {}
         }
     }
 
@@ -145,28 +148,28 @@ impl Advice {
 const EVERY: usize = 3;
 
 #[derive(Clone, Copy)]
-enum Told {
+enum AdviceKind {
     Needs(u32, Option<u32>),
     Open,
     NoNumber,
     TooNoisy,
 }
 
-impl Told {
-    fn new(comparison: &Comparison, index: usize) -> Option<Told> {
+impl AdviceKind {
+    fn new(comparison: &Comparison, index: usize) -> Option<AdviceKind> {
         let undecided = comparison.benchmarks[index].undecided.as_ref()?;
         Some(match (undecided.launches_needed, &undecided.reason) {
-            (Some(half), _) => Told::Needs(half, undecided.launches_enough),
-            (None, _) if undecided.decided_by_most_fraction.is_some() => Told::Open,
-            (None, UndecidedReason::Margin | UndecidedReason::Drift) => Told::NoNumber,
-            (None, _) => Told::TooNoisy,
+            (Some(half), _) => AdviceKind::Needs(half, undecided.launches_enough),
+            (None, _) if undecided.decided_by_most_fraction.is_some() => AdviceKind::Open,
+            (None, UndecidedReason::Margin | UndecidedReason::Drift) => AdviceKind::NoNumber,
+            (None, _) => AdviceKind::TooNoisy,
         })
     }
 
     fn launches(&self) -> Vec<u32> {
         match *self {
-            Told::Needs(half, most) => std::iter::once(half).chain(most).collect(),
-            Told::Open | Told::NoNumber | Told::TooNoisy => vec![MAX_LAUNCHES],
+            AdviceKind::Needs(half, most) => std::iter::once(half).chain(most).collect(),
+            AdviceKind::Open | AdviceKind::NoNumber | AdviceKind::TooNoisy => vec![MAX_LAUNCHES],
         }
     }
 }

@@ -16,7 +16,7 @@ const NEAR_RUNS: usize = 2;
 
 /// What happens to a benchmark in the course of a history.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Course {
+pub enum HistoryShape {
     /// Nothing.
     Unchanged,
     /// One step of this fraction of the slots, in the middle.
@@ -25,19 +25,19 @@ pub enum Course {
     Steps(usize, f64),
 }
 
-impl Course {
+impl HistoryShape {
     /// Returns what is added to the slots at `run` of `runs`.
     fn size_at(self, run: usize, runs: usize) -> f64 {
         match self {
-            Course::Unchanged => 0.0,
-            Course::Step(size) => {
+            HistoryShape::Unchanged => 0.0,
+            HistoryShape::Step(size) => {
                 if run >= runs / 2 {
                     size
                 } else {
                     0.0
                 }
             }
-            Course::Steps(steps, size) => size * (run * (steps + 1) / runs) as f64,
+            HistoryShape::Steps(steps, size) => size * (run * (steps + 1) / runs) as f64,
         }
     }
 
@@ -49,11 +49,13 @@ impl Course {
             .iter()
             .filter(|change| change.kind == ChangeKind::Slower);
         match self {
-            Course::Unchanged => false,
-            Course::Step(_) => slower.any(|change| change.run.abs_diff(runs / 2) <= NEAR_RUNS),
-            Course::Steps(steps, size) => {
-                let told: f64 = slower.map(|change| change.difference).sum();
-                told >= steps as f64 * size / 2.0
+            HistoryShape::Unchanged => false,
+            HistoryShape::Step(_) => {
+                slower.any(|change| change.run.abs_diff(runs / 2) <= NEAR_RUNS)
+            }
+            HistoryShape::Steps(steps, size) => {
+                let reported: f64 = slower.map(|change| change.difference).sum();
+                reported >= steps as f64 * size / 2.0
             }
         }
     }
@@ -75,7 +77,7 @@ pub struct HistoryExperiment {
     /// Launches per run.
     pub launches: u32,
     /// What happens to the backend-bound slots of benchmarks that change.
-    pub course: Course,
+    pub course: HistoryShape,
     /// One benchmark in this many changes, if any do.
     pub every: usize,
 }
@@ -112,7 +114,7 @@ impl HistoryExperiment {
             return tally;
         };
         for (index, benchmark) in trend.benchmarks.iter().enumerate() {
-            if self.course != Course::Unchanged && index % self.every == 0 {
+            if self.course != HistoryShape::Unchanged && index % self.every == 0 {
                 tally.planted += 1;
                 tally.found += usize::from(self.course.is_told_by(benchmark, self.runs));
             } else {
@@ -182,7 +184,7 @@ mod tests {
             machine: SHARED_MACHINE,
             runs: 30,
             launches: 5,
-            course: Course::Unchanged,
+            course: HistoryShape::Unchanged,
             every: 2,
         }
     }
@@ -206,7 +208,7 @@ mod tests {
 
     #[test]
     fn one_step_of_5_percent_and_ten_of_1_are_found() {
-        for course in [Course::Step(0.05), Course::Steps(10, 0.01)] {
+        for course in [HistoryShape::Step(0.05), HistoryShape::Steps(10, 0.01)] {
             let tally = HistoryExperiment {
                 course,
                 ..experiment()
@@ -219,7 +221,7 @@ mod tests {
     }
 
     /// Returns what a comparison with the history reports after each run.
-    fn told(experiment: HistoryExperiment, number: u64) -> Vec<Vec<SlowerOverTime>> {
+    fn reported(experiment: HistoryExperiment, number: u64) -> Vec<Vec<SlowerOverTime>> {
         let runs = experiment.runs_of(number);
         let policy = Policy::default();
         let side = |run| LabelledRun { label: "run", run };
@@ -244,9 +246,12 @@ mod tests {
                 ..experiment()
             };
             for number in 0..experiment.suites {
-                let told = told(experiment, number);
-                comparisons += told.len();
-                telling += told.iter().filter(|told| !told.is_empty()).count();
+                let reported = reported(experiment, number);
+                comparisons += reported.len();
+                telling += reported
+                    .iter()
+                    .filter(|reported| !reported.is_empty())
+                    .count();
             }
         }
         assert!(
@@ -263,21 +268,21 @@ mod tests {
             machine,
             runs: 11,
             launches: 10,
-            course: Course::Steps(10, 0.005),
+            course: HistoryShape::Steps(10, 0.005),
             suites: 5,
             every,
             ..experiment()
         };
-        let ends = (0..experiment.suites).map(|number| told(experiment, number).pop());
+        let ends = (0..experiment.suites).map(|number| reported(experiment, number).pop());
         ends.map(|end| end.unwrap().len()).sum()
     }
 
     #[test]
     fn creep_over_ten_merges_is_reported() {
         for (machine, least) in [(MACHINES[0], 7), (SHARED_MACHINE, 4)] {
-            let told = told_of_ten_merges(machine, 10);
-            eprintln!("{}: {told} of 10", machine.name);
-            assert!(told >= least, "{}: {told} of 10", machine.name);
+            let reported = told_of_ten_merges(machine, 10);
+            eprintln!("{}: {reported} of 10", machine.name);
+            assert!(reported >= least, "{}: {reported} of 10", machine.name);
         }
     }
 
@@ -286,9 +291,9 @@ mod tests {
     #[test]
     fn creep_in_half_the_suite_is_reported() {
         for (machine, least) in [(MACHINES[0], 45), (SHARED_MACHINE, 15)] {
-            let told = told_of_ten_merges(machine, 2);
-            eprintln!("{}: {told} of 50", machine.name);
-            assert!(told >= least, "{}: {told} of 50", machine.name);
+            let reported = told_of_ten_merges(machine, 2);
+            eprintln!("{}: {reported} of 50", machine.name);
+            assert!(reported >= least, "{}: {reported} of 50", machine.name);
         }
     }
 
@@ -299,20 +304,20 @@ mod tests {
             machine: MACHINES[0],
             runs: 16,
             launches: 10,
-            course: Course::Step(0.06),
+            course: HistoryShape::Step(0.06),
             every: 10,
             ..experiment()
         };
-        let told = told(experiment, 0);
-        let after_the_step: usize = told[8..].iter().map(Vec::len).sum();
-        assert_eq!(after_the_step, 0, "{told:?}");
+        let reported = reported(experiment, 0);
+        let after_the_step: usize = reported[8..].iter().map(Vec::len).sum();
+        assert_eq!(after_the_step, 0, "{reported:?}");
     }
 
     #[test]
     fn five_scattered_runs_change_nothing() {
         let tally = HistoryExperiment {
             runs: 5,
-            course: Course::Step(0.5),
+            course: HistoryShape::Step(0.5),
             ..experiment()
         }
         .run();

@@ -14,7 +14,7 @@ pub struct Machine {
     pub slots_deviation: f64,
     /// The same for the time per slot.
     pub time_deviation: f64,
-    /// How much these deviations differ between benchmarks: the standard deviation of their
+    /// Variation of these deviations between benchmarks: the standard deviation of their
     /// logarithm. For slots at least 0.4, which the shares alone cause.
     pub deviation_spread: f64,
     /// The standard deviation between the samples of a launch.
@@ -24,7 +24,7 @@ pub struct Machine {
     /// Whether each launch of each benchmark randomly falls into one of two modes (address layout),
     /// which differ by 2 to 8 % of its slots.
     pub bimodal: bool,
-    /// How much of a launch's noise carries over from the previous launch (first-order
+    /// Fraction of a launch's noise that carries over from the previous launch (first-order
     /// autoregression).
     pub autocorrelation: f64,
     /// The change of time per slot for all benchmarks: candidate over baseline, minus 1.
@@ -33,8 +33,8 @@ pub struct Machine {
     /// between launches, for slots and time per slot.
     pub session_deviation: f64,
     /// Where that of slots is.
-    pub drift: DriftOfSlots,
-    /// How much of its variance all benchmarks have in common, from 0 to 1.
+    pub drift: SlotsDrift,
+    /// Fraction of its variance that all benchmarks have in common.
     pub drift_in_common: f64,
     /// One launch in this many takes an unlucky path on either side, and [`UNLUCKY_SLOWER`] more
     /// slots; 0 for none.
@@ -44,15 +44,15 @@ pub struct Machine {
     pub old_path_every: usize,
 }
 
-/// How much slower an unlucky launch is.
+/// Slowdown of an unlucky launch.
 pub const UNLUCKY_SLOWER: f64 = 0.6;
 
-/// How often a benchmark takes a slow path that is not new.
+/// Probability that a benchmark takes a slow path that is not new.
 pub const OLD_PATH_ONE_IN: u32 = 8;
 
-/// Which slots drift between two sessions.
+/// Slots that drift between two sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DriftOfSlots {
+pub enum SlotsDrift {
     /// As much in every benchmark, whatever its slots are. Each category by itself; what retires
     /// does not drift.
     Even,
@@ -84,7 +84,7 @@ const QUIET: Machine = Machine {
     autocorrelation: 0.0,
     session_time_shift: 0.0,
     session_deviation: 0.0,
-    drift: DriftOfSlots::Even,
+    drift: SlotsDrift::Even,
     drift_in_common: 0.0,
     unlucky_one_in: 0,
     old_path_every: 0,

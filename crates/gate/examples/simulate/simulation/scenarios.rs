@@ -1,8 +1,8 @@
 //! Situations in which a gate may err although it keeps its rates otherwise: many changes at once,
 //! sessions that drift, a launch that went wrong, a small suite with only time.
 
-use super::machine::{DriftOfSlots, Machine, QUIET_MACHINE, SHARED_MACHINE};
-use super::{Design, Experiment, Kind, OfTime, PlantedChange, Session, Which, WildLaunch};
+use super::machine::{Machine, QUIET_MACHINE, SHARED_MACHINE, SlotsDrift};
+use super::{Design, Experiment, Kind, PlantedChange, Session, Subset, TimeOnly, WildLaunch};
 use topdown_gate::metric::Metric;
 
 /// Returns `machine` with this standard deviation, over benchmarks, of the difference between two
@@ -51,7 +51,7 @@ const fn changed(of: usize, count: usize, sizes: [f64; 2]) -> PlantedChange {
     PlantedChange {
         metric: Metric::BackendBound,
         sizes,
-        which: Which {
+        which: Subset {
             of,
             first: 0,
             count,
@@ -154,7 +154,7 @@ pub fn with_wild(
 
 /// How times drift between two sessions.
 #[derive(Clone, Copy, Debug)]
-pub struct DriftOfTime {
+pub struct TimeDrift {
     /// The standard deviation of each benchmark.
     pub deviation: f64,
     /// That of the machine as a whole.
@@ -162,16 +162,16 @@ pub struct DriftOfTime {
 }
 
 /// From no drift to that of a machine under other load.
-pub const DRIFTS_OF_TIME: [DriftOfTime; 3] = [
-    DriftOfTime {
+pub const DRIFTS_OF_TIME: [TimeDrift; 3] = [
+    TimeDrift {
         deviation: 0.0,
         shift: 0.0,
     },
-    DriftOfTime {
+    TimeDrift {
         deviation: 0.04,
         shift: 0.12,
     },
-    DriftOfTime {
+    TimeDrift {
         deviation: 0.12,
         shift: -0.12,
     },
@@ -184,7 +184,7 @@ pub const EARLIER_RUNS: usize = 10;
 pub const ONE_SLOWER_IN_TIME: [PlantedChange; 1] = [PlantedChange {
     metric: Metric::Wall,
     sizes: [0.3; 2],
-    which: Which {
+    which: Subset {
         of: usize::MAX,
         first: 0,
         count: 1,
@@ -197,7 +197,7 @@ pub const LONGER_AT_FLAT_SLOTS: [PlantedChange; 1] = [PlantedChange::every(10, M
 /// One benchmark in ten takes 2.2 times as long.
 pub const DOUBLED_TIME: [PlantedChange; 1] = [PlantedChange::every(10, Metric::Wall, 1.2)];
 
-impl DriftOfTime {
+impl TimeDrift {
     /// Suites with only time.
     pub fn experiment(
         self,
@@ -220,7 +220,7 @@ impl DriftOfTime {
     /// The same beside 60 benchmarks with modelled slots, which the machine affects less.
     pub fn beside_modelled(
         self,
-        of_time: OfTime,
+        of_time: TimeOnly,
         planted: &'static [PlantedChange],
         seed: u64,
         suites: u64,
@@ -233,9 +233,9 @@ impl DriftOfTime {
 }
 
 const MODELLED_BESIDE: usize = 60;
-/// How many benchmarks have only time where others have slots.
+/// Numbers of benchmarks with only time, where others have slots.
 pub const SIZES_BESIDE_MODELLED: [usize; 6] = [1, 2, 3, 5, 12, 39];
-/// How much more the machine affects these, in percent.
+/// Additional effect of the machine on these, in percent.
 pub const LONGER_BESIDE_MODELLED: [i32; 3] = [0, 30, -30];
 
 /// Sizes of suites whose sessions differ by each kind of drift.
@@ -256,12 +256,12 @@ pub fn unchanged(machine: Machine, benchmarks: usize, drift: f64) -> Experiment<
 #[derive(Clone, Copy, Debug)]
 pub struct Drifting {
     pub name: &'static str,
-    pub of_slots: DriftOfSlots,
-    /// How much of its variance all benchmarks have in common.
+    pub of_slots: SlotsDrift,
+    /// Fraction of its variance that all benchmarks have in common.
     pub in_common: f64,
 }
 
-const fn drifts(name: &'static str, of_slots: DriftOfSlots, in_common: f64) -> Drifting {
+const fn drifts(name: &'static str, of_slots: SlotsDrift, in_common: f64) -> Drifting {
     Drifting {
         name,
         of_slots,
@@ -271,16 +271,16 @@ const fn drifts(name: &'static str, of_slots: DriftOfSlots, in_common: f64) -> D
 
 /// The kinds of drift.
 pub const DRIFTING: [Drifting; 6] = [
-    drifts("even", DriftOfSlots::Even, 0.0),
-    drifts("even, half in common", DriftOfSlots::Even, 0.5),
-    drifts("proportional", DriftOfSlots::Proportional, 0.0),
-    drifts("backend bound", DriftOfSlots::BackendBound, 0.0),
+    drifts("even", SlotsDrift::Even, 0.0),
+    drifts("even, half in common", SlotsDrift::Even, 0.5),
+    drifts("proportional", SlotsDrift::Proportional, 0.0),
+    drifts("backend bound", SlotsDrift::BackendBound, 0.0),
     drifts(
         "backend bound, half in common",
-        DriftOfSlots::BackendBound,
+        SlotsDrift::BackendBound,
         0.5,
     ),
-    drifts("backend bound, in common", DriftOfSlots::BackendBound, 0.9),
+    drifts("backend bound, in common", SlotsDrift::BackendBound, 0.9),
 ];
 
 impl Drifting {
@@ -298,7 +298,7 @@ impl Drifting {
 /// Sizes of suites that are too small to show their drift well.
 pub const SMALL_SUITES: [usize; 5] = [1, 2, 4, 6, 8];
 
-/// What is known of the drift of a small suite.
+/// Known drift of a small suite.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     pub name: &'static str,
@@ -338,7 +338,7 @@ pub const SLOW_PATHS: [(f64, f64); 5] =
 
 /// Sizes of the suites whose years are simulated.
 pub const SIZES_OF_YEARS: [usize; 4] = [1, 3, 8, 30];
-/// How far their sessions differ.
+/// Differences between their sessions.
 pub const DRIFTS_OF_YEARS_PERCENT: [u32; 2] = [1, 4];
 /// The false alarms that a year may have.
 pub const YEARLY: [Option<f64>; 3] = [None, Some(2.0), Some(0.5)];
@@ -438,7 +438,7 @@ mod tests {
         for drift in DRIFTS_OF_TIME {
             let (mut suites, mut failing) = (0, 0);
             for benchmarks in [2, 5, 12] {
-                let of_time = OfTime {
+                let of_time = TimeOnly {
                     benchmarks,
                     longer_percent: 30,
                 };
@@ -448,7 +448,7 @@ mod tests {
             }
             assert!(20 * failing <= suites, "{drift:?}: {failing} of {suites}");
         }
-        let of_time = OfTime {
+        let of_time = TimeOnly {
             benchmarks: 12,
             longer_percent: 30,
         };

@@ -14,7 +14,7 @@ use topdown_run::run_file::{
 };
 use topdown_run::sample::{Level1, Sample};
 
-use super::machine::{DriftOfSlots, Machine, UNLUCKY_SLOWER};
+use super::machine::{Machine, SlotsDrift, UNLUCKY_SLOWER};
 use topdown_gate::metric::Metric;
 use topdown_gate::statistics::launch::{Taken, launch_value};
 
@@ -41,8 +41,8 @@ pub struct PlantedChange {
     /// The smallest and largest change, as fractions of the baseline's slots or time. Each
     /// benchmark has its own size in between.
     pub sizes: [f64; 2],
-    /// Which benchmarks.
-    pub which: Which,
+    /// The benchmarks.
+    pub which: Subset,
     /// In how many of the candidate's launches, from 0 to 1.
     pub launches_fraction: f64,
 }
@@ -53,7 +53,7 @@ impl PlantedChange {
         PlantedChange {
             metric,
             sizes: [size; 2],
-            which: Which {
+            which: Subset {
                 of: every,
                 first: 0,
                 count: 1,
@@ -65,13 +65,13 @@ impl PlantedChange {
 
 /// `count` of every `of` benchmarks, starting with number `first`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Which {
+pub struct Subset {
     pub of: usize,
     pub first: usize,
     pub count: usize,
 }
 
-impl Which {
+impl Subset {
     fn has(self, index: usize) -> bool {
         (self.first..self.first + self.count).contains(&(index % self.of))
     }
@@ -82,7 +82,7 @@ impl Which {
 pub struct WildLaunch {
     /// The run that has one for every benchmark.
     pub session: Session,
-    /// How many times as slow it is.
+    /// Its slowdown factor.
     pub factor: f64,
 }
 
@@ -143,15 +143,15 @@ pub enum Kind {
     /// Only time.
     TimeAlone,
     /// As many of the first benchmarks have only time; the others are modelled.
-    TimeBesideModelled(OfTime),
+    TimeBesideModelled(TimeOnly),
 }
 
 /// Benchmarks without slots, in a suite where others have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OfTime {
+pub struct TimeOnly {
     /// How many.
     pub benchmarks: usize,
-    /// How much longer all of them take in the candidate's session, since the machine affects them
+    /// Additional time of all of them in the candidate's session, since the machine affects them
     /// more than others.
     pub longer_percent: i32,
 }
@@ -285,7 +285,8 @@ impl Suite {
     }
 }
 
-/// How far each category drifts between two sessions for what the slots do. What retires does not.
+/// Drift of each category between two sessions, relative to that of the slots. Retiring does not
+/// drift.
 const CATEGORY_DRIFT: [f64; 4] = [0.0, 0.3, 0.3, 1.0];
 /// The root mean square of the backend-bound share of drawn benchmarks. A test draws them.
 const TYPICAL_BACKEND: f64 = 0.320;
@@ -306,16 +307,16 @@ fn session(machine: &Machine, shares: [f64; 4], common: f64, rng: &mut Rng) -> (
     let mut drawn = || in_common.sqrt() * common + (1.0 - in_common).sqrt() * normal(rng);
     let deviation = machine.session_deviation;
     let categories = match machine.drift {
-        DriftOfSlots::Even => {
+        SlotsDrift::Even => {
             // The squares of the categories' deviations add up to that of the slots.
             let whole: f64 = CATEGORY_DRIFT.iter().map(|weight| weight * weight).sum();
             CATEGORY_DRIFT.map(|weight| weight * deviation / whole.sqrt() * drawn())
         }
-        DriftOfSlots::Proportional => {
+        SlotsDrift::Proportional => {
             let factor = deviation * drawn();
             shares.map(|share| share * factor)
         }
-        DriftOfSlots::BackendBound => {
+        SlotsDrift::BackendBound => {
             let backend = shares[BACKEND] / TYPICAL_BACKEND * deviation * drawn();
             [0.0, 0.0, 0.0, backend]
         }
@@ -405,7 +406,7 @@ struct Process<'a> {
     wild: Option<WildLaunch>,
     /// One launch in this many takes an unlucky path; 0 for none.
     unlucky_one_in: u32,
-    /// How many times as long the candidate's session takes, since the benchmark is of a kind that
+    /// Factor on the time of the candidate's session, since the benchmark is of a kind that
     /// the machine affects more.
     longer: f64,
     /// The previous launch's noise: of each category, and of the time.

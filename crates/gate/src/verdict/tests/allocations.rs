@@ -24,9 +24,12 @@ fn gating(words: &[&str]) -> Policy {
 fn growth_is_reported_and_fails_by_policy() {
     let before = suite_of([0.0; 4], 1.0, 96.0);
     let after = suite_of([0.0; 4], 3.0, 192.0);
-    let told = judged(&before, &after);
-    let verdict = &told.benchmarks[0];
-    assert_eq!((verdict.verdict, told.exit_code), (Verdict::Unchanged, 0));
+    let reported = judged(&before, &after);
+    let verdict = &reported.benchmarks[0];
+    assert_eq!(
+        (verdict.verdict, reported.exit_code),
+        (Verdict::Unchanged, 0)
+    );
     let grown = verdict.grown_allocations().unwrap();
     assert_eq!((grown.baseline.times, grown.candidate.times), (1.0, 3.0));
     assert_eq!(grown.candidate.bytes, 192.0);

@@ -3,7 +3,7 @@
 use topdown_run::run_file::{Filter, Selection};
 
 use super::*;
-use crate::selection::LeftOutBy;
+use crate::selection::Exclusion;
 
 #[test]
 fn other_machine_or_build_is_refused_by_field() {
@@ -270,7 +270,7 @@ fn unselected_benchmarks_fail_nothing() {
     let comparison = judged(&baseline, &one_of_three(filter(&names[0].name)));
     assert_eq!((comparison.exit_code, comparison.counts.not_run), (0, 2));
     assert_eq!(comparison.missing, []);
-    assert!(comparison.not_run.iter().all(|n| n.by == LeftOutBy::Filter));
+    assert!(comparison.not_run.iter().all(|n| n.by == Exclusion::Filter));
 
     let shard = Selection {
         only_benchmarks: Some(names[..2].to_vec()),
@@ -279,7 +279,7 @@ fn unselected_benchmarks_fail_nothing() {
     let comparison = judged(&baseline, &one_of_three(shard));
     assert_eq!(comparison.exit_code, 100, "the second is of the shard");
     assert_eq!(comparison.missing, names[1..2]);
-    assert_eq!(comparison.not_run[0].by, LeftOutBy::Shard);
+    assert_eq!(comparison.not_run[0].by, Exclusion::Shard);
 
     // Nothing that was asked for is there.
     let comparison = judged(

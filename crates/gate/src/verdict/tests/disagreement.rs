@@ -54,9 +54,9 @@ fn time_explained_by_load_is_no_disagreement() {
     let of = |longer, threads| {
         let candidate = modelled_suite(12, 2, longer, "after", 0.0);
         let comparison = judged(&busy(baseline(12), threads), &busy(candidate, threads));
-        let told = comparison.warnings.into_iter();
+        let reported = comparison.warnings.into_iter();
         let is_busy = |warning: &Warning| matches!(warning, Warning::BusyMachine { .. });
-        let warnings = told.filter(is_busy).count();
+        let warnings = reported.filter(is_busy).count();
         (comparison.counts.time_disagrees, warnings)
     };
     assert_eq!(of(1.9, 0.0), (1, 0));

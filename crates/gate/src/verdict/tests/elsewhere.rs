@@ -1,10 +1,10 @@
 //! Tests of benchmarks whose work is not in the slots of the measured thread.
 
-use topdown_run::activity::Elsewhere;
+use topdown_run::activity::UncountedWork;
 
 use super::*;
 
-const ON_OTHERS: Elsewhere = Elsewhere::OtherThreads { fraction: 0.9 };
+const ON_OTHERS: UncountedWork = UncountedWork::OtherThreads { fraction: 0.9 };
 
 /// Its time is `factor` times that of the scenario.
 fn handed_on(seed: u64, factor: f64) -> Run {

@@ -3,18 +3,18 @@
 use super::*;
 
 /// Makes the launches at these places 60 % slower.
-fn slower_in(mut benchmark: Benchmark, places: &[usize]) -> Benchmark {
-    for &place in places {
-        benchmark.slots_launches_mut()[place].slots *= 1.6;
-        benchmark.times.launches[place].wall_ns *= 1.6;
+fn slower_in(mut benchmark: Benchmark, indices: &[usize]) -> Benchmark {
+    for &index in indices {
+        benchmark.slots_launches_mut()[index].slots *= 1.6;
+        benchmark.times.launches[index].wall_ns *= 1.6;
     }
     benchmark
 }
 
 /// Returns a suite whose benchmark 0 has slow launches at these places.
-fn suite_with(size: usize, seed: u64, places: &[usize]) -> Run {
+fn suite_with(size: usize, seed: u64, indices: &[usize]) -> Run {
     let mut run = suite(size, seed, unchanged);
-    run.benchmarks[0] = slower_in(run.benchmarks[0].clone(), places);
+    run.benchmarks[0] = slower_in(run.benchmarks[0].clone(), indices);
     run
 }
 
@@ -62,8 +62,8 @@ fn slow_launches_that_the_suite_explains_are_undecided() {
     let scattered = |seed: u64| {
         let mut run = suite(12, seed, unchanged);
         for (index, benchmark) in run.benchmarks.iter_mut().enumerate().skip(1) {
-            let place = (index * 7 + seed as usize) % 10;
-            *benchmark = slower_in(benchmark.clone(), &[place]);
+            let index = (index * 7 + seed as usize) % 10;
+            *benchmark = slower_in(benchmark.clone(), &[index]);
         }
         run
     };
@@ -95,13 +95,13 @@ fn regression_is_told_before_slow_launches() {
 
 #[test]
 fn exact_and_proven_benchmarks_have_no_slow_launches() {
-    let side = |seed, places: &[usize]| {
+    let side = |seed, indices: &[usize]| {
         let planted = Planted {
             seed,
             ..Planted::default()
         };
         let code = |b| scenario::with_fingerprint(b, 1, &[("f", 1)]);
-        let proven = code(slower_in(benchmark("a", planted), places));
+        let proven = code(slower_in(benchmark("a", planted), indices));
         scenario::run(vec![proven, modelled("m", planted)])
     };
     let comparison = judged(&side(1, &[]), &side(2, &[2, 6]));

@@ -15,7 +15,7 @@ fn differently_sampled_functions_are_a_warning() {
         });
         run
     };
-    let [own, register] = [HitEngine::OwnPeriods, HitEngine::Metrics].map(sampled);
+    let [own, register] = [SamplingEngine::OwnPeriods, SamplingEngine::Metrics].map(sampled);
     let warned = |baseline, candidate| {
         let warnings = judged(baseline, candidate).warnings;
         warnings

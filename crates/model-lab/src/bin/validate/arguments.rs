@@ -16,7 +16,7 @@ pub struct Arguments {
     pub expect: Option<PathBuf>,
     /// Includes the fresh kernels, which should run on the model last.
     pub fresh: bool,
-    /// How often to trace each kernel, counting the last time, instead of the policy.
+    /// Number of traces of each kernel, counting the last time, instead of the policy.
     pub runs: Option<usize>,
     /// Measures all kernels natively and models none.
     pub measure: bool,

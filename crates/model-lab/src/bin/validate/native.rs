@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// Calm runs that suffice, and that are required.
 const ENOUGH: usize = 50;
 const LEAST: usize = 10;
-/// How long to leave the core to its other users.
+/// Pause for the core's other users.
 const REST: Duration = Duration::from_millis(2);
 /// Additions per reading of the clock: about 7 µs.
 const ADDITIONS: u32 = 20_000;

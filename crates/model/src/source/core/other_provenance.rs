@@ -2,7 +2,7 @@
 //! otherwise, or cold, or it has only time.
 
 use super::warmth::COLD_FRACTION;
-use super::{Core, Fate};
+use super::{Core, ModelDecision};
 use topdown_run::provenance::Provenance;
 
 const LINE_BYTES: u64 = 64;
@@ -25,14 +25,14 @@ impl Core {
     /// modelled as a whole. Leaked, once per such benchmark, because a source returns a reference.
     pub fn other_provenance(&mut self, modelled: &Provenance) -> Option<&'static Provenance> {
         let provenance = match self.benchmark.fate {
-            Fate::Open | Fate::Sampled(None) => return None,
-            Fate::Modelled
+            ModelDecision::Open | ModelDecision::Sampled(None) => return None,
+            ModelDecision::Modelled
                 if self.benchmark.warmth.is_none() && !self.benchmark.first_is_cut_off =>
             {
                 return None;
             }
             _ if self.benchmark.provenance.is_some() => return self.benchmark.provenance,
-            Fate::Modelled => {
+            ModelDecision::Modelled => {
                 let warmth = self.benchmark.warmth;
                 let fraction = warmth.map(|warmth| warmth.cold_fraction);
                 let cut_off = match self.benchmark.first_is_cut_off {
@@ -46,13 +46,13 @@ impl Core {
                     ..modelled.clone()
                 }
             }
-            Fate::Sampled(Some(units)) => Provenance {
+            ModelDecision::Sampled(Some(units)) => Provenance {
                 // Without the number: benchmarks with the same reason share a line above the table.
                 reason: format!("{}, iterations sampled", modelled.reason),
                 sampled_units: Some(units),
                 ..modelled.clone()
             },
-            Fate::Timed(why) => Provenance::of_clock(why.reason(&self.budget)),
+            ModelDecision::Timed(why) => Provenance::of_clock(why.reason(&self.budget)),
         };
         self.benchmark.provenance = Some(Box::leak(Box::new(provenance)));
         self.benchmark.provenance

@@ -5,7 +5,7 @@ use topdown_core_model::Counts;
 use super::super::counted::{late_fraction, level1_slots, level2_slots, sample_of};
 use super::super::not_modelled::NotModelled;
 use super::warmth::{COLD_FRACTION, Warmth};
-use super::{Benchmark, Core, Fate};
+use super::{Benchmark, Core, ModelDecision};
 use topdown_run::code::CodeCounts;
 use topdown_run::doubling::{self, FINGERPRINT_SAMPLES};
 use topdown_run::event::Events;
@@ -23,23 +23,23 @@ impl Core {
     /// Returns a sample that has all its windows with what is only known then.
     pub fn completed(&mut self, sample: &Sample) -> Sample {
         let benchmark = &mut self.benchmark;
-        // How many more samples criterion takes depends on the clock, so those of an `iter_custom`
+        // The number of further samples depends on the clock, so those of an `iter_custom`
         // benchmark must not count.
-        let is_timed = matches!(benchmark.fate, Fate::Timed(_));
-        if benchmark.has_enough && !is_timed && sample.slots.is_some() {
+        let is_timed = matches!(benchmark.fate, ModelDecision::Timed(_));
+        if benchmark.is_complete && !is_timed && sample.slots.is_some() {
             return Sample {
                 flags: sample.flags | Flags::NOT_COUNTING,
                 ..*sample
             };
         }
-        if matches!(benchmark.fate, Fate::Modelled) && benchmark.current != Next::Model {
+        if matches!(benchmark.fate, ModelDecision::Modelled) && benchmark.current != Next::Model {
             return self.completed_warm_up(sample);
         }
         let is_first = benchmark.modelled.samples() == 0;
         match benchmark.fate {
-            Fate::Sampled(_) => {}
+            ModelDecision::Sampled(_) => {}
             // Later samples may be modelled. They lose their slots if this one has none.
-            Fate::Timed(NotModelled::TooLongToSample) if is_first => {
+            ModelDecision::Timed(NotModelled::TooLongToSample) if is_first => {
                 let estimate = self.sampled.end(&mut self.model);
                 let counted = estimate.map(|estimate| estimate.mean);
                 return with_counts(sample, &counted.unwrap_or_default());
@@ -53,7 +53,7 @@ impl Core {
             return with_gap(sample);
         }
         self.groups = Some(estimate.groups.map(|group| with_counts(sample, &group)));
-        benchmark.fate = Fate::Sampled(Some(estimate.units));
+        benchmark.fate = ModelDecision::Sampled(Some(estimate.units));
         benchmark.provenance = None;
         self.estimated = estimate.is_even.then(|| CodeCounts {
             instructions: estimate.mean.events.instructions,
@@ -67,7 +67,7 @@ impl Core {
     pub fn keep_sample(&mut self) {
         let is_usable = !self.benchmark.has_gap;
         self.code.keep_sample(&self.model, is_usable);
-        if matches!(self.benchmark.fate, Fate::Sampled(_)) && is_usable {
+        if matches!(self.benchmark.fate, ModelDecision::Sampled(_)) && is_usable {
             self.code.scale_last(self.estimated.take());
         }
         if let (Next::Last { iterations, .. }, true) = (self.benchmark.current, is_usable) {
@@ -77,14 +77,14 @@ impl Core {
     }
 
     /// Returns whether the core has modelled enough of the benchmark.
-    pub fn has_enough(&self) -> bool {
-        self.benchmark.has_enough
+    pub fn is_complete(&self) -> bool {
+        self.benchmark.is_complete
     }
 
     /// Returns whether it wants a sample of twice as many iterations after this one, which was
     /// kept.
-    pub fn wants_more_after(&mut self, sample: &Sample) -> bool {
-        if self.benchmark.has_enough {
+    pub fn wants_more(&mut self, sample: &Sample) -> bool {
+        if self.benchmark.is_complete {
             return false;
         }
         let next = self.next_after(sample);
@@ -94,8 +94,8 @@ impl Core {
         let benchmark = &mut self.benchmark;
         let has_fingerprint = self.budget.ends_with_fingerprint
             && benchmark.modelled.samples() >= FINGERPRINT_SAMPLES;
-        benchmark.has_enough = next == Next::Nothing || has_fingerprint;
-        benchmark.current = if benchmark.has_enough {
+        benchmark.is_complete = next == Next::Nothing || has_fingerprint;
+        benchmark.current = if benchmark.is_complete {
             Next::Model
         } else {
             next
@@ -103,18 +103,18 @@ impl Core {
         let iterations = doubling::iterations(benchmark.modelled.samples());
         self.warmed
             .begin_sample(&mut self.model, iterations, benchmark.current);
-        !benchmark.has_enough
+        !benchmark.is_complete
     }
 
     /// Leaves the benchmark time alone if what counts is in part an initialisation that each sample
     /// repeats, up to `last`.
     fn refuse_initialisation(&mut self, last: &Sample) {
         let benchmark = &mut self.benchmark;
-        let is_modelled = matches!(benchmark.fate, Fate::Modelled | Fate::Sampled(_));
+        let is_modelled = matches!(benchmark.fate, ModelDecision::Modelled | ModelDecision::Sampled(_));
         let is_usable = !last.flags.intersects(Flags::UNUSABLE);
         let counts_last = matches!(benchmark.current, Next::Last { .. }) && is_usable;
         if is_modelled && !counts_last && benchmark.modelled.initialises_each_sample() {
-            benchmark.fate = Fate::Timed(NotModelled::InitialisesEachSample);
+            benchmark.fate = ModelDecision::Timed(NotModelled::InitialisesEachSample);
             benchmark.provenance = None;
         }
     }
@@ -130,17 +130,17 @@ impl Core {
         };
         let modelled = &mut benchmark.modelled;
         match benchmark.fate {
-            Fate::Timed(NotModelled::Waits) => return Next::Nothing,
-            Fate::Sampled(_) => return self.next_when_sampled(sample),
-            Fate::Timed(NotModelled::TooLongToSample) if modelled.samples() == 0 => {
+            ModelDecision::Timed(NotModelled::Waits) => return Next::Nothing,
+            ModelDecision::Sampled(_) => return self.next_when_sampled(sample),
+            ModelDecision::Timed(NotModelled::TooLongToSample) if modelled.samples() == 0 => {
                 modelled.skip_first();
-                self.decide_again(self.budget.most_warm_instructions());
+                self.redecide(self.budget.max_warm_instructions());
                 return Next::Model;
             }
             _ => {}
         }
         if !self.budget.samples_long {
-            return next_if(modelled.wants_more_after(sample, cost, self.budget.instructions));
+            return next_if(modelled.wants_more(sample, cost, self.budget.instructions));
         }
         if matches!(benchmark.current, Next::Last { .. }) {
             return Next::Nothing;
@@ -192,34 +192,34 @@ impl Core {
         let next = benchmark.modelled.next_when_sampled(
             instructions,
             is_cut_off,
-            self.budget.most_sampled(),
+            self.budget.sampling_limits(),
         );
         match next {
             NextSampled::Nothing => Next::Nothing,
             NextSampled::Sample {
                 expected_instructions,
-                most_instructions,
+                max_instructions,
             } => {
                 benchmark.expected_instructions = Some(expected_instructions);
-                self.sampled.limit(most_instructions);
+                self.sampled.limit(max_instructions);
                 Next::Model
             }
             NextSampled::Decide => {
-                self.decide_again(u64::MAX);
+                self.redecide(u64::MAX);
                 Next::Model
             }
         }
     }
 
     /// Lets the next sample decide whether the benchmark is modelled as a whole, as the first one
-    /// does otherwise: what came before initialised something. If it is sampled, it may have so many
-    /// instructions.
-    fn decide_again(&mut self, most_instructions: u64) {
+    /// does otherwise: what came before initialised something. If it is sampled, it may have so
+    /// many instructions.
+    fn redecide(&mut self, max_instructions: u64) {
         self.warmed.begin_benchmark(&mut self.model);
-        self.sampled.limit(most_instructions);
+        self.sampled.limit(max_instructions);
         self.groups = None;
-        let first_is_cut_off =
-            self.benchmark.first_is_cut_off || matches!(self.benchmark.fate, Fate::Timed(_));
+        let first_is_cut_off = self.benchmark.first_is_cut_off
+            || matches!(self.benchmark.fate, ModelDecision::Timed(_));
         self.benchmark = Benchmark {
             modelled: self.benchmark.modelled,
             decides_again: true,

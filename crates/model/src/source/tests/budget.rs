@@ -50,7 +50,7 @@ fn few_costly_instructions_are_bounded() {
             model.sample_kept();
             model.sample_boundary();
             samples += 1;
-            if !model.wants_more_after(&sample) {
+            if !model.wants_more(&sample) {
                 break;
             }
         }
@@ -87,7 +87,7 @@ fn samples_until_time_only(
         let sample = window(model, || (0..iterations).for_each(|_| iteration()));
         model.sample_kept();
         model.sample_boundary();
-        if !model.wants_more_after(&sample) {
+        if !model.wants_more(&sample) {
             assert_eq!(sample.slots, None);
             assert_eq!(model.provenance().source, SourceKind::Time);
             let reason = &model.provenance().reason;

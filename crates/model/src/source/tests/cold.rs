@@ -1,6 +1,7 @@
 //! Iterations that initialise something are not the benchmark.
 //!
-//! With a tenth of a second of budget, an iteration of more than 0.5 million instructions is sampled.
+//! With a tenth of a second of budget, an iteration of more than 0.5 million instructions is
+//! sampled.
 
 use super::super::sampled::Sampled;
 use super::*;
@@ -183,7 +184,7 @@ fn initialisation_in_windows_of_their_own_does_not_count() {
             model.sample_kept();
             model.sample_boundary();
             samples.push((iterations, sample));
-            if !model.wants_more_after(&sample) {
+            if !model.wants_more(&sample) {
                 return slots_per_iteration(&samples);
             }
         }

@@ -37,14 +37,14 @@ fn long_iterations_are_sampled() {
             let ratio = of_one(sample.slots) / whole.slots.unwrap() as f64;
             assert!((ratio - 1.0).abs() < 0.02, "{} {ratio}", core.name);
             estimates.push(sample);
-            assert!(model.wants_more_after(&sample));
+            assert!(model.wants_more(&sample));
         }
         // A third sample is looked at for less than an iteration.
         model.sample_boundary();
         let probe = model.completed(&window(&model, || (0..4).for_each(|_| long(ROUNDS))));
         assert_eq!(probe.flags, Flags::NOT_COUNTING);
         model.sample_kept();
-        assert!(!model.wants_more_after(&probe));
+        assert!(!model.wants_more(&probe));
         // Iterations after those that are sampled run as they are.
         let after = window(&model, || long(10));
         assert_eq!(after.flags, Flags::NOT_COUNTING);
@@ -82,11 +82,11 @@ fn too_long_iteration_has_time_and_reason() {
     model.completed(&sample);
     model.sample_kept();
     // The second one is as long.
-    assert!(model.wants_more_after(&sample));
+    assert!(model.wants_more(&sample));
     model.sample_boundary();
     let sample = model.completed(&window(&model, || long(4000)));
     assert_eq!(sample.slots, None);
-    assert!(!model.wants_more_after(&sample));
+    assert!(!model.wants_more(&sample));
     let reason = &model.provenance().reason;
     assert!(reason.starts_with(TOO_LONG), "{reason}");
     assert_eq!(model.take_groups(), []);

@@ -228,7 +228,7 @@ pub(super) struct ActivityColumns {
     own_ns: Vec<u64>,
     /// Processor time of the other threads of the process.
     others_ns: Vec<u64>,
-    /// How often the measuring thread gave up the CPU to wait.
+    /// Number of times that the measuring thread gave up the CPU to wait.
     blocked: Vec<u64>,
 }
 

@@ -40,7 +40,7 @@ pub enum RunFileProblem {
     #[error("it is written, but a power failure may lose it: could not flush its directory: {0}")]
     NotFlushed(#[source] io::Error),
     /// It is not the expected JSON.
-    #[error("not what this release writes: {}{error}", place(field))]
+    #[error("not in the format of this release: {}{error}", location(field))]
     Json {
         /// The path of the field where parsing stopped; `.` before the first one.
         field: String,
@@ -94,7 +94,7 @@ pub enum RunFileProblem {
     },
 }
 
-fn place(field: &str) -> String {
+fn location(field: &str) -> String {
     // A path ends in `?` if the name of the next field could not be read.
     match field.trim_end_matches('?').trim_end_matches('.') {
         "" => String::new(),
@@ -115,11 +115,11 @@ impl RunFileProblem {
         }
     }
 
-    /// Returns the problem as seen from the object whose field `place` contains it.
-    pub(super) fn under(self, place: &str) -> RunFileProblem {
+    /// Returns the problem as seen from the object whose field `location` contains it.
+    pub(super) fn under(self, location: &str) -> RunFileProblem {
         match self {
             RunFileProblem::Field { field, what } => RunFileProblem::Field {
-                field: format!("{place}.{field}"),
+                field: format!("{location}.{field}"),
                 what,
             },
             other => other,

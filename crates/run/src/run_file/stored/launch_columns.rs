@@ -79,7 +79,7 @@ pub(super) struct SlotsColumns {
     /// No category is further from the truth than this fraction of `slots`.
     #[serde(deserialize_with = "column")]
     resolution_fraction: Vec<f64>,
-    /// What beginning and ending windows cost, as a fraction of the slots with it. It is taken out
+    /// Cost of beginning and ending windows, as a fraction of the slots with it. It is taken out
     /// of `slots` and their categories, but for what is above a half.
     #[serde(
         default,

@@ -1,8 +1,8 @@
 //! Checks that what a file says about a benchmark is plausible.
 
+use super::code_sample_columns::check_sampled;
 use super::columns::Rows;
 use super::error::RunFileProblem;
-use super::hit_columns::check_sampled;
 use crate::code::CodeCounts;
 use crate::run_file::{CallPaths, Cold, Functions};
 

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::code_columns::CodeColumns;
+use super::code_sample_columns::CodeSampleColumns;
 use super::error::RunFileProblem;
-use super::hit_columns::HitColumns;
 use super::sample_columns::SampleColumns;
 use super::version::{KnownVersion, parse};
 use crate::provenance::Provenance;
@@ -30,9 +30,9 @@ pub(super) struct Wire {
     /// Where in the code the slots went, if the source knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     code: Option<CodeColumns>,
-    /// Where the hardware hit the code, in a launch that records this.
+    /// PMU samples by code address, in a launch that records them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    hits: Option<HitColumns>,
+    hits: Option<CodeSampleColumns>,
 }
 
 impl Record {
@@ -64,7 +64,7 @@ impl Record {
             .map_err(|problem| problem.under("code"))?;
         let hits = wire
             .hits
-            .map(HitColumns::into_hits)
+            .map(CodeSampleColumns::into_hits)
             .transpose()
             .map_err(|problem| problem.under("hits"))?;
         Ok(Record {
@@ -101,7 +101,7 @@ mod tests {
                 .filter(|groups| !groups.is_empty())
                 .map(|groups| SampleColumns::from_samples(groups)),
             code: record.code.as_ref().map(CodeColumns::from_code),
-            hits: record.hits.as_ref().map(HitColumns::from_hits),
+            hits: record.hits.as_ref().map(CodeSampleColumns::from_samples),
         };
         serde_json::to_value(&wire).unwrap()
     }

@@ -39,7 +39,7 @@ pub(super) struct SampleColumns {
     /// One column per event of a metric group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     group_counts: Option<Vec<Vec<u64>>>,
-    /// What the threads of the process did in the watched windows.
+    /// Activity of the process's threads in the watched windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     activity: Option<ActivityColumns>,
     /// No category is off by more than this many slots.

@@ -3,19 +3,19 @@
 
 use perf_event_open_sys::bindings::{PERF_RECORD_LOST, PERF_RECORD_SAMPLE, PERF_RECORD_THROTTLE};
 
-use super::super::hits::records::next_of;
+use super::super::sampling::records::next_of;
 
-/// The size of a hit's body.
+/// The size of a PMU sample's body.
 const WEIGHT_BYTES: usize = 8;
 
-/// What the records of a window say.
+/// The records of a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Weights {
-    /// The number of hits.
+    /// The number of PMU samples.
     pub hits: u64,
     /// The sum of their retire latencies, in core cycles.
     pub cycles: u64,
-    /// Whether there are more hits than the kernel can take.
+    /// Whether there are more PMU samples than the kernel can take.
     pub too_many: bool,
     /// Whether some bytes are not records.
     pub has_gap: bool,

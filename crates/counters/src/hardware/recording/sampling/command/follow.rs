@@ -7,7 +7,7 @@ use std::io;
 
 use libc::{c_int, pid_t};
 
-/// What happens to a command's threads. Each is stopped meanwhile.
+/// Events of a command's threads. Each thread is stopped meanwhile.
 pub(super) trait Threads {
     /// The thread begins. The first one of the command has begun before.
     fn begins(&mut self, thread: pid_t);

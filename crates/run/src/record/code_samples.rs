@@ -1,9 +1,9 @@
 //! Record of a benchmark's PMU samples by code address.
 
 use super::json::Json;
-use crate::hits::{CodeHits, HitEngine};
+use crate::code_samples::{CodeSamples, SamplingEngine};
 
-pub(super) fn hits(json: &mut Json<'_>, hits: &CodeHits) {
+pub(super) fn code_samples(json: &mut Json<'_>, hits: &CodeSamples) {
     json.name("modules");
     json.strings(&hits.modules);
     json.open_field("places", "[");
@@ -57,9 +57,9 @@ pub(super) fn hits(json: &mut Json<'_>, hits: &CodeHits) {
     json.text(
         "engine",
         match sampled.engine {
-            HitEngine::Counters => "counters",
-            HitEngine::Metrics => "metrics",
-            HitEngine::OwnPeriods => "own-periods",
+            SamplingEngine::Counters => "counters",
+            SamplingEngine::Metrics => "metrics",
+            SamplingEngine::OwnPeriods => "own-periods",
         },
     );
     json.field("period_cycles", &sampled.period_cycles);

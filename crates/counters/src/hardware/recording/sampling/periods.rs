@@ -2,15 +2,15 @@
 
 use crate::cpu::{Counts, Split};
 use crate::hardware::inherited_group::{MAX_EVENTS, Shape};
-use topdown_run::hits::{DEFAULT_PERIOD_CYCLES, HitEngine};
+use topdown_run::code_samples::{DEFAULT_PERIOD_CYCLES, SamplingEngine};
 
 /// After how many counts each event of a group interrupts; 0 if it only counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Periods {
     each: [u64; MAX_EVENTS],
-    /// The event of cycles, whose hits tell the counts of the group.
+    /// The event of cycles, whose PMU samples tell the counts of the group.
     reading: usize,
-    engine: HitEngine,
+    engine: SamplingEngine,
 }
 
 impl Periods {
@@ -23,15 +23,16 @@ impl Periods {
             each,
             reading,
             engine: match shape {
-                Shape::Metrics(_) => HitEngine::Metrics,
-                Shape::Exact { .. } => HitEngine::Counters,
+                Shape::Metrics(_) => SamplingEngine::Metrics,
+                Shape::Exact { .. } => SamplingEngine::Counters,
             },
         }
     }
 
     /// Each event interrupts that decides categories, after as many slots of them as there are in
     /// `period_cycles`, and so does that of instructions. An event that decides how many slots
-    /// there are is known from the hits of cycles. `None` for a register, which cannot interrupt.
+    /// there are is known from the PMU samples of cycles. `None` for a register, which cannot
+    /// interrupt.
     pub fn own(shape: Shape, period_cycles: u64) -> Option<Periods> {
         let Shape::Exact {
             plan,
@@ -48,7 +49,7 @@ impl Periods {
             |counts: [u64; MAX_EVENTS]| formula(&Counts::new(plan.events, counts, slots_per_cycle));
         let before = split(counts);
         let mut periods = Periods {
-            engine: HitEngine::OwnPeriods,
+            engine: SamplingEngine::OwnPeriods,
             ..Periods::of_cycles(shape, period_cycles)
         };
         for at in 0..plan.events.len() {
@@ -61,7 +62,7 @@ impl Periods {
             }
             let slots_each = match plan.instructions_at == Some(at) {
                 true => 1.0,
-                false => most_difference(&before, &after) / MORE as f64,
+                false => max_difference(&before, &after) / MORE as f64,
             };
             if slots_each > 0.0 {
                 let slots = period_cycles as f64 * f64::from(slots_per_cycle);
@@ -80,7 +81,7 @@ impl Periods {
         let mut periods = Periods {
             each: [0; MAX_EVENTS],
             reading,
-            engine: HitEngine::OwnPeriods,
+            engine: SamplingEngine::OwnPeriods,
         };
         for (at, period) in each.iter().enumerate().take(MAX_EVENTS) {
             if *period == 0 {
@@ -104,7 +105,7 @@ impl Periods {
         &self.each
     }
 
-    /// Returns which event's hits tell the counts of the group.
+    /// Returns which event's PMU samples tell the counts of the group.
     pub fn reading(&self) -> usize {
         self.reading
     }
@@ -113,12 +114,12 @@ impl Periods {
         self.each[self.reading]
     }
 
-    pub fn engine(&self) -> HitEngine {
+    pub fn engine(&self) -> SamplingEngine {
         self.engine
     }
 
-    /// Returns the period of an event, unless its counts are those from one hit of cycles to the
-    /// next.
+    /// Returns the period of an event, unless its counts are those from one PMU sample of cycles to
+    /// the next.
     pub fn own_of(&self, event: usize) -> Option<u64> {
         Some(self.each[event]).filter(|period| *period > 0 && event != self.reading)
     }
@@ -134,7 +135,7 @@ impl Periods {
 }
 
 /// Returns by how many slots a category, or a part of one, differs at most.
-fn most_difference(before: &Split, after: &Split) -> f64 {
+fn max_difference(before: &Split, after: &Split) -> f64 {
     let (l1, l2) = (&before.level1, &after.level1);
     let contention = |of: &Split| of.level1.smt_contention_slots.unwrap_or(0.0);
     let mut most = (contention(after) - contention(before)).abs();
@@ -147,7 +148,8 @@ fn most_difference(before: &Split, after: &Split) -> f64 {
     most
 }
 
-/// Returns the first prime number that is not smaller, so that hits do not keep step with a loop.
+/// Returns the first prime number that is not smaller, so that PMU samples do not keep step with a
+/// loop.
 fn prime_from(number: u64) -> u64 {
     let mut number = number | 1;
     let is_prime = |number: u64| {

@@ -4,61 +4,62 @@ use serde::{Deserialize, Serialize};
 
 use super::columns::Rows;
 use super::error::RunFileProblem;
-use crate::hits::{CodeHits, HitPlace, OwnHits, OwnPlace, Sampled};
+use crate::code_samples::{CodeSamples, EventAddress, EventSamples, Sampled, SampledAddress};
 
-/// Module, offset, hits, instructions, slots, two rows of categories, and module and offset of the
-/// hit before, if known.
-type PlaceRow = (u32, u64, u64, u64, u64, [f64; 4], [f64; 4], Vec<u64>);
+/// Module, offset, PMU samples, instructions, slots, two rows of categories, and module and offset
+/// of the PMU sample before, if known.
+type AddressRow = (u32, u64, u64, u64, u64, [f64; 4], [f64; 4], Vec<u64>);
 
-/// [`CodeHits`], with rows of numbers for the places.
+/// [`CodeSamples`], with rows of numbers for the places.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct HitColumns {
+pub(super) struct CodeSampleColumns {
     /// The files that contain the code.
     modules: Vec<String>,
-    /// The module, the offset, the hits, the instructions and the slots of each place; its slots
-    /// by category, and those of each category's measured part; and the module and the offset of
-    /// the hit before, if known.
-    places: Vec<PlaceRow>,
-    /// What events counted by periods of their own, if they have such.
+    /// The module, the offset, the PMU samples, the instructions and the slots of each place; its
+    /// slots by category, and those of each category's measured part; and the module and the offset
+    /// of the PMU sample before, if known.
+    places: Vec<AddressRow>,
+    /// Counts by events with periods of their own, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    own: Option<OwnColumns>,
+    own: Option<EventSampleColumns>,
     /// How the places were found.
     sampled: Sampled,
 }
 
-/// Module, offset, hits, and what each event counted.
-type OwnRow = (u32, u64, u64, Vec<u64>);
+/// Module, offset, PMU samples, and what each event counted.
+type EventAddressRow = (u32, u64, u64, Vec<u64>);
 
-/// [`OwnHits`], with rows of numbers for the places.
+/// [`EventSamples`], with rows of numbers for the places.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-struct OwnColumns {
+struct EventSampleColumns {
     /// The names of the events.
     events: Vec<String>,
-    /// After how many counts each interrupts; 0 if its counts are those between two hits of cycles.
+    /// After how many counts each interrupts; 0 if its counts are those between two PMU samples of
+    /// cycles.
     periods: Vec<u64>,
-    /// The module, the offset and the hits of each place, and what each event counted there.
-    places: Vec<OwnRow>,
+    /// The module, the offset and the PMU samples of each place, and what each event counted there.
+    places: Vec<EventAddressRow>,
 }
 
-impl OwnColumns {
+impl EventSampleColumns {
     #[cfg(test)]
-    fn from_own(own: &OwnHits) -> OwnColumns {
-        let row = |place: &OwnPlace| {
+    fn from_own(own: &EventSamples) -> EventSampleColumns {
+        let row = |place: &EventAddress| {
             let counts = place.counts.clone();
             (place.module, place.offset, place.hits, counts)
         };
-        OwnColumns {
+        EventSampleColumns {
             events: own.events.clone(),
             periods: own.periods.clone(),
             places: own.places.iter().map(row).collect(),
         }
     }
 
-    fn into_own(self, modules: usize) -> Result<OwnHits, RunFileProblem> {
+    fn into_own(self, modules: usize) -> Result<EventSamples, RunFileProblem> {
         let events = self.events.len();
         let each = Rows {
             count: events,
@@ -74,14 +75,14 @@ impl OwnColumns {
                 what: "number",
             };
             one.counts("places", &[hits])?;
-            places.push(OwnPlace {
+            places.push(EventAddress {
                 module,
                 offset,
                 hits,
                 counts,
             });
         }
-        Ok(OwnHits {
+        Ok(EventSamples {
             events: self.events,
             periods: self.periods,
             places,
@@ -97,10 +98,10 @@ fn check_module(module: u32, modules: usize) -> Result<(), RunFileProblem> {
     Err(RunFileProblem::field("places", problem))
 }
 
-impl HitColumns {
+impl CodeSampleColumns {
     #[cfg(test)]
-    pub(super) fn from_hits(hits: &CodeHits) -> HitColumns {
-        let row = |place: &HitPlace| {
+    pub(super) fn from_samples(hits: &CodeSamples) -> CodeSampleColumns {
+        let row = |place: &SampledAddress| {
             let (level1, level2) = (place.level1_slots, place.level2_slots);
             (
                 place.module,
@@ -115,16 +116,16 @@ impl HitColumns {
                     .map_or(Vec::new(), |(module, offset)| vec![module.into(), offset]),
             )
         };
-        HitColumns {
+        CodeSampleColumns {
             modules: hits.modules.clone(),
             places: hits.places.iter().map(row).collect(),
-            own: hits.own.as_ref().map(OwnColumns::from_own),
+            own: hits.own.as_ref().map(EventSampleColumns::from_own),
             sampled: hits.sampled,
         }
     }
 
-    /// Returns the hits, checking every index and every count.
-    pub(super) fn into_hits(self) -> Result<CodeHits, RunFileProblem> {
+    /// Returns the PMU samples, checking every index and every count.
+    pub(super) fn into_hits(self) -> Result<CodeSamples, RunFileProblem> {
         let counts = Rows {
             count: 3,
             what: "counts",
@@ -152,7 +153,7 @@ impl HitColumns {
             counts.counts("places", &[hits, instructions, slots])?;
             categories.signed("places", &level1)?;
             categories.signed("places", &level2)?;
-            places.push(HitPlace {
+            places.push(SampledAddress {
                 module,
                 offset,
                 after,
@@ -165,7 +166,7 @@ impl HitColumns {
         }
         check_sampled(&self.sampled).map_err(|problem| problem.under("sampled"))?;
         let own = self.own.map(|own| own.into_own(modules)).transpose();
-        Ok(CodeHits {
+        Ok(CodeSamples {
             own: own.map_err(|problem| problem.under("own"))?,
             modules: self.modules,
             places,

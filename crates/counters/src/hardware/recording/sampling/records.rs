@@ -17,15 +17,16 @@ pub(super) type GroupCounts = [u64; MAX_EVENTS];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Record {
-    /// A hit of the event that tells the counts of its group.
+    /// A PMU sample of the event that tells the counts of its group.
     Hit { address: u64, counts: GroupCounts },
-    /// A hit of another event of the group, which has counted this since its hit before.
+    /// A PMU sample of another event of the group, which has counted this since its PMU sample
+    /// before.
     Own {
         address: u64,
         event: usize,
         count: u64,
     },
-    /// There was no room for this many hits.
+    /// There was no room for this many PMU samples.
     Lost(u64),
     /// The kernel pauses because there are too many.
     Throttled,
@@ -46,8 +47,8 @@ pub(super) struct Records<'a> {
     reading: usize,
 }
 
-/// Returns the size of the largest hit's record.
-pub(super) const fn hit_bytes(events: usize) -> usize {
+/// Returns the size of the largest PMU sample's record.
+pub(super) const fn max_record_bytes(events: usize) -> usize {
     // The event's number, the address, then the number of events and the two times before the
     // counts.
     HEADER_BYTES + 8 * (2 + 3 + events)
@@ -152,7 +153,7 @@ mod tests {
             record(FORK, &[1, 2, 3]),
         ]
         .concat();
-        assert_eq!(hit().len(), hit_bytes(2));
+        assert_eq!(hit().len(), max_record_bytes(2));
         let mut counts = [0; MAX_EVENTS];
         counts[..2].copy_from_slice(&[600, 100]);
         let address = 0xabc;

@@ -1,6 +1,6 @@
 //! Check that the slots of launches are those of the threads that do the work.
 
-use topdown_run::activity::{Activity, Elsewhere};
+use topdown_run::activity::{Activity, UncountedWork};
 use topdown_run::provenance::CountedThreads;
 use topdown_run::run_file::IterationSample;
 use topdown_run::sample::Sample;
@@ -14,23 +14,23 @@ impl Measured {
     }
 
     /// Returns where the work is done, if not in the slots that this launch counted.
-    fn elsewhere(&self) -> Option<Elsewhere> {
+    fn uncounted_work(&self) -> Option<UncountedWork> {
         let activity = self.activity();
         match self.provenance.threads {
-            CountedThreads::All => activity.elsewhere_of_all_slots(),
+            CountedThreads::All => activity.uncounted_by_all_slots(),
             CountedThreads::Own if self.own_thread_alone => Activity {
                 others_ns: 0,
                 ..activity
             }
-            .elsewhere_of_own_slots(),
-            CountedThreads::Own => activity.elsewhere_of_own_slots(),
+            .uncounted_by_own_slots(),
+            CountedThreads::Own => activity.uncounted_by_own_slots(),
         }
     }
 
     /// Returns the work of other threads, if any.
-    fn others(&self) -> Option<Elsewhere> {
+    fn others(&self) -> Option<UncountedWork> {
         let fraction = self.activity().fraction_of_others()?;
-        Some(Elsewhere::OtherThreads { fraction })
+        Some(UncountedWork::OtherThreads { fraction })
     }
 }
 
@@ -40,7 +40,7 @@ pub struct CountedAlike {
     /// Those that counted other threads.
     pub others: Vec<u32>,
     /// Where the work is, if any launch saw that it is not in these slots.
-    pub elsewhere: Option<Elsewhere>,
+    pub uncounted_work: Option<UncountedWork>,
 }
 
 /// Leaves out the launches that counted other threads than most.
@@ -55,18 +55,18 @@ pub fn counted_alike(launches: Vec<(u32, Measured)>) -> CountedAlike {
         .partition(|(_, measured)| measured.provenance.threads == CountedThreads::All);
     let all_are_more = all.len() >= own.len();
     let (alike, others) = if all_are_more { (all, own) } else { (own, all) };
-    let seen = alike.iter().map(|(_, measured)| measured.elsewhere());
+    let seen = alike.iter().map(|(_, measured)| measured.uncounted_work());
     let uncounted = others.iter().filter(|_| !all_are_more);
     let uncounted = uncounted.map(|(_, measured)| measured.others());
     // If any launch saw it, it applies to the whole run.
-    let elsewhere = seen
+    let uncounted_work = seen
         .chain(uncounted)
         .flatten()
         .max_by(|a, b| a.fraction().total_cmp(&b.fraction()));
     CountedAlike {
         others: others.iter().map(|(launch, _)| *launch).collect(),
         launches: alike,
-        elsewhere,
+        uncounted_work,
     }
 }
 

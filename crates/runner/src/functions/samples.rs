@@ -1,10 +1,10 @@
-//! Attributes hits to functions, for slots that the hardware counted.
+//! Attributes PMU samples to functions, for slots that the hardware counted.
 
 use std::collections::HashMap;
 
 use topdown_run::category::PerCategory;
 use topdown_run::code::CodeCounts;
-use topdown_run::hits::{CodeHits, HitEngine, HitPlace, Sampled};
+use topdown_run::code_samples::{CodeSamples, Sampled, SampledAddress, SamplingEngine};
 use topdown_run::provenance::Provenance;
 use topdown_run::run_file::{Functions, IterationSample};
 use topdown_run::sample::{Flags, Sample};
@@ -14,15 +14,15 @@ use topdown_gate::statistics::share::share_margin;
 
 use super::group_event::{GroupEvent, events_of};
 use super::own_counts::{OwnCounts, OwnFormula};
-use super::slots::{Place, limited, ranked};
+use super::slots::{FunctionKey, limited, ranked};
 use super::symbols::Symbols;
 
-/// The counts of each function that was hit in one launch.
+/// The counts of each function that was sampled in one launch.
 #[derive(Clone, Debug, Default)]
-pub struct HitFunctions {
-    counts: HashMap<Place, FunctionCounts>,
+pub struct SampledFunctions {
+    counts: HashMap<FunctionKey, FunctionCounts>,
     /// What the events counted in each function by periods of their own, and what that means.
-    pub(super) own: HashMap<Place, OwnCounts>,
+    pub(super) own: HashMap<FunctionKey, OwnCounts>,
     formula: Option<OwnFormula>,
     /// The events with counts in `own`.
     pub(super) events: Vec<GroupEvent>,
@@ -30,26 +30,26 @@ pub struct HitFunctions {
     pub sampled: Sampled,
 }
 
-/// Fewer hits do not tell the categories of a function.
-const MIN_CATEGORY_HITS: u64 = 10;
+/// Fewer PMU samples do not tell the categories of a function.
+const MIN_CATEGORY_SAMPLES: u64 = 10;
 
-/// How much more often than by chance a function must be hit twice in a row, as a part of the way
-/// to always. If it runs for far less than a period at a time, the hit before is in it by chance
-/// alone, and the counts in between are those of everything.
+/// Minimum excess over chance of consecutive samples of a function, as a fraction of the distance
+/// to always. If it runs for far less than a period at a time, the PMU sample before is in it by
+/// chance alone, and the counts in between are those of everything.
 const MIN_FRACTION_BEYOND_CHANCE: f64 = 0.2;
 
 /// A function with this share of the slots has at least as much of what is counted between two
-/// of its hits.
+/// of its PMU samples.
 const DOMINANT_FRACTION: f64 = 0.9;
 
 /// The counts of a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct FunctionCounts {
-    /// Of all its hits: its share of the slots follows from them.
-    all: HitCounts,
-    /// Of those after another hit of the function. The others' counts are partly those of what ran
-    /// before it.
-    inside: HitCounts,
+    /// Of all its PMU samples: its share of the slots follows from them.
+    all: SampledCounts,
+    /// Of those after another PMU sample of the function. The others' counts are partly those of
+    /// what ran before it.
+    inside: SampledCounts,
 }
 
 impl FunctionCounts {
@@ -58,12 +58,12 @@ impl FunctionCounts {
         self.inside.add(&other.inside);
     }
 
-    /// Returns whether the counts of the hits inside of the function are its own, given its share
-    /// of all hits.
+    /// Returns whether the counts of the samples inside of the function are its own, given its
+    /// share of all PMU samples.
     fn is_known_inside(&self, share: f64) -> bool {
         let twice = self.inside.hits as f64 / self.all.hits.max(1) as f64;
         let is_beyond_chance = twice - share >= MIN_FRACTION_BEYOND_CHANCE * (1.0 - share);
-        self.inside.hits >= MIN_CATEGORY_HITS
+        self.inside.hits >= MIN_CATEGORY_SAMPLES
             && self.inside.slots > 0
             && (is_beyond_chance || share >= DOMINANT_FRACTION)
     }
@@ -71,11 +71,11 @@ impl FunctionCounts {
     /// Returns the counts, and how well their categories are known. `hits` are those of all
     /// functions, and `own` is what the function's events counted by periods of their own.
     ///
-    /// The hits inside of the function tell its categories best, unless they keep step with a loop
-    /// around it: then the counts between them are those of the whole loop. The events' own hits
-    /// are not deceived, so the others must agree with them.
+    /// The samples inside of the function tell its categories best, unless they keep step with a
+    /// loop around it: then the counts between them are those of the whole loop. The events' own
+    /// PMU samples are not deceived, so the others must agree with them.
     fn whole(&self, hits: u64, own: Option<(&OwnCounts, &OwnFormula)>) -> Whole {
-        let own = own.filter(|(own, _)| own.hits >= MIN_CATEGORY_HITS);
+        let own = own.filter(|(own, _)| own.hits >= MIN_CATEGORY_SAMPLES);
         let own = own.map(|(own, formula)| self.whole_by_own(own, formula));
         let is_known = self.is_known_inside(self.all.hits as f64 / hits.max(1) as f64);
         let inside = is_known.then(|| self.whole_inside());
@@ -94,7 +94,7 @@ impl FunctionCounts {
     fn whole_inside(&self) -> Whole {
         let inside = &self.inside;
         let scale = self.all.slots as f64 / inside.slots as f64;
-        let scaled = HitCounts {
+        let scaled = SampledCounts {
             hits: self.all.hits,
             instructions: (inside.instructions as f64 * scale).round() as u64,
             slots: self.all.slots,
@@ -110,7 +110,7 @@ impl FunctionCounts {
 
     fn whole_by_own(&self, own: &OwnCounts, formula: &OwnFormula) -> Whole {
         let split = formula.split(own);
-        let counts = HitCounts {
+        let counts = SampledCounts {
             hits: self.all.hits,
             instructions: formula.instructions(own).unwrap_or(self.all.instructions),
             slots: self.all.slots,
@@ -129,9 +129,9 @@ impl FunctionCounts {
 #[derive(Clone, Copy)]
 struct Whole {
     counts: CodeCounts,
-    /// The hits from which the categories are taken; 0 if none tell them.
+    /// The PMU samples from which the categories are taken; 0 if none tell them.
     category_hits: u64,
-    /// Half the width of their intervals, if that does not follow from the hits.
+    /// Half the width of their intervals, if that does not follow from the PMU samples.
     category_margin: Option<f64>,
 }
 
@@ -149,9 +149,9 @@ impl Whole {
     }
 }
 
-/// The counts of some hits, as the formula gives them.
+/// The counts of some PMU samples, as the formula gives them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct HitCounts {
+struct SampledCounts {
     hits: u64,
     instructions: u64,
     slots: u64,
@@ -159,9 +159,9 @@ struct HitCounts {
     level2_slots: PerCategory<f64>,
 }
 
-impl HitCounts {
+impl SampledCounts {
     /// Adds counts, saturating: a bench can write anything.
-    fn add(&mut self, other: &HitCounts) {
+    fn add(&mut self, other: &SampledCounts) {
         let sum = |(a, b): (f64, f64)| a + b;
         self.hits = self.hits.saturating_add(other.hits);
         self.instructions = self.instructions.saturating_add(other.instructions);
@@ -196,16 +196,16 @@ impl HitCounts {
     }
 }
 
-impl HitFunctions {
-    /// Returns how often each function was hit by the event that tells the counts of the group.
-    pub(super) fn hits(&self) -> impl Iterator<Item = (&Place, u64)> {
+impl SampledFunctions {
+    /// Returns how often each function was sampled by the event that tells the counts of the group.
+    pub(super) fn hits(&self) -> impl Iterator<Item = (&FunctionKey, u64)> {
         self.counts
             .iter()
             .map(|(place, counts)| (place, counts.all.hits))
     }
 
-    /// Adds a hit of a function, whose name and module are given, and the counts since the hit
-    /// before; `is_inside` says whether that was in the same function.
+    /// Adds a PMU sample of a function, whose name and module are given, and the counts since the
+    /// PMU sample before; `is_inside` says whether that was in the same function.
     pub fn add_hit(
         &mut self,
         (name, module): (&Option<String>, &Option<String>),
@@ -214,14 +214,14 @@ impl HitFunctions {
     ) {
         let level1 = since.level1.unwrap_or_default();
         let contention = level1.smt_contention_slots.unwrap_or(0.0).max(0.0);
-        let counts = HitCounts {
+        let counts = SampledCounts {
             hits: 1,
             instructions: since.instructions.unwrap_or(0),
             slots: (since.slots.unwrap_or(0) as f64 - contention) as u64,
             level1_slots: level1.slots,
             level2_slots: since.level2.unwrap_or_default(),
         };
-        let function = Place {
+        let function = FunctionKey {
             name: name.as_deref().map(|name| limited(&visible(name))),
             module: module.as_deref().map(|module| visible(module).into_owned()),
         };
@@ -233,9 +233,9 @@ impl HitFunctions {
     }
 }
 
-impl From<&HitPlace> for HitCounts {
-    fn from(place: &HitPlace) -> HitCounts {
-        HitCounts {
+impl From<&SampledAddress> for SampledCounts {
+    fn from(place: &SampledAddress) -> SampledCounts {
+        SampledCounts {
             hits: place.hits,
             instructions: place.instructions,
             slots: place.slots,
@@ -247,28 +247,28 @@ impl From<&HitPlace> for HitCounts {
 
 /// Attributes the places of `hits` to functions, named by `symbols`. `provenance` says what was
 /// counted.
-pub fn attribute_hits(
-    hits: &CodeHits,
+pub fn attribute_samples(
+    hits: &CodeSamples,
     symbols: &mut Symbols,
     provenance: &Provenance,
-) -> HitFunctions {
+) -> SampledFunctions {
     let own = hits.own.as_ref();
-    let mut functions = HitFunctions {
+    let mut functions = SampledFunctions {
         sampled: hits.sampled,
         formula: own.and_then(|own| OwnFormula::new(own, provenance)),
         events: events_of(hits),
-        ..HitFunctions::default()
+        ..SampledFunctions::default()
     };
-    if functions.formula.is_none() && hits.sampled.engine == HitEngine::OwnPeriods {
+    if functions.formula.is_none() && hits.sampled.engine == SamplingEngine::OwnPeriods {
         // Without its formula, the counts mean nothing.
-        functions.sampled.engine = HitEngine::Counters;
+        functions.sampled.engine = SamplingEngine::Counters;
     }
-    let mut known: HashMap<(u32, u64), Place> = HashMap::new();
+    let mut known: HashMap<(u32, u64), FunctionKey> = HashMap::new();
     let mut function_of = |at: (u32, u64)| {
         let function = known.entry(at).or_insert_with(|| {
             let module = &hits.modules[at.0 as usize];
             let name = symbols.name_of(module, at.1, 1);
-            Place {
+            FunctionKey {
                 name: name.map(|name| limited(&name)),
                 module: symbols.label_of(module),
             }
@@ -291,12 +291,14 @@ pub fn attribute_hits(
     functions
 }
 
-/// Sums up the functions of a benchmark over its launches, given each launch's samples: hits are of
-/// the usable ones. `None` if nothing was hit.
-pub fn functions_of_hits(launches: &[(&[IterationSample], &HitFunctions)]) -> Option<Functions> {
+/// Sums up the functions of a benchmark over its launches, given each launch's samples: PMU samples
+/// are of the usable ones. `None` if nothing was sampled.
+pub fn functions_of_samples(
+    launches: &[(&[IterationSample], &SampledFunctions)],
+) -> Option<Functions> {
     let mut iterations = 0_u64;
-    let mut sums: HashMap<&Place, FunctionCounts> = HashMap::new();
-    let mut own: HashMap<&Place, OwnCounts> = HashMap::new();
+    let mut sums: HashMap<&FunctionKey, FunctionCounts> = HashMap::new();
+    let mut own: HashMap<&FunctionKey, OwnCounts> = HashMap::new();
     let mut sampled = Sampled::default();
     let engines = launches
         .iter()
@@ -304,11 +306,13 @@ pub fn functions_of_hits(launches: &[(&[IterationSample], &HitFunctions)]) -> Op
     // As long as all launches agree, the events of one are those of the others.
     let engine = engines.clone().next().unwrap_or_default();
     let engine = match engine {
-        HitEngine::OwnPeriods if !engines.clone().all(|of| of == engine) => HitEngine::Counters,
+        SamplingEngine::OwnPeriods if !engines.clone().all(|of| of == engine) => {
+            SamplingEngine::Counters
+        }
         engine => engine,
     };
     let formula = launches.first().and_then(|(_, of)| of.formula.as_ref());
-    let formula = formula.filter(|_| engine == HitEngine::OwnPeriods);
+    let formula = formula.filter(|_| engine == SamplingEngine::OwnPeriods);
     for (samples, functions) in launches {
         let usable = samples
             .iter()
@@ -332,7 +336,7 @@ pub fn functions_of_hits(launches: &[(&[IterationSample], &HitFunctions)]) -> Op
             throttled: sampled.throttled.saturating_add(more.throttled),
         };
     }
-    let whole: HashMap<&Place, Whole> = sums
+    let whole: HashMap<&FunctionKey, Whole> = sums
         .into_iter()
         .map(|(place, counts)| {
             let own = own.get(place).zip(formula);
@@ -342,7 +346,7 @@ pub fn functions_of_hits(launches: &[(&[IterationSample], &HitFunctions)]) -> Op
     let counts = whole.iter().map(|(place, whole)| (*place, whole.counts));
     let mut functions = ranked(iterations, counts.collect());
     for function in &mut functions.largest {
-        let place = Place {
+        let place = FunctionKey {
             name: function.name.clone(),
             module: function.module.clone(),
         };
@@ -367,8 +371,8 @@ mod tests {
         counted.provenance().clone()
     }
 
-    fn place(module: u32, slots: u64, level1: [f64; 4]) -> HitPlace {
-        HitPlace {
+    fn place(module: u32, slots: u64, level1: [f64; 4]) -> SampledAddress {
+        SampledAddress {
             module,
             offset: slots,
             after: None,
@@ -380,8 +384,8 @@ mod tests {
         }
     }
 
-    fn launch(slots: u64) -> HitFunctions {
-        let hits = CodeHits {
+    fn launch(slots: u64) -> SampledFunctions {
+        let hits = CodeSamples {
             modules: vec!["/nowhere/liba.so".to_owned(), "[vdso]".to_owned()],
             places: vec![
                 place(0, 600, [300.0, 150.0, 75.0, 75.0]),
@@ -390,7 +394,7 @@ mod tests {
             ],
             own: None,
             sampled: Sampled {
-                engine: HitEngine::Counters,
+                engine: SamplingEngine::Counters,
                 period_cycles: 20_011,
                 hits: 3,
                 effective_hits: 2,
@@ -398,7 +402,7 @@ mod tests {
                 throttled: 1,
             },
         };
-        attribute_hits(
+        attribute_samples(
             &hits,
             &mut Symbols::new(Path::new("/nowhere/bench")),
             &provenance(),
@@ -419,7 +423,7 @@ mod tests {
     fn pmu_samples_of_kept_samples_add_up() {
         let (a, b) = (launch(100), launch(50));
         let samples = [sample(7, Flags::NONE), sample(5, Flags::NOT_COUNTING)];
-        let functions = functions_of_hits(&[(&samples, &a), (&samples, &b)]).unwrap();
+        let functions = functions_of_samples(&[(&samples, &a), (&samples, &b)]).unwrap();
         assert_eq!(functions.iterations, 14);
         assert_eq!(functions.total().slots(), 2 * 900 + 150);
         let largest = &functions.largest[0];
@@ -436,24 +440,24 @@ mod tests {
         assert_eq!(sampled.effective_hits, 4);
     }
 
-    /// Of two functions, `a` is hit after itself and after `b`.
+    /// Of two functions, `a` is sampled after itself and after `b`.
     #[test]
     fn categories_use_only_samples_inside_the_function() {
         let offsets = (0x10, 0x20);
-        let hit = |offset, after, hits, level1: [f64; 4]| HitPlace {
+        let hit = |offset, after, hits, level1: [f64; 4]| SampledAddress {
             offset,
             after,
             hits,
             ..place(0, level1.iter().sum::<f64>() as u64, level1)
         };
         let at = |offset| Some((0, offset));
-        let launch = |inside, others| CodeHits {
+        let launch = |inside, others| CodeSamples {
             // Code without names: each file is one function.
             modules: vec!["/nowhere/a".to_owned(), "/nowhere/b".to_owned()],
             places: vec![
                 hit(offsets.0, at(offsets.1), inside, [800.0, 0.0, 0.0, 200.0]),
                 hit(offsets.1, Some((1, 7)), 4, [0.0, 1000.0, 0.0, 2000.0]),
-                HitPlace {
+                SampledAddress {
                     module: 1,
                     ..hit(7, at(offsets.0), others, [0.0, 0.0, 500.0, 0.0])
                 },
@@ -466,8 +470,8 @@ mod tests {
         };
         let functions = |inside, others| {
             let symbols = &mut Symbols::new(Path::new("/nowhere/bench"));
-            let launch = attribute_hits(&launch(inside, others), symbols, &provenance());
-            functions_of_hits(&[(&[sample(1, Flags::NONE)], &launch)]).unwrap()
+            let launch = attribute_samples(&launch(inside, others), symbols, &provenance());
+            functions_of_samples(&[(&[sample(1, Flags::NONE)], &launch)]).unwrap()
         };
         let enough = functions(10, 30);
         let a = &enough.largest[0];
@@ -482,7 +486,7 @@ mod tests {
         let a = &too_few.largest[0];
         assert_eq!((a.counts.slots(), a.category_hits), (4000, Some(0)));
         assert_eq!(a.counts.level1_slots.into_array(), [800, 1000, 0, 2200]);
-        // Three of four hits are in it, and as many of those before them: by chance.
+        // Three of four PMU samples are in it, and as many of those before them: by chance.
         assert_eq!(functions(12, 5).largest[0].category_hits, Some(0));
         // Almost all of them are.
         assert_eq!(functions(40, 4).largest[0].category_hits, Some(40));
@@ -490,28 +494,28 @@ mod tests {
 
     #[test]
     fn negative_categories_become_zero() {
-        let counts = HitCounts {
+        let counts = SampledCounts {
             slots: 1001,
             level1_slots: [600.0, -50.0, 300.0, 150.0].into(),
             level2_slots: [-1.0, 0.0, 9000.0, 75.0].into(),
-            ..HitCounts::default()
+            ..SampledCounts::default()
         };
         let whole = counts.whole();
         assert_eq!(whole.slots(), 1001);
         assert_eq!(whole.level1_slots.into_array(), [572, 0, 286, 143]);
         assert_eq!(whole.level2_slots.into_array(), [0, 0, 286, 71]);
-        assert_eq!(HitCounts::default().whole(), CodeCounts::default());
+        assert_eq!(SampledCounts::default().whole(), CodeCounts::default());
     }
 
     #[test]
     fn no_functions_without_usable_samples() {
         let usable = [sample(7, Flags::NONE)];
-        assert_eq!(functions_of_hits(&[]), None);
+        assert_eq!(functions_of_samples(&[]), None);
         assert_eq!(
-            functions_of_hits(&[(&usable, &HitFunctions::default())]),
+            functions_of_samples(&[(&usable, &SampledFunctions::default())]),
             None
         );
         let none = [sample(7, Flags::NOT_COUNTING)];
-        assert_eq!(functions_of_hits(&[(&none, &launch(100))]), None);
+        assert_eq!(functions_of_samples(&[(&none, &launch(100))]), None);
     }
 }

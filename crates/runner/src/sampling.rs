@@ -1,21 +1,21 @@
 //! Launches in which the hardware records where the code is, and the functions that belong to them.
 //!
-//! A thread has one slots counter, and each hit costs about as much as a short window. So such
-//! launches are further ones, which give functions and nothing else.
+//! A thread has one slots counter, and each PMU sample costs about as much as a short window. So
+//! such launches are further ones, which give functions and nothing else.
 
 use topdown_counters::cpu::{FORMULA_LEVEL1, FORMULA_LEVEL2};
-use topdown_run::hits::HitEngine;
-use topdown_run::hits::MIN_HITS;
+use topdown_run::code_samples::MIN_PMU_SAMPLES;
+use topdown_run::code_samples::SamplingEngine;
 use topdown_run::provenance::{CountedThreads, SourceKind};
 use topdown_run::run_file::{Benchmark, BenchmarkId, Functions};
 use topdown_run::setting::{Counters, SourceChoice, Threads};
 
-use crate::gathering::again::restricted_to;
 use crate::gathering::outcome::Outcome;
+use crate::gathering::relaunch::restricted_to;
 use crate::settings::Settings;
 use crate::targets::bench_targets::BenchTarget;
 
-/// How often a benchmark is launched for its functions.
+/// Number of launches of a benchmark for its functions.
 const LAUNCHES: u32 = 3;
 
 /// Returns the launches that give functions to the benchmarks that the hardware has counted.
@@ -101,7 +101,7 @@ fn functions_of(benchmark: &Benchmark, hit: &mut Outcome) -> Result<Box<Function
         // Plain counters split the slots of the register's cores into the same categories.
         let is_alike = |functions: &Functions| {
             let engine = functions.sampled.map(|sampled| sampled.engine);
-            of == other || is_register(of) && engine == Some(HitEngine::OwnPeriods)
+            of == other || is_register(of) && engine == Some(SamplingEngine::OwnPeriods)
         };
         functions.filter(|functions| is_alike(functions))
     });
@@ -110,11 +110,11 @@ fn functions_of(benchmark: &Benchmark, hit: &mut Outcome) -> Result<Box<Function
         .and_then(|of| of.sampled)
         .map(|of| of.hits);
     match (functions, hits) {
-        (Some(functions), Some(MIN_HITS..)) => Ok(functions),
+        (Some(functions), Some(MIN_PMU_SAMPLES..)) => Ok(functions),
         (Some(_), Some(hits)) => Err(format!(
-            "only {hits} PMU samples; at least {MIN_HITS} are needed; raise `--measurement-time`"
+            "only {hits} PMU samples; at least {MIN_PMU_SAMPLES} are needed; raise `--measurement-time`"
         )),
-        _ => Err("the bench recorded no hits".to_owned()),
+        _ => Err("the bench recorded no PMU samples".to_owned()),
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
     use crate::gathering::outcome::TargetFailure;
     use crate::launching::launch_error::LaunchError;
     use topdown_gate::scenario::{Planted, benchmark, modelled, timed, with_functions};
-    use topdown_run::hits::Sampled;
+    use topdown_run::code_samples::Sampled;
 
     fn target() -> BenchTarget {
         let id = benchmark("b", Planted::default()).id;
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn functions_join_their_benchmark_and_time_has_none() {
         let mut both = [counted("b", FORMULA_LEVEL2), timed("t", Planted::default())];
-        let notes = join(&mut both, &mut Outcome::of(vec![hit(MIN_HITS)]));
+        let notes = join(&mut both, &mut Outcome::of(vec![hit(MIN_PMU_SAMPLES)]));
         assert_eq!(notes, []);
         assert_eq!(both[0].functions.as_ref().unwrap().largest.len(), 1);
         assert_eq!(both[1].functions, None);
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn register_takes_functions_only_from_own_periods() {
         let joined = |engine| {
-            let mut by_counters = hit(MIN_HITS);
+            let mut by_counters = hit(MIN_PMU_SAMPLES);
             by_counters.provenance_mut().formula = "golden-cove-exact/1".to_owned();
             let functions = by_counters.functions.as_mut().unwrap();
             functions.sampled.as_mut().unwrap().engine = engine;
@@ -192,8 +192,8 @@ mod tests {
             join(&mut benchmarks, &mut Outcome::of(vec![by_counters]));
             benchmarks[0].functions.is_some()
         };
-        assert!(joined(HitEngine::OwnPeriods));
-        assert!(!joined(HitEngine::Counters));
+        assert!(joined(SamplingEngine::OwnPeriods));
+        assert!(!joined(SamplingEngine::Counters));
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
             counted("b", "golden-cove-exact/1"),
             Outcome::of(vec![hit(5000)]),
         );
-        assert!(other.contains("recorded no hits"), "{other}");
+        assert!(other.contains("recorded no PMU samples"), "{other}");
         let mut threads = counted("b", FORMULA_LEVEL2);
         threads.provenance_mut().threads = CountedThreads::All;
         let threads = note(threads, Outcome::default());

@@ -3,8 +3,8 @@
 //!
 //! The kernel does not let threads inherit a group that records its counts, before Linux 6.12. So a
 //! thread of this program follows the command with ptrace, which stops each new thread until its
-//! group is open. Another one empties the buffers, and finds the code of each hit while its process
-//! has it mapped.
+//! group is open. Another one empties the buffers, and finds the code of each PMU sample while its
+//! process has it mapped.
 
 mod follow;
 mod found;
@@ -18,35 +18,36 @@ use std::time::Duration;
 
 use libc::pid_t;
 
-use super::HitGroup;
+use super::SamplingGroup;
 use super::periods::Periods;
 use super::records::Records;
 use super::ring::Ring;
-use crate::command_hits::CommandHits;
+use crate::command_samples::CommandSamples;
 use crate::error::OpenError;
 use crate::hardware::commands::TreeCounters;
 use crate::hardware::inherited_group::Shape;
 use crate::hardware::opener::Opener;
 use crate::hardware::syscalls::Counted;
 use follow::Threads;
-use found::{Found, Reached};
+use found::{Found, ThreadPosition};
 
-/// Sizes of a thread's buffer. Many threads share the budget.
+/// Sizes of a thread's buffer. Many threads share the limit.
 const PAGES: [usize; 3] = [32, 8, 2];
 
-/// How often buffers are emptied. At ten thousand hits per second, a buffer has room for more.
+/// Interval between emptying the buffers, which have room for more at ten thousand samples per
+/// second.
 const EVERY: Duration = Duration::from_millis(20);
 
 /// A command that is sampled while it runs.
 #[derive(Debug)]
 pub struct Following {
-    thread: JoinHandle<Result<CommandHits, OpenError>>,
+    thread: JoinHandle<Result<CommandSamples, OpenError>>,
 }
 
 impl TreeCounters {
     /// Samples the process with this id from its next `exec` on, and all threads and processes that
-    /// it starts, with a hit every `period_cycles`. The process must not call `exec` until this
-    /// returns, and must not be reaped before [`Following::finish`] returns.
+    /// it starts, with a PMU sample every `period_cycles`. The process must not call `exec` until
+    /// this returns, and must not be reaped before [`Following::finish`] returns.
     ///
     /// # Errors
     /// Returns why the process cannot be sampled.
@@ -91,7 +92,7 @@ impl Following {
     /// Returns an error if something else took the PMU meanwhile, or the command could not be
     /// followed to its end.
     #[inline]
-    pub fn finish(self) -> Result<CommandHits, OpenError> {
+    pub fn finish(self) -> Result<CommandSamples, OpenError> {
         match self.thread.join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -109,7 +110,7 @@ struct Sampler {
     outcome: Outcome,
 }
 
-/// What is known besides the places.
+/// Everything but the addresses.
 #[derive(Debug, Default)]
 struct Outcome {
     executable: Option<PathBuf>,
@@ -122,19 +123,19 @@ struct Outcome {
 /// A thread's group.
 #[derive(Debug)]
 struct SampledThread {
-    group: HitGroup,
+    group: SamplingGroup,
     ring: Ring,
-    reached: Reached,
+    reached: ThreadPosition,
 }
 
 impl Sampler {
     /// Follows the command until it has exited.
-    fn run(self, first: pid_t) -> Result<CommandHits, OpenError> {
+    fn run(self, first: pid_t) -> Result<CommandSamples, OpenError> {
         let sampler = Arc::new(Mutex::new(self));
         let (stop, stopped) = mpsc::channel::<()>();
         let emptied = Arc::clone(&sampler);
         let emptying = std::thread::Builder::new()
-            .name("hits".to_owned())
+            .name("sampling".to_owned())
             .spawn(move || {
                 while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
                     locked(&emptied).empty_all();
@@ -174,7 +175,7 @@ impl Sampler {
     fn sample(&mut self, thread: pid_t, counted: Counted) -> Result<(), OpenError> {
         self.outcome.threads += 1;
         let (opener, shape) = self.opener(counted);
-        let group = HitGroup::open(&opener, shape, &self.periods)?;
+        let group = SamplingGroup::open(&opener, shape, &self.periods)?;
         let ring = group.map(&opener, shape, &self.periods, &PAGES)?;
         if let Counted::Thread(_) = counted {
             let control = opener.control(shape.leader(), "enable");
@@ -183,7 +184,7 @@ impl Sampler {
         let sampled = SampledThread {
             group,
             ring,
-            reached: Reached::new(thread),
+            reached: ThreadPosition::new(thread),
         };
         self.threads.insert(thread, sampled);
         Ok(())
@@ -196,8 +197,8 @@ impl Sampler {
         }
     }
 
-    /// Takes the hits of a thread. `is_mapped` says whether its process still has the code mapped
-    /// that was hit.
+    /// Takes the PMU samples of a thread. `is_mapped` says whether its process still has the code
+    /// mapped that was sampled.
     fn empty(&mut self, thread: pid_t, is_mapped: bool) {
         let (_, _, shape) = self.counters.parts();
         let Some(of) = self.threads.get_mut(&thread) else {
@@ -221,12 +222,12 @@ impl Sampler {
     fn interrupt_less(&mut self) {
         self.periods = self.periods.doubled();
         for of in self.threads.values() {
-            // A thread that keeps a shorter one has more hits.
+            // A thread that keeps a shorter one has more PMU samples.
             let _ = of.group.set_periods(&self.periods);
         }
     }
 
-    /// Takes the last hits of a thread, and forgets it.
+    /// Takes the last PMU samples of a thread, and forgets it.
     fn end(&mut self, thread: pid_t) {
         self.empty(thread, true);
         let Some(of) = self.threads.remove(&thread) else {
@@ -238,7 +239,7 @@ impl Sampler {
         let (opener, shape) = self.opener(Counted::Thread(thread));
         let multiplexed =
             (totals.enabled_ns != totals.running_ns).then(|| OpenError::Multiplexed {
-                place: opener.place(shape.leader()),
+                location: opener.location(shape.leader()),
                 enabled_ns: totals.enabled_ns,
                 running_ns: totals.running_ns,
             });
@@ -256,11 +257,11 @@ impl Sampler {
         }
     }
 
-    fn finish(&mut self) -> CommandHits {
+    fn finish(&mut self) -> CommandSamples {
         let (_, _, shape) = self.counters.parts();
         let found = std::mem::take(&mut self.found);
         let outcome = std::mem::take(&mut self.outcome);
-        CommandHits {
+        CommandSamples {
             hits: found.into_hits(shape, &self.periods),
             executable: outcome.executable,
             counted_slots: outcome.counted_slots,

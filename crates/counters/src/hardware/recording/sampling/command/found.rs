@@ -4,45 +4,45 @@ use std::collections::BTreeMap;
 
 use libc::pid_t;
 
-use super::super::account::{engine_of, place};
+use super::super::account::{engine_of, location};
 use super::super::own::OwnCounts;
 use super::super::periods::Periods;
 use super::super::records::{GroupCounts, Record, Records};
 use crate::hardware::inherited_group::Shape;
 use crate::modules::ModuleMap;
-use topdown_run::hits::{CodeHits, HitEngine, HitPlace, Sampled};
+use topdown_run::code_samples::{CodeSamples, Sampled, SampledAddress, SamplingEngine};
 
 /// A module and an offset in it.
-type Place = (u32, u64);
+type ModuleOffset = (u32, u64);
 
-/// How often each place was hit after which, and the counts in between.
+/// PMU samples by pairs of consecutive addresses, and the counts in between.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     modules: Vec<String>,
-    counts: BTreeMap<(Place, Option<Place>), (u64, GroupCounts)>,
-    own: OwnCounts<Place>,
+    counts: BTreeMap<(ModuleOffset, Option<ModuleOffset>), (u64, GroupCounts)>,
+    own: OwnCounts<ModuleOffset>,
     sampled: Sampled,
-    /// Sums of the hits' slots, and of their squares.
+    /// Sums of the PMU samples' slots, and of their squares.
     slots: f64,
     squared_slots: f64,
 }
 
-/// How far a thread has come.
+/// Position of a thread at its last PMU sample.
 #[derive(Debug)]
-pub(super) struct Reached {
+pub(super) struct ThreadPosition {
     thread: pid_t,
-    /// The counts at the previous hit; `None` if hits are missing since.
+    /// The counts at the previous PMU sample; `None` if PMU samples are missing since.
     previous: Option<GroupCounts>,
-    /// Where the previous hit was, if that is known.
-    after: Option<Place>,
+    /// Where the previous PMU sample was, if that is known.
+    after: Option<ModuleOffset>,
     /// What its process had mapped when that was last read.
     modules: ModuleMap,
 }
 
-impl Reached {
+impl ThreadPosition {
     /// The thread begins.
-    pub fn new(thread: pid_t) -> Reached {
-        Reached {
+    pub fn new(thread: pid_t) -> ThreadPosition {
+        ThreadPosition {
             thread,
             previous: Some(GroupCounts::default()),
             after: None,
@@ -64,8 +64,8 @@ impl Reached {
 
     /// Returns the module at an address and the position in it, reading the mappings again if they
     /// are out of date and `may_read`.
-    fn place(&mut self, address: u64, may_read: &mut bool) -> (&str, u64) {
-        if *may_read && self.modules.known_place(address).is_none() {
+    fn location(&mut self, address: u64, may_read: &mut bool) -> (&str, u64) {
+        if *may_read && self.modules.locate_known(address).is_none() {
             // Once is enough: the rest is code without a file.
             *may_read = false;
             let now = ModuleMap::of_process(self.thread);
@@ -74,17 +74,17 @@ impl Reached {
                 self.modules = now;
             }
         }
-        self.modules.known_place(address).unwrap_or(("", address))
+        self.modules.locate_known(address).unwrap_or(("", address))
     }
 }
 
 impl Found {
     /// Adds the records of a thread. `is_mapped` says whether its process still has the code mapped
-    /// that was hit. Returns whether there are more hits than the kernel can take.
+    /// that was sampled. Returns whether there are more PMU samples than the kernel can take.
     pub fn add_records(
         &mut self,
         records: Records<'_>,
-        of: &mut Reached,
+        of: &mut ThreadPosition,
         (shape, periods): (Shape, &Periods),
         is_mapped: bool,
     ) -> bool {
@@ -93,16 +93,16 @@ impl Found {
         for record in records {
             match record {
                 Record::Hit { address, counts } => {
-                    let place = self.named(of.place(address, &mut may_read));
-                    let after = of.after.replace(place);
+                    let location = self.named(of.location(address, &mut may_read));
+                    let after = of.after.replace(location);
                     let Some(previous) = of.previous.replace(counts) else {
                         continue;
                     };
                     let since: GroupCounts =
                         std::array::from_fn(|at| counts[at].saturating_sub(previous[at]));
-                    self.add_hit((place, after), &since, shape);
-                    if periods.engine() == HitEngine::OwnPeriods {
-                        self.own.add_counts(periods, place, &since);
+                    self.add_hit((location, after), &since, shape);
+                    if periods.engine() == SamplingEngine::OwnPeriods {
+                        self.own.add_counts(periods, location, &since);
                     }
                 }
                 Record::Own {
@@ -110,8 +110,8 @@ impl Found {
                     event,
                     count,
                 } => {
-                    let place = self.named(of.place(address, &mut may_read));
-                    self.own.add_hit(place, event, count);
+                    let location = self.named(of.location(address, &mut may_read));
+                    self.own.add_hit(location, event, count);
                 }
                 Record::Lost(hits) => {
                     self.sampled.lost = self.sampled.lost.saturating_add(hits);
@@ -131,7 +131,7 @@ impl Found {
     }
 
     /// Returns the place under the name that it has here.
-    fn named(&mut self, (module, offset): (&str, u64)) -> Place {
+    fn named(&mut self, (module, offset): (&str, u64)) -> ModuleOffset {
         let known = self.modules.iter().position(|name| name == module);
         let index = known.unwrap_or_else(|| {
             self.modules.push(module.to_owned());
@@ -140,7 +140,12 @@ impl Found {
         (index as u32, offset)
     }
 
-    fn add_hit(&mut self, pair: (Place, Option<Place>), since: &GroupCounts, shape: Shape) {
+    fn add_hit(
+        &mut self,
+        pair: (ModuleOffset, Option<ModuleOffset>),
+        since: &GroupCounts,
+        shape: Shape,
+    ) {
         let slots = shape.sample(since, 0).slots.unwrap_or(0) as f64;
         self.slots += slots;
         self.squared_slots += slots * slots;
@@ -152,20 +157,20 @@ impl Found {
         }
     }
 
-    /// Returns what was hit.
-    pub fn into_hits(mut self, shape: Shape, periods: &Periods) -> CodeHits {
+    /// Returns the PMU samples.
+    pub fn into_hits(mut self, shape: Shape, periods: &Periods) -> CodeSamples {
         let own = match periods.engine() {
-            HitEngine::OwnPeriods => self.own.take(shape, periods, |place| place),
-            HitEngine::Counters | HitEngine::Metrics => None,
+            SamplingEngine::OwnPeriods => self.own.take(shape, periods, |location| location),
+            SamplingEngine::Counters | SamplingEngine::Metrics => None,
         };
         let places = self.counts.into_iter();
-        CodeHits {
+        CodeSamples {
             modules: self.modules,
             places: places
-                .map(|((at, after), (hits, counts))| HitPlace {
+                .map(|((at, after), (hits, counts))| SampledAddress {
                     after,
                     hits,
-                    ..place(shape, at, &counts)
+                    ..location(shape, at, &counts)
                 })
                 .collect(),
             sampled: Sampled {
@@ -203,7 +208,7 @@ mod tests {
         header.into_iter().chain(words).collect()
     }
 
-    /// A hit at 0x1000, where nothing is mapped, after this many cycles.
+    /// A PMU sample at 0x1000, where nothing is mapped, after this many cycles.
     fn hit(cycles: u64) -> Vec<u8> {
         let counts = [cycles, cycles, 0, 2 * cycles, 2 * cycles, 0];
         record(9, &[&[70, 0x1000, 6, 1, 1], &counts[..]].concat())
@@ -217,14 +222,14 @@ mod tests {
         record(5, &[1, 2, 3])
     }
 
-    /// Reads the records, each slice by itself. Returns what was hit, and whether any slice had
+    /// Reads the records, each slice by itself. Returns the PMU samples, and whether any slice had
     /// more than the kernel can take.
-    fn found(slices: &[&[Vec<u8>]]) -> (CodeHits, bool) {
+    fn found(slices: &[&[Vec<u8>]]) -> (CodeSamples, bool) {
         let shape = skylake();
         let periods = Periods::own(shape, 1000).unwrap();
         let mut found = Found::default();
         // A process that is gone has nothing mapped.
-        let mut of = Reached::new(-1);
+        let mut of = ThreadPosition::new(-1);
         let mut too_many = false;
         for slice in slices {
             let bytes = slice.concat();
@@ -251,8 +256,8 @@ mod tests {
         let (hits, too_many) = found(&[&[hit(1000)], &[lost(7), hit(9000), hit(10_000)]]);
         assert!(too_many);
         assert_eq!((hits.sampled.lost, hits.sampled.throttled), (7, 0));
-        // The hit after the gap ends nothing that is known.
-        let slots: u64 = hits.places.iter().map(|place| place.slots).sum();
+        // The PMU sample after the gap ends nothing that is known.
+        let slots: u64 = hits.places.iter().map(|location| location.slots).sum();
         assert_eq!((hits.sampled.hits, slots), (2, 8000));
         // Nor is it known what it came after.
         assert_eq!(
@@ -266,7 +271,7 @@ mod tests {
         let (hits, too_many) = found(&[&[hit(1000), throttled(), hit(9000), hit(10_000)]]);
         assert!(too_many);
         assert_eq!((hits.sampled.lost, hits.sampled.throttled), (0, 1));
-        let slots: u64 = hits.places.iter().map(|place| place.slots).sum();
+        let slots: u64 = hits.places.iter().map(|location| location.slots).sum();
         assert_eq!((hits.sampled.hits, slots), (2, 8000));
     }
 

@@ -4,26 +4,26 @@
 //! announces a last word when it starts, and writes it when dropped. `process::exit` drops nothing.
 
 use crate::records_file::RecordsFile;
-use topdown_run::record::{LAST_WORD_OWED, LAST_WORD_SAID};
+use topdown_run::record::{COMPLETION_PENDING, COMPLETION_WRITTEN};
 
 /// Writes the last word when dropped.
 #[derive(Debug)]
-pub struct LastWord {
+pub struct CompletionMarker {
     /// The file to write to; `None` in a plain `cargo bench`, where nothing waits for it.
     file: Option<&'static RecordsFile>,
     /// The process that owes the last word, as opposed to its forks.
     process: u32,
 }
 
-impl LastWord {
+impl CompletionMarker {
     /// Makes `cargo topdown`, if it runs this process, wait for the last word from now on.
-    pub fn owed() -> LastWord {
-        let owed = LastWord {
+    pub fn announce() -> CompletionMarker {
+        let announce = CompletionMarker {
             file: RecordsFile::of_environment(),
             process: std::process::id(),
         };
-        owed.write(LAST_WORD_OWED);
-        owed
+        announce.write(COMPLETION_PENDING);
+        announce
     }
 
     fn write(&self, line: &str) {
@@ -33,10 +33,10 @@ impl LastWord {
     }
 }
 
-impl Drop for LastWord {
+impl Drop for CompletionMarker {
     fn drop(&mut self) {
         if self.process == std::process::id() {
-            self.write(LAST_WORD_SAID);
+            self.write(COMPLETION_WRITTEN);
         }
     }
 }

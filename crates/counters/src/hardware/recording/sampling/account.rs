@@ -7,7 +7,7 @@ use super::periods::Periods;
 use super::records::{GroupCounts, Record, Records};
 use crate::hardware::inherited_group::Shape;
 use crate::modules::ModuleMap;
-use topdown_run::hits::{CodeHits, HitEngine, HitPlace, Sampled};
+use topdown_run::code_samples::{CodeSamples, Sampled, SampledAddress, SamplingEngine};
 
 /// The account of the current benchmark.
 #[derive(Debug)]
@@ -15,33 +15,33 @@ pub(super) struct Account {
     shape: Shape,
     /// The numbers by which the group's events go in records.
     ids: Vec<u64>,
-    /// The counts at the previous hit.
+    /// The counts at the previous PMU sample.
     previous: GroupCounts,
-    /// The address of the previous hit; `None` if hits are missing since.
+    /// The address of the previous PMU sample; `None` if PMU samples are missing since.
     previous_address: Option<u64>,
     /// Hits of the current sample: the address and the one before, and the counts in between.
     pending: Vec<(Pair, GroupCounts)>,
     /// Hits of events with a period of their own: the address, the event, and what it counted.
     pending_own: Vec<(u64, usize, u64)>,
-    /// Whether hits of the current sample are missing.
+    /// Whether PMU samples of the current sample are missing.
     has_gap: bool,
-    /// The hits and their counts, of the samples that are kept.
+    /// The PMU samples and their counts, of the samples that are kept.
     kept: BTreeMap<Pair, (u64, GroupCounts)>,
     own: OwnCounts<u64>,
     sampled: Sampled,
-    /// Sums of the hits' slots, and of their squares.
+    /// Sums of the PMU samples' slots, and of their squares.
     slots: f64,
     squared_slots: f64,
 }
 
-/// An address that was hit, and the one that was hit before, if known.
+/// The address of a PMU sample, and that of the one before, if known.
 type Pair = (u64, Option<u64>);
 
-/// What the records of a window say besides hits.
+/// Disturbances in a window, from its records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Disturbed {
     pub has_gap: bool,
-    /// Whether there are more hits than the kernel can take.
+    /// Whether there are more PMU samples than the kernel can take.
     pub too_many: bool,
 }
 
@@ -64,8 +64,8 @@ impl Account {
         }
     }
 
-    /// Adds the records of a window, which ended with `counts`. `has_gap` says whether hits may be
-    /// missing already.
+    /// Adds the records of a window, which ended with `counts`. `has_gap` says whether PMU samples
+    /// may be missing already.
     pub fn add_window(
         &mut self,
         periods: &Periods,
@@ -128,7 +128,7 @@ impl Account {
         self.has_gap = false;
     }
 
-    /// Keeps the sample, unless hits are missing.
+    /// Keeps the sample, unless PMU samples are missing.
     pub fn keep_sample(&mut self, periods: &Periods) {
         if self.has_gap {
             return;
@@ -137,7 +137,7 @@ impl Account {
             self.own.add_hit(address, event, count);
         }
         for (pair, since) in self.pending.drain(..) {
-            if periods.engine() == HitEngine::OwnPeriods {
+            if periods.engine() == SamplingEngine::OwnPeriods {
                 self.own.add_counts(periods, pair.0, &since);
             }
             let slots = self.shape.sample(&since, 0).slots.unwrap_or(0) as f64;
@@ -152,24 +152,24 @@ impl Account {
         }
     }
 
-    /// Ends the benchmark, and returns what was hit.
-    pub fn take(&mut self, periods: &Periods) -> CodeHits {
+    /// Ends the benchmark, and returns what was sampled.
+    pub fn take(&mut self, periods: &Periods) -> CodeSamples {
         let mut map = ModuleMap::of_this_process();
         let kept = std::mem::take(&mut self.kept);
         let places = kept
             .into_iter()
-            .map(|((address, before), (hits, counts))| HitPlace {
-                after: before.map(|before| map.place_of(before)),
+            .map(|((address, before), (hits, counts))| SampledAddress {
+                after: before.map(|before| map.locate(before)),
                 hits,
-                ..place(self.shape, map.place_of(address), &counts)
+                ..location(self.shape, map.locate(address), &counts)
             })
             .collect();
         let squared_slots = std::mem::take(&mut self.squared_slots);
         let slots = std::mem::take(&mut self.slots);
         let own = match periods.engine() {
-            HitEngine::OwnPeriods => {
-                let place_of = |address| map.place_of(address);
-                self.own.take(self.shape, periods, place_of)
+            SamplingEngine::OwnPeriods => {
+                let locate = |address| map.locate(address);
+                self.own.take(self.shape, periods, locate)
             }
             _ => None,
         };
@@ -181,7 +181,7 @@ impl Account {
             ..std::mem::take(&mut self.sampled)
         };
         self.begin_sample();
-        CodeHits {
+        CodeSamples {
             modules: map.into_names(),
             places,
             own,
@@ -191,19 +191,23 @@ impl Account {
 }
 
 /// Returns what has interrupted, given whether events with a period of their own did.
-pub(super) fn engine_of(periods: &Periods, has_own: bool) -> HitEngine {
+pub(super) fn engine_of(periods: &Periods, has_own: bool) -> SamplingEngine {
     match periods.engine() {
-        HitEngine::OwnPeriods if !has_own => HitEngine::Counters,
+        SamplingEngine::OwnPeriods if !has_own => SamplingEngine::Counters,
         engine => engine,
     }
 }
 
-/// Returns a place without its hits.
-pub(super) fn place(shape: Shape, (module, offset): (u32, u64), counts: &GroupCounts) -> HitPlace {
+/// Returns a place without its PMU samples.
+pub(super) fn location(
+    shape: Shape,
+    (module, offset): (u32, u64),
+    counts: &GroupCounts,
+) -> SampledAddress {
     let sample = shape.sample(counts, 0);
     let level1 = sample.level1.unwrap_or_default();
     let contention = level1.smt_contention_slots.unwrap_or(0.0).max(0.0);
-    HitPlace {
+    SampledAddress {
         module,
         offset,
         after: None,

@@ -9,7 +9,7 @@ use crate::index::Index;
 
 /// A place in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CodePlace {
+pub(crate) struct CodeAddress {
     /// Where it lies in the model.
     pub ip: u64,
     /// What the tables of predictors know it by.
@@ -33,7 +33,7 @@ impl Keys {
     }
 
     /// Returns the place at `ip`.
-    pub(super) fn place(&mut self, ip: u64) -> CodePlace {
+    pub(super) fn address(&mut self, ip: u64) -> CodeAddress {
         let found = self
             .index
             .find(&[ip], |row| self.numbered[row as usize] == ip);
@@ -47,7 +47,7 @@ impl Keys {
                 row.into()
             }
         };
-        CodePlace { ip, key }
+        CodeAddress { ip, key }
     }
 }
 
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn keys_are_numbered_in_order_until_full() {
         let mut keys = Keys::new(2);
-        let mut key = |ip| keys.place(ip).key;
+        let mut key = |ip| keys.address(ip).key;
         assert_eq!([key(7000), key(50), key(7000)], [0, 1, 0]);
         assert_eq!([key(900), key(50), key(900)], [900, 1, 900]);
     }
@@ -66,8 +66,8 @@ mod tests {
     #[test]
     fn full_table_uses_address_as_key() {
         assert_eq!(
-            Keys::new(0).place(7000),
-            CodePlace {
+            Keys::new(0).address(7000),
+            CodeAddress {
                 ip: 7000,
                 key: 7000
             }

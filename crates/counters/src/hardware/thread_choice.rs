@@ -24,15 +24,16 @@ use topdown_run::provenance::{CountedThreads, Provenance};
 use topdown_run::sample::{Flags, Sample};
 use topdown_run::setting::{Counters, Threads};
 
-/// What is known about the current benchmark.
+/// State of the current benchmark.
 #[derive(Debug)]
-pub(super) struct Whose {
+pub(super) struct ThreadChoice {
     wanted: Threads,
     watch: Watch,
     /// What the threads did in its windows so far.
     activity: Cell<Activity>,
     has_sample: Cell<bool>,
-    /// Earlier launches' decisions: see [`THREADS_DECIDED`](topdown_run::environment::THREADS_DECIDED).
+    /// Earlier launches' decisions: see
+    /// [`THREADS_DECIDED`](topdown_run::environment::THREADS_DECIDED).
     decided: RefCell<String>,
     /// Whether all threads are counted, and how. Every window asks, and a flag is quick.
     counts_all: Cell<bool>,
@@ -43,9 +44,9 @@ pub(super) struct Whose {
     provenance_of_own: OnceCell<Provenance>,
 }
 
-impl Whose {
-    pub fn new(wanted: Threads) -> Whose {
-        Whose {
+impl ThreadChoice {
+    pub fn new(wanted: Threads) -> ThreadChoice {
+        ThreadChoice {
             wanted,
             watch: Watch::default(),
             activity: Cell::default(),
@@ -112,7 +113,7 @@ impl Opened {
     pub(super) fn start(&self) -> Reading {
         let reading = self.prepare();
         if !self.reads.as_ref().is_none_or(|reads| reads.begin()) {
-            self.start_anew();
+            self.restart();
         }
         reading
     }
@@ -132,9 +133,9 @@ impl Opened {
 
     /// Reading the thread's own counters must fail while all threads are counted.
     #[cold]
-    fn start_anew(&self) {
+    fn restart(&self) {
         if !self.whose.counts_all.get() {
-            self.engine.start_anew();
+            self.engine.restart();
         }
     }
 
@@ -177,7 +178,7 @@ impl Opened {
 
     /// Switches to counting all threads if others have worked in the warm-up. Call this outside
     /// every window.
-    pub(super) fn decide_whose(&self) {
+    pub(super) fn choose_threads(&self) {
         let whose = &self.whose;
         let is_open = whose.wanted == Threads::Auto
             && !whose.has_sample.get()

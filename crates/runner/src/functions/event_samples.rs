@@ -1,16 +1,16 @@
-//! The functions that the events of a metric group hit, each by interrupts of its own.
+//! Functions by the PMU samples of a metric group, each by interrupts of its own.
 
 use std::collections::HashMap;
 
-use topdown_explain::{GroupFunctions, HitEvent, HitFunction};
+use topdown_explain::{EventFunctions, GroupFunctions, SampledFunction};
 
 use super::group_event::GroupEvent;
-use super::hits::HitFunctions;
-use super::slots::Place;
+use super::samples::SampledFunctions;
+use super::slots::FunctionKey;
 
 /// Returns where the events of a group interrupted, summed up over the launches that sampled it.
 /// `None` if none has a period of its own.
-pub fn group_functions(launches: &[&HitFunctions]) -> Option<GroupFunctions> {
+pub fn group_functions(launches: &[&SampledFunctions]) -> Option<GroupFunctions> {
     let mut events = Vec::new();
     for (at, event) in launches.first()?.events.iter().enumerate() {
         let is_it = |of: &GroupEvent| of.name == event.name && of.period > 0;
@@ -23,36 +23,36 @@ pub fn group_functions(launches: &[&HitFunctions]) -> Option<GroupFunctions> {
         let counts = launches.iter().flat_map(|launch| {
             let period = launch.events[at].period;
             let own = launch.own.iter();
-            own.map(move |(place, own)| (place, own.count_of(at), period))
+            own.map(move |(key, own)| (key, own.count_of(at), period))
         });
         events.push((event.name.clone(), event_of(counts)));
     }
     let paces = launches.iter().flat_map(|launch| launch.hits());
     (!events.is_empty()).then(|| GroupFunctions {
-        paced: event_of(paces.map(|(place, hits)| (place, hits, 1))),
+        paced: event_of(paces.map(|(key, hits)| (key, hits, 1))),
         events,
     })
 }
 
 /// Takes what was counted in each function, in interrupts after as many counts as the period.
-fn event_of<'a>(counts: impl Iterator<Item = (&'a Place, u64, u64)>) -> HitEvent {
-    let mut sums: HashMap<&Place, u64> = HashMap::new();
+fn event_of<'a>(counts: impl Iterator<Item = (&'a FunctionKey, u64, u64)>) -> EventFunctions {
+    let mut sums: HashMap<&FunctionKey, u64> = HashMap::new();
     let mut hits = 0_u64;
-    for (place, count, period) in counts {
+    for (key, count, period) in counts {
         // Saturating: a bench can write anything.
-        let sum = sums.entry(place).or_default();
+        let sum = sums.entry(key).or_default();
         *sum = sum.saturating_add(count);
         hits = hits.saturating_add(count / period);
     }
     let all: f64 = sums.values().map(|count| *count as f64).sum();
-    let mut sums: Vec<(&Place, u64)> = sums.into_iter().filter(|of| of.1 > 0).collect();
+    let mut sums: Vec<(&FunctionKey, u64)> = sums.into_iter().filter(|of| of.1 > 0).collect();
     sums.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then_with(|| a.cmp(b)));
-    let functions = sums.into_iter().map(|(place, count)| HitFunction {
-        name: place.name.clone(),
-        module: place.module.clone(),
+    let functions = sums.into_iter().map(|(key, count)| SampledFunction {
+        name: key.name.clone(),
+        module: key.module.clone(),
         share: count as f64 / all,
     });
-    HitEvent {
+    EventFunctions {
         hits,
         functions: functions.collect(),
     }
@@ -61,13 +61,13 @@ fn event_of<'a>(counts: impl Iterator<Item = (&'a Place, u64, u64)>) -> HitEvent
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::functions::{Symbols, attribute_hits};
+    use crate::functions::{Symbols, attribute_samples};
     use std::path::Path;
     use topdown_run::category::PerCategory;
-    use topdown_run::hits::{CodeHits, HitPlace, OwnHits, OwnPlace};
+    use topdown_run::code_samples::{CodeSamples, EventAddress, EventSamples, SampledAddress};
 
-    fn launch(events: [&str; 2], periods: [u64; 2]) -> HitFunctions {
-        let hit = |(module, hits)| HitPlace {
+    fn launch(events: [&str; 2], periods: [u64; 2]) -> SampledFunctions {
+        let hit = |(module, hits)| SampledAddress {
             module,
             offset: 0x10,
             after: None,
@@ -77,18 +77,18 @@ mod tests {
             level1_slots: PerCategory::default(),
             level2_slots: PerCategory::default(),
         };
-        let own = |module, hits, counts: [u64; 2]| OwnPlace {
+        let own = |module, hits, counts: [u64; 2]| EventAddress {
             module,
             offset: 0x10,
             hits,
             counts: counts.to_vec(),
         };
         let modules = ["/nowhere/a", "/nowhere/b", "/nowhere/c"];
-        let hits = CodeHits {
+        let hits = CodeSamples {
             // Code without names: each file is one function.
             modules: modules.map(str::to_owned).to_vec(),
             places: [(0, 1), (2, 4)].map(hit).to_vec(),
-            own: Some(OwnHits {
+            own: Some(EventSamples {
                 events: events.map(str::to_owned).to_vec(),
                 periods: periods.to_vec(),
                 places: vec![
@@ -97,20 +97,20 @@ mod tests {
                     own(2, 0, [200, 0]),
                 ],
             }),
-            ..CodeHits::default()
+            ..CodeSamples::default()
         };
         let counted = topdown_gate::scenario::benchmark("b", Default::default());
         let symbols = &mut Symbols::new(Path::new("/nowhere/bench"));
-        attribute_hits(&hits, symbols, counted.provenance())
+        attribute_samples(&hits, symbols, counted.provenance())
     }
 
     #[test]
     fn event_functions_need_a_period() {
         let one = launch(["CPU_CYCLES", "STALL_BACKEND"], [0, 331]);
         let found = group_functions(&[&one, &one]).unwrap();
-        let shares = |of: &HitEvent| -> Vec<(String, f64)> {
+        let shares = |of: &EventFunctions| -> Vec<(String, f64)> {
             let functions = of.functions.iter();
-            let module = |of: &HitFunction| of.module.clone().unwrap();
+            let module = |of: &SampledFunction| of.module.clone().unwrap();
             functions.map(|of| (module(of), of.share)).collect()
         };
         let [(event, stalls)] = &found.events[..] else {

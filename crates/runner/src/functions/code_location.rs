@@ -11,7 +11,7 @@ const MAX_FUNCTION_COLUMNS: usize = 30;
 
 /// An instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CodePlace {
+pub struct CodeLocation {
     /// Its function; absent for code without a symbol.
     pub function: Option<String>,
     /// Its line, if there is debug information.
@@ -20,7 +20,7 @@ pub struct CodePlace {
     pub position: String,
 }
 
-impl CodePlace {
+impl CodeLocation {
     /// Names it in a few words, of which the run file has more.
     pub fn in_short(&self) -> String {
         let line = self.line.as_ref().map(|SourceLine { file, line, .. }| {
@@ -42,9 +42,9 @@ impl CodePlace {
     }
 }
 
-impl fmt::Display for CodePlace {
+impl fmt::Display for CodeLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let CodePlace {
+        let CodeLocation {
             function,
             line,
             position,

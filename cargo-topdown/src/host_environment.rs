@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// A place, and the section of docs/where-counters.md about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct HostEnvironment {
     /// For people: `Amazon EC2 m7i.large, in a container`.
     pub name: String,
     /// The section's anchor.
@@ -15,11 +15,11 @@ pub struct Place {
 
 /// Returns the place of the machine whose `/proc`, `/sys` and markers are below `root`; `None` on
 /// ordinary hardware. `variable` reads the environment.
-pub fn place(
+pub fn host_environment(
     hypervisor: Option<&str>,
     root: &Path,
     variable: impl Fn(&str) -> Option<String>,
-) -> Option<Place> {
+) -> Option<HostEnvironment> {
     let dmi = |name: &str| {
         let text = fs::read_to_string(root.join("sys/class/dmi/id").join(name)).ok()?;
         Some(text.trim().to_owned())
@@ -58,7 +58,7 @@ pub fn place(
         (false, true) => format!("{name}, in a container"),
         (false, false) => name,
     };
-    Some(Place { name, section })
+    Some(HostEnvironment { name, section })
 }
 
 #[cfg(test)]
@@ -78,17 +78,17 @@ mod tests {
                 .find(|(key, _)| *key == name)
                 .map(|(_, value)| value.to_owned())
         };
-        match place(hypervisor, root.path(), variable) {
+        match host_environment(hypervisor, root.path(), variable) {
             None => String::new(),
-            Some(place) => {
+            Some(host_environment) => {
                 let page = include_str!("../../docs/where-counters.md");
                 let is_heading = |line: &str| {
                     line.strip_prefix("## ").is_some_and(|heading| {
-                        heading.to_lowercase().replace(' ', "-") == place.section
+                        heading.to_lowercase().replace(' ', "-") == host_environment.section
                     })
                 };
-                assert!(page.lines().any(is_heading), "{}", place.section);
-                place.name
+                assert!(page.lines().any(is_heading), "{}", host_environment.section);
+                host_environment.name
             }
         }
     }

@@ -2,9 +2,9 @@
 //!
 //! The group is the one that counts the categories, and its event for cycles interrupts. Each
 //! interrupt records the address and all counts of the group, so that the counts between two of
-//! them can be charged to the code that the second one hit. A thread has one slots counter, so a
-//! launch that takes hits gives no slots to the statistics. The group runs in windows only: what is
-//! between them has no hits.
+//! them can be charged to the code that the second one found. A thread has one slots counter, so a
+//! launch that takes PMU samples gives no slots to the statistics. The group runs in windows only:
+//! what is between them has no PMU samples.
 //!
 //! Where every event can interrupt, each that decides categories has a period of its own as well,
 //! and all write into one buffer: `periods`, `own`. This tells the categories of functions that run
@@ -43,7 +43,7 @@ use account::Account;
 use periods::Periods;
 use records::GroupCounts;
 use ring::Ring;
-use topdown_run::hits::{CodeHits, DEFAULT_PERIOD_CYCLES, HitEngine};
+use topdown_run::code_samples::{CodeSamples, DEFAULT_PERIOD_CYCLES, SamplingEngine};
 use topdown_run::provenance::{Provenance, SourceKind};
 use topdown_run::sample::{Flags, Sample};
 use topdown_run::setting::Counters;
@@ -54,7 +54,7 @@ const HEADER_WORDS: usize = 3;
 /// The counters of the thread that opened them, with interrupts.
 #[derive(Debug)]
 pub struct SamplingHardware {
-    group: HitGroup,
+    group: SamplingGroup,
     shape: Shape,
     state: RefCell<State>,
     tickets: Tickets,
@@ -72,12 +72,12 @@ struct State {
 
 /// An open group.
 #[derive(Debug)]
-struct HitGroup {
+struct SamplingGroup {
     /// The leader's first.
     events: Vec<Event>,
     /// The numbers by which they go in records.
     ids: Vec<u64>,
-    /// The one whose hits tell the counts of all, and which has the buffer.
+    /// The one whose PMU samples tell the counts of all, and which has the buffer.
     reading: usize,
 }
 
@@ -177,7 +177,7 @@ impl SamplingHardware {
         formula: &str,
         periods: Periods,
     ) -> Result<SamplingHardware, OpenError> {
-        let group = HitGroup::open(opener, shape, &periods)?;
+        let group = SamplingGroup::open(opener, shape, &periods)?;
         let ring = group.map(opener, shape, &periods, &ring::PAGES)?;
         let control = opener.control(shape.leader(), "enable");
         group.leader().enable().map_err(control)?;
@@ -203,7 +203,7 @@ impl SamplingHardware {
                 self_check::counted(opener, shape.leader(), 0, slots)?;
             }
         }
-        // The hits of the check.
+        // The PMU samples of the check.
         state.ring.take();
         let mut hardware = SamplingHardware {
             provenance: Provenance {
@@ -219,9 +219,9 @@ impl SamplingHardware {
                         periods.cycles(),
                         shape.events()[periods.reading()].0,
                         match periods.engine() {
-                            HitEngine::OwnPeriods =>
+                            SamplingEngine::OwnPeriods =>
                                 "; its events interrupt by periods of their own",
-                            HitEngine::Counters | HitEngine::Metrics => "",
+                            SamplingEngine::Counters | SamplingEngine::Metrics => "",
                         }
                     ),
                 )
@@ -233,7 +233,7 @@ impl SamplingHardware {
             periods: Cell::new(periods),
         };
         hardware.provenance.empty_window = Some(empty_window_of(&hardware));
-        hardware.take_hits();
+        hardware.take_code_samples();
         Ok(hardware)
     }
 
@@ -246,8 +246,12 @@ impl SamplingHardware {
     }
 }
 
-impl HitGroup {
-    fn open(opener: &Opener<'_>, shape: Shape, periods: &Periods) -> Result<HitGroup, OpenError> {
+impl SamplingGroup {
+    fn open(
+        opener: &Opener<'_>,
+        shape: Shape,
+        periods: &Periods,
+    ) -> Result<SamplingGroup, OpenError> {
         let reading = periods.reading();
         let mut events: Vec<Event> = Vec::new();
         let mut ids = Vec::new();
@@ -261,7 +265,7 @@ impl HitGroup {
             ids.push(event.id().map_err(opener.control(name, "identify"))?);
             events.push(event);
         }
-        Ok(HitGroup {
+        Ok(SamplingGroup {
             events,
             ids,
             reading,
@@ -321,10 +325,10 @@ impl HitGroup {
 
 impl State {
     /// Adds a window that has ended. Returns its counts, its doubts, and whether there are too many
-    /// hits.
+    /// PMU samples.
     fn end_window(
         &mut self,
-        group: &HitGroup,
+        group: &SamplingGroup,
         periods: &Periods,
         is_latest: bool,
     ) -> (GroupCounts, Flags, bool) {
@@ -336,7 +340,7 @@ impl State {
         let records = self.ring.take();
         let used_bytes = records.map_or(data_bytes, <[u8]>::len);
         // The kernel refuses a record that would fill the last byte, and notes a loss before it.
-        let is_full = used_bytes + 2 * records::hit_bytes(group.events.len()) > data_bytes;
+        let is_full = used_bytes + 2 * records::max_record_bytes(group.events.len()) > data_bytes;
         // Another window inside this one has taken what was counted before it.
         let was_running = is_latest
             && totals.is_some()
@@ -399,8 +403,8 @@ impl Source for Rc<SamplingHardware> {
         (**self).sample_kept();
     }
 
-    fn take_hits(&self) -> Option<CodeHits> {
-        (**self).take_hits()
+    fn take_code_samples(&self) -> Option<CodeSamples> {
+        (**self).take_code_samples()
     }
 
     fn start(&self) -> Reading {
@@ -426,7 +430,7 @@ impl Source for SamplingHardware {
         state.account.keep_sample(&self.periods.get());
     }
 
-    fn take_hits(&self) -> Option<CodeHits> {
+    fn take_code_samples(&self) -> Option<CodeSamples> {
         let mut state = self.state.borrow_mut();
         Some(state.account.take(&self.periods.get()))
     }

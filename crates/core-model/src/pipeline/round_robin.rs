@@ -11,8 +11,8 @@
 use super::bound_sets::{BOUND_PORTS, HORIZON};
 use crate::calendar::boxed;
 
-/// What waits in the scheduler of each port.
-pub(super) struct InTurn {
+/// Operations that wait in the scheduler of each port.
+pub(super) struct RoundRobin {
     /// Operations that fit into a scheduler.
     entries: u8,
     /// With how many more than in the emptiest one a scheduler is passed over.
@@ -30,9 +30,9 @@ pub(super) struct InTurn {
     leaving: Box<[u8; HORIZON]>,
 }
 
-impl InTurn {
+impl RoundRobin {
     pub(super) fn new(entries: u8, lead: u8) -> Self {
-        InTurn {
+        RoundRobin {
             entries,
             lead,
             cycle: 0,
@@ -125,8 +125,8 @@ mod tests {
 
     #[test]
     fn each_cycle_starts_with_the_first_port() {
-        let mut rule = InTurn::new(24, 8);
-        let six = |rule: &mut InTurn, cycle| [0; 6].map(|_| rule.choose(0b1_1110, cycle));
+        let mut rule = RoundRobin::new(24, 8);
+        let six = |rule: &mut RoundRobin, cycle| [0; 6].map(|_| rule.choose(0b1_1110, cycle));
         assert_eq!(six(&mut rule, 10), [1, 2, 3, 4, 1, 2]);
         assert_eq!(six(&mut rule, 11), [1, 2, 3, 4, 1, 2]);
         assert_eq!(rule.choose(0b1_0010, 11), 4, "fewer went there");
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn crowded_port_is_skipped() {
-        let mut rule = InTurn::new(24, 3);
+        let mut rule = RoundRobin::new(24, 3);
         for wait in 0..3 {
             let port = rule.choose(ANY, 10 + wait);
             rule.leave(port, 100 + wait);
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn nothing_waits_after_all_have_left() {
-        let mut rule = InTurn::new(24, 8);
+        let mut rule = RoundRobin::new(24, 8);
         for issued in (1..50_000).step_by(7) {
             let port = rule.choose(ANY, issued);
             rule.leave(port, issued + 4 + issued % 5);

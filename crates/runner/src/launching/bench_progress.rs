@@ -2,20 +2,20 @@
 
 use std::fmt;
 
-/// How far a bench has come.
+/// Progress of a bench.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct BenchProgress {
     /// The benchmark that began last.
     last: Option<String>,
     /// Whether that benchmark is running.
     is_running: bool,
     /// A benchmark that did not complete before the next one began or its group ended.
     cut_short: Option<String>,
-    /// How many groups have begun and not ended.
+    /// Number of open groups.
     pub open_groups: u32,
 }
 
-impl Place {
+impl BenchProgress {
     pub fn begin(&mut self, name: String) {
         self.cut_short();
         self.last = Some(name);
@@ -39,7 +39,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for BenchProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.last, self.is_running) {
             (None, _) => f.write_str("before its first benchmark"),

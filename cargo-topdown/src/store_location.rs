@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use topdown_counters::machine::this_machine;
-use topdown_store::baselines::{BaselineStore, word_of_shell};
+use topdown_store::baselines::{BaselineStore, shell_quoted};
 
 use crate::config::{Config, Workspace, WorkspaceError};
 
 /// A workspace, and where it keeps its baselines.
 #[derive(Clone, Debug, Default)]
-pub struct StorePlace {
+pub struct StoreLocation {
     /// The directory of the baselines; by default, the one in the settings.
     pub baselines: Option<PathBuf>,
     /// A manifest of the workspace; by default, the one around the current directory.
     pub manifest_path: Option<PathBuf>,
 }
 
-impl StorePlace {
+impl StoreLocation {
     /// Finds the workspace.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl StorePlace {
         ];
         let flags = flags.into_iter().filter_map(|(flag, path)| {
             let path = path.as_ref()?.display().to_string();
-            Some(format!(" {flag} {}", word_of_shell(&path)))
+            Some(format!(" {flag} {}", shell_quoted(&path)))
         });
         flags.collect()
     }
@@ -101,7 +101,7 @@ pub mod tests {
         let manifest = root.path().join("Cargo.toml");
         let open = |metadata: &str, baselines: Option<&str>| {
             fs::write(&manifest, format!("[workspace]\n{metadata}\n")).unwrap();
-            let place = StorePlace {
+            let place = StoreLocation {
                 baselines: baselines.map(PathBuf::from),
                 manifest_path: Some(manifest.clone()),
             };
@@ -125,7 +125,7 @@ pub mod tests {
         let error = open("[workspace.metadata.topdown]\nbaselines = 7", None).unwrap_err();
         assert!(matches!(error, WorkspaceError::Config(_)), "{error}");
         fs::write(&manifest, "not a manifest").unwrap();
-        let place = StorePlace {
+        let place = StoreLocation {
             baselines: None,
             manifest_path: Some(manifest.clone()),
         };

@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use super::periods::Periods;
 use super::records::GroupCounts;
 use crate::hardware::inherited_group::Shape;
-use topdown_run::hits::{OwnHits, OwnPlace};
+use topdown_run::code_samples::{EventAddress, EventSamples};
 
 /// An event that should have interrupted this often and did not cannot interrupt.
 const MIN_PERIODS: u64 = 20;
 
-/// What each event counted at each place.
+/// Counts of each event by address.
 #[derive(Debug)]
 pub(super) struct OwnCounts<K> {
-    /// The hits of events with a period of their own, and what each event counted.
+    /// The PMU samples of events with a period of their own, and what each event counted.
     places: BTreeMap<K, (u64, GroupCounts)>,
-    /// What each event counted in all.
+    /// Total counts of each event.
     counted: GroupCounts,
-    /// What was found of it by its own interrupts.
+    /// Counts by its own interrupts.
     found: GroupCounts,
 }
 
@@ -32,9 +32,9 @@ impl<K> Default for OwnCounts<K> {
 }
 
 impl<K: Ord> OwnCounts<K> {
-    /// Adds the counts since the hit of cycles before.
-    pub fn add_counts(&mut self, periods: &Periods, place: K, since: &GroupCounts) {
-        let (_, counts) = self.places.entry(place).or_default();
+    /// Adds the counts since the PMU sample of cycles before.
+    pub fn add_counts(&mut self, periods: &Periods, location: K, since: &GroupCounts) {
+        let (_, counts) = self.places.entry(location).or_default();
         for (event, more) in since.iter().enumerate() {
             self.counted[event] = self.counted[event].saturating_add(*more);
             if periods.own_of(event).is_none() {
@@ -43,9 +43,9 @@ impl<K: Ord> OwnCounts<K> {
         }
     }
 
-    /// Adds what an event has counted since its own hit before.
-    pub fn add_hit(&mut self, place: K, event: usize, count: u64) {
-        let (hits, counts) = self.places.entry(place).or_default();
+    /// Adds what an event has counted since its own PMU sample before.
+    pub fn add_hit(&mut self, location: K, event: usize, count: u64) {
+        let (hits, counts) = self.places.entry(location).or_default();
         *hits += 1;
         counts[event] = counts[event].saturating_add(count);
         self.found[event] = self.found[event].saturating_add(count);
@@ -56,8 +56,8 @@ impl<K: Ord> OwnCounts<K> {
         &mut self,
         shape: Shape,
         periods: &Periods,
-        mut place_of: impl FnMut(K) -> (u32, u64),
-    ) -> Option<OwnHits> {
+        mut locate: impl FnMut(K) -> (u32, u64),
+    ) -> Option<EventSamples> {
         let taken = std::mem::take(self);
         let events = shape.events();
         for event in 0..events.len() {
@@ -69,14 +69,14 @@ impl<K: Ord> OwnCounts<K> {
                 return None;
             }
         }
-        let mut own = OwnHits::default();
+        let mut own = EventSamples::default();
         for (at, (name, _)) in events.iter().enumerate() {
             own.events.push((*name).to_owned());
             own.periods.push(periods.own_of(at).unwrap_or(0));
         }
-        for (place, (hits, counts)) in taken.places {
-            let (module, offset) = place_of(place);
-            own.places.push(OwnPlace {
+        for (location, (hits, counts)) in taken.places {
+            let (module, offset) = locate(location);
+            own.places.push(EventAddress {
                 module,
                 offset,
                 hits,

@@ -8,23 +8,23 @@ use topdown_system::waits::{
 
 /// The time limits of one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct TimeLimits {
     /// For the whole launch.
     whole: Duration,
     /// Between two messages of the bench.
     silence: Duration,
 }
 
-impl Patience {
+impl TimeLimits {
     /// Uses the `timeout` from the settings, or what the target's first launch `took`.
-    pub fn new(timeout: Option<Duration>, took: Option<Duration>) -> Patience {
+    pub fn new(timeout: Option<Duration>, took: Option<Duration>) -> TimeLimits {
         let of_first = |took: Duration| MIN_LAUNCH.max(took * TIMES_FIRST_LAUNCH);
         match timeout.or_else(|| took.map(of_first)) {
-            Some(whole) => Patience {
+            Some(whole) => TimeLimits {
                 whole,
                 silence: whole,
             },
-            None => Patience {
+            None => TimeLimits {
                 whole: FIRST_LAUNCH,
                 silence: BENCH_SILENCE,
             },
@@ -38,21 +38,17 @@ impl Patience {
     }
 }
 
-impl std::fmt::Display for Patience {
+impl std::fmt::Display for TimeLimits {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.silence < self.whole {
             write!(
                 f,
-                "it said nothing for {}, or was not done after {}",
+                "{} of silence, {} in total",
                 in_words(self.silence),
                 in_words(self.whole)
             )
         } else {
-            write!(
-                f,
-                "it was not done after {} s",
-                self.whole.as_secs_f64().round()
-            )
+            write!(f, "{} s", self.whole.as_secs_f64().round())
         }
     }
 }
@@ -65,14 +61,14 @@ mod tests {
     fn later_launches_may_take_ten_times_the_first() {
         let seconds = |seconds| Some(Duration::from_secs(seconds));
         let now = Instant::now();
-        let ends = |patience: Patience, silent_since| {
+        let ends = |limits: TimeLimits, silent_since| {
             let spoke_at = now + Duration::from_secs(silent_since);
-            (patience.end(now, spoke_at) - now).as_secs()
+            (limits.end(now, spoke_at) - now).as_secs()
         };
-        assert_eq!(ends(Patience::new(None, seconds(20)), 0), 200);
-        assert_eq!(ends(Patience::new(None, seconds(20)), 150), 200);
-        assert_eq!(ends(Patience::new(None, seconds(1)), 0), 60);
-        assert_eq!(ends(Patience::new(seconds(5), seconds(20)), 3), 5);
-        assert_eq!(ends(Patience::new(None, None), 100), 1900);
+        assert_eq!(ends(TimeLimits::new(None, seconds(20)), 0), 200);
+        assert_eq!(ends(TimeLimits::new(None, seconds(20)), 150), 200);
+        assert_eq!(ends(TimeLimits::new(None, seconds(1)), 0), 60);
+        assert_eq!(ends(TimeLimits::new(seconds(5), seconds(20)), 3), 5);
+        assert_eq!(ends(TimeLimits::new(None, None), 100), 1900);
     }
 }

@@ -9,8 +9,8 @@ use perf_event_open_sys::bindings::perf_event_mmap_page;
 
 use crate::hardware::page::page_size;
 
-/// The largest buffer that the usual budget of a user allows on one CPU: `perf_event_mlock_kb` is
-/// 516, for 128 pages of 4 KiB and the first one, which describes them. If part of the budget is
+/// The largest buffer that the usual limit of a user allows on one CPU: `perf_event_mlock_kb` is
+/// 516, for 128 pages of 4 KiB and the first one, which describes them. If part of the limit is
 /// used, a smaller one has to do.
 pub(in super::super) const PAGES: [usize; 4] = [128, 32, 8, 2];
 

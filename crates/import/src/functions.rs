@@ -1,21 +1,21 @@
-//! The functions of an execution, from the hits that a tool recorded.
+//! The functions of an execution, from the PMU samples that a tool recorded.
 
-use topdown_run::hits::{HitEngine, Sampled};
+use topdown_run::code_samples::{Sampled, SamplingEngine};
 
 use super::execution::{Count, Execution, Located};
 use super::meaning::{Known, sample_of_part};
-use topdown_runner::functions::HitFunctions;
+use topdown_runner::functions::SampledFunctions;
 
-/// Sums up the hits of `execution` by function.
+/// Sums up the PMU samples of `execution` by function.
 ///
 /// # Errors
-/// Returns what the counts of a hit lack.
+/// Returns what the counts of a PMU sample lack.
 pub fn functions_of(
     execution: &Execution,
     known: &Known<'_>,
     core_type: Option<&str>,
-) -> Result<HitFunctions, Located> {
-    let mut functions = HitFunctions::default();
+) -> Result<SampledFunctions, Located> {
+    let mut functions = SampledFunctions::default();
     let mut part = Execution {
         tool: execution.tool,
         counts: execution.counts.clone(),
@@ -37,8 +37,8 @@ pub fn functions_of(
     let is_metric = |count: &Count| count.name.contains("topdown-");
     functions.sampled = Sampled {
         engine: match execution.counts.iter().any(is_metric) {
-            true => HitEngine::Metrics,
-            false => HitEngine::Counters,
+            true => SamplingEngine::Metrics,
+            false => SamplingEngine::Counters,
         },
         // What the tool was asked for is not in its output.
         period_cycles: cycles / hits.max(1),

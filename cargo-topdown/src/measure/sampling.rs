@@ -1,14 +1,14 @@
 //! Launches that record where the code is, and the functions of counted benchmarks.
 
-use topdown_run::hits::DEFAULT_PERIOD_CYCLES;
+use topdown_run::code_samples::DEFAULT_PERIOD_CYCLES;
 use topdown_run::run_file::{Benchmark, BenchmarkId};
 
 use super::{MeasureError, Session};
 use topdown_runner::Outcome;
-use topdown_runner::hits;
 use topdown_runner::launching::launcher::Launcher;
+use topdown_runner::sampling;
 use topdown_runner::targets::bench_targets::BenchTarget;
-use topdown_terminal::terminal::tell;
+use topdown_terminal::terminal::message;
 
 impl Session {
     /// Adds the functions of those benchmarks that the hardware has counted, in further launches.
@@ -16,7 +16,7 @@ impl Session {
     ///
     /// # Errors
     /// Returns an error if a launch cannot be made, or the user interrupts.
-    pub fn add_hits(
+    pub fn add_sampled_functions(
         &self,
         targets: &[BenchTarget],
         counted: &mut Outcome,
@@ -26,7 +26,7 @@ impl Session {
         }
         let benchmarks = &mut counted.collected.benchmarks;
         for (id, why) in self.sample_functions(targets, benchmarks)? {
-            tell!("note: the functions of `{}` are unknown: {why}", id.name);
+            message!("note: the functions of `{}` are unknown: {why}", id.name);
         }
         Ok(())
     }
@@ -35,7 +35,7 @@ impl Session {
     /// none, and why.
     ///
     /// # Errors
-    /// As [`add_hits`](Session::add_hits).
+    /// As [`add_sampled_functions`](Session::add_sampled_functions).
     pub fn sample_functions(
         &self,
         targets: &[BenchTarget],
@@ -58,7 +58,7 @@ pub fn sample_functions(
     launcher: &Launcher,
     launch: impl FnOnce(&[BenchTarget], &Launcher) -> Result<Outcome, MeasureError>,
 ) -> Result<Vec<(BenchmarkId, String)>, MeasureError> {
-    let wanted = hits::wanted(targets, counted);
+    let wanted = sampling::wanted(targets, counted);
     let launcher = Launcher {
         hit_periods: vec![DEFAULT_PERIOD_CYCLES],
         ..launcher.clone()
@@ -67,5 +67,5 @@ pub fn sample_functions(
         true => Outcome::default(),
         false => launch(&wanted, &launcher)?,
     };
-    Ok(hits::join(counted, &mut hit))
+    Ok(sampling::join(counted, &mut hit))
 }

@@ -5,7 +5,7 @@ use topdown_counters::Source;
 use topdown_counters::error::OpenError;
 use topdown_counters::hardware::SystemPaths;
 use topdown_counters::hardware::recording::SamplingHardware;
-use topdown_run::hits::{CodeHits, HitEngine, HitPlace};
+use topdown_run::code_samples::{CodeSamples, SampledAddress, SamplingEngine};
 use topdown_run::sample::Flags;
 use topdown_run::setting::Counters;
 
@@ -60,19 +60,19 @@ fn sample(hardware: &SamplingHardware, work: impl FnOnce(&mut Machine)) -> Flags
     sample.flags
 }
 
-fn taken(hardware: &SamplingHardware) -> CodeHits {
-    hardware.take_hits().unwrap()
+fn taken(hardware: &SamplingHardware) -> CodeSamples {
+    hardware.take_code_samples().unwrap()
 }
 
-fn slots_at(hits: &CodeHits, address: u64) -> u64 {
-    at(hits, address).map(|place| place.slots).sum()
+fn slots_at(hits: &CodeSamples, address: u64) -> u64 {
+    at(hits, address).map(|location| location.slots).sum()
 }
 
 /// The places at an address, one for each that was hit before it.
-fn at(hits: &CodeHits, address: u64) -> impl Iterator<Item = &HitPlace> {
+fn at(hits: &CodeSamples, address: u64) -> impl Iterator<Item = &SampledAddress> {
     hits.places
         .iter()
-        .filter(move |place| place.offset == address)
+        .filter(move |location| location.offset == address)
 }
 
 #[test]
@@ -98,14 +98,14 @@ fn counts_go_to_code_at_next_interrupt() {
     assert_eq!(slots_at(&hits, SORT), 2 * STEP);
     let places = |address| -> Vec<(Option<u64>, u64)> {
         at(&hits, address)
-            .map(|place| (place.after.map(|(_, offset)| offset), place.hits))
+            .map(|location| (location.after.map(|(_, offset)| offset), location.hits))
             .collect()
     };
     // The hit before the first one was in the check of the counters.
     assert_eq!(places(PARSE)[1..], [(Some(PARSE), 9), (Some(SORT), 1)]);
     assert_eq!(places(SORT), [(Some(PARSE), 1), (Some(SORT), 1)]);
     for sort in at(&hits, SORT) {
-        let HitPlace {
+        let SampledAddress {
             level1_slots,
             level2_slots,
             instructions,
@@ -136,10 +136,10 @@ fn plain_counters_attribute_counts_too() {
     });
     assert_eq!(flags, Flags::NONE);
     let hits = taken(&hardware);
-    assert_eq!(hits.sampled.engine, HitEngine::OwnPeriods);
+    assert_eq!(hits.sampled.engine, SamplingEngine::OwnPeriods);
     assert_eq!(slots_at(&hits, PARSE), 120 * PERIOD);
     assert_eq!(slots_at(&hits, SORT), 40 * PERIOD);
-    let backend = at(&hits, SORT).map(|place| place.level1_slots.backend_bound);
+    let backend = at(&hits, SORT).map(|location| location.level1_slots.backend_bound);
     assert!((backend.sum::<f64>() / (40 * PERIOD) as f64 - 0.3).abs() < 0.01);
 }
 
@@ -155,11 +155,16 @@ fn open_own(prepare: impl FnOnce(&mut Machine)) -> Option<SamplingHardware> {
 }
 
 /// What the events counted at an address, by name.
-fn own_at(hits: &CodeHits, address: u64) -> Vec<(&str, u64)> {
+fn own_at(hits: &CodeSamples, address: u64) -> Vec<(&str, u64)> {
     let own = hits.own.as_ref().unwrap();
-    let place = own.places.iter().find(|place| place.offset == address);
+    let location = own
+        .places
+        .iter()
+        .find(|location| location.offset == address);
     let names = own.events.iter().map(String::as_str);
-    names.zip(place.unwrap().counts.iter().copied()).collect()
+    names
+        .zip(location.unwrap().counts.iter().copied())
+        .collect()
 }
 
 #[test]
@@ -180,10 +185,10 @@ fn short_code_has_its_share_of_each_event() {
     });
     assert_eq!(flags, Flags::NONE);
     let hits = taken(&hardware);
-    assert_eq!(hits.sampled.engine, HitEngine::OwnPeriods);
+    assert_eq!(hits.sampled.engine, SamplingEngine::OwnPeriods);
     // Between two hits of cycles is some of everything.
     let mixed: f64 = at(&hits, SORT)
-        .map(|place| place.level1_slots.retiring)
+        .map(|location| location.level1_slots.retiring)
         .sum();
     assert!(mixed > 0.05 * slots_at(&hits, SORT) as f64, "{mixed}");
     let [parse, sort] = [PARSE, SORT].map(|address| own_at(&hits, address));
@@ -236,7 +241,7 @@ fn sampled_events_of_a_group_locate_their_code() {
     });
     assert_eq!(flags, Flags::NONE);
     let hits = taken(&hardware);
-    assert_eq!(hits.sampled.engine, HitEngine::OwnPeriods);
+    assert_eq!(hits.sampled.engine, SamplingEngine::OwnPeriods);
     let counted = 4.0 * 4000.0 * PERIOD as f64 / 10.0;
     let expected = [(PARSE, [0.25, 0.1, 0.0]), (SORT, [0.5, 0.0, 0.4])];
     for (address, expected) in expected {
@@ -258,7 +263,7 @@ fn silent_event_leaves_counts_between_interrupts() {
     let hits = taken(&hardware);
     assert_eq!(
         (hits.own.is_none(), hits.sampled.engine),
-        (true, HitEngine::Counters)
+        (true, SamplingEngine::Counters)
     );
     assert_eq!(slots_at(&hits, PARSE), 1600 * PERIOD);
 }
@@ -384,7 +389,7 @@ fn missing_buffer_space_names_the_budget() {
         return;
     };
     let error = opened.unwrap_err();
-    assert!(matches!(error, OpenError::PageBudget { .. }), "{error:?}");
+    assert!(matches!(error, OpenError::LockedMemory { .. }), "{error:?}");
 }
 
 #[test]

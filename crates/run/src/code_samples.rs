@@ -1,72 +1,73 @@
 //! Slots by code address, from PMU samples.
 //!
-//! A *hit* is an interrupt of the counter of cycles. It tells the address that the CPU had reached,
-//! and the counts so far; what was counted since the previous hit goes to that address. Where all
-//! events can interrupt, each has a period of its own as well: code that runs for less than a
-//! period at a time has its own share of each event's interrupts, while the counts between two hits
-//! are also those of what ran before it. Like [`code`](crate::code), this module knows files and
-//! offsets, and the program knows their names.
+//! A *PMU sample* is recorded by an interrupt of the counter of cycles. It has the address that the
+//! CPU had reached, and the counts so far; what was counted since the previous PMU sample goes to
+//! that address. Where all events can interrupt, each has a period of its own as well: code that
+//! runs for less than a period at a time has its own share of each event's interrupts, while the
+//! counts between two PMU samples are also those of what ran before it. Like [`code`](crate::code),
+//! this module knows files and offsets, and the program knows their names.
 
 use serde::{Deserialize, Serialize};
 
 use crate::category::PerCategory;
 
-/// Fewer hits say nothing: the share of a function that has half of the slots is then known to 10
-/// points.
-pub const MIN_HITS: u64 = 100;
+/// Fewer PMU samples say nothing: the share of a function that has half of the slots is then known
+/// to 10 points.
+pub const MIN_PMU_SAMPLES: u64 = 100;
 
-/// Cycles between two hits. A prime number, so that hits do not keep step with a loop.
+/// Cycles between two PMU samples. A prime number, so that PMU samples do not keep step with a
+/// loop.
 pub const DEFAULT_PERIOD_CYCLES: u64 = 20_011;
 
-/// Where in the code the slots of a benchmark's samples went, in one launch.
+/// Slots of a benchmark's samples by code address, in one launch.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct CodeHits {
+pub struct CodeSamples {
     /// The modules, as in [`CodeSlots::modules`](crate::code::CodeSlots::modules).
     pub modules: Vec<String>,
-    /// The addresses that were hit, in ascending order, and for each those that were hit before.
-    pub places: Vec<HitPlace>,
-    /// What the events counted there by periods of their own, if they have such.
-    pub own: Option<OwnHits>,
+    /// The addresses of PMU samples, in ascending order, with those of the ones before.
+    pub places: Vec<SampledAddress>,
+    /// Counts by events with periods of their own, if any.
+    pub own: Option<EventSamples>,
     /// How they were found.
     pub sampled: Sampled,
 }
 
 /// The counts of the events of a group, each by its own interrupts.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct OwnHits {
+pub struct EventSamples {
     /// The names of the events, as the form of the provenance's formula has
     /// them.
     pub events: Vec<String>,
     /// After how many counts each interrupts, at the end; 0 for an event whose counts
-    /// are those from one hit to the next.
+    /// are those from one PMU sample to the next.
     pub periods: Vec<u64>,
-    /// The addresses that were hit, in ascending order.
-    pub places: Vec<OwnPlace>,
+    /// The addresses of PMU samples, in ascending order.
+    pub places: Vec<EventAddress>,
 }
 
 /// An address at which events interrupted.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct OwnPlace {
-    /// As in [`HitPlace`].
+pub struct EventAddress {
+    /// As in [`SampledAddress`].
     pub module: u32,
-    /// As in [`HitPlace`].
+    /// As in [`SampledAddress`].
     pub offset: u64,
-    /// How often events interrupted that have a period of their own.
+    /// Number of interrupts of events with a period of their own.
     pub hits: u64,
     /// What each event counted: the sum of the periods that ended here.
     pub counts: Vec<u64>,
 }
 
-/// An address that was hit after another one, and what the counters counted in between.
+/// The address of a PMU sample, that of the one before, and the counts in between.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HitPlace {
+pub struct SampledAddress {
     /// Index of the module it was loaded from.
     pub module: u32,
     /// Its offset in the module's file, or the address if the module is not a file.
     pub offset: u64,
-    /// Module and offset of the hit before; `None` if it is unknown.
+    /// Module and offset of the PMU sample before; `None` if it is unknown.
     pub after: Option<(u32, u64)>,
-    /// How often that happened.
+    /// Number of occurrences.
     pub hits: u64,
     /// Retired instructions; 0 if they are not counted.
     pub instructions: u64,
@@ -79,11 +80,11 @@ pub struct HitPlace {
     pub level2_slots: PerCategory<f64>,
 }
 
-/// What interrupts, and what an interrupt tells.
+/// The interrupting events, and the content of an interrupt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum HitEngine {
+pub enum SamplingEngine {
     /// The counter of cycles, which tells the counts of the group so far.
     #[default]
     Counters,
@@ -93,23 +94,23 @@ pub enum HitEngine {
     OwnPeriods,
 }
 
-/// How often code was hit, and what disturbed that.
+/// Numbers of PMU samples, and disturbances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Sampled {
-    /// What interrupted.
-    pub engine: HitEngine,
-    /// Cycles between two hits at the end. More than at the beginning if the kernel could not take
-    /// as many.
+    /// The interrupting events.
+    pub engine: SamplingEngine,
+    /// Cycles between two PMU samples at the end. More than at the beginning if the kernel could
+    /// not take as many.
     pub period_cycles: u64,
     /// Hits in the samples that count.
     pub hits: u64,
-    /// The number of hits with equal slots that tell as much about shares.
+    /// The number of PMU samples with equal slots that tell as much about shares.
     pub effective_hits: u64,
     /// Hits for which the kernel's buffer had no room. Samples with such are left out.
     pub lost: u64,
-    /// How often the kernel paused, because there were too many interrupts. Samples with pauses are
+    /// Number of pauses of the kernel after too many interrupts. Samples with pauses are
     /// left out.
     pub throttled: u64,
 }
