@@ -34,7 +34,7 @@ pub struct TopDown {
     recorder: Recorder,
     first_iteration: FirstIteration,
     /// The minimum number of samples of a benchmark, if they [double](topdown_run::doubling).
-    least_doubling: Option<usize>,
+    min_doubling: Option<usize>,
     /// Whether the current benchmark needs no further sample.
     has_enough: Cell<bool>,
     /// What an empty window costs, if that is not what the source says.
@@ -93,7 +93,7 @@ impl TopDown {
             recorder: Recorder::from_environment(source.provenance().source),
             source,
             _last_word: CompletionMarker::announce(),
-            least_doubling: doubling::min_samples(),
+            min_doubling: doubling::min_samples(),
             has_enough: Cell::new(false),
             empty_window: Cell::new(None),
             bound_to_thread: PhantomData,
@@ -256,7 +256,7 @@ impl Measurement for TopDown {
             self.first_iteration.set_unknown();
         }
         let sample = self.source.completed(&sample);
-        match self.least_doubling {
+        match self.min_doubling {
             Some(least) => self.keep_doubling(&sample, least),
             None => {
                 self.keep(&sample);

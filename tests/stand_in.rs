@@ -63,7 +63,7 @@ fn custom(c: &mut Criterion) {
         let topdown = TopDown::new();
         b.iter_custom(|n| topdown.measure(|| (0..n).map(black_box).sum::<u64>()))
     });
-    called_as_told(&mut group, "told");
+    called_as_requested(&mut group, "told");
     group.finish();
 }
 
@@ -71,7 +71,7 @@ fn with_input(b: &mut Bencher<'_, WallTime>, factor: &u64) {
     b.iter_custom(|n| Duration::from_nanos(factor * n));
 }
 
-fn called_as_told<S: Into<String>>(group: &mut BenchmarkGroup<'_, WallTime>, name: S) {
+fn called_as_requested<S: Into<String>>(group: &mut BenchmarkGroup<'_, WallTime>, name: S) {
     group.bench_function(name, |b| {
         b.iter_batched_ref(|| vec![1], |v| v.pop(), BatchSize::LargeInput)
     });

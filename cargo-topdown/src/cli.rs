@@ -90,8 +90,8 @@ pub enum Command {
         step: CiStep,
     },
     /// Wait for a byte on standard input, then become a command: how `exec` starts one
-    #[command(hide = true)]
-    ExecWhenTold(ExecWhenToldArgs),
+    #[command(name = "exec-when-told", hide = true)]
+    ExecAfterGo(ExecAfterGoArgs),
     /// Become a bench in its own session: how `bench` starts one
     #[command(hide = true)]
     StartBench(StartBenchArgs),

@@ -37,7 +37,7 @@ pub fn run(command: Command) -> Result<Exit, Error> {
         Command::Explain(args) => explain::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Exec(args) => exec::run(&args),
-        Command::ExecWhenTold(args) => exec::start(&args),
+        Command::ExecAfterGo(args) => exec::start(&args),
         Command::StartBench(args) => start_bench::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Baseline(command) => baseline::run(command),

@@ -141,7 +141,7 @@ pub enum Error {
         /// The file as given.
         path: PathBuf,
     },
-    /// Nobody asked for call paths.
+    /// The run has no call paths.
     #[error(
         "{run} has no call paths; modelled launches follow calls with `cargo topdown bench \
          --paths`"

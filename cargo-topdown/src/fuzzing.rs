@@ -1,8 +1,8 @@
 //! The parsers of strangers' bytes, for `fuzz/`, and tests that feed them its corpus and changes of
 //! it.
 //!
-//! Each entry point calls what the program calls, and goes on as far as the bytes alone can decide.
-//! None may panic, or take memory or time beyond what its input is worth.
+//! Each entry point calls what the program calls, and continues as far as the bytes alone can
+//! decide. None may panic, or take memory or time beyond what its input is worth.
 
 #[cfg(test)]
 mod mutation;

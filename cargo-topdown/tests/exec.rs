@@ -203,7 +203,7 @@ mod processes {
 
 /// The two sides of the channel between `exec` and the process that becomes the command.
 #[cfg(unix)]
-mod told {
+mod start_channel {
     use std::io::{Read, Write};
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;

@@ -86,8 +86,8 @@ impl Repository {
         write_run_without_samples(&self.path(path), run).unwrap();
     }
 
-    /// Returns what the program says on so many columns, without what cargo says.
-    fn said(&self, arguments: &[&str], width: usize) -> String {
+    /// Returns what the program says on this many columns, without what cargo says.
+    fn output_of(&self, arguments: &[&str], width: usize) -> String {
         let output = Command::new(env!("CARGO_BIN_EXE_cargo-topdown"))
             .args(arguments)
             .current_dir(self.0.path())
@@ -114,13 +114,13 @@ fn in_repository(repository: &Repository, commands: &[&[&str]]) -> String {
     for width in WIDTHS {
         all.push_str(&format!("{}\n", "-".repeat(width)));
         for arguments in commands {
-            let said = repository.said(arguments, width);
-            for line in said.lines() {
+            let output_of = repository.output_of(arguments, width);
+            for line in output_of.lines() {
                 let is_one_word = line.split_whitespace().count() == 1;
                 assert!(line.chars().count() <= width || is_one_word, "{line}");
             }
-            let said = said.replace(&repository.directory(), "/tmp/.tmpREPOSI");
-            all.push_str(&format!("$ {}\n{said}\n", arguments.join(" ")));
+            let output_of = output_of.replace(&repository.directory(), "/tmp/.tmpREPOSI");
+            all.push_str(&format!("$ {}\n{output_of}\n", arguments.join(" ")));
         }
     }
     all
@@ -218,13 +218,13 @@ fn base_gets_an_ignored_path_dependency() {
         "[package]\nname = \"v\"\nedition = \"2024\"\n",
     );
     repository.write("vendor/v/src/lib.rs", "");
-    let said = repository.said(&["topdown", "bench", "--against", "HEAD"], 200);
+    let output_of = repository.output_of(&["topdown", "bench", "--against", "HEAD"], 200);
     let copies = "again with copies of files that git ignores and the candidate's build reads: \
                   vendor/v/Cargo.toml, vendor/v/src/lib.rs";
-    assert!(said.contains(copies), "{said}");
+    assert!(output_of.contains(copies), "{output_of}");
     // Both sides were built.
     assert!(
-        said.contains("none of the bench targets has a criterion benchmark"),
-        "{said}"
+        output_of.contains("none of the bench targets has a criterion benchmark"),
+        "{output_of}"
     );
 }

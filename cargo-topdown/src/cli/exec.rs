@@ -69,7 +69,7 @@ pub struct ExecArgs {
 
 /// `cargo topdown exec-when-told`.
 #[derive(Debug, Args)]
-pub struct ExecWhenToldArgs {
+pub struct ExecAfterGoArgs {
     /// The process whose end also ends the command
     #[arg(long)]
     pub parent: i32,

@@ -39,7 +39,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Error> {
     let history = args
         .comparison
         .shows_history()
-        .then(|| history::beside(&baseline.label, &base_path, config.renames()))
+        .then(|| history::page_history(&baseline.label, &base_path, config.renames()))
         .flatten();
     let sides = Sides {
         baseline: &baseline.run,

@@ -192,9 +192,9 @@ impl Text<'_> {
     }
 
     fn describe_out_of_reach(&self, plan: &Plan, text: &mut Lines) {
-        let (beside, in_place): (Vec<_>, Vec<_>) =
+        let (page_history, in_place): (Vec<_>, Vec<_>) =
             (plan.forks.iter()).partition(|fork| fork.is_beside_criterion);
-        for fork in beside {
+        for fork in page_history {
             text.write_sentence(format_args!(
                 "{}: its benches use {} although it has criterion, so only time is measured; for \
                  slots, write `criterion` in place of `{}` in their sources",

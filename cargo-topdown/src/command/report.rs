@@ -29,7 +29,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Error> {
     }
     if let Some(path) = &args.html {
         let config = args.store.store_location().config()?;
-        let history = stored.and_then(|at| history::beside(label, &at, config.renames()));
+        let history = stored.and_then(|at| history::page_history(label, &at, config.renames()));
         write_page(path, &run, label, history.as_ref())?;
         return Ok(Exit::Success);
     }

@@ -81,7 +81,7 @@ pub fn merges_per_year(runs: &[Run]) -> f64 {
 }
 
 /// Returns the history for the page of a comparison with `base`, which comes last in it: that of
-/// the baseline named `built`, or else of the default one. As in [`beside`], problems
+/// the baseline named `built`, or else of the default one. As in [`page_history`], problems
 /// are only warnings.
 pub fn up_to(
     store: &BaselineStore,
@@ -107,7 +107,7 @@ pub fn up_to(
 
 /// Returns the history for the page of the run at `path`, which the user calls `label`, if it is a
 /// baseline with one. A page works without it, so problems are only warnings.
-pub fn beside(label: &str, path: &Path, renames: Renames<'_>) -> Option<Trend> {
+pub fn page_history(label: &str, path: &Path, renames: Renames<'_>) -> Option<Trend> {
     let has_history = history::names(path).is_ok_and(|names| !names.is_empty());
     match has_history.then(|| trend_of(label, path, renames))? {
         Ok(trend) => Some(trend),

@@ -35,7 +35,7 @@ const MAX_UNREQUESTED: usize = 5;
 pub enum Sampled {
     /// Those of no benchmark, unless the runs know them.
     None,
-    /// Those of the benchmarks whose slots grew most and which regressed: what nobody has asked for
+    /// Those of the benchmarks whose slots grew most and which regressed: without a request
     /// must not take minutes.
     MostRegressed,
     /// Those of all benchmarks.

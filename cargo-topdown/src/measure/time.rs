@@ -24,7 +24,7 @@ use topdown_terminal::terminal::message;
 /// Number of timed launches of a benchmark whose slots are modelled exactly.
 const TIMED_LAUNCHES_WITH_MODEL: u32 = 1;
 
-/// After so many launches the times show whether more are needed.
+/// After this many launches the times show whether more are needed.
 const LOOKS: [u32; 2] = [TIMED_LAUNCHES_WITH_MODEL, 3];
 
 /// Time and slots may disagree if a benchmark's time per slot grew by this factor more than the
@@ -54,10 +54,10 @@ impl Session {
         let few = model_or_clock::MIN_AGREEING_LAUNCHES;
         self.add_model(targets, few, &mut outcome)?;
         for made in LOOKS {
-            let lacking = NeedsTiming::of(&outcome.collected.benchmarks, before, made);
-            let further = lacking.further(targets, made);
+            let needing_timing = NeedsTiming::of(&outcome.collected.benchmarks, before, made);
+            let further = needing_timing.further(targets, made);
             if !further.is_empty() && !self.has_to_stop(&outcome) {
-                self.report_further(&lacking);
+                self.report_further(&needing_timing);
                 outcome.append(self.launch(&further, self.launcher())?, made);
             }
         }
@@ -127,10 +127,10 @@ impl Session {
     }
 
     /// Says which benchmarks are timed further, and why.
-    fn report_further(&self, lacking: &NeedsTiming) {
+    fn report_further(&self, needing_timing: &NeedsTiming) {
         let parts = [
-            (&lacking.inexact, "launches disagree about the slots"),
-            (&lacking.suspicious, "longer than the slots explain"),
+            (&needing_timing.inexact, "launches disagree about the slots"),
+            (&needing_timing.suspicious, "longer than the slots explain"),
         ];
         let parts = parts.into_iter().filter(|(ids, _)| !ids.is_empty());
         for (ids, why) in parts.filter(|_| !self.request.quiet) {
@@ -171,19 +171,19 @@ impl NeedsTiming {
             // Three launches are enough for later runs to compare with.
             suspicious.retain(|id| before.iter().any(|b| b.id == **id));
         }
-        let mut lacking = NeedsTiming::default();
+        let mut needing_timing = NeedsTiming::default();
         for benchmark in benchmarks.iter().filter(|b| ended_after(b, made)) {
             let id = benchmark.id.clone();
             if !is_exact(benchmark) {
-                lacking.inexact.push(id);
+                needing_timing.inexact.push(id);
             } else if suspicious.contains(&&id) {
-                lacking.suspicious.push(id);
+                needing_timing.suspicious.push(id);
             }
         }
-        lacking
+        needing_timing
     }
 
-    /// Returns what is lacking here or in `other`. What is inexact in either is inexact.
+    /// Returns what is needing_timing here or in `other`. What is inexact in either is inexact.
     fn or(mut self, other: NeedsTiming) -> NeedsTiming {
         self.inexact.extend(other.inexact);
         self.suspicious.extend(other.suspicious);
@@ -211,7 +211,7 @@ impl NeedsTiming {
     }
 }
 
-/// Returns whether the launches of a benchmark ended at the look after so many. The last of them
+/// Returns whether the launches of a benchmark ended at the look after this many. The last of them
 /// may be lost.
 fn ended_after(benchmark: &Benchmark, made: u32) -> bool {
     let look_before = LOOKS.into_iter().rfind(|look| *look < made).unwrap_or(0);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     /// The names of those that lack launches after the first.
-    fn lacking(suite: &[Benchmark], before: &[Benchmark]) -> Vec<String> {
+    fn needing_timing(suite: &[Benchmark], before: &[Benchmark]) -> Vec<String> {
         let NeedsTiming {
             inexact,
             suspicious,
@@ -299,7 +299,7 @@ mod tests {
             time_alone,
             modelled("timed in full", 10, 10.0, [100.0, 101.0]),
         ];
-        assert_eq!(lacking(&suite, &[]), ["inexact", "time alone"]);
+        assert_eq!(needing_timing(&suite, &[]), ["inexact", "time alone"]);
     }
 
     #[test]
@@ -309,11 +309,14 @@ mod tests {
             let others = ["a", "b", "c"].map(|name| modelled(name, 1, 10.0, [100.0; 2]));
             Vec::from_iter(others.into_iter().chain([waits]))
         };
-        assert_eq!(lacking(&suite(19.0), &[]), Vec::<String>::new());
-        assert_eq!(lacking(&suite(21.0), &[]), ["waits"]);
+        assert_eq!(needing_timing(&suite(19.0), &[]), Vec::<String>::new());
+        assert_eq!(needing_timing(&suite(21.0), &[]), ["waits"]);
         // It always took that long.
-        assert_eq!(lacking(&suite(21.0), &suite(21.0)), Vec::<String>::new());
-        assert_eq!(lacking(&suite(21.0), &suite(19.0)), ["waits"]);
+        assert_eq!(
+            needing_timing(&suite(21.0), &suite(21.0)),
+            Vec::<String>::new()
+        );
+        assert_eq!(needing_timing(&suite(21.0), &suite(19.0)), ["waits"]);
         // The machine is slower, and so are all.
         let mut slower = suite(30.0);
         for benchmark in &mut slower {
@@ -321,7 +324,7 @@ mod tests {
                 time.wall_ns *= 1.3;
             }
         }
-        assert_eq!(lacking(&slower, &suite(30.0)), Vec::<String>::new());
+        assert_eq!(needing_timing(&slower, &suite(30.0)), Vec::<String>::new());
     }
 
     #[test]
@@ -335,8 +338,8 @@ mod tests {
         };
         let before = modelled("waits", 3, 19.0, [100.0; 2]);
         let further = |before: &[Benchmark], made| -> Vec<(String, u32)> {
-            let lacking = NeedsTiming::of(&suite(made), before, made);
-            let further = lacking.further(std::slice::from_ref(&target), made);
+            let needing_timing = NeedsTiming::of(&suite(made), before, made);
+            let further = needing_timing.further(std::slice::from_ref(&target), made);
             let names = |t: &BenchTarget| t.benchmarks.clone().unwrap().concat();
             further
                 .iter()

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::fixture::Fixture;
 
-/// Until the bench has made its file, the clock is off by so many seconds.
+/// Until the bench has made its file, the clock is off by this many seconds.
 const LIBRARY: &str = r#"
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 //! Packages that Cargo.lock pins at versions too old for the library.
 //!
 //! Cargo keeps what a lock file pins, even if a new dependency needs a later version, and then
-//! fails to resolve. So those that stand in the way are updated, and no others. This is also the
+//! fails to resolve. So those that block it are updated, and no others. This is also the
 //! proof that cargo can resolve the changed manifests.
 
 use std::collections::BTreeSet;
@@ -22,8 +22,8 @@ pub const LOCK_FILE: &str = "Cargo.lock";
 /// as `name@version` before the update. Cargo writes a lock file if there is none.
 ///
 /// # Errors
-/// Returns what cargo says if it cannot resolve the workspace. If only a feature is in the way, it
-/// says so in the next build.
+/// Returns what cargo says if it cannot resolve the workspace. If only a feature blocks the others,
+/// it says so in the next build.
 pub fn update(
     cargo: &Path,
     root: &Path,
@@ -39,7 +39,7 @@ pub fn update(
     )?;
     for feature in features.iter().filter(|_| has_pinned) {
         let resolves = ["tree", "--workspace", "--depth=0", "--features", feature];
-        // The next build says if a feature is in the way.
+        // The next build says if a feature blocks the others.
         match unpin(cargo, root, &resolves, &mut unpinned) {
             Err(error) if error.is_interrupt() => return Err(error),
             _ => {}
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// The line of cargo's message that names what is in the way.
+    /// The line of cargo's message that names what blocks the others.
     const CONFLICT: &str = "  previously selected package `libc v0.2.148`\n";
 
     /// A program in cargo's place finds one package after the other.

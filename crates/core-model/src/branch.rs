@@ -51,7 +51,7 @@ pub(crate) struct Predictor {
     first_level: Option<FirstLevel>,
     targets: TargetBuffers,
     indirect: IndirectPredictor,
-    /// The part of the history that tells indirect targets apart.
+    /// The part of the history that distinguishes indirect targets.
     indirect_path: Newest,
     returns: ReturnStack,
     return_cycles: u64,

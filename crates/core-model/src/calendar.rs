@@ -12,11 +12,11 @@ use crate::ports::{INTEGER_PORTS, Ports};
 const ROWS: usize = 128;
 const ROW_CYCLES: usize = 64;
 
-/// Within so many cycles most requests are served.
+/// Within this many cycles most requests are served.
 const NEAR_CYCLES: usize = 4;
 
 const PORTS: usize = 32;
-/// Whether a cycle is closed repeats after so many operations: a prime, so that few loops are in
+/// Whether a cycle is closed repeats after this many operations: a prime, so that few loops are in
 /// step with it, but so small that the CPU which executes the model predicts what depends on it.
 const TURNS: u8 = 13;
 /// From one turn to the next: nearest to the golden ratio, which spreads them evenly.

@@ -251,7 +251,7 @@ impl Core {
         }
     }
 
-    /// Takes the wrong path at a branch after which the right one goes on at `next`.
+    /// Takes the wrong path at a branch after which the right one continues at `next`.
     #[inline(never)]
     fn take_wrong_path(&mut self, branch: &PendingBranch, is_taken: bool, next: u64) {
         if branch.flow != Flow::Conditional {

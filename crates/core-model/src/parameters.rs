@@ -413,7 +413,7 @@ pub enum Binding {
     RoundRobin {
         /// Operations that can wait for each port.
         entries: u8,
-        /// A port is passed over if so many more operations wait for it than for another.
+        /// A port is passed over if this many more operations wait for it than for another.
         lead: u8,
     },
 }

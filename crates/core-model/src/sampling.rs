@@ -30,7 +30,7 @@ pub const GROUPS: usize = 10;
 /// Enough stages for any execution: the periods of the last one have 2^40 instructions and more.
 const STAGES: usize = 40;
 
-/// How many times as many units as a stage has there are at most in an execution whose length is
+/// Maximum number of units, in those of a stage, in an execution whose length is
 /// known.
 const STAGES_IF_KNOWN: u64 = 4;
 

@@ -38,7 +38,7 @@ fn assert_bottleneck_of(core: &CoreParameters, expected: Bottleneck, counts: &Co
     );
 }
 
-/// How often a loop repeats its body of one or two instructions: all fit into one block.
+/// Number of repetitions of a loop's body of one or two instructions: all fit into one block.
 const BODIES: usize = 20;
 
 /// Writes one body of a loop.

@@ -86,7 +86,7 @@ fn memory_operations_avoid_last_slot_of_a_cycle() {
 /// Writes one step of a chain through `r11`.
 type Step = fn(&mut CodeAssembler);
 
-/// Five bytes of nothing, so many times.
+/// Five bytes of nothing, this many times.
 fn nothing(a: &mut CodeAssembler, times: usize) {
     a.db(&[0x0f, 0x1f, 0x44, 0x00, 0x08].repeat(times)).unwrap();
 }

@@ -6,7 +6,7 @@ use iced_x86::code_asm::*;
 use program::{Program, Random, cycles_per_body};
 use topdown_core_model::cores::ZEN_5;
 
-/// How often a loop repeats its body of at most three instructions: all fit into one block.
+/// Number of repetitions of a loop's body of at most three instructions: all fit into one block.
 const BODIES: usize = 15;
 
 /// Writes one body of a loop.

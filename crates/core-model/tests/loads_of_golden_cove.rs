@@ -10,8 +10,8 @@ use topdown_core_model::cores::GOLDEN_COVE;
 /// Twice as much as the largest L1 and an eighth of the L2.
 const STREAM_LINES: u64 = (256 << 10) / 64;
 
-/// Returns the cycles per line of a loop that loads from each line of the L2 in turn so many times,
-/// with `others` more instructions.
+/// Returns the cycles per line of a loop that loads from each line of the L2 in turn this many
+/// times, with `others` more instructions.
 fn stream(loads: usize, others: usize) -> f64 {
     let program = Program::new(|a| {
         let mut top = a.create_label();

@@ -61,7 +61,7 @@ fn loop_end_is_corrected_by_late_prediction() {
 }
 
 /// Returns the cycles of a loop with a branch over one instruction, which is taken at random
-/// in so many percent of iterations, in an order that repeats after `period` iterations, and with
+/// in this many percent of iterations, in an order that repeats after `period` iterations, and with
 /// `others` more instructions.
 fn random_branch(
     core: &'static CoreParameters,

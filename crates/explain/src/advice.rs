@@ -41,15 +41,15 @@ impl Findings {
             ruled_out: lesser.iter().map(|part| part.name()).collect(),
         };
         for measured in &explained.groups {
-            let said = match measured.group.node_in(explained.category) {
+            let finding = match measured.group.node_in(explained.category) {
                 Some(Node::Part(part)) if lesser == Some(part) => GroupFinding::Nothing,
                 node => of_group(measured, node, &explained.groups),
             };
-            findings.groups.push(match said {
+            findings.groups.push(match finding {
                 GroupFinding::Try(advice) => Some(advice),
                 GroupFinding::RuledOut(_) | GroupFinding::Nothing => None,
             });
-            if let GroupFinding::RuledOut(cause) = said
+            if let GroupFinding::RuledOut(cause) = finding
                 && !findings.ruled_out.contains(&cause)
             {
                 findings.ruled_out.push(cause);
@@ -77,13 +77,13 @@ impl Findings {
             };
             let here = explained.groups.iter().map(is_here);
             let mut of_groups = self.groups.iter_mut().zip(here).filter(|(_, here)| *here);
-            let limit = Limit::AtLeast(row.least_percent);
+            let limit = Limit::AtLeast(row.min_percent);
             if is_said || !limit.holds(share * 100.0) {
                 continue;
             }
             match row.rank {
-                Rank::First => of_groups.for_each(|(said, _)| *said = None),
-                Rank::WithoutCause if of_groups.any(|(said, _)| said.is_some()) => continue,
+                Rank::First => of_groups.for_each(|(finding, _)| *finding = None),
+                Rank::WithoutCause if of_groups.any(|(finding, _)| finding.is_some()) => continue,
                 Rank::WithoutCause => {}
             }
             let advice = Advice {
@@ -192,16 +192,16 @@ mod tests {
         measured.collect()
     }
 
-    fn said(of: &str, values: &[(&str, &[f64])]) -> GroupFinding {
+    fn finding(of: &str, values: &[(&str, &[f64])]) -> GroupFinding {
         let all = groups(values);
         let measured = all.iter().find(|measured| measured.group.name == of);
         of_group(measured.unwrap(), Some(MEMORY_BOUND), &all)
     }
 
-    fn cause(said: GroupFinding) -> &'static str {
-        match said {
+    fn cause(finding: GroupFinding) -> &'static str {
+        match finding {
             GroupFinding::Try(advice) => advice.cause,
-            GroupFinding::RuledOut(_) | GroupFinding::Nothing => panic!("{said:?}"),
+            GroupFinding::RuledOut(_) | GroupFinding::Nothing => panic!("{finding:?}"),
         }
     }
 
@@ -240,10 +240,10 @@ mod tests {
             ("L1D_Cache_Effectiveness", &[0.0]),
         ];
         assert_eq!(
-            said("DTLB_Effectiveness", none),
+            finding("DTLB_Effectiveness", none),
             GroupFinding::RuledOut("data TLB")
         );
-        let cache = said("L1D_Cache_Effectiveness", none);
+        let cache = finding("L1D_Cache_Effectiveness", none);
         assert_eq!(cache, GroupFinding::RuledOut("first-level cache"));
         let unknown = MeasuredGroup {
             group: MODELLED.group("DTLB_Effectiveness").unwrap(),
@@ -265,18 +265,24 @@ mod tests {
             ("L2_Cache_Effectiveness", &[160.0]),
             ("LL_Cache_Effectiveness", &[150.0, 10.0, 0.0]),
         ];
-        assert_eq!(said("L1D_Cache_Effectiveness", far), GroupFinding::Nothing);
-        assert_eq!(said("L2_Cache_Effectiveness", far), GroupFinding::Nothing);
-        let memory = said("LL_Cache_Effectiveness", far);
+        assert_eq!(
+            finding("L1D_Cache_Effectiveness", far),
+            GroupFinding::Nothing
+        );
+        assert_eq!(
+            finding("L2_Cache_Effectiveness", far),
+            GroupFinding::Nothing
+        );
+        let memory = finding("LL_Cache_Effectiveness", far);
         assert_eq!(cause(memory), "Much of the data comes from memory");
         let near: &[(&str, &[f64])] = &[
             ("L1D_Cache_Effectiveness", &[166.0]),
             ("L2_Cache_Effectiveness", &[160.0]),
             ("LL_Cache_Effectiveness", &[2.6, 0.2, 0.0]),
         ];
-        let memory = said("LL_Cache_Effectiveness", near);
+        let memory = finding("LL_Cache_Effectiveness", near);
         assert_eq!(memory, GroupFinding::RuledOut("memory"));
-        assert!(cause(said("L2_Cache_Effectiveness", near)).contains("second-level"));
+        assert!(cause(finding("L2_Cache_Effectiveness", near)).contains("second-level"));
     }
 
     #[test]
@@ -286,13 +292,13 @@ mod tests {
             ("L1D_Cache_Effectiveness", &[11.0]),
             ("LL_Cache_Effectiveness", &[0.0, 4.6, 0.0]),
         ];
-        let pages = said("DTLB_Effectiveness", stream);
+        let pages = finding("DTLB_Effectiveness", stream);
         assert_eq!(pages, GroupFinding::RuledOut("data TLB"));
         assert_eq!(
-            said("L1D_Cache_Effectiveness", stream),
+            finding("L1D_Cache_Effectiveness", stream),
             GroupFinding::Nothing
         );
-        let memory = cause(said("LL_Cache_Effectiveness", stream));
+        let memory = cause(finding("LL_Cache_Effectiveness", stream));
         assert_eq!(memory, "Much data streams through memory");
     }
 }

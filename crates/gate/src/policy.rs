@@ -189,7 +189,7 @@ impl Policy {
         self
     }
 
-    /// Spends the false alarms of a year over so many comparisons.
+    /// Spends the false alarms of a year over this many comparisons.
     #[must_use]
     pub fn spent_over(mut self, merges_per_year: f64) -> Policy {
         if let Some(alarms) = self.false_alarms_per_year {

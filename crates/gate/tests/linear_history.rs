@@ -19,8 +19,8 @@ impl Consumer for Count {
     }
 }
 
-/// Returns so many runs of a benchmark whose level moves between every hundred. Several benchmarks
-/// would be searched on several threads, and one thread is counted.
+/// Returns this many runs of a benchmark whose level moves between every hundred. Several
+/// benchmarks would be searched on several threads, and one thread is counted.
 fn runs(count: usize) -> Vec<Run> {
     let run = |number: usize| {
         let mut planted = Planted {
@@ -37,7 +37,7 @@ fn runs(count: usize) -> Vec<Run> {
     (0..count).map(run).collect()
 }
 
-/// Returns how many instructions it takes to search a history of so many runs.
+/// Returns how many instructions it takes to search a history of this many runs.
 fn instructions(count: usize) -> Option<u64> {
     let runs = runs(count);
     let Ok(tracer) = Tracer::new(Config::default(), Count::default()) else {

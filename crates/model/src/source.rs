@@ -196,8 +196,8 @@ impl Source for Model {
             })
             .unwrap_or((false, true));
         if !wants_more && !had_enough {
-            // criterion would go on for 100 ms. The clock would decide how many samples that takes,
-            // and their allocations where the next benchmark's data lies.
+            // criterion would continue for 100 ms. The clock would decide how many samples that
+            // takes, and their allocations where the next benchmark's data lies.
             topdown_tracer::pass_time(MIN_DOUBLING_NS);
         }
         wants_more

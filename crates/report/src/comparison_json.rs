@@ -43,7 +43,7 @@ fn write_limited(comparison: &Comparison, out: impl Write, max_bytes: u64) -> io
     }
 }
 
-/// Takes no more than so many bytes.
+/// Takes no more than this many bytes.
 struct Limited<W> {
     out: W,
     left_bytes: u64,

@@ -17,13 +17,13 @@ pub enum Names {
 }
 
 impl Names {
-    /// Returns what tells the benchmarks of `comparison` apart.
+    /// Returns the part of the ids in which the benchmarks of `comparison` differ.
     pub fn new(comparison: &Comparison) -> Names {
         let compared = comparison.benchmarks.iter().map(|benchmark| &benchmark.id);
         Names::of(compared.chain(&comparison.missing).chain(&comparison.new))
     }
 
-    /// Returns what tells these benchmarks apart, which are different ones.
+    /// Returns the part of their ids in which these benchmarks differ.
     pub fn of<'a>(ids: impl IntoIterator<Item = &'a BenchmarkId>) -> Names {
         let ids: Vec<&BenchmarkId> = ids.into_iter().collect();
         let packages: HashSet<&str> = ids.iter().map(|id| id.package.as_str()).collect();

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn code_that_moved_beside_the_cause_is_told() {
+    fn code_moved_beside_the_cause_is_reported() {
         let side = |index: usize| {
             let planted = Planted {
                 categories: [0.0, 0.0, 0.0, [0.0, 0.05][index]].into(),

@@ -85,10 +85,10 @@ pub struct SampledAddress {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SamplingEngine {
-    /// The counter of cycles, which tells the counts of the group so far.
+    /// The counter of cycles, which carries the counts of the group so far.
     #[default]
     Counters,
-    /// The counter of cycles, which tells PERF_METRICS so far.
+    /// The counter of cycles, which carries PERF_METRICS so far.
     Metrics,
     /// As `counters`, and each event of the group by a period of its own.
     OwnPeriods,
@@ -106,7 +106,7 @@ pub struct Sampled {
     pub period_cycles: u64,
     /// Hits in the samples that count.
     pub hits: u64,
-    /// The number of PMU samples with equal slots that tell as much about shares.
+    /// The number of PMU samples with equal slots that determine shares as well.
     pub effective_hits: u64,
     /// Hits for which the kernel's buffer had no room. Samples with such are left out.
     pub lost: u64,

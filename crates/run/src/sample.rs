@@ -82,7 +82,7 @@ impl GroupCounts {
         Some(group)
     }
 
-    /// Creates the counts of a group of so many events from those at the beginning of `counts`.
+    /// Creates the counts of a group of this many events from those at the beginning of `counts`.
     ///
     /// # Panics
     /// Panics if there are more than [`MAX_GROUP_EVENTS`].

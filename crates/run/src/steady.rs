@@ -33,8 +33,8 @@ pub const MIN_SAMPLES: usize = 2;
 /// With fewer samples, the warm-up was short. 4 samples are 8 iterations after 7.
 pub const MIN_SETTLED_SAMPLES: usize = 4;
 
-/// So many samples show whether the first iterations initialised something: the third one has four
-/// iterations. If there is no room for it, it is looked at as far as the budget goes.
+/// This many samples show whether the first iterations initialised something: the third one has
+/// four iterations. If there is no room for it, it is looked at as far as the budget goes.
 const MIN_COLD_SAMPLES: usize = 3;
 
 /// The number of samples to model if the budget allows: 32 iterations after 31.
@@ -51,8 +51,8 @@ const MAX_SAMPLES_OF_WINDOWS: usize = 11;
 /// Number of instructions that warm up functionally in the time in which one is modelled.
 const WARMED_PER_MODELLED: u64 = 10;
 
-/// Warming up goes on for so many iterations, if the budget allows, even if nothing is touched for
-/// the first time any more: predictors learn from repetition.
+/// Warming up continues for this many iterations, if the budget allows, even if nothing is touched
+/// for the first time any more: predictors learn from repetition.
 const WANTED_WARM_UP: u64 = 31;
 
 /// Returns how many of the `usable` samples of a launch count; they are the last ones.
@@ -459,7 +459,7 @@ mod tests {
     }
 
     /// Returns the samples that a launch takes, and how many iterations the one has that counts,
-    /// for a benchmark whose iterations have so many instructions, by their number from 0.
+    /// for a benchmark whose iterations have this many instructions, by their number from 0.
     fn counted_of(instructions_of: impl Fn(u64) -> u64) -> (usize, u64) {
         let mut modelled = Modelled::default();
         let (mut spent, mut counted, mut samples) = (0, 0, 0);

@@ -152,16 +152,16 @@ fn numbers(text: &str) -> Vec<(usize, usize)> {
 }
 
 /// Collects the paths of all values inside `value`, as JSON pointers.
-fn places(value: &serde_json::Value, at: String, found: &mut Vec<String>) {
+fn pointers(value: &serde_json::Value, at: String, found: &mut Vec<String>) {
     match value {
         serde_json::Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                places(item, format!("{at}/{index}"), found);
+                pointers(item, format!("{at}/{index}"), found);
             }
         }
         serde_json::Value::Object(fields) => {
             for (name, field) in fields {
-                places(field, format!("{at}/{name}"), found);
+                pointers(field, format!("{at}/{name}"), found);
             }
         }
         _ => {}
@@ -175,7 +175,7 @@ fn swapped(text: &str, a: usize, b: usize) -> String {
         return text.to_owned();
     };
     let mut all = Vec::new();
-    places(&json, String::new(), &mut all);
+    pointers(&json, String::new(), &mut all);
     let at = |index: usize| &all[index % all.len()];
     let [from, to] = [at(a), at(b)].map(|place| json.pointer(place).cloned());
     for (place, value) in [(at(a), to), (at(b), from)] {
@@ -226,8 +226,8 @@ fn mutated(text: &str, mutations: &[Mutation]) -> Vec<u8> {
             }
             Mutation::Number(at, nasty) => {
                 let text = String::from_utf8_lossy(&bytes).into_owned();
-                let places = numbers(&text);
-                if let Some(&(from, to)) = places.get(at % places.len().max(1)) {
+                let pointers = numbers(&text);
+                if let Some(&(from, to)) = pointers.get(at % pointers.len().max(1)) {
                     bytes = [&text[..from], NASTY[nasty], &text[to..]]
                         .concat()
                         .into_bytes();

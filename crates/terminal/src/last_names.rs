@@ -7,17 +7,17 @@ const FEW_LETTERS: usize = 8;
 
 /// Shortens a function's path to its last names: `char_count_general_case`, `drift::sort`. What is
 /// still longer than this many columns, or no plain path, loses its middle.
-pub fn last_names(label: &str, most_columns: usize) -> String {
+pub fn last_names(label: &str, max_columns: usize) -> String {
     if let Some(method) = method_of_trait(label) {
-        return shortened(&method, most_columns, true);
+        return shortened(&method, max_columns, true);
     }
     if label.contains(['<', ' ']) {
-        return shortened(label, most_columns, true);
+        return shortened(label, max_columns, true);
     }
     let letters = |path: &str| path.replace("{{closure}}", "").trim_matches(':').len();
     let starts = label.rmatch_indices("::").map(|(at, _)| &label[at + 2..]);
     let mut tails = starts.filter(|tail| letters(tail) >= FEW_LETTERS);
-    shortened(tails.next().unwrap_or(label), most_columns, true)
+    shortened(tails.next().unwrap_or(label), max_columns, true)
 }
 
 /// `FilterMap::next` of `<core::…::FilterMap<I, F> as core::iter::Iterator>::next`, if it is one.

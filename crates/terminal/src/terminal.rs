@@ -19,7 +19,7 @@ macro_rules! message {
 }
 pub use message;
 
-/// See [`tell!`]. A terminal gets lines that fit; the lines of a log are as long as they are.
+/// See [`message!`]. A terminal gets lines that fit; the lines of a log are as long as they are.
 pub fn print_message(text: fmt::Arguments<'_>) {
     let is_terminal = io::stderr().is_terminal();
     let text = match width(is_terminal) {

@@ -87,7 +87,7 @@ fn seen(place: i32) -> u64 {
     SEEN[place as usize].load(Ordering::Relaxed)
 }
 
-/// Writes down all registers, changes one and goes on behind the instruction, which has three
+/// Writes down all registers, changes one and continues after the instruction, which has three
 /// bytes.
 extern "C" fn note_and_skip(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: passed by the kernel.
@@ -105,7 +105,7 @@ fn handler_sees_and_changes_program_registers() {
     let ((result, untouched, ip), end) = traced(|| {
         let (mut value, ip): (u64, u64);
         let mut kept = [0_u64; 8];
-        // SAFETY: the handler goes on behind the load. The jump begins a new block: of it, the
+        // SAFETY: the handler continues after the load. The jump begins a new block: of it, the
         // tracer knows that these registers are free to be borrowed.
         unsafe {
             asm!(
@@ -403,7 +403,7 @@ fn fault_of_another_thread_keeps_the_trace() {
     let (result, end) = traced(|| {
         std::thread::spawn(|| {
             let value: u64;
-            // SAFETY: the handler goes on behind the load.
+            // SAFETY: the handler continues after the load.
             unsafe { asm!("mov rax, [rax]", inout("rax") 0_u64 => value, options(nostack)) };
             value
         })
@@ -435,7 +435,7 @@ fn handler_installed_while_traced_sees_program_state() {
     let ((result, now), end) = traced(|| {
         let inner = install_too(libc::SIGSEGV, note_and_skip, 0);
         let value: u64;
-        // SAFETY: the handler goes on behind the load.
+        // SAFETY: the handler continues after the load.
         unsafe { asm!("mov rax, [rax]", inout("rax") 0_u64 => value, options(nostack)) };
         std::mem::forget(inner);
         (value, handler_of(libc::SIGSEGV))
@@ -453,7 +453,7 @@ fn one_shot_handler_is_called_once() {
     let inner = install_too(libc::SIGSEGV, note_and_skip, libc::SA_RESETHAND);
     let (result, end) = traced(|| {
         let value: u64;
-        // SAFETY: the handler goes on behind the load.
+        // SAFETY: the handler continues after the load.
         unsafe { asm!("mov rax, [rax]", inout("rax") 0_u64 => value, options(nostack)) };
         (value, handler_of(libc::SIGSEGV))
     });

@@ -8,14 +8,14 @@ use topdown_tracer::{Block, Config, Consumer, OpenError, Tracer};
 
 use child::in_child;
 
-struct Nobody;
+struct Ignore;
 
-impl Consumer for Nobody {
+impl Consumer for Ignore {
     fn block(&mut self, _block: &Block<'_>, _addresses: &[u64]) {}
 }
 
 fn open(config: Config) -> Result<(), OpenError> {
-    Tracer::new(config, Nobody).map(drop)
+    Tracer::new(config, Ignore).map(drop)
 }
 
 #[test]

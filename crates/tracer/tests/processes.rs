@@ -163,7 +163,7 @@ fn process_under_a_debugger_is_traced() {
             libc::SIGSTOP => 0,
             signal => signal,
         };
-        // SAFETY: lets the stopped child go on with the signal that it got.
+        // SAFETY: lets the stopped child continue with the signal that it got.
         unsafe { libc::ptrace(libc::PTRACE_CONT, process, 0, signal) };
     }
 }

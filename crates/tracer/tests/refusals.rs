@@ -161,7 +161,7 @@ fn trap_handler_sees_program_state() {
     }
     let (result, end) = traced(|| {
         let mut value = black_box(40_u64);
-        // SAFETY: the handler goes on behind the instruction.
+        // SAFETY: the handler continues after the instruction.
         unsafe { asm!("ud2", "add {value}, 2", value = inout(reg) value, options(nostack)) };
         value
     });

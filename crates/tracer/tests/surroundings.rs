@@ -13,7 +13,7 @@ use topdown_tracer::{AttachError, Block, Config, Consumer, End, TraceError, Trac
 #[derive(Default)]
 struct Count {
     instructions: u64,
-    /// Stop after so many.
+    /// Stop after this many.
     limit: Option<u64>,
 }
 

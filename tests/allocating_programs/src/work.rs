@@ -32,7 +32,7 @@ const WORK: [(&str, fn()); 13] = [
     ("map", map),
     ("panic", panic),
     ("recursive", recursive),
-    ("beside", beside),
+    ("beside", allocating_thread),
     ("c", c),
 ];
 
@@ -121,7 +121,7 @@ fn recursive() {
 }
 
 /// Another thread allocates all the time.
-fn beside() {
+fn allocating_thread() {
     boxes();
     vector();
 }

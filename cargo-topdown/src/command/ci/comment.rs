@@ -91,7 +91,7 @@ struct Inputs {
     pull_request: PullRequest,
     /// The directory of the reports.
     report: PathBuf,
-    /// The name of the artifact with the reports, which tells several comments apart.
+    /// The name of the artifact with the reports, by which comments are distinguished.
     artifact: String,
     run_url: String,
     /// How the run ended: our word for it, or GitHub's.

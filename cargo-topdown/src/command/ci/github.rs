@@ -8,7 +8,7 @@ use super::variables::Variables;
 use crate::error::CiError;
 use topdown_report::workflow_command::{self, Level};
 
-/// Shows `message` on the page of the workflow's run. If nobody reads it, there is nothing to do.
+/// Shows `message` on the page of the workflow's run. Errors are ignored.
 pub fn annotate(level: Level, message: &str) {
     let _ = workflow_command::write(&mut io::stderr().lock(), level, "cargo topdown", message);
 }

@@ -368,10 +368,10 @@ mod tests {
         );
 
         let bench_args = ("INPUT_BENCH_ARGS", "--workspace");
-        let beside = inputs(&[arguments, bench_args, ("INPUT_AGAINST", "HEAD^1")]);
+        let page_history = inputs(&[arguments, bench_args, ("INPUT_AGAINST", "HEAD^1")]);
         let after = ["--fail-on", "shifted", "--workspace"];
         assert_eq!(
-            beside.bench(false),
+            page_history.bench(false),
             [&["bench", "--against=HEAD^1"], &REPORTS[..], &after].concat()
         );
     }

@@ -72,7 +72,7 @@ fn exit_code(mut command: Command, file: &Path) -> Result<i32, CiError> {
     let watch = waits::STEP.watch(child.id());
     let mut printed = child.stderr.take().expect("standard error is a pipe");
     let mut bytes = vec![0; 1 << 16];
-    // The program goes on without a copy of what it prints, so that its end is known.
+    // The program continues without a copy of what it prints, so that its end is known.
     let mut copied = Ok(());
     loop {
         let length = match printed.read(&mut bytes) {

@@ -80,14 +80,14 @@ struct Plan {
 
 impl Plan {
     /// Takes the launches that were counted: at most as many again are made.
-    fn new(counted: &[IterationSample], most_launches: u32) -> Plan {
+    fn new(counted: &[IterationSample], max_launches: u32) -> Plan {
         let of = |number: fn(&IterationSample) -> Option<u64>| {
             let sum: u64 = counted.iter().filter_map(number).sum();
             sum as f64 / counted.len().max(1) as f64
         };
         let cycles = of(|of| of.sample.cycles.or(of.sample.slots));
         let seconds = of(|of| Some(of.sample.wall_ns)) / 1e9;
-        let least = MIN_LAUNCHES.min(most_launches);
+        let least = MIN_LAUNCHES.min(max_launches);
         // Few enough for the kernel, and not more than are wanted.
         let hits = (MAX_SAMPLES_PER_SECOND * seconds).min(TARGET_SAMPLES / f64::from(least));
         let period = (cycles / hits.max(1.0)) as u64;
@@ -95,7 +95,7 @@ impl Plan {
         let hits = cycles / period_cycles as f64;
         let launches = (TARGET_SAMPLES / hits.max(1.0)).round() as u32;
         Plan {
-            launches: launches.clamp(least, most_launches),
+            launches: launches.clamp(least, max_launches),
             period_cycles,
         }
     }

@@ -11,7 +11,7 @@ use topdown_run::setting::SourceChoice;
 
 use super::functions;
 use super::launch::launch_once;
-use crate::cli::{ExecArgs, ExecWhenToldArgs};
+use crate::cli::{ExecAfterGoArgs, ExecArgs};
 use crate::command::finished_run::{Destination, WholeLaunches};
 use crate::counted_command::{self, CountedCommand, Recorded};
 use crate::error::{Error, ExecError};
@@ -132,7 +132,7 @@ fn command_line(command: &[OsString]) -> String {
 ///
 /// # Errors
 /// Never. The parent process learns of failures through its channel, or is already gone.
-pub fn start(args: &ExecWhenToldArgs) -> Result<Exit, Error> {
+pub fn start(args: &ExecAfterGoArgs) -> Result<Exit, Error> {
     let _ = counted_command::become_after_go(args.parent, &args.command);
     Ok(Exit::BenchFailed)
 }

@@ -12,7 +12,7 @@ const SET_BITS_FROM: u32 = 24;
 const WAYS: usize = 4;
 const WAY_BITS: usize = 16;
 const EACH_WAY: u64 = 0x0001_0001_0001_0001;
-/// After so many allocations, all entries have to become useful again.
+/// After this many allocations, all entries have to become useful again.
 const AGEING_PERIOD: usize = 64 * 1024;
 
 /// A branch behind a path.
@@ -41,7 +41,7 @@ struct Set {
 impl Set {
     /// Returns the highest of 16 bits for each way that has this tag.
     #[inline]
-    fn hits(&self, tag: u64) -> u64 {
+    fn matching_ways(&self, tag: u64) -> u64 {
         // Four comparisons at once: what is left of a tag that differs carries into that bit.
         let differences = self.tags ^ (tag * EACH_WAY);
         !(differences + 0x7fff * EACH_WAY) & (0x8000 * EACH_WAY)
@@ -181,7 +181,7 @@ impl DirectionPredictor {
     fn look_up_in(&self, half: Half, history: &PathHistory, ip: u64, spread: u64) -> Lookup {
         let mut sets = [0; TAGGED_TABLES];
         let mut tags = [0; TAGGED_TABLES];
-        let mut hits = [0; TAGGED_TABLES];
+        let mut matching_ways = [0; TAGGED_TABLES];
         // One bit for each table that knows the branch. No branches here: they would be
         // unpredictable.
         let mut known = 0_u32;
@@ -191,13 +191,16 @@ impl DirectionPredictor {
             let set = table.first + ((hash >> SET_BITS_FROM) as usize & table.mask);
             sets[number] = set;
             tags[number] = tag;
-            hits[number] = self.sets[set].hits(tag);
-            known |= u32::from(hits[number] != 0) << number;
+            matching_ways[number] = self.sets[set].matching_ways(tag);
+            known |= u32::from(matching_ways[number] != 0) << number;
         }
         let bimodal_taken = self.bimodal[ip as usize & (self.bimodal.len() - 1)] >= 0;
         let longest = |known: u32| {
             let number = known.checked_ilog2()? as usize;
-            Some((number, hits[number].trailing_zeros() as usize / WAY_BITS))
+            Some((
+                number,
+                matching_ways[number].trailing_zeros() as usize / WAY_BITS,
+            ))
         };
         let entry = |(number, way): (usize, usize)| self.sets[sets[number]].entries[way];
         let provider = longest(known);

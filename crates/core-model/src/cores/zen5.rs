@@ -161,7 +161,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         store_entries: 104,     // O, M
         integer_registers: 202, // M; O: 240 with the architectural ones
         vector_registers: 326,  // M; O: 384 with them
-        // M: of operations that wait for one result, so many fit before what does not wait for it
+        // M: of operations that wait for one result, this many fit before what does not wait for it
         // is held up, too. O: 88 and 56.
         scheduler_entries: [84, 52, 0],
         scheduler_release_cycles: 7, // M: see `retire_cycles`

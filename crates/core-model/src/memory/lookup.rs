@@ -77,8 +77,8 @@ impl Recency {
     const INITIAL: Recency = Recency(0xfedc_ba98_7654_3210);
 
     #[inline]
-    fn nth(self, place: usize) -> usize {
-        (self.0 >> (place as u32 * Self::BITS)) as usize % Self::MAX_WAYS
+    fn nth(self, position: usize) -> usize {
+        (self.0 >> (position as u32 * Self::BITS)) as usize % Self::MAX_WAYS
     }
 
     /// Returns the order after a use of `way`.
@@ -94,12 +94,12 @@ impl Recency {
         Recency(self.0 & others | moved)
     }
 
-    /// Returns the order after the last of `ways` ways moved up to `place`.
+    /// Returns the order after the last of `ways` ways moved up to `position`.
     #[inline]
-    fn moved_up(self, ways: usize, place: usize) -> Recency {
-        let before = (1 << (place as u32 * Self::BITS)) - 1;
+    fn moved_up(self, ways: usize, position: usize) -> Recency {
+        let before = (1 << (position as u32 * Self::BITS)) - 1;
         let after = !(u64::MAX >> ((Self::MAX_WAYS - ways) as u32 * Self::BITS));
-        let last = (self.nth(ways - 1) as u64) << (place as u32 * Self::BITS);
+        let last = (self.nth(ways - 1) as u64) << (position as u32 * Self::BITS);
         let moved = (self.0 & !before) << Self::BITS & !after;
         Recency(self.0 & (before | after) | moved | last)
     }
@@ -139,17 +139,17 @@ impl Lookup {
     }
 
     #[inline]
-    fn place(&self, number: u64) -> usize {
-        let place = if self.hashed { mixed(number) } else { number };
-        place as usize & (self.sets.len() - 1)
+    fn set_index(&self, number: u64) -> usize {
+        let set_index = if self.hashed { mixed(number) } else { number };
+        set_index as usize & (self.sets.len() - 1)
     }
 
     /// Returns whether `number` is present. It becomes the most recently used, and dirty if
     /// requested.
     #[inline]
     pub(crate) fn touch(&mut self, number: u64, dirty: bool) -> bool {
-        let place = self.place(number);
-        let set = &mut self.sets[place];
+        let set_index = self.set_index(number);
+        let set = &mut self.sets[set_index];
         if set[RECENT] != number + 1 {
             return touch_another(set, number, dirty);
         }
@@ -162,14 +162,14 @@ impl Lookup {
     /// Returns whether `number` is present, without changing anything.
     #[inline]
     pub(crate) fn contains(&self, number: u64) -> bool {
-        let set = &self.sets[self.place(number)];
+        let set = &self.sets[self.set_index(number)];
         set[RECENT] == number + 1 || contains_another(set, number)
     }
 
     /// Replaces the last number of a set with `number`, which is not present.
     pub(crate) fn insert(&mut self, number: u64, dirty: bool) -> Option<Evicted> {
-        let place = self.place(number);
-        let set = &mut self.sets[place];
+        let set_index = self.set_index(number);
+        let set = &mut self.sets[set_index];
         let way = order(set).nth(self.associativity - 1);
         let entry = (number + 1) << 1 | u64::from(dirty);
         let victim = std::mem::replace(&mut set[WAYS + way], entry);
@@ -288,7 +288,7 @@ mod tests {
             recency = recency.used(way);
             expected.retain(|&other| other != way);
             expected.insert(0, way);
-            let ways: Vec<usize> = (0..16).map(|place| recency.nth(place)).collect();
+            let ways: Vec<usize> = (0..16).map(|position| recency.nth(position)).collect();
             assert_eq!(ways, expected);
         }
     }
@@ -296,13 +296,13 @@ mod tests {
     #[test]
     fn last_way_moves_up_and_others_keep_order() {
         for ways in [4, 8, 12, 16] {
-            for place in 0..ways {
+            for position in 0..ways {
                 let mut expected: Vec<usize> = (0..16).collect();
                 let last = expected.remove(ways - 1);
-                expected.insert(place, last);
-                let recency = Recency::INITIAL.moved_up(ways, place);
-                let order: Vec<usize> = (0..16).map(|place| recency.nth(place)).collect();
-                assert_eq!(order, expected, "{place} of {ways}");
+                expected.insert(position, last);
+                let recency = Recency::INITIAL.moved_up(ways, position);
+                let order: Vec<usize> = (0..16).map(|position| recency.nth(position)).collect();
+                assert_eq!(order, expected, "{position} of {ways}");
             }
         }
     }

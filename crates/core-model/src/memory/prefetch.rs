@@ -40,7 +40,7 @@ struct Page {
 /// Returns where a page is kept. Buffers that are copied into each other are often a round number
 /// of pages apart; the hash keeps their streams from evicting each other.
 #[inline]
-fn place(page_number: u64) -> usize {
+fn page_index(page_number: u64) -> usize {
     (page_number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % PAGES
 }
 
@@ -73,7 +73,7 @@ impl Streamer {
             return None;
         }
         let page_number = line / LINES_PER_PAGE;
-        let page = &mut self.pages[place(page_number)];
+        let page = &mut self.pages[page_index(page_number)];
         if page.tag != page_number + 1 {
             *page = Page {
                 tag: page_number + 1,
@@ -137,7 +137,7 @@ impl Streamer {
         let (furthest, length) = (page.furthest, page.length);
         if !descending && furthest > top {
             // The stream continues in the next page as an established one.
-            self.pages[place(page_number + 1)] = Page {
+            self.pages[page_index(page_number + 1)] = Page {
                 tag: page_number + 2,
                 last_line: top,
                 furthest,

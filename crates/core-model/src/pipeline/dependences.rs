@@ -26,7 +26,7 @@ const SETS: usize = 4096;
 struct Entry {
     /// The low bits of its address.
     tag: u32,
-    /// The distance of the store that it is believed to read, or 0.
+    /// The distance of the store that it is expected to read, or 0.
     distance: u8,
     /// Number of executions in which it waits for the addresses of all earlier stores.
     cautious: u8,
@@ -37,7 +37,7 @@ struct Entry {
 /// The prediction for a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
-    /// The distance of the store that it is believed to read, or 0.
+    /// The distance of the store that it is expected to read, or 0.
     pub distance: u8,
     /// Whether it waits for the addresses of all earlier stores if that store is in flight.
     pub waits_if_in_flight: bool,

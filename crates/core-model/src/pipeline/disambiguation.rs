@@ -44,7 +44,7 @@ impl Disambiguation {
     }
 
     #[inline]
-    fn place(ip: u64) -> usize {
+    fn suspect_index(ip: u64) -> usize {
         (ip ^ ip >> 10) as usize % LOADS
     }
 
@@ -56,7 +56,7 @@ impl Disambiguation {
 
     #[inline]
     fn is_suspect(&self, ip: u64) -> bool {
-        let suspect = &self.suspects[Self::place(ip)];
+        let suspect = &self.suspects[Self::suspect_index(ip)];
         suspect.ip == ip && suspect.waits > 0
     }
 
@@ -77,7 +77,7 @@ impl Disambiguation {
         let was_suspect = self.is_suspect(ip);
         if conflicts {
             let safe_executions = self.rules.safe_executions;
-            let suspect = &mut self.suspects[Self::place(ip)];
+            let suspect = &mut self.suspects[Self::suspect_index(ip)];
             let was_waiting = suspect.waits > 0;
             *suspect = Suspect {
                 ip,
@@ -90,7 +90,7 @@ impl Disambiguation {
             return is_discarded;
         }
         if was_suspect {
-            let suspect = &mut self.suspects[Self::place(ip)];
+            let suspect = &mut self.suspects[Self::suspect_index(ip)];
             suspect.waits -= 1;
             self.waiting -= u32::from(suspect.waits == 0);
         } else if is_ahead {

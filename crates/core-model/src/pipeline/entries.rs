@@ -113,7 +113,7 @@ impl Entries {
         let first = PARTS - with(one);
         let mut third = with(two);
         if third > 0 {
-            // Execution may go on elsewhere without a branch, such as in a signal handler.
+            // Execution may continue elsewhere without a branch, such as in a signal handler.
             third = third.saturating_sub(with(three)) + with(four).saturating_sub(with(five));
         }
         self.idle += third * (again - 1) * u64::from(self.parameters.idle_used_of_64) / 64;

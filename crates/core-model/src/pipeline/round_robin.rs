@@ -5,7 +5,7 @@
 //! on which. So operations that are ready together may wait for one port while others are free.
 //! Where one scheduler holds many more operations than another, it is passed over. 54 loops of
 //! additions and moves take as long as that says, 3 % off in the mean, and 70 of all integer
-//! instructions, too (M); with turns that go on from cycle to cycle, or with the scheduler that
+//! instructions, too (M); with turns that continue from cycle to cycle, or with the scheduler that
 //! holds fewest, the former are 10 % off.
 
 use super::bound_sets::{BOUND_PORTS, HORIZON};

@@ -76,7 +76,7 @@ pub(crate) struct SharedPath {
     path: Option<CorrectPath>,
     /// The current stretch.
     span: Option<WrongPathSpan>,
-    /// That of the last branch, which goes on when `span` ends.
+    /// That of the last branch, which continues when `span` ends.
     newest: Option<WrongPathSpan>,
     /// The slots that both paths had.
     slots: u64,

@@ -279,7 +279,7 @@ pub fn guarded(n: u64) -> u64 {
     result
 }
 
-/// A panic that is caught half-way and goes on.
+/// A panic that is caught half-way and continues.
 #[inline(never)]
 pub fn rethrows(n: u64) -> u64 {
     enter(rethrows);
@@ -307,8 +307,8 @@ pub fn sorted(n: u64) -> u64 {
 
 /// Another thread calls the same functions.
 #[inline(never)]
-pub fn beside(n: u64) -> u64 {
-    enter(beside);
+pub fn on_another_thread(n: u64) -> u64 {
+    enter(on_another_thread);
     let ends = AtomicBool::new(false);
     let order = Ordering::Relaxed;
     let result = std::thread::scope(|scope| {
@@ -337,8 +337,23 @@ pub fn deep(n: u64) -> u64 {
 }
 
 pub const FUNCTIONS: [Function; 17] = [
-    leaf, twice, fibonacci, even, odd, panics, catches, pointed, leaves, jumps, tail, dynamic,
-    guarded, rethrows, sorted, beside, deep,
+    leaf,
+    twice,
+    fibonacci,
+    even,
+    odd,
+    panics,
+    catches,
+    pointed,
+    leaves,
+    jumps,
+    tail,
+    dynamic,
+    guarded,
+    rethrows,
+    sorted,
+    on_another_thread,
+    deep,
 ];
 
 /// The programs, and how often each repeats itself.
@@ -353,7 +368,7 @@ pub const PROGRAMS: [(Function, u64); 12] = [
     (dynamic, 4),
     (rethrows, 3),
     (sorted, 4),
-    (beside, 6),
+    (on_another_thread, 6),
     (deep, 1000),
 ];
 

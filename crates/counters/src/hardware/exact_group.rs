@@ -224,7 +224,8 @@ impl ExactGroup {
             location: opener.location(self.plan.events[0].name),
             problem,
         };
-        // Moving to another CPU harms nothing, and categories that do not add up are told below.
+        // Moving to another CPU harms nothing, and categories that do not add up are reported
+        // below.
         let are_usable = |flags: Flags| {
             if flags.intersects(Flags::WENT_BACKWARDS | Flags::NOT_COUNTING) {
                 Err(failed(format!("its counts are unusable: {flags}")))

@@ -29,7 +29,7 @@ pub(super) enum Shape {
     Metrics(MetricsShape),
     Exact {
         plan: Plan,
-        /// 0 if nobody needs it.
+        /// 0 if nothing uses it.
         slots_per_cycle: u32,
     },
 }

@@ -63,8 +63,8 @@ fn slots_without_reset(window_slots: u64) -> u64 {
 const MIN_SLOTS_FRACTION: f64 = 0.8;
 const MIN_SHARED_SLOTS_FRACTION: f64 = 0.4;
 
-/// The cycles are read before the slots at the start and after them at the end: so many of them may
-/// lie outside the window of the slots.
+/// The cycles are read before the slots at the start and after them at the end: this many of them
+/// may lie outside the window of the slots.
 const CYCLES_OF_READINGS: u64 = 2000;
 
 /// An enabled group of the calling thread.
@@ -80,7 +80,7 @@ pub(super) struct MetricsGroup {
     /// The slots of the window before.
     last_slots: Cell<u64>,
     /// The least slots of a cycle; 0 if the width of the pipeline is not known.
-    least_slots_per_cycle: f64,
+    min_slots_per_cycle: f64,
     /// Doubts about the start of a window.
     start_flags: Cell<Flags>,
 }
@@ -112,7 +112,7 @@ impl MetricsGroup {
             pages.push(opener.map(name, event)?);
         }
         let shares_cores = opener.paths.smt_active() != Some(false);
-        let least_of_cycles = if shares_cores {
+        let min_of_cycles = if shares_cores {
             MIN_SHARED_SLOTS_FRACTION
         } else {
             MIN_SLOTS_FRACTION
@@ -124,7 +124,7 @@ impl MetricsGroup {
             _plain_events: plain_events,
             shape,
             last_slots: Cell::new(0),
-            least_slots_per_cycle: f64::from(shape.slots_per_cycle.unwrap_or(0)) * least_of_cycles,
+            min_slots_per_cycle: f64::from(shape.slots_per_cycle.unwrap_or(0)) * min_of_cycles,
             start_flags: Cell::default(),
         };
         let failed = |action| opener.control(SLOTS.0, action);
@@ -260,7 +260,7 @@ impl MetricsGroup {
         let (first, last) = self.registers();
         let slots = last.slots.saturating_sub(first.slots);
         let (instructions, cycles) = (self.advance(INSTRUCTIONS_AT), self.advance(CYCLES_AT));
-        let least = self.least_slots_per_cycle * cycles.saturating_sub(CYCLES_OF_READINGS) as f64;
+        let least = self.min_slots_per_cycle * cycles.saturating_sub(CYCLES_OF_READINGS) as f64;
         if last.slots < first.slots || (slots as f64) < least {
             flags |= Flags::WENT_BACKWARDS;
         }

@@ -110,7 +110,7 @@ pub(crate) struct Counter {
 #[cfg(target_arch = "x86_64")]
 const MARK: u64 = 0x746f_7064 << 32;
 
-/// If the thread was interrupted at one of the library's own reads of a counter, lets it go on
+/// If the thread was interrupted at one of the library's own reads of a counter, lets it continue
 /// after the read, as if the counter were 0. Returns whether it was.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn skip_refused_read(context: &mut libc::ucontext_t) -> bool {
@@ -132,7 +132,7 @@ pub(crate) fn skip_refused_read(context: &mut libc::ucontext_t) -> bool {
     true
 }
 
-/// If the thread was interrupted at one of the library's own reads of a counter, lets it go on
+/// If the thread was interrupted at one of the library's own reads of a counter, lets it continue
 /// after the read, as if the counter were 0. Returns whether it was.
 #[cfg(target_arch = "aarch64")]
 pub(crate) fn skip_refused_read(context: &mut libc::ucontext_t) -> bool {

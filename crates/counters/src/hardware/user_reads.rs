@@ -225,11 +225,11 @@ impl UserReads {
                 0
             };
         }
-        let most_unused = unused_bits.iter().fold(0, |most, bits| most.max(*bits));
+        let max_unused = unused_bits.iter().fold(0, |most, bits| most.max(*bits));
         UserReads {
             unused_bits,
             // Also the sign of the narrowest.
-            doubtful_bits: !(u64::MAX >> most_unused >> 1),
+            doubtful_bits: !(u64::MAX >> max_unused >> 1),
             has_moved: Cell::new(false),
             moved: [const { Cell::new(0) }; MAX_COUNTERS],
             leader: pages.remove(0),

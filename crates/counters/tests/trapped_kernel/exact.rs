@@ -406,7 +406,7 @@ fn displaced_group_is_flagged_and_returns() {
     );
 }
 
-/// Measures windows of so many slots, and adds them up.
+/// Measures windows of this many slots, and adds them up.
 fn sum_of(hardware: &Hardware, windows: &[u64]) -> Sample {
     let mut sum = Sample::EMPTY;
     for slots in windows {

@@ -17,7 +17,7 @@ pub struct NodeRow {
     /// The node whose share shows it.
     pub shown_by: Node,
     /// The least share that does, in percent.
-    pub least_percent: f64,
+    pub min_percent: f64,
     pub rank: Rank,
     pub cause: &'static str,
     pub remedy: &'static str,
@@ -43,7 +43,7 @@ pub const NODES: [NodeRow; 7] = [
     NodeRow {
         node: Node::Category(Category::Retiring),
         shown_by: Node::Part(Part::HeavyOperations),
-        least_percent: 10.0,
+        min_percent: 10.0,
         rank: Rank::First,
         cause: HEAVY_CAUSE,
         remedy: HEAVY_REMEDY,
@@ -51,7 +51,7 @@ pub const NODES: [NodeRow; 7] = [
     NodeRow {
         node: Node::Category(Category::Retiring),
         shown_by: Node::Category(Category::Retiring),
-        least_percent: 100.0 * MUCH_RETIRING,
+        min_percent: 100.0 * MUCH_RETIRING,
         rank: Rank::WithoutCause,
         cause: "The core is busy with the work itself",
         remedy: "do less work: a better algorithm, vectors, no copies, no checks in the loop",
@@ -59,7 +59,7 @@ pub const NODES: [NodeRow; 7] = [
     NodeRow {
         node: CORE_BOUND,
         shown_by: Node::Part(Part::HeavyOperations),
-        least_percent: 10.0,
+        min_percent: 10.0,
         rank: Rank::First,
         cause: HEAVY_CAUSE,
         remedy: HEAVY_REMEDY,
@@ -67,7 +67,7 @@ pub const NODES: [NodeRow; 7] = [
     NodeRow {
         node: CORE_BOUND,
         shown_by: CORE_BOUND,
-        least_percent: 10.0,
+        min_percent: 10.0,
         rank: Rank::WithoutCause,
         cause: "Operations wait for the results of others or for a busy unit",
         remedy: INDEPENDENT,
@@ -75,7 +75,7 @@ pub const NODES: [NodeRow; 7] = [
     NodeRow {
         node: Node::Part(Part::MemoryBound),
         shown_by: Node::Part(Part::MemoryBound),
-        least_percent: 20.0,
+        min_percent: 20.0,
         rank: Rank::WithoutCause,
         cause: "The core waits for memory although few accesses miss",
         remedy: "write less, reuse what was written (stores drain slowly), and break chains of \
@@ -84,7 +84,7 @@ pub const NODES: [NodeRow; 7] = [
     NodeRow {
         node: Node::Part(Part::FetchLatency),
         shown_by: Node::Part(Part::FetchLatency),
-        least_percent: 10.0,
+        min_percent: 10.0,
         rank: Rank::WithoutCause,
         cause: "The frontend stalls although few fetches miss",
         remedy: "take fewer branches: inline small functions, avoid deep recursion, and let the \
@@ -93,7 +93,7 @@ pub const NODES: [NodeRow; 7] = [
     NodeRow {
         node: Node::Part(Part::FetchBandwidth),
         shown_by: Node::Part(Part::FetchBandwidth),
-        least_percent: 20.0,
+        min_percent: 20.0,
         rank: Rank::WithoutCause,
         cause: "The frontend delivers too few operations per cycle",
         remedy: "make hot loops smaller, and take fewer branches",

@@ -21,8 +21,8 @@ const DESIGNS: [Design; 6] = [
     design(5, 5),
     design(10, 5),
     design(10, 10),
-    again(design(10, 5), 10, 20),
-    again(design(10, 5), 20, 20),
+    with_second_look(design(10, 5), 10, 20),
+    with_second_look(design(10, 5), 20, 20),
 ];
 /// The designs tested with planted changes.
 const PLANTED_DESIGNS: [Design; 4] = [DESIGNS[2], DESIGNS[3], DESIGNS[4], DESIGNS[5]];
@@ -45,7 +45,7 @@ const fn design(baseline: u32, candidate: u32) -> Design {
     }
 }
 
-const fn again(design: Design, baseline: u32, candidate: u32) -> Design {
+const fn with_second_look(design: Design, baseline: u32, candidate: u32) -> Design {
     Design {
         second_look: Some((baseline, candidate)),
         ..design

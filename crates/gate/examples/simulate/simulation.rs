@@ -164,7 +164,7 @@ impl Experiment<'_> {
         let Design {
             baseline: base_launches,
             candidate: new_launches,
-            second_look: again,
+            second_look: with_second_look,
         } = self.design;
         let mut baseline = run(Session::Baseline, base_launches, &|_| true);
         let mut candidate = run(Session::Candidate, new_launches, &|_| true);
@@ -175,7 +175,7 @@ impl Experiment<'_> {
         let policy = Policy::default();
         let label = |label, run| LabelledRun { label, run };
         let sides = [label("baseline", &baseline), label("candidate", &candidate)];
-        let Some((base_total, new_total)) = again else {
+        let Some((base_total, new_total)) = with_second_look else {
             return compare(sides[0], sides[1], &policy);
         };
         let sessions = Sessions::Apart { earlier: &[] };

@@ -54,7 +54,7 @@ impl BackendDrift {
         let squares: f64 = benchmarks.iter().map(|b| b.share.powi(2)).sum();
         let typical_share = (squares / benchmarks.len() as f64).sqrt();
         let expected = Expected {
-            most_deviation: MAX_SPREAD_FRACTION * expected.most_deviation / typical_share,
+            max_deviation: MAX_SPREAD_FRACTION * expected.max_deviation / typical_share,
             ..*expected
         };
         let drift = Drift::new(&per_slot, &expected, None);
@@ -90,8 +90,8 @@ mod tests {
 
     const ERROR: f64 = 0.002;
     const EXPECTED: Expected = Expected {
-        least_benchmarks: 4,
-        most_deviation: 0.0325,
+        min_benchmarks: 4,
+        max_deviation: 0.0325,
         is_factor: false,
         centred: false,
         cautious: true,
@@ -154,7 +154,7 @@ mod tests {
         let mut rng = Rng::with_seed(20261128);
         let wild = suite(60, 0.0, 0.5, &mut rng);
         let squares: f64 = wild.iter().map(|b| b.share.powi(2)).sum();
-        let limit = MAX_SPREAD_FRACTION * EXPECTED.most_deviation / (squares / 60.0).sqrt();
+        let limit = MAX_SPREAD_FRACTION * EXPECTED.max_deviation / (squares / 60.0).sqrt();
         let found = BackendDrift::new(&wild, &EXPECTED).unwrap();
         assert!((found.drift.deviation / limit - 1.0).abs() < 1e-9);
         assert!(BackendDrift::new(&wild[..MIN_BENCHMARKS - 1], &EXPECTED).is_none());

@@ -21,12 +21,12 @@ use super::{mean, median};
 
 /// A level with fewer values cannot be distinguished from disturbed values.
 pub const MIN_SEGMENT: usize = 3;
-/// Longer series are searched in blocks of at most so many values, since the search takes time in
+/// Longer series are searched in blocks of at most this many values, since the search takes time in
 /// proportion to the square of a block.
 const MAX_BLOCK: usize = 128;
-/// A block of a longer series keeps at most so many candidates, its strongest. Removing the others
-/// one by one from the whole series would take time in proportion to the square of its length.
-/// Judgement: an eighth of a block is five times as long as the shortest level.
+/// A block of a longer series keeps at most this many candidates, its strongest. Removing the
+/// others one by one from the whole series would take time in proportion to the square of its
+/// length. Judgement: an eighth of a block is five times as long as the shortest level.
 const MAX_CANDIDATES: usize = 8;
 
 /// What counts as a change.

@@ -49,9 +49,9 @@ const BOUNDED_VARIANCE: f64 = 0.778_465;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected {
     /// Fewer benchmarks show no drift.
-    pub least_benchmarks: usize,
+    pub min_benchmarks: usize,
     /// It is not larger than this.
-    pub most_deviation: f64,
+    pub max_deviation: f64,
     /// Whether it multiplies, as that of time does.
     pub is_factor: bool,
     /// Whether the median of the suite was taken out of the differences, which makes each as
@@ -154,7 +154,7 @@ impl Drift {
             .filter(|benchmark| benchmark.difference.is_finite())
             .collect();
         let size = benchmarks.len();
-        if size < expected.least_benchmarks {
+        if size < expected.min_benchmarks {
             return known.unwrap_or(Drift::NONE);
         }
         let near = near_the_densest(&benchmarks);
@@ -173,7 +173,7 @@ impl Drift {
         });
         let variance = (variance - doubt).max(0.0);
         let own = Drift {
-            deviation: variance.sqrt().min(expected.most_deviation),
+            deviation: variance.sqrt().min(expected.max_deviation),
             degrees_of_freedom,
             is_factor: expected.is_factor,
             ..Drift::NONE
@@ -211,9 +211,9 @@ impl Drift {
     ///
     /// Some pairs include changed code, so no difference counts for more than `MAX_DEVIATIONS`,
     /// and none beyond `CHANGED` counts at all. The more pairs there are, the more degrees of
-    /// freedom it has. In pairs of fewer than `least_with_median` benchmarks, what all have in
+    /// freedom it has. In pairs of fewer than `min_with_median` benchmarks, what all have in
     /// common is still in their differences, so further benchmarks show little more than two do.
-    pub fn between_earlier(pairs: &[Vec<Deviating>], least_with_median: usize) -> Option<Drift> {
+    pub fn between_earlier(pairs: &[Vec<Deviating>], min_with_median: usize) -> Option<Drift> {
         let all: Vec<Deviating> = pairs
             .iter()
             .flatten()
@@ -223,7 +223,7 @@ impl Drift {
             return None;
         }
         let independent = |pair: &Vec<Deviating>| match pair.len() {
-            size if size < least_with_median => size.min(MAX_INDEPENDENT),
+            size if size < min_with_median => size.min(MAX_INDEPENDENT),
             size => size,
         };
         let independent: usize = pairs.iter().map(independent).sum();
@@ -340,8 +340,8 @@ mod tests {
     use fastrand::Rng;
 
     const BOUNDED: Expected = Expected {
-        least_benchmarks: 10,
-        most_deviation: 0.03,
+        min_benchmarks: 10,
+        max_deviation: 0.03,
         is_factor: false,
         centred: false,
         cautious: false,
@@ -427,7 +427,7 @@ mod tests {
         let wild = drawn(30, 0.002, 0.5, &mut rng);
         assert_eq!(
             Drift::new(&wild, &BOUNDED, None).deviation,
-            BOUNDED.most_deviation
+            BOUNDED.max_deviation
         );
         assert_eq!(Drift::new(&wild[..9], &BOUNDED, None), Drift::NONE);
     }
@@ -469,8 +469,8 @@ mod tests {
             })
             .to_vec();
         let centred = Expected {
-            least_benchmarks: 3,
-            most_deviation: f64::INFINITY,
+            min_benchmarks: 3,
+            max_deviation: f64::INFINITY,
             is_factor: false,
             centred: true,
             cautious: false,
@@ -534,7 +534,7 @@ mod tests {
         let mut rng = Rng::with_seed(20261122);
         let factors: Vec<f64> = (0..200).map(|_| (0.2 * normal(&mut rng)).exp()).collect();
         let expected = Expected {
-            most_deviation: f64::INFINITY,
+            max_deviation: f64::INFINITY,
             is_factor: true,
             ..BOUNDED
         };

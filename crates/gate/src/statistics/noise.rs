@@ -341,8 +341,8 @@ mod tests {
     }
 
     const DRIFT: Expected = Expected {
-        least_benchmarks: 10,
-        most_deviation: 0.03,
+        min_benchmarks: 10,
+        max_deviation: 0.03,
         is_factor: false,
         centred: false,
         cautious: false,

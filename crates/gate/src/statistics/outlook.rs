@@ -227,9 +227,9 @@ mod tests {
 
     /// Returns the fraction of inconclusive benchmarks that were decided by as many fresh launches
     /// as `advised`; benchmarks without such advice are skipped. Half of them did not change, and
-    /// launches differ by up to `most_deviation`.
+    /// launches differ by up to `max_deviation`.
     fn decided(
-        most_deviation: f64,
+        max_deviation: f64,
         rng: &mut Rng,
         advised: impl Fn(&Outlook) -> Option<u32>,
     ) -> f64 {
@@ -242,7 +242,7 @@ mod tests {
             } else {
                 RANGE_OF_CHANGES * (rng.f64() - 0.5)
             };
-            let deviation = 0.005 + most_deviation * rng.f64();
+            let deviation = 0.005 + max_deviation * rng.f64();
             let estimate = drawn(truth, deviation, 10, rng);
             if is_decided(&estimate) {
                 continue;

@@ -59,8 +59,8 @@ impl Tail {
         }
     }
 
-    /// Returns the probability of so many slow launches or more, if a launch is slow as often as in
-    /// `others`: the tail of the beta-binomial distribution.
+    /// Returns the probability of this many slow launches or more, if a launch is slow as often as
+    /// in `others`: the tail of the beta-binomial distribution.
     pub fn tail_probability(self, others: Tail) -> f64 {
         let a = others.slow as f64 + PRIOR;
         let b = (others.launches - others.slow) as f64 + PRIOR;

@@ -10,7 +10,7 @@ use super::comparison::Comparison;
 use super::rules::Verdict;
 use crate::function_name::{FunctionKind, Origin};
 
-/// At least so many benchmarks with one cause are told together.
+/// At least this many benchmarks with one cause share a sentence.
 const MIN_BENCHMARKS: usize = 3;
 /// A function that changed by less is not called part of what moved a suite.
 const MIN_DIFFERENCE: f64 = 0.005;

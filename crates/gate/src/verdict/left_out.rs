@@ -116,13 +116,13 @@ impl fmt::Display for WildLaunch {
 
 /// Lists the first few launches, and how many more there are.
 pub fn named(launches: &[WildLaunch]) -> String {
-    const MOST: usize = 3;
+    const MAX_LAUNCHES: usize = 3;
     let names: Vec<String> = launches
         .iter()
-        .take(MOST)
+        .take(MAX_LAUNCHES)
         .map(ToString::to_string)
         .collect();
-    match launches.len().saturating_sub(MOST) {
+    match launches.len().saturating_sub(MAX_LAUNCHES) {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),
     }

@@ -77,7 +77,7 @@ pub fn drift_per_slot<'a>(
             Some((measured.raw(Metric::Wall)?, slots.exp()))
         })
         .unzip();
-    (contrasts.len() >= expected.least_benchmarks).then_some(())?;
+    (contrasts.len() >= expected.min_benchmarks).then_some(())?;
     let of_launches = Noise::new(&contrasts, ASSUMED_WALL_DEVIATION, None, None);
     let deviating: Vec<Deviating> = contrasts
         .iter()

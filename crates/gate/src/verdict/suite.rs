@@ -34,8 +34,8 @@ const MIN_BENCHMARKS_WITH_CATEGORIES: usize = 10;
 /// Slots drift by at most 3 %; a larger difference is a change. The cautious estimate for a suite
 /// of 200 that drifts by 3 % is 3.2 %.
 const SLOTS_DRIFT: Expected = Expected {
-    least_benchmarks: MIN_BENCHMARKS_WITH_DRIFT,
-    most_deviation: 0.0325,
+    min_benchmarks: MIN_BENCHMARKS_WITH_DRIFT,
+    max_deviation: 0.0325,
     is_factor: false,
     centred: false,
     cautious: true,
@@ -43,8 +43,8 @@ const SLOTS_DRIFT: Expected = Expected {
 };
 /// Time per slot has no such limit.
 const TIME_DRIFT: Expected = Expected {
-    least_benchmarks: MIN_BENCHMARKS_WITH_CATEGORIES,
-    most_deviation: f64::INFINITY,
+    min_benchmarks: MIN_BENCHMARKS_WITH_CATEGORIES,
+    max_deviation: f64::INFINITY,
     is_factor: true,
     cautious: false,
     ..SLOTS_DRIFT
@@ -52,8 +52,8 @@ const TIME_DRIFT: Expected = Expected {
 /// With time alone, only the suite itself shows the drift: the fewer benchmarks, the less certain
 /// it is.
 const DRIFT_OF_TIME_ALONE: Expected = Expected {
-    least_benchmarks: MIN_TIMED_BENCHMARKS,
-    most_deviation: f64::INFINITY,
+    min_benchmarks: MIN_TIMED_BENCHMARKS,
+    max_deviation: f64::INFINITY,
     is_factor: true,
     centred: true,
     cautious: true,
@@ -115,7 +115,7 @@ impl SuiteTest {
         let counted = |m: &&Measured<'_>| m.has_slots() && !m.is_modelled();
         let with_counted_slots = suite.clone().filter(counted).count();
         let of_time = suite.clone().filter(|m| !m.has_slots()).count();
-        let least_of_time = match known {
+        let min_of_time = match known {
             Some(_) => MIN_BENCHMARKS_WITH_MEDIAN,
             None => MIN_TIMED_BENCHMARKS,
         };
@@ -126,7 +126,7 @@ impl SuiteTest {
             tests: 0,
             shifts: if apart {
                 let per_slot = machine_part::shift_per_slot(suite.clone());
-                let of_time = machine_part::shift_of_time_alone(suite.clone(), least_of_time);
+                let of_time = machine_part::shift_of_time_alone(suite.clone(), min_of_time);
                 per_slot.into_iter().chain(of_time).collect()
             } else {
                 Vec::new()
@@ -155,7 +155,7 @@ impl SuiteTest {
                 metric == Metric::Wall && of_time > 0 && !test.wall_beside_slots_is_gated;
             let drift = apart.then(|| match metric {
                 Metric::Wall if is_of_time_alone => Expected {
-                    least_benchmarks: least_of_time,
+                    min_benchmarks: min_of_time,
                     at_least: machine_part::drift_per_slot(suite.clone(), &TIME_DRIFT),
                     ..DRIFT_OF_TIME_ALONE
                 },

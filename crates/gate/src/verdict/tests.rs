@@ -3,13 +3,13 @@
 mod allocations;
 mod comparable;
 mod disagreement;
-mod elsewhere;
 mod exact;
 mod recorded;
 mod same_code;
 mod sampled;
 mod slow_launches;
 mod time_beside_slots;
+mod uncounted_work;
 mod warning;
 
 use super::*;

@@ -14,7 +14,7 @@ use crate::statistics::student::Quantiles;
 /// The probabilities of a decision for which launches are advised. The second holds in 72 of 100
 /// cases: benchmarks that were already decided do not ask for advice.
 const HALF: f64 = 0.5;
-const MOST: f64 = 0.8;
+const LIKELY: f64 = 0.8;
 
 /// The outlooks of one suite's benchmarks.
 pub struct Outlooks<'a> {
@@ -131,7 +131,7 @@ impl<'a> Outlooks<'a> {
             one_sided: &self.one_sided,
         };
         let launches = u32::try_from(min_launches).unwrap_or(u32::MAX - 1);
-        Some(outlook.advice([HALF, MOST], launches))
+        Some(outlook.advice([HALF, LIKELY], launches))
     }
 }
 

@@ -281,7 +281,7 @@ fn modelled_on_other_cpus(baseline: &Run, candidate: &Run) -> Option<Warning> {
     (!differences.is_empty()).then_some(Warning::ModelledOnOtherCpu { differences })
 }
 
-/// The least factor of the load that is told: time that grew by as much could fail.
+/// The smallest reported load factor: time that grew by as much could fail.
 pub const MIN_REPORTED_LOAD_FACTOR: f64 = 1.25;
 
 fn busy_machine(run: &Run, of_candidate: bool) -> Option<Warning> {

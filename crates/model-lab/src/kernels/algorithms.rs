@@ -180,16 +180,16 @@ fn big_multiplication() -> Box<dyn FnMut()> {
     let mut product = vec![0_u64; 192];
     Box::new(move || {
         product.fill(0);
-        for (place, &factor) in a.iter().enumerate() {
+        for (place_queens, &factor) in a.iter().enumerate() {
             let mut carry = 0_u64;
             for (offset, &digit) in b.iter().enumerate() {
                 let sum = u128::from(factor) * u128::from(digit)
-                    + u128::from(product[place + offset])
+                    + u128::from(product[place_queens + offset])
                     + u128::from(carry);
-                product[place + offset] = sum as u64;
+                product[place_queens + offset] = sum as u64;
                 carry = (sum >> 64) as u64;
             }
-            product[place + b.len()] = carry;
+            product[place_queens + b.len()] = carry;
         }
         black_box(&product);
     })
@@ -275,7 +275,7 @@ fn breadth_first() -> Box<dyn FnMut()> {
 }
 
 fn queens() -> Box<dyn FnMut()> {
-    fn place(columns: u32, left: u32, right: u32) -> u32 {
+    fn place_queens(columns: u32, left: u32, right: u32) -> u32 {
         if columns == 0xff {
             return 1;
         }
@@ -284,12 +284,12 @@ fn queens() -> Box<dyn FnMut()> {
         while free != 0 {
             let bit = free & free.wrapping_neg();
             free ^= bit;
-            solutions += place(columns | bit, (left | bit) << 1, (right | bit) >> 1);
+            solutions += place_queens(columns | bit, (left | bit) << 1, (right | bit) >> 1);
         }
         solutions
     }
     Box::new(|| {
-        black_box(place(black_box(0), 0, 0));
+        black_box(place_queens(black_box(0), 0, 0));
     })
 }
 
@@ -412,7 +412,8 @@ fn chacha() -> Box<dyn FnMut()> {
             state[b] = (state[b] ^ state[c]).rotate_left(turn_b);
         }
     }
-    let key: [u32; 16] = std::array::from_fn(|place| 0x6170_7865 ^ (place as u32 * 0x0101_4577));
+    let key: [u32; 16] =
+        std::array::from_fn(|place_queens| 0x6170_7865 ^ (place_queens as u32 * 0x0101_4577));
     let mut text = vec![0_u32; 16 * 64];
     Box::new(move || {
         for (number, chunk) in text.chunks_exact_mut(16).enumerate() {
@@ -446,11 +447,11 @@ fn box_tree() -> Box<dyn FnMut()> {
     Box::new(move || {
         let mut root: Option<Box<Node>> = None;
         for &key in &keys {
-            let mut place = &mut root;
-            while let Some(node) = place {
-                place = &mut node.children[usize::from(key > node.key)];
+            let mut place_queens = &mut root;
+            while let Some(node) = place_queens {
+                place_queens = &mut node.children[usize::from(key > node.key)];
             }
-            *place = Some(Box::new(Node {
+            *place_queens = Some(Box::new(Node {
                 key,
                 children: [None, None],
             }));
@@ -458,12 +459,12 @@ fn box_tree() -> Box<dyn FnMut()> {
         let found = keys
             .iter()
             .filter(|&&key| {
-                let mut place = &root;
-                while let Some(node) = place {
+                let mut place_queens = &root;
+                while let Some(node) = place_queens {
                     if node.key == key ^ 1 {
                         return true;
                     }
-                    place = &node.children[usize::from(key ^ 1 > node.key)];
+                    place_queens = &node.children[usize::from(key ^ 1 > node.key)];
                 }
                 false
             })
@@ -488,9 +489,9 @@ fn radix_sort() -> Box<dyn FnMut()> {
                 places[digit + 1] += places[digit];
             }
             for &value in &from {
-                let place = &mut places[(value >> shift & 255) as usize];
-                to[*place] = value;
-                *place += 1;
+                let place_queens = &mut places[(value >> shift & 255) as usize];
+                to[*place_queens] = value;
+                *place_queens += 1;
             }
             std::mem::swap(&mut from, &mut to);
         }
@@ -519,8 +520,8 @@ fn life() -> Box<dyn FnMut()> {
                         (1, 0),
                         (1, 1),
                     ] {
-                        let place = (row + down) % SIDE * SIDE + (column + right) % SIDE;
-                        if cells[place] {
+                        let place_queens = (row + down) % SIDE * SIDE + (column + right) % SIDE;
+                        if cells[place_queens] {
                             alive += 1;
                         }
                     }
@@ -564,9 +565,9 @@ fn gather() -> Box<dyn FnMut()> {
         .map(|_| (random.next() % (512 << 10)) as u32)
         .collect();
     Box::new(move || {
-        let sum = places
-            .iter()
-            .fold(0_u64, |sum, &place| sum.wrapping_add(table[place as usize]));
+        let sum = places.iter().fold(0_u64, |sum, &place_queens| {
+            sum.wrapping_add(table[place_queens as usize])
+        });
         black_box(sum);
     })
 }

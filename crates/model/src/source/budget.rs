@@ -46,7 +46,7 @@ const MAX_OUTSIDE_PER_BUDGET: f64 = 10.0;
 const MIN_OUTSIDE_SECONDS: f64 = 5.0;
 
 impl ModelBudget {
-    /// Returns the budget of so many seconds.
+    /// Returns the budget of this many seconds.
     ///
     /// # Errors
     /// Returns an error if the environment names an unknown way of sampling.

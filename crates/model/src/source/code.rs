@@ -119,7 +119,7 @@ impl CodeAccount {
         scale(&mut self.costs[begin..], whole);
     }
 
-    /// Makes the sample that was kept last, of which only one iteration in so many counted, stand
+    /// Makes the sample that was kept last, of which only one iteration in this many counted, stand
     /// for all of them.
     pub(super) fn repeat_last(&mut self, times: u64) {
         let before = self.ends.len().checked_sub(2);

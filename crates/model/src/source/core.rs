@@ -94,7 +94,7 @@ pub(super) enum ModelDecision {
     #[default]
     Open,
     Modelled,
-    /// Its samples are estimated from so many units, once that is known.
+    /// Its samples are estimated from this many units, once that is known.
     Sampled(Option<u64>),
     /// It has only time.
     Timed(NotModelled),

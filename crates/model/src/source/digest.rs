@@ -283,7 +283,7 @@ mod tests {
         received
     }
 
-    /// Where each mapping lies, if the program was moved by so many bytes.
+    /// Where each mapping lies, if the program was moved by this many bytes.
     fn mapping_at(moved: u64) -> impl Fn(u64) -> Option<Mapping> + 'static {
         move |address| {
             let mut starts = [CODE, HEAP, STATICS, STACK].into_iter();

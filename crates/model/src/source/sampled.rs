@@ -17,7 +17,7 @@ const MAX_TIMES_BUDGET: u64 = 300;
 /// iterations take more than the budget.
 const WARM_PER_MODELLED: u64 = 10;
 
-/// A window's cost is looked at after so many blocks.
+/// A window's cost is looked at after this many blocks.
 const BLOCKS_BETWEEN_LOOKS: u32 = 4096;
 
 /// The budget has one more unit per stage for each of these instructions.
@@ -111,7 +111,7 @@ impl Sampled {
         self.is_sampling
     }
 
-    /// Returns whether the current sample may go on.
+    /// Returns whether the current sample may continue.
     pub(super) fn has_room(&self) -> bool {
         self.sampling.instructions() < self.max_instructions.min(self.limit_instructions)
     }

@@ -2,7 +2,7 @@
 //! two launches.
 //!
 //! A hash of all blocks executed so far is kept at regular intervals. Two launches have diverged
-//! before the first hash in which they differ. Further launches are then told to keep the blocks of
+//! before the first hash in which they differ. Further launches then keep the blocks of
 //! that stretch, one by one.
 
 use std::ops::Range;
@@ -37,7 +37,7 @@ impl TrailKeeper {
     /// Reserves all memory that it will need. `wanted` is the value of
     /// [`STRETCHES`](topdown_run::environment::STRETCHES).
     pub(super) fn new(wanted: &str) -> TrailKeeper {
-        let wanted: Vec<_> = wanted.split(',').filter_map(stretch).collect();
+        let wanted: Vec<_> = wanted.split(',').filter_map(parse_range).collect();
         let room = if wanted.is_empty() { 0 } else { MAX_BLOCKS };
         let mut keeper = TrailKeeper {
             wanted,
@@ -118,7 +118,7 @@ fn copied<T: Copy>(kept: &Vec<T>) -> Vec<T> {
     copy
 }
 
-fn stretch(text: &str) -> Option<(u32, Range<u64>)> {
+fn parse_range(text: &str) -> Option<(u32, Range<u64>)> {
     let mut numbers = text.split(':');
     let mut next = || numbers.next()?.parse::<u64>().ok();
     let (number, from, end) = (next()?, next()?, next()?);

@@ -12,11 +12,11 @@ use topdown_tracer::{Block, BlockId};
 
 use topdown_run::steady::Next;
 
-/// So many samples show which blocks an iteration executes once: those of 1, 2 and 4 iterations.
+/// This many samples show which blocks an iteration executes once: those of 1, 2 and 4 iterations.
 const SAMPLES_TO_LEARN: usize = 3;
 
-/// At least so many instructions are shown to the predictors just before those that count. Earlier
-/// ones change caches and TLBs only, which is faster.
+/// At least this many instructions are shown to the predictors just before those that count.
+/// Earlier ones change caches and TLBs only, which is faster.
 const PREDICTORS_SEE: u64 = 10_000_000;
 
 /// A window may have this many times as many instructions as expected.
@@ -75,7 +75,7 @@ pub(super) struct Warmed {
     passed: u64,
     /// Number of executions until the next step.
     turn_after: u64,
-    /// For so many iterations before those that count, the predictors see them, too.
+    /// For this many iterations before those that count, the predictors see them, too.
     seen_iterations: u64,
     instructions: u64,
     max_instructions: u64,
@@ -86,7 +86,7 @@ pub(super) struct Warmed {
 }
 
 impl Warmed {
-    /// Reserves memory for a model of so many blocks.
+    /// Reserves memory for a model of this many blocks.
     pub(super) fn new(blocks: usize) -> Warmed {
         Warmed {
             part: Part::Detail,
@@ -130,7 +130,7 @@ impl Warmed {
         self.part != Part::Detail
     }
 
-    /// Returns whether the current sample may go on.
+    /// Returns whether the current sample may continue.
     pub(super) fn has_room(&self) -> bool {
         self.instructions <= self.max_instructions
     }
@@ -140,7 +140,7 @@ impl Warmed {
         self.instructions
     }
 
-    /// Ends a sample of so many iterations in so many windows that was modelled as a whole.
+    /// Ends a sample of this many iterations in this many windows that was modelled as a whole.
     pub(super) fn learn(&mut self, iterations: u64, windows: u64) {
         self.samples += 1;
         if self.samples > SAMPLES_TO_LEARN {
@@ -171,7 +171,7 @@ impl Warmed {
         self.divider.is_some()
     }
 
-    /// Begins a sample of so many iterations.
+    /// Begins a sample of this many iterations.
     pub(super) fn begin_sample(&mut self, model: &mut Model, iterations: u64, what: Next) {
         let (expected_instructions, counted_iterations) = match what {
             Next::Nothing | Next::Model => {

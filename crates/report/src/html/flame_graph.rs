@@ -27,7 +27,7 @@ const MIN_CHANGE_PERCENT: [f64; 3] = [0.2, 2.0, 10.0];
 pub struct FlameGraph {
     pub caption: String,
     /// From how many percent on a difference has each colour; `None` for a single run.
-    pub least_changes_percent: Option<[f64; 3]>,
+    pub min_changes_percent: Option<[f64; 3]>,
     /// The number of boxes on the longest path.
     pub depth: usize,
     pub categories: Vec<CategoryChoice>,
@@ -93,7 +93,7 @@ impl FlameGraph {
         }
         let mut graph = FlameGraph {
             caption,
-            least_changes_percent: was.map(|_| MIN_CHANGE_PERCENT),
+            min_changes_percent: was.map(|_| MIN_CHANGE_PERCENT),
             depth: 0,
             categories: Category::ALL
                 .into_iter()

@@ -27,7 +27,7 @@ pub fn group_functions(launches: &[&SampledFunctions]) -> Option<GroupFunctions>
         });
         events.push((event.name.clone(), event_of(counts)));
     }
-    let paces = launches.iter().flat_map(|launch| launch.hits());
+    let paces = launches.iter().flat_map(|launch| launch.sample_counts());
     (!events.is_empty()).then(|| GroupFunctions {
         paced: event_of(paces.map(|(key, hits)| (key, hits, 1))),
         events,

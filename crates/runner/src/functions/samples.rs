@@ -30,7 +30,7 @@ pub struct SampledFunctions {
     pub sampled: Sampled,
 }
 
-/// Fewer PMU samples do not tell the categories of a function.
+/// Fewer PMU samples do not determine the categories of a function.
 const MIN_CATEGORY_SAMPLES: u64 = 10;
 
 /// Minimum excess over chance of consecutive samples of a function, as a fraction of the distance
@@ -71,8 +71,8 @@ impl FunctionCounts {
     /// Returns the counts, and how well their categories are known. `hits` are those of all
     /// functions, and `own` is what the function's events counted by periods of their own.
     ///
-    /// The samples inside of the function tell its categories best, unless they keep step with a
-    /// loop around it: then the counts between them are those of the whole loop. The events' own
+    /// The samples inside of the function determine its categories best, unless they keep step with
+    /// a loop around it: then the counts between them are those of the whole loop. The events' own
     /// PMU samples are not deceived, so the others must agree with them.
     fn whole(&self, hits: u64, own: Option<(&OwnCounts, &OwnFormula)>) -> Whole {
         let own = own.filter(|(own, _)| own.hits >= MIN_CATEGORY_SAMPLES);
@@ -129,7 +129,7 @@ impl FunctionCounts {
 #[derive(Clone, Copy)]
 struct Whole {
     counts: CodeCounts,
-    /// The PMU samples from which the categories are taken; 0 if none tell them.
+    /// The PMU samples from which the categories are taken; 0 if none determine them.
     category_hits: u64,
     /// Half the width of their intervals, if that does not follow from the PMU samples.
     category_margin: Option<f64>,
@@ -197,8 +197,9 @@ impl SampledCounts {
 }
 
 impl SampledFunctions {
-    /// Returns how often each function was sampled by the event that tells the counts of the group.
-    pub(super) fn hits(&self) -> impl Iterator<Item = (&FunctionKey, u64)> {
+    /// Returns how often each function was sampled by the event that carries the counts of the
+    /// group.
+    pub(super) fn sample_counts(&self) -> impl Iterator<Item = (&FunctionKey, u64)> {
         self.counts
             .iter()
             .map(|(place, counts)| (place, counts.all.hits))
@@ -371,7 +372,7 @@ mod tests {
         counted.provenance().clone()
     }
 
-    fn place(module: u32, slots: u64, level1: [f64; 4]) -> SampledAddress {
+    fn sampled_at(module: u32, slots: u64, level1: [f64; 4]) -> SampledAddress {
         SampledAddress {
             module,
             offset: slots,
@@ -388,9 +389,9 @@ mod tests {
         let hits = CodeSamples {
             modules: vec!["/nowhere/liba.so".to_owned(), "[vdso]".to_owned()],
             places: vec![
-                place(0, 600, [300.0, 150.0, 75.0, 75.0]),
-                place(0, 300, [150.0, 75.0, 37.5, 37.5]),
-                place(1, slots, [slots as f64, 0.0, 0.0, 0.0]),
+                sampled_at(0, 600, [300.0, 150.0, 75.0, 75.0]),
+                sampled_at(0, 300, [150.0, 75.0, 37.5, 37.5]),
+                sampled_at(1, slots, [slots as f64, 0.0, 0.0, 0.0]),
             ],
             own: None,
             sampled: Sampled {
@@ -448,7 +449,7 @@ mod tests {
             offset,
             after,
             hits,
-            ..place(0, level1.iter().sum::<f64>() as u64, level1)
+            ..sampled_at(0, level1.iter().sum::<f64>() as u64, level1)
         };
         let at = |offset| Some((0, offset));
         let launch = |inside, others| CodeSamples {

@@ -29,7 +29,7 @@ const PROTOCOL_FORMAT: u16 = 1;
 /// The longest frame that is accepted: enough for a million samples.
 const MAX_FRAME_BYTES: u32 = 32 << 20;
 
-/// What a bench tells its runner, without unused fields.
+/// Messages of a bench to its runner, without unused fields.
 #[derive(Debug, PartialEq, Deserialize)]
 pub enum Event {
     /// A group begins.

@@ -93,7 +93,7 @@ fn feature_of(dependency: &Dependency) -> String {
     format!("{name}{mark}/{FEATURE}")
 }
 
-/// How cargo names a package that stands in the way: with its version in backticks.
+/// How cargo names a package that blocks the resolution: with its version in backticks.
 const BLOCKING_PACKAGE: &str = "previously selected package `";
 
 /// Returns the packages of registries that cargo's `message` says to be in the way, as

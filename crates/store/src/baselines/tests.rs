@@ -33,7 +33,7 @@ fn name(name: &str) -> BaselineName {
     name.parse().unwrap()
 }
 
-fn elsewhere(store: BaselineStore) -> BaselineStore {
+fn on_other_machine(store: BaselineStore) -> BaselineStore {
     BaselineStore {
         machine: Machine {
             architecture: "riscv64".to_owned(),
@@ -93,7 +93,7 @@ fn removing_last_baseline_removes_its_directories() {
 fn baseline_of_other_machine_is_named_not_used() {
     let (_root, store) = store();
     store.save(&name("main"), Path::new(RUN)).unwrap();
-    let store = elsewhere(store);
+    let store = on_other_machine(store);
     let error = store.resolve("main").unwrap_err();
     assert!(matches!(&error, StoreError::OtherMachines { .. }));
     assert_eq!(
@@ -112,7 +112,7 @@ fn baseline_of_other_machine_is_named_not_used() {
 fn run_is_compared_with_baseline_of_its_machine() {
     let (_root, store) = store();
     let saved = store.save(&name("main"), Path::new(RUN)).unwrap();
-    let store = elsewhere(store);
+    let store = on_other_machine(store);
     let run_key = || Some(RUN_KEY.to_owned());
     assert_eq!(store.resolve_for("main", run_key).unwrap(), saved.directory);
     let other_key = || Some("x86_64-AuthenticAMD-1a-02-01".to_owned());
@@ -145,7 +145,7 @@ fn modelled_baseline_fits_any_machine_of_architecture() {
     assert_eq!(saved.machine_key, "x86_64-model-golden-cove");
     assert_eq!(store.find(&name("main")).unwrap(), saved);
     assert_eq!(store.default_one().unwrap(), saved);
-    assert!(elsewhere(store).find(&name("main")).is_err());
+    assert!(on_other_machine(store).find(&name("main")).is_err());
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn only_baseline_of_this_machine_needs_no_name() {
     );
     let main = store.save(&name("main"), &run_of_day(&root, 1)).unwrap();
     assert_eq!(store.default_one().unwrap(), main);
-    assert!(elsewhere(store).default_one().is_err());
+    assert!(on_other_machine(store).default_one().is_err());
 }
 
 #[test]
@@ -377,13 +377,13 @@ fn links_and_pipes_are_not_runs() {
 #[test]
 fn linked_name_is_refused() {
     let (root, store) = store();
-    let elsewhere = root.path().join("elsewhere");
-    fs::create_dir_all(&elsewhere).unwrap();
+    let on_other_machine = root.path().join("elsewhere");
+    fs::create_dir_all(&on_other_machine).unwrap();
     fs::create_dir_all(&store.directory).unwrap();
-    std::os::unix::fs::symlink(&elsewhere, store.directory.join("main")).unwrap();
+    std::os::unix::fs::symlink(&on_other_machine, store.directory.join("main")).unwrap();
     let error = store.save(&name("main"), Path::new(RUN)).unwrap_err();
     assert!(matches!(error, StoreError::Link { .. }), "{error}");
-    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(&on_other_machine).unwrap().count(), 0);
 }
 
 #[test]

@@ -161,14 +161,14 @@ impl Emitter<'_, '_> {
             .store_immediate32(Memory::at(recorder, 0), BLOCK_TAG | self.id.0);
         for (entry, register) in self.plan.arguments().enumerate() {
             if register != recorder {
-                self.code.store(place(recorder, entry), register);
+                self.code.store(value_slot(recorder, entry), register);
             }
         }
         if let Some(entry) = self.plan.arguments().position(|r| r == recorder) {
             let helper = self.plan.helper;
             let slot = register_slot(self.surroundings.context, recorder);
             self.code.load_near(helper, slot);
-            self.code.store(place(recorder, entry), helper);
+            self.code.store(value_slot(recorder, entry), helper);
         }
     }
 
@@ -194,13 +194,13 @@ impl Emitter<'_, '_> {
 
     fn record_one(&mut self, recording: Recording) {
         let recorder = self.plan.recorder;
-        let place = |entry: u16| place(recorder, usize::from(entry));
+        let value_slot = |entry: u16| value_slot(recorder, usize::from(entry));
         match recording {
             Recording::General { entry, register } => {
-                self.code.store(place(entry), encoded(register));
+                self.code.store(value_slot(entry), encoded(register));
             }
             Recording::Count { entry } | Recording::CountAfter { entry } => {
-                self.code.store(place(entry), RCX);
+                self.code.store(value_slot(entry), RCX);
             }
             Recording::Effective {
                 entry,
@@ -220,14 +220,15 @@ impl Emitter<'_, '_> {
                         segment: None,
                     },
                 );
-                self.code.store(place(entry), self.plan.helper);
+                self.code.store(value_slot(entry), self.plan.helper);
             }
             Recording::Vector { entry, register } => {
                 self.code
-                    .store_vector(place(entry), register.number() as u8, register.size());
+                    .store_vector(value_slot(entry), register.number() as u8, register.size());
             }
             Recording::MaskBits { entry, register } => {
-                self.code.store_mask(place(entry), register.number() as u8);
+                self.code
+                    .store_mask(value_slot(entry), register.number() as u8);
             }
         }
     }
@@ -317,7 +318,7 @@ fn random_destination(decoded: &iced_x86::Instruction) -> Option<Register> {
 }
 
 /// Returns where a recorded value belongs, behind the block's number.
-fn place(recorder: General, entry: usize) -> Memory {
+fn value_slot(recorder: General, entry: usize) -> Memory {
     Memory::at(recorder, 8 * (1 + entry as i32))
 }
 

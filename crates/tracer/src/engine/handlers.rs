@@ -4,7 +4,7 @@
 //! place of each handler. It calls the program's handler and then deals with what that may have
 //! done:
 //!
-//! * After a [`fault`] of translated code, it lets the thread go on accordingly.
+//! * After a [`fault`] of translated code, it lets the thread continue accordingly.
 //! * The handler may have changed the program's code, installed handlers or started threads. If
 //!   so, the thread no longer executes [trusted](super::trust) blocks, starting with the next one.
 //!

@@ -69,7 +69,7 @@ pub(crate) fn has_shadow_stack() -> bool {
     arch_prctl(ARCH_SHSTK_STATUS).is_some_and(|status| status & 1 != 0)
 }
 
-/// Where this thread tells the kernel which restartable sequence it is in (rseq(2)).
+/// Where this thread declares which restartable sequence it is in (rseq(2)).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RestartableSequence(*const u64);
 

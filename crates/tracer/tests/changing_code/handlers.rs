@@ -60,7 +60,7 @@ fn timer_handler_rewrites_code() {
 }
 
 /// The check of a block faults where the program's code cannot be read: the handler sees the
-/// program's own address, repairs it, and the trace goes on.
+/// program's own address, repairs it, and the trace continues.
 #[test]
 fn fault_handler_restores_code() {
     static PAGE_THAT_FAULTS: AtomicU64 = AtomicU64::new(0);

@@ -19,7 +19,7 @@ impl Consumer for Count {
 }
 
 thread_local! {
-    /// How often the measurements of this thread have attached.
+    /// Number of attachments by measurements of this thread.
     pub static ATTACHED: Cell<u64> = const { Cell::new(0) };
 }
 

@@ -13,7 +13,7 @@ use topdown_tracer::iced_x86::{
 };
 use topdown_tracer::{Address, Block, Config, Consumer, Tracer};
 
-/// How many values the record of a program may have.
+/// Maximum number of values in the record of a program.
 const CAPACITY: usize = 4 << 20;
 
 /// What a child saw: for each instruction its address, then the addresses of its data accesses.

@@ -77,7 +77,7 @@ struct SamplingGroup {
     events: Vec<Event>,
     /// The numbers by which they go in records.
     ids: Vec<u64>,
-    /// The one whose PMU samples tell the counts of all, and which has the buffer.
+    /// The one whose PMU samples carry the counts of all, and which has the buffer.
     reading: usize,
 }
 

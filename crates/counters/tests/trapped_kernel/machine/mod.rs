@@ -121,7 +121,7 @@ pub struct Machine {
     pub threads: Vec<c_int>,
     /// The process that is sampled in place of the thread under test.
     pub sampled_process: Option<c_int>,
-    /// How many more reads of its group a thread survives while exiting.
+    /// Number of further reads of its group that a thread survives while exiting.
     pub ending_reads: u32,
     pub calls: Vec<Call>,
     pub rdpmcs: u32,

@@ -33,7 +33,7 @@ pub struct Advice {
     pub needs_most: usize,
     /// Those that M fresh launches decide: about three in four.
     pub decided_by_most: usize,
-    /// "Even the most launches decide only about so many percent of such cases".
+    /// "Even the most launches decide only about this many percent of such cases".
     pub open: usize,
     /// Those that the most launches decide.
     pub open_decided: usize,
@@ -92,9 +92,9 @@ impl Advice {
             .flat_map(|(_, reported)| reported.launches())
             .collect();
         for launches in numbers {
-            let again = judged(&fresh, launches);
+            let with_second_look = judged(&fresh, launches);
             for (index, reported) in &reported {
-                let decided = usize::from(again.benchmarks[*index].verdict.is_decided());
+                let decided = usize::from(with_second_look.benchmarks[*index].verdict.is_decided());
                 advice.count(*reported, launches, decided);
             }
         }

@@ -43,7 +43,7 @@ impl HistoryShape {
 
     /// Returns whether the change points of `benchmark` show the course: a step in its place, or at
     /// least half of the slowdown of many steps.
-    fn is_told_by(self, benchmark: &BenchmarkTrend, runs: usize) -> bool {
+    fn is_reported_by(self, benchmark: &BenchmarkTrend, runs: usize) -> bool {
         let mut slower = benchmark
             .changes
             .iter()
@@ -116,7 +116,7 @@ impl HistoryExperiment {
         for (index, benchmark) in trend.benchmarks.iter().enumerate() {
             if self.course != HistoryShape::Unchanged && index % self.every == 0 {
                 tally.planted += 1;
-                tally.found += usize::from(self.course.is_told_by(benchmark, self.runs));
+                tally.found += usize::from(self.course.is_reported_by(benchmark, self.runs));
             } else {
                 tally.unchanged += 1;
                 tally.false_alarms += usize::from(!benchmark.changes.is_empty());
@@ -263,7 +263,7 @@ mod tests {
 
     /// Returns how many benchmarks of five suites are told in the end, if one in `every` of twenty
     /// becomes half a percent slower at each of ten merges, and each run is saved as a baseline.
-    fn told_of_ten_merges(machine: Machine, every: usize) -> usize {
+    fn reported_after_ten_merges(machine: Machine, every: usize) -> usize {
         let experiment = HistoryExperiment {
             machine,
             runs: 11,
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn creep_over_ten_merges_is_reported() {
         for (machine, least) in [(MACHINES[0], 7), (SHARED_MACHINE, 4)] {
-            let reported = told_of_ten_merges(machine, 10);
+            let reported = reported_after_ten_merges(machine, 10);
             eprintln!("{}: {reported} of 10", machine.name);
             assert!(reported >= least, "{}: {reported} of 10", machine.name);
         }
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn creep_in_half_the_suite_is_reported() {
         for (machine, least) in [(MACHINES[0], 45), (SHARED_MACHINE, 15)] {
-            let reported = told_of_ten_merges(machine, 2);
+            let reported = reported_after_ten_merges(machine, 2);
             eprintln!("{}: {reported} of 50", machine.name);
             assert!(reported >= least, "{}: {reported} of 50", machine.name);
         }

@@ -17,8 +17,8 @@ fn sampled_suite(size: usize, seed: u64, deviation: f64, slower: f64) -> Run {
     scenario::run((0..size).map(of).collect())
 }
 
-/// Returns in how many of so many comparisons some benchmark regressed, and how many benchmarks did
-/// in each, on average.
+/// Returns in how many of this many comparisons some benchmark regressed, and how many benchmarks
+/// did in each, on average.
 fn regressed(comparisons: u64, size: usize, deviation: f64, slower: f64) -> (u64, f64) {
     let (mut failing, mut benchmarks) = (0, 0);
     for seed in 0..comparisons {

@@ -81,7 +81,7 @@ fn slow_launches_that_the_suite_explains_are_undecided() {
 }
 
 #[test]
-fn regression_is_told_before_slow_launches() {
+fn regression_is_reported_before_slow_launches() {
     let slower = |index| match index {
         0 => in_category(3, 0.3),
         _ => Planted::default(),

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Time spent on each kernel: on a calm machine, and at most.
-const BUDGET: Duration = Duration::from_millis(300);
-const PATIENCE: Duration = Duration::from_secs(4);
+const CALM_TIME: Duration = Duration::from_millis(300);
+const MAX_TIME: Duration = Duration::from_secs(4);
 /// Calm runs that suffice, and that are required.
-const ENOUGH: usize = 50;
-const LEAST: usize = 10;
+const CALM_RUNS: usize = 50;
+const MIN_CALM_RUNS: usize = 10;
 /// Pause for the core's other users.
-const REST: Duration = Duration::from_millis(2);
+const PAUSE: Duration = Duration::from_millis(2);
 /// Additions per reading of the clock: about 7 µs.
 const ADDITIONS: u32 = 20_000;
 
@@ -117,7 +117,7 @@ pub fn best_case_cycles(run: &mut dyn FnMut()) -> Option<f64> {
     run();
     let mut calm = Vec::new();
     let start = Instant::now();
-    while start.elapsed() < PATIENCE && (start.elapsed() < BUDGET || calm.len() < ENOUGH) {
+    while start.elapsed() < MAX_TIME && (start.elapsed() < CALM_TIME || calm.len() < CALM_RUNS) {
         let before = Pace::now();
         let began = Instant::now();
         run();
@@ -127,11 +127,11 @@ pub fn best_case_cycles(run: &mut dyn FnMut()) -> Option<f64> {
         if steady && before.is_alone() && after.is_alone() {
             calm.push(elapsed_ns / before.cycle_ns.min(after.cycle_ns));
         } else if !after.is_alone() {
-            std::thread::sleep(REST);
+            std::thread::sleep(PAUSE);
         }
     }
     calm.sort_by(f64::total_cmp);
-    (calm.len() >= LEAST).then(|| calm[calm.len() / 50])
+    (calm.len() >= MIN_CALM_RUNS).then(|| calm[calm.len() / 50])
 }
 
 /// The current speed of this core.

@@ -8,7 +8,7 @@ use topdown_run::code_samples::{DEFAULT_PERIOD_CYCLES, SamplingEngine};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Periods {
     each: [u64; MAX_EVENTS],
-    /// The event of cycles, whose PMU samples tell the counts of the group.
+    /// The event of cycles, whose PMU samples carry the counts of the group.
     reading: usize,
     engine: SamplingEngine,
 }
@@ -75,8 +75,8 @@ impl Periods {
     }
 
     /// Each event of a metric group interrupts after about as many counts as `each` has at its
-    /// position, but for 0 and those that `each` lacks. The event at `reading` tells the counts of
-    /// the group.
+    /// position, but for 0 and those that `each` lacks. The event at `reading` carries the counts
+    /// of the group.
     pub fn of_group(reading: usize, each: &[u64]) -> Periods {
         let mut periods = Periods {
             each: [0; MAX_EVENTS],
@@ -105,7 +105,7 @@ impl Periods {
         &self.each
     }
 
-    /// Returns which event's PMU samples tell the counts of the group.
+    /// Returns which event's PMU samples carry the counts of the group.
     pub fn reading(&self) -> usize {
         self.reading
     }

@@ -17,7 +17,7 @@ pub(super) type GroupCounts = [u64; MAX_EVENTS];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Record {
-    /// A PMU sample of the event that tells the counts of its group.
+    /// A PMU sample of the event that carries the counts of its group.
     Hit { address: u64, counts: GroupCounts },
     /// A PMU sample of another event of the group, which has counted this since its PMU sample
     /// before.
@@ -30,7 +30,7 @@ pub(super) enum Record {
     Lost(u64),
     /// The kernel pauses because there are too many.
     Throttled,
-    /// The kernel goes on.
+    /// The kernel continues.
     Unthrottled,
     /// Nothing that matters.
     Other,
@@ -43,7 +43,7 @@ pub(super) struct Records<'a> {
     bytes: &'a [u8],
     /// The numbers by which the events of the group go in records.
     ids: &'a [u64],
-    /// Which event tells the counts of the group.
+    /// Which event carries the counts of the group.
     reading: usize,
 }
 

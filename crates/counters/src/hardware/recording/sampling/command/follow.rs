@@ -1,5 +1,5 @@
 //! Follows the threads and processes of a command with ptrace: each stops as it begins, before its
-//! `exec` goes on and before it exits, and its signals pass.
+//! `exec` continues and before it exits, and its signals pass.
 //!
 //! ptrace(2) describes the protocol of `PTRACE_SEIZE`.
 
