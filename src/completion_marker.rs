@@ -19,7 +19,7 @@ impl CompletionMarker {
     /// Makes `cargo topdown`, if it runs this process, wait for the last word from now on.
     pub fn announce() -> CompletionMarker {
         let announce = CompletionMarker {
-            file: RecordsFile::of_environment(),
+            file: RecordsFile::from_environment(),
             process: std::process::id(),
         };
         announce.write(COMPLETION_PENDING);

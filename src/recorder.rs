@@ -37,14 +37,14 @@ pub(crate) struct Parts {
 impl Recorder {
     /// Returns whether `cargo topdown` runs this process.
     pub(crate) fn is_wanted() -> bool {
-        RecordsFile::of_environment().is_some()
+        RecordsFile::from_environment().is_some()
     }
 
     /// `source` is that of the measurement.
     pub(crate) fn from_environment(source: SourceKind) -> Recorder {
         Recorder {
             samples: RefCell::new(Vec::with_capacity(ROOM_FOR_SAMPLES)),
-            file: RecordsFile::of_environment(),
+            file: RecordsFile::from_environment(),
             measured: Cell::new(source),
         }
     }
@@ -113,7 +113,7 @@ fn provenance_of<'a>(samples: &[Sample], provenance: &'a Provenance) -> Cow<'a, 
     }
     Cow::Owned(Provenance {
         empty_window: provenance.empty_window.filter(|_| is_timed),
-        ..Provenance::of_clock(TIMES_ITSELF)
+        ..Provenance::for_clock(TIMES_ITSELF)
     })
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct RecordsFile {
 
 impl RecordsFile {
     /// Returns `None` if `cargo topdown` does not run this process.
-    pub(crate) fn of_environment() -> Option<&'static RecordsFile> {
+    pub(crate) fn from_environment() -> Option<&'static RecordsFile> {
         static FILE: OnceLock<Option<RecordsFile>> = OnceLock::new();
         let open = || {
             let path = PathBuf::from(std::env::var_os(environment::SAMPLES)?);

@@ -50,7 +50,7 @@ fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Problem> {
 }
 
 impl AcceptedFile {
-    fn of_json(json: &[u8]) -> Result<AcceptedFile, Problem> {
+    fn from_json(json: &[u8]) -> Result<AcceptedFile, Problem> {
         let json = visible_json(json);
         // Check the version first, so that another one is not reported as an unknown field.
         let Version { schema_version } = parse(&json)?;
@@ -71,7 +71,7 @@ impl AcceptedFile {
 /// Returns whether `json` is a file of accepted changes.
 #[cfg(any(test, fuzzing))]
 pub fn is_accepted(json: &[u8]) -> bool {
-    AcceptedFile::of_json(json).is_ok()
+    AcceptedFile::from_json(json).is_ok()
 }
 
 /// Accepted changes as found on disk.
@@ -136,7 +136,7 @@ pub fn read(path: &Path, baseline: &Run) -> Result<Found, AcceptedError> {
         }
         Err(problem) => return Err(error(Problem::File(problem))),
     };
-    let wire = AcceptedFile::of_json(&json).map_err(error)?;
+    let wire = AcceptedFile::from_json(&json).map_err(error)?;
     Ok(if wire.baseline == baseline.id {
         Found::Holding(wire.accepted.into())
     } else {

@@ -35,7 +35,7 @@ pub struct Diagnosis {
 
 impl Diagnosis {
     /// Inspects this machine as if `choice` was requested.
-    pub fn of_this_machine(choice: SourceChoice) -> Diagnosis {
+    pub fn for_this_machine(choice: SourceChoice) -> Diagnosis {
         let machine = this_machine();
         Diagnosis {
             disturbances: disturbances(&machine, Path::new("/")),

@@ -120,7 +120,7 @@ pub fn import(bytes: &[u8]) {
         "x86_64-GenuineIntel-06-55-04-smt",
         "x86_64-AuthenticAMD-19-11-01-smt",
     ] {
-        let machine = Machine::of_key(key).expect("a key");
+        let machine = Machine::from_key(key).expect("a key");
         let told = ImportOptions {
             format: None,
             tool_version: Some("1"),
@@ -145,7 +145,7 @@ pub fn filter_expression(bytes: &[u8]) {
                 target: "target".to_owned(),
                 name: "group/a slow function/1024".to_owned(),
             });
-            FilterExpression::of_run(expression.stored()).expect("what was understood once");
+            FilterExpression::from_run(expression.stored()).expect("what was understood once");
         }
         Err(error) => drop(error.to_string()),
     }

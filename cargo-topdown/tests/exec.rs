@@ -155,7 +155,7 @@ mod processes {
             // It may not have become `sleep` yet.
             let named = format!("({left})");
             let is_told =
-                |line: &str| line.contains("which were ended: ") && line.ends_with(&named);
+                |line: &str| line.contains("which were killed: ") && line.ends_with(&named);
             assert!(stderr.lines().any(is_told), "{stderr}");
             assert!(!is_running(&left));
         }

@@ -50,7 +50,7 @@ pub struct ImportArgs {
 }
 
 fn machine(key: &str) -> Result<Machine, String> {
-    Machine::of_key(key).ok_or_else(|| {
+    Machine::from_key(key).ok_or_else(|| {
         "a key looks like `x86_64-GenuineIntel-06-8f-08-smt`; see `cargo topdown baseline list`"
             .to_owned()
     })

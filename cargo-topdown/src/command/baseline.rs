@@ -119,7 +119,7 @@ fn list(args: &BaselineListArgs) -> Result<Exit, Error> {
             store.flags()
         )?;
     } else {
-        write_list(&mut out, &baselines, Look::of_environment())?;
+        write_list(&mut out, &baselines, Look::from_environment())?;
     }
     Ok(Exit::Success)
 }
@@ -232,7 +232,7 @@ fn show(args: &BaselineShowArgs) -> Result<Exit, Error> {
         let file = run_file::run_file_of(&path);
         out.write_all(&run_file::read_bytes(&file)?)?;
     } else {
-        let look = Look::of_environment();
+        let look = Look::from_environment();
         // A run that is not a baseline has no history.
         let kept = history::names(&path).map_or(0, |names| names.len());
         write_run_origin(&mut out, &run, kept, look)?;

@@ -34,7 +34,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Error> {
         serde_json::to_writer_pretty(&mut text, &check).map_err(std::io::Error::from)?;
         text.push(b'\n');
     } else {
-        budget_text::write(&check, Look::of_environment(), &mut text)?;
+        budget_text::write(&check, Look::from_environment(), &mut text)?;
     }
     style::stdout(args.output.color).write_all(&text)?;
     Ok(check.outcome.into())

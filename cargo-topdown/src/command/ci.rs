@@ -24,7 +24,7 @@ use topdown_report::workflow_command::Level;
 
 /// Runs the step. An error is shown on the page of the workflow's run.
 pub fn run(step: CiStep) -> Result<Exit, Error> {
-    let variables = Variables::of_process();
+    let variables = Variables::from_process();
     let ended = match step {
         CiStep::Plan => plan::run(&variables),
         CiStep::Measure => measure::run(&variables),

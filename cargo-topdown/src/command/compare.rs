@@ -86,7 +86,7 @@ fn print_functions_of_candidate(
 ) -> Result<(), Error> {
     let mut text = Vec::new();
     let runs = (sides.baseline, sides.candidate);
-    let look = Look::of_environment();
+    let look = Look::from_environment();
     function_table::write_candidate_only(&mut text, comparison, runs, look)?;
     Ok(style::stdout(args.output.color).write_all(&text)?)
 }
@@ -109,7 +109,7 @@ fn explain(
             candidate: &sides.candidate.benchmarks[b],
         };
         let mut text = Vec::new();
-        explanation::write(&explanation, Look::of_environment(), &mut text)?;
+        explanation::write(&explanation, Look::from_environment(), &mut text)?;
         style::stdout(args.output.color).write_all(&text)?;
     }
     Ok(())

@@ -18,17 +18,17 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     }
     if let Some(path) = &args.report {
         let mut out = style::stdout(args.output.color);
-        let is_usable = machine_report::run(path, &mut out, Look::of_environment().width)?;
+        let is_usable = machine_report::run(path, &mut out, Look::from_environment().width)?;
         out.flush()?;
         return Ok(exit(args, is_usable));
     }
     let diagnosis =
-        Diagnosis::of_this_machine(args.launch.measuring.launch.source.unwrap_or_default());
+        Diagnosis::for_this_machine(args.launch.measuring.launch.source.unwrap_or_default());
     let mut out = style::stdout(args.output.color);
     if args.json {
         json::write(&mut out, &diagnosis)?;
     } else {
-        write_text(&mut out, &diagnosis, Look::of_environment())?;
+        write_text(&mut out, &diagnosis, Look::from_environment())?;
     }
     out.flush()?;
     Ok(exit(args, diagnosis.survey.opened.is_ok()))

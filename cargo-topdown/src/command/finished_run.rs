@@ -167,10 +167,10 @@ impl Destination {
             }
         };
         let mut out = style::stdout(output.color);
-        write_run_table(&mut out, run, Look::of_environment())?;
+        write_run_table(&mut out, run, Look::from_environment())?;
         if run.benchmarks.iter().any(|b| b.functions.is_some()) {
             writeln!(out)?;
-            write_function_table(&mut out, run, Look::of_environment())?;
+            write_function_table(&mut out, run, Look::from_environment())?;
         }
         if let Some(stored) = saved {
             saved::report(&mut out, &stored)?;

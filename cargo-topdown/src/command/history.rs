@@ -49,7 +49,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Error> {
         serde_json::to_writer_pretty(&mut out, &trend).map_err(std::io::Error::from)?;
         writeln!(out)?;
     } else {
-        trend_text::write(&trend, Look::of_environment(), &mut out)?;
+        trend_text::write(&trend, Look::from_environment(), &mut out)?;
     }
     if !args.fail_on_change {
         return Ok(Exit::Success);

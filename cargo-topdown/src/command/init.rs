@@ -30,7 +30,7 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     let root = metadata.workspace_root.as_std_path();
     let library = Finder::new(args.library.as_deref(), &cargo, root);
     let plan = topdown_adoption::plan(&metadata, &library)?;
-    let adopted = Library::of_workspace(&metadata);
+    let adopted = Library::from_workspace(&metadata);
     let features = NeedsFeatures::in_workspace(&plan.needing_features, &metadata);
     let workflow = match args.ci {
         Some(service) => {
@@ -67,7 +67,7 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
         workflow: workflow.as_ref(),
         features: &features,
     };
-    let text = text.describe(&plan, Look::of_environment().width);
+    let text = text.describe(&plan, Look::from_environment().width);
     style::stdout(anstream::ColorChoice::Auto).write_all(text.as_bytes())?;
     Ok(Exit::Success)
 }

@@ -49,7 +49,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
         serde_json::to_writer_pretty(&mut text, &report).map_err(std::io::Error::from)?;
         text.push(b'\n');
     } else {
-        noise_table::write(&mut text, &report, Look::of_environment())?;
+        noise_table::write(&mut text, &report, Look::from_environment())?;
     }
     style::stdout(args.output.color).write_all(&text)?;
     Ok(Exit::Success)

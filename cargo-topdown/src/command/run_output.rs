@@ -41,14 +41,14 @@ impl RunOutput {
             return Ok(stdout_for_programs().write_all(&json_of(run)?)?);
         }
         let mut out = style::stdout(self.color);
-        write_run_table(&mut out, run, Look::of_environment())?;
+        write_run_table(&mut out, run, Look::from_environment())?;
         if self.events {
             writeln!(out)?;
-            write_event_table(&mut out, run, Look::of_environment())?;
+            write_event_table(&mut out, run, Look::from_environment())?;
         }
         if self.functions {
             writeln!(out)?;
-            write_function_table(&mut out, run, Look::of_environment())?;
+            write_function_table(&mut out, run, Look::from_environment())?;
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ use topdown_terminal::terminal::stdout_for_programs;
 
 /// Returns where the commits of the repository around the current directory have pages.
 pub fn commit_pages() -> Option<CommitPages> {
-    CommitPages::of_remote(&build_identity::origin()?)
+    CommitPages::from_remote(&build_identity::origin()?)
 }
 
 /// The two runs of a comparison.
@@ -97,7 +97,7 @@ impl Output<'_> {
         if self.json {
             return comparison_json::write(comparison, io::BufWriter::new(stdout_for_programs()));
         }
-        let look = Look::of_environment();
+        let look = Look::from_environment();
         let mut text = Vec::new();
         comparison_text::write(comparison, self.detail, look, &mut text)?;
         if self.events {

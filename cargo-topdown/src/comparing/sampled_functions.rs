@@ -159,7 +159,7 @@ impl ComparedRun {
             record.criterion.clone(),
             topdown_arm_specification::for_benches(),
         );
-        let style = Style::of_process(false, false);
+        let style = Style::for_process(false, false);
         let launch = |of: &[BenchTarget], launcher: &Launcher| {
             let mut progress = Progress::new(style, of, 1);
             let outcome = topdown_runner::run(of, launcher, false, &mut progress);

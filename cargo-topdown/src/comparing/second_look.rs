@@ -231,7 +231,10 @@ impl FurtherLaunches {
         let is_new = |id: &BenchmarkId| !known.contains(id);
         let new = more.benchmarks.into_iter().filter(|b| is_new(&b.id));
         run.benchmarks.extend(new);
-        let new = more.samples.into_iter().filter(|of| is_new(&of.benchmark));
+        let new = more
+            .samples
+            .into_iter()
+            .filter(|sample| is_new(&sample.benchmark));
         samples.extend(new);
         run_file::write_run(&directory, &run, &samples).map_err(Error::NotStored)?;
         Ok(run.benchmarks)
@@ -269,7 +272,7 @@ fn further_launches(
             record.criterion.clone(),
             topdown_arm_specification::for_benches(),
         ),
-        style: Style::of_process(false, false),
+        style: Style::for_process(false, false),
         quiet: false,
         fail_fast: true,
     };

@@ -162,7 +162,7 @@ fn exception(table: &RulesTable) -> Result<Exception, String> {
         .into_iter()
         .map(|(metric, value)| {
             let margins = match value {
-                MarginsValue::Point(point) => Margins::of_point(percent(point)?),
+                MarginsValue::Point(point) => Margins::from_point(percent(point)?),
                 MarginsValue::Both { sure, point } => Margins {
                     sure: percent(sure)?,
                     point: percent(point)?,
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(point(Metric::BackendBound), 0.02);
         assert_eq!(point(Metric::Retiring), 0.04);
         assert_eq!(point(Metric::Wall), 0.05);
-        assert_eq!(rules.model_margins(), Margins::of_point(0.015));
+        assert_eq!(rules.model_margins(), Margins::from_point(0.015));
         assert!(rules.gates(Metric::BackendBound) && !rules.gates(Metric::Wall));
         assert!(rules.gates_allocations());
         let noisy = policy.rules_of(&id("noisy/a"));

@@ -40,14 +40,14 @@ impl Workspace {
         }
         let metadata =
             waits::metadata(&command).map_err(|error| WorkspaceError::NotFound(Box::new(error)))?;
-        Ok(Workspace::of_metadata(metadata)?)
+        Ok(Workspace::from_metadata(metadata)?)
     }
 
     /// Makes a workspace from metadata that has been read.
     ///
     /// # Errors
     /// Returns an error if a setting cannot be used.
-    pub fn of_metadata(metadata: Metadata) -> Result<Workspace, ConfigError> {
+    pub fn from_metadata(metadata: Metadata) -> Result<Workspace, ConfigError> {
         Ok(Workspace {
             config: Config::read(&metadata)?,
             metadata,

@@ -61,7 +61,7 @@ impl Session {
             manifest_path: request.manifest_path.clone(),
             directory: None,
         };
-        let workspace = Workspace::of_metadata(cargo.metadata()?)?;
+        let workspace = Workspace::from_metadata(cargo.metadata()?)?;
         let wanted = Wanted {
             names,
             expression: (request.expression.as_deref())
@@ -227,7 +227,7 @@ impl Session {
         at_once: usize,
         launches: impl FnOnce(&mut Progress) -> Result<Outcome, LaunchError>,
     ) -> Result<Outcome, MeasureError> {
-        let style = Style::of_process(self.request.quiet, self.request.events);
+        let style = Style::for_process(self.request.quiet, self.request.events);
         let mut progress = Progress::new(style, targets, at_once);
         let outcome = launches(&mut progress);
         progress.finish();
@@ -253,7 +253,7 @@ impl Session {
             base,
             candidate,
             launcher,
-            style: Style::of_process(self.request.quiet, self.request.events),
+            style: Style::for_process(self.request.quiet, self.request.events),
             quiet: self.request.quiet,
             fail_fast: self.request.fail_fast,
         }

@@ -54,7 +54,7 @@ fn latencies_are_sampled_in_their_own_launch() {
     assert!((value - 100.0 * 70.0 / 15_000.0).abs() < 1e-9, "{value}");
     let text = explain(&words, &[]).succeeds().stdout;
     assert!(
-        text.contains("instructions: 7.0 cycles (sampled by "),
+        text.contains("instructions: 7.0 cycles (mean of "),
         "{text}"
     );
 }

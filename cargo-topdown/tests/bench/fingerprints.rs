@@ -192,7 +192,7 @@ fn divergence_of_modelled_launches_is_reported() {
     let run = fixture.newest_run();
     let divergence = run.benchmarks[0].launches_differ.as_ref();
     let divergence = divergence.unwrap_or_else(|| panic!("{told}"));
-    assert!(divergence.contains("they part after "), "{divergence}");
+    assert!(divergence.contains("they diverge after "), "{divergence}");
     // After the branch, and in each of its arms, which are on the next lines.
     let source = include_str!("../fixture/suite/benches/changed.rs");
     let line = (1..)
@@ -223,7 +223,7 @@ fn divergence_of_modelled_launches_is_reported() {
     let words = [&words[..], &WORDS[..4], &WORDS[6..]].concat();
     let explained = fixture.run(&words, &environment);
     let text = explained.succeeds().stdout.replace('\n', " ");
-    let differ = "two launches for all Its launches differ: they part after ";
+    let differ = "two launches for all Its launches differ: they diverge after ";
     assert!(text.contains(differ), "{text}");
     assert!(text.contains("`changed::alternating::"), "{text}");
     // The build has the names of inlined functions.

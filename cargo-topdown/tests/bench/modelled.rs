@@ -180,8 +180,10 @@ fn author_settings_apply_on_request() {
     let samples = read_samples(&fixture.newest()).unwrap();
     // For both launches.
     let counts_of = |name: &str| -> Vec<usize> {
-        let own = samples.iter().filter(|of| of.benchmark.name == name);
-        own.map(|of| of.samples.len()).collect()
+        let own = samples
+            .iter()
+            .filter(|sample| sample.benchmark.name == name);
+        own.map(|sample| sample.samples.len()).collect()
     };
     assert_eq!(counts_of("own/same bytes"), [30; 2]);
     assert_eq!(counts_of("criterion's/same bytes"), [30; 2]);

@@ -71,7 +71,7 @@ fn every_sample_keeps_its_iterations() {
         .bench(&["--bench", "kernels", "^batched/"])
         .succeeds();
     let samples = read_samples(&fixture.newest()).unwrap();
-    let launches: Vec<u32> = samples.iter().map(|of| of.launch).collect();
+    let launches: Vec<u32> = samples.iter().map(|sample| sample.launch).collect();
     assert_eq!(launches, [0, 1]);
     for of in &samples {
         assert_eq!((of.source, of.samples.len()), (SourceKind::Hardware, 10));

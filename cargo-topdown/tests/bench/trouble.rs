@@ -115,7 +115,11 @@ fn later_failure_discards_earlier_launches() {
     bench_in(&fixture, "panics in launch 2").fails_with(101, "failed in launch 2");
     assert_eq!(names(&fixture.newest_run()), SOUND);
     let samples = read_samples(&fixture.newest()).unwrap();
-    assert!(samples.iter().all(|of| of.benchmark.package == "suite"));
+    assert!(
+        samples
+            .iter()
+            .all(|sample| sample.benchmark.package == "suite")
+    );
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub struct OldImplementation {
 impl OldImplementation {
     /// Finds those of `package` by what Cargo.lock says of its dependencies. Without a lock file
     /// there are none.
-    pub(super) fn of_package(package: &Package, root: &Path) -> Vec<OldImplementation> {
+    pub(super) fn in_package(package: &Package, root: &Path) -> Vec<OldImplementation> {
         let text = std::fs::read_to_string(root.join(LOCK_FILE)).unwrap_or_default();
         let is_dependency = |name: &String| package.dependencies.iter().any(|d| d.name == *name);
         implementations(&text)

@@ -152,8 +152,8 @@ pub fn plan_of_base(
     cargo: &Path,
 ) -> Result<Option<Plan>, AdoptionError> {
     let (None, Some(library)) = (
-        Library::of_workspace(base),
-        Library::of_workspace(candidate),
+        Library::from_workspace(base),
+        Library::from_workspace(candidate),
     ) else {
         return Ok(None);
     };
@@ -241,7 +241,7 @@ impl Plan {
         if is_for_criterion {
             let has_criterion = adopted.or(criterion).is_some();
             let texts: Vec<&str> = sources.iter().map(|(_, text)| text.as_str()).collect();
-            (self.forks).extend(Fork::of_package(package, &texts, has_criterion));
+            (self.forks).extend(Fork::in_package(package, &texts, has_criterion));
         }
         if adopted.is_some_and(|adopted| !library.replaces(adopted)) {
             self.adopted.push(package.name.to_string());
@@ -266,7 +266,7 @@ impl Plan {
             });
         }
         let root = metadata.workspace_root.as_std_path();
-        (self.old_implementations).extend(OldImplementation::of_package(package, root));
+        (self.old_implementations).extend(OldImplementation::in_package(package, root));
         let keys: Vec<&str> = (package.dependencies.iter())
             .filter(|dependency| [manifest::CRITERION, PACKAGE].contains(&&*dependency.name))
             .map(|dependency| {

@@ -38,9 +38,9 @@ pub enum Library {
 
 impl Library {
     /// Reads a word of the command line: `registry`, `URL[#COMMIT]` or a directory.
-    pub fn of_argument(text: &str) -> Library {
+    pub fn from_argument(text: &str) -> Library {
         match text {
-            REGISTRY => Library::of_registry(),
+            REGISTRY => Library::from_registry(),
             url if url.contains("://") || url.starts_with("git@") => {
                 let url = url.strip_prefix("git+").unwrap_or(url);
                 let (url, rev) = match url.split_once('#') {
@@ -62,14 +62,14 @@ impl Library {
     }
 
     /// Returns what the packages of a workspace depend on, if any has the library.
-    pub fn of_workspace(metadata: &Metadata) -> Option<Library> {
+    pub fn from_workspace(metadata: &Metadata) -> Option<Library> {
         let packages = metadata.workspace_packages().into_iter();
         let mut dependencies = packages.flat_map(|package| &package.dependencies);
         let dependency = dependencies.find(|dependency| dependency.name == PACKAGE)?;
-        Some(Library::of_dependency(dependency))
+        Some(Library::from_dependency(dependency))
     }
 
-    fn of_dependency(dependency: &Dependency) -> Library {
+    fn from_dependency(dependency: &Dependency) -> Library {
         match (&dependency.path, &dependency.source) {
             (Some(path), _) => Library::Path(path.clone().into_std_path_buf()),
             (None, Some(source)) if source.repr.starts_with("git+") => git(&source.repr),
@@ -77,7 +77,7 @@ impl Library {
         }
     }
 
-    fn of_registry() -> Library {
+    fn from_registry() -> Library {
         Library::Registry(env!("CARGO_PKG_VERSION").to_owned())
     }
 
@@ -218,7 +218,7 @@ impl<'a> Finder<'a> {
             return Ok(found);
         }
         let candidates = match self.named {
-            Some(named) => vec![Library::of_argument(named)],
+            Some(named) => vec![Library::from_argument(named)],
             None => candidates(),
         };
         let mut tried = Vec::new();
@@ -237,7 +237,10 @@ impl<'a> Finder<'a> {
         let is_stand_in = adopted.rename.is_some();
         is_stand_in
             && self.named.is_some_and(|named| {
-                match (Library::of_argument(named), Library::of_dependency(adopted)) {
+                match (
+                    Library::from_argument(named),
+                    Library::from_dependency(adopted),
+                ) {
                     (Library::Registry(_), Library::Registry(_)) => false,
                     (Library::Path(named), Library::Path(used)) => {
                         used.canonicalize().unwrap_or(used) != named
@@ -266,7 +269,7 @@ fn candidates() -> Vec<Library> {
         check_directory(clone).ok()?;
         Some(Library::Path(clone.to_owned()))
     };
-    let registry = Library::of_registry();
+    let registry = Library::from_registry();
     let origin = installed.or_else(clone);
     let origin = origin.filter(|origin| *origin != registry);
     origin.into_iter().chain([registry]).collect()
@@ -284,7 +287,7 @@ fn installation(record: &str) -> Option<Library> {
             Some(Library::Path(program.parent()?.to_owned()))
         }
         ("git", _) => Some(git(source)),
-        _ => Some(Library::of_registry()),
+        _ => Some(Library::from_registry()),
     }
 }
 
@@ -317,15 +320,15 @@ mod tests {
             rev: rev.map(str::to_owned),
         };
         for (word, library) in [
-            ("registry", Library::of_registry()),
+            ("registry", Library::from_registry()),
             ("https://host/x", git("https://host/x", None)),
             ("git+ssh://host/x#1f", git("ssh://host/x", Some("1f"))),
             ("git@host:x", git("git@host:x", None)),
             ("/clone", Library::Path("/clone".into())),
         ] {
-            assert_eq!(Library::of_argument(word), library, "{word}");
+            assert_eq!(Library::from_argument(word), library, "{word}");
         }
-        let Library::Path(path) = Library::of_argument("clone") else {
+        let Library::Path(path) = Library::from_argument("clone") else {
             panic!("a directory")
         };
         assert!(path.is_absolute(), "{}", path.display());
@@ -340,7 +343,7 @@ mod tests {
         for (source, library) in [
             (
                 "registry+https://github.com/rust-lang/crates.io-index",
-                Some(Library::of_registry()),
+                Some(Library::from_registry()),
             ),
             (
                 "path+file:///home/me/clone/cargo-topdown",

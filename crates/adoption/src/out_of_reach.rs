@@ -27,7 +27,7 @@ pub struct Fork {
 impl Fork {
     /// Returns the fork that `package` uses, whose benches are written for criterion: in `sources`
     /// beside criterion or the library, or because it has neither.
-    pub(super) fn of_package(
+    pub(super) fn in_package(
         package: &Package,
         sources: &[&str],
         has_criterion: bool,

@@ -163,7 +163,12 @@ fn metric_of(file: &File, name: &str, events: &mut Group<'_>) -> Result<Metric, 
     let formula = events.formula(name, &metric.formula)?;
     // Those that its formula does not need are not counted.
     let named = events.events.iter().copied();
-    let mut named = named.filter(|event| metric.sample_events.iter().any(|of| of == event.name));
+    let mut named = named.filter(|event| {
+        metric
+            .sample_events
+            .iter()
+            .any(|sample_event| sample_event == event.name)
+    });
     let sample_events = [(); MAX_SAMPLE_EVENTS].map(|()| named.next());
     let metric = Metric::new(
         leak(name.to_owned()),

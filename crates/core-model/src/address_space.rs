@@ -65,7 +65,7 @@ pub struct AddressSpace {
 impl AddressSpace {
     /// Creates an address space in which nothing has been touched. `mapping_at` returns the bounds
     /// of a mapping, and is called for addresses not seen before. All memory is reserved now.
-    pub fn of_mappings(mapping_at: impl Fn(u64) -> Option<Mapping> + 'static) -> Self {
+    pub fn with_mappings(mapping_at: impl Fn(u64) -> Option<Mapping> + 'static) -> Self {
         AddressSpace::new(Some(Box::new(mapping_at)))
     }
 

@@ -35,13 +35,13 @@ pub fn threads() -> Option<usize> {
 impl ModuleMap {
     /// Reads the current mappings. If that fails, no code has a name.
     #[inline]
-    pub fn of_this_process() -> ModuleMap {
+    pub fn for_this_process() -> ModuleMap {
         ModuleMap::read("/proc/thread-self/maps")
     }
 
     /// Reads the current mappings of another process.
     #[inline]
-    pub fn of_process(process: i32) -> ModuleMap {
+    pub fn for_process(process: i32) -> ModuleMap {
         ModuleMap::read(&format!("/proc/{process}/maps"))
     }
 
@@ -177,14 +177,14 @@ not a line
         assert_eq!(known(0xc004), Some(("/lib/libc.so.6", 0x2004)));
         assert_eq!(known(0xf123), Some(("[vdso]", 0xf123)));
         assert_eq!(known(0xa123), None);
-        assert!(!map.is_empty() && ModuleMap::of_process(-1).is_empty());
+        assert!(!map.is_empty() && ModuleMap::for_process(-1).is_empty());
         let names = ["/home/a user/bench", "/lib/libc.so.6", "[vdso]", ""];
         assert_eq!(map.into_names(), names);
     }
 
     #[test]
     fn this_test_is_in_its_own_executable() {
-        let mut map = ModuleMap::of_this_process();
+        let mut map = ModuleMap::for_this_process();
         let here = this_test_is_in_its_own_executable as *const () as u64;
         let (module, _) = map.locate(here);
         let name = &map.into_names()[module as usize];

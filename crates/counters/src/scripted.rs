@@ -245,7 +245,7 @@ impl Source for Scripted {
         counts[8] = counters.instructions;
         let mut begun = self.begun.borrow_mut();
         begun.push(counts);
-        Reading::of_window(begun.len() as u32 - 1, clock::now_ns())
+        Reading::from_window(begun.len() as u32 - 1, clock::now_ns())
     }
 
     fn end(&self, start: &Reading) -> Sample {

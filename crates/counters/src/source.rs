@@ -23,7 +23,7 @@ pub const MAX_COUNTERS: usize = 12;
 /// end a window that this one began.
 ///
 /// ```compile_fail,E0277
-/// let begun = topdown_counters::Reading::of_clock();
+/// let begun = topdown_counters::Reading::from_clock();
 /// std::thread::spawn(move || drop(begun));
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -42,12 +42,12 @@ pub struct Reading {
 
 impl Reading {
     /// Reads only the clock, now.
-    pub fn of_clock() -> Reading {
-        Reading::of_window(0, clock::now_ns())
+    pub fn from_clock() -> Reading {
+        Reading::from_window(0, clock::now_ns())
     }
 
     /// `ticket` names the window.
-    pub(crate) fn of_window(ticket: u32, at_ns: u64) -> Reading {
+    pub(crate) fn from_window(ticket: u32, at_ns: u64) -> Reading {
         Reading {
             at_ns,
             ticket,

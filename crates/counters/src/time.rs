@@ -16,7 +16,7 @@ impl Time {
     /// Creates the source; `reason` says why no better one is used.
     pub fn new(reason: impl Into<String>) -> Time {
         let mut source = Time {
-            provenance: Provenance::of_clock(reason),
+            provenance: Provenance::for_clock(reason),
             watch: Watch::default(),
         };
         source.provenance.empty_window = Some(super::empty_window_of(&source));
@@ -32,7 +32,7 @@ impl Source for Time {
     }
 
     fn start(&self) -> Reading {
-        Reading::of_window(0, self.watch.before_window())
+        Reading::from_window(0, self.watch.before_window())
     }
 
     fn end(&self, start: &Reading) -> Sample {

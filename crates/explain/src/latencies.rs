@@ -115,8 +115,8 @@ pub fn latencies_of(
         let known = table?.of(event)?;
         Some(UsedLatency {
             event: event.name,
-            latency: known.counting(sampled.map(|of| of.mean_cycles), cycles_per_ns)?,
-            hits: sampled.map(|of| of.hits),
+            latency: known.counting(sampled.map(|entry| entry.mean_cycles), cycles_per_ns)?,
+            hits: sampled.map(|entry| entry.hits),
         })
     });
     used.collect()

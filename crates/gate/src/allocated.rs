@@ -21,7 +21,7 @@ const MIN_GROWTH: f64 = 0.01;
 
 impl Allocated {
     /// Returns what was asked for, by the counts per iteration; `None` if unknown.
-    pub fn of_events(events: &Events<f64>) -> Option<Allocated> {
+    pub fn from_events(events: &Events<f64>) -> Option<Allocated> {
         let count = |event| events.get(event);
         Some(Allocated {
             times: count(Event::Allocations)? + count(Event::Reallocations)?,
@@ -30,10 +30,10 @@ impl Allocated {
     }
 
     /// Returns the most of any launch of a benchmark; `None` if any does not know.
-    pub(crate) fn of_benchmark(benchmark: &Benchmark) -> Option<Allocated> {
+    pub(crate) fn from_benchmark(benchmark: &Benchmark) -> Option<Allocated> {
         let launches = benchmark.slots_launches().iter();
         let all: Vec<Allocated> = launches
-            .map(|launch| Allocated::of_events(&launch.events))
+            .map(|launch| Allocated::from_events(&launch.events))
             .collect::<Option<_>>()?;
         let most = |of: fn(&Allocated) -> f64| all.iter().map(of).reduce(f64::max);
         Some(Allocated {

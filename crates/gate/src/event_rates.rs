@@ -42,7 +42,7 @@ impl EventRates {
     /// Returns what an iteration allocates; `None` if unknown.
     pub fn allocated(&self) -> Option<Allocated> {
         let events = self.events.iter();
-        Allocated::of_events(
+        Allocated::from_events(
             &events
                 .map(|(event, rate)| (*event, rate.per_iteration))
                 .collect(),

@@ -69,7 +69,7 @@ impl FilterExpression {
     ///
     /// # Errors
     /// As [`parse`](FilterExpression::parse).
-    pub fn of_run(stored: &Expression) -> Result<FilterExpression, ExpressionError> {
+    pub fn from_run(stored: &Expression) -> Result<FilterExpression, ExpressionError> {
         let pattern = |p: &LeftOut| Pattern::within(p.package.as_deref(), &p.pattern);
         let of_tag = |(name, patterns): (&String, &Vec<LeftOut>)| {
             (name.clone(), patterns.iter().map(pattern).collect())
@@ -403,7 +403,7 @@ mod tests {
         let parsed = FilterExpression::parse(text, &tags());
         let expression = parsed.unwrap_or_else(|error| panic!("{error}"));
         // What a run stores means the same.
-        let stored = FilterExpression::of_run(expression.stored()).unwrap();
+        let stored = FilterExpression::from_run(expression.stored()).unwrap();
         let all = [
             id("p", "a", "sort/10"),
             id("p", "a", "sort/(b)"),

@@ -24,7 +24,11 @@ pub struct LaunchesMade {
 impl LaunchesMade {
     /// Counts those that `run` holds.
     pub fn new(run: &Run) -> LaunchesMade {
-        let timed = || run.benchmarks.iter().map(|of| of.times.launches.len());
+        let timed = || {
+            run.benchmarks
+                .iter()
+                .map(|benchmark| benchmark.times.launches.len())
+        };
         let most = timed().max().unwrap_or(0);
         let is_modelled = |of: &&Benchmark| of.provenance().source == SourceKind::Model;
         let modelled = run.benchmarks.iter().filter(is_modelled);

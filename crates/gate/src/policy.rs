@@ -143,7 +143,7 @@ impl Default for Policy {
                     Metric::Wall => WALL,
                     _ => SLOTS,
                 }),
-                model_margins: Margins::of_point(MODEL_POINT),
+                model_margins: Margins::from_point(MODEL_POINT),
                 gated: [true; Metric::ALL.len()],
                 gates_allocations: false,
             },
@@ -255,7 +255,7 @@ impl Rules {
 impl Margins {
     /// Makes margins from the measured difference that matters; a third of it must be sure, as in
     /// the default for slots.
-    pub fn of_point(point: f64) -> Margins {
+    pub fn from_point(point: f64) -> Margins {
         Margins {
             sure: point / 3.0,
             point,

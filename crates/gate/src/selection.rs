@@ -104,7 +104,7 @@ impl<'a> RunSelection<'a> {
             wanted: Wanted {
                 names: NameFilter::new(selection.filter.as_ref()).unwrap_or(NameFilter::All),
                 expression: (selection.expression.as_ref())
-                    .and_then(|expression| FilterExpression::of_run(expression).ok()),
+                    .and_then(|expression| FilterExpression::from_run(expression).ok()),
             },
             only_targets: selection.only_targets.as_deref().map(set),
             without_targets: set(&selection.without_targets),

@@ -193,8 +193,8 @@ fn shares(launches: &[SlotsValue], mean_slots: f64) -> Option<Shares> {
         sum.map(|slots| slots / total_slots)
     };
     Some(Shares {
-        level1: PerCategory::of_known(|c| share(&|v| Some(v.level1?.slots[c])))?,
-        level2: PerCategory::of_known(|c| share(&|v| Some(v.level2?[c]))),
+        level1: PerCategory::from_known(|c| share(&|v| Some(v.level1?.slots[c])))?,
+        level2: PerCategory::from_known(|c| share(&|v| Some(v.level2?[c]))),
         smt_contention: share(&|v| v.level1?.smt_contention_slots),
     })
 }
@@ -325,9 +325,15 @@ mod tests {
             };
             summary_of(vec![launch]).seems_removed()
         };
-        let found = without_work.iter().filter(|of| seems_removed(of)).count();
+        let found = without_work
+            .iter()
+            .filter(|entry| seems_removed(entry))
+            .count();
         assert_eq!((found, without_work.len()), (9, 12));
-        let alarms = with_work.iter().filter(|of| seems_removed(of)).count();
+        let alarms = with_work
+            .iter()
+            .filter(|alarm| seems_removed(alarm))
+            .count();
         assert_eq!((alarms, with_work.len()), (2, 12));
     }
 

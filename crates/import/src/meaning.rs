@@ -182,7 +182,7 @@ impl Found {
                 Ok(None)
             };
         };
-        let Some(level1) = PerCategory::of_known(|category| named(category.name())) else {
+        let Some(level1) = PerCategory::from_known(|category| named(category.name())) else {
             return Ok(None);
         };
         // Tools divide by counts of zero. The counts may be complete all the same.
@@ -227,7 +227,7 @@ impl Found {
                 backend_bound: part(metrics.backend_bound)?,
             })
         };
-        let level2 = PerCategory::of_known(|category| {
+        let level2 = PerCategory::from_known(|category| {
             named(category.measured_part().name()).filter(has_value)
         });
         let level2 = level2.map(parts).transpose()?;
@@ -389,7 +389,7 @@ fn table(machine: &Machine, pmu: Option<&str>) -> Option<&'static CpuTable> {
         family: machine.family,
         model: machine.model,
         stepping: machine.stepping,
-        core: CoreType::of_pmu(pmu.unwrap_or("cpu")),
+        core: CoreType::from_pmu(pmu.unwrap_or("cpu")),
     })
 }
 

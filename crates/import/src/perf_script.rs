@@ -147,7 +147,7 @@ pub fn read(text: &str) -> Result<Execution, Located> {
         }
         let time = time_ns(found.time).ok_or_else(|| at("has no time".to_owned()))?;
         (first_ns, last_ns) = (first_ns.min(time), last_ns.max(time));
-        let event = events.iter().position(|of| of.name == found.event);
+        let event = events.iter().position(|event| event.name == found.event);
         let event = event.unwrap_or_else(|| {
             events.push(Count {
                 name: found.event.to_owned(),

@@ -70,10 +70,10 @@ impl Model {
     /// core.
     pub fn open() -> Result<Model, OpenError> {
         let core = chosen_core(ModelCore::from_environment()?);
-        Model::of_core(core, ModelBudget::of_seconds(budget_seconds()?)?)
+        Model::for_core(core, ModelBudget::from_seconds(budget_seconds()?)?)
     }
 
-    fn of_core(core: &'static CoreParameters, budget: ModelBudget) -> Result<Model, OpenError> {
+    fn for_core(core: &'static CoreParameters, budget: ModelBudget) -> Result<Model, OpenError> {
         let stretches = std::env::var(environment::STRETCHES).unwrap_or_default();
         let follows_calls = std::env::var(environment::PATHS).is_ok_and(|wanted| wanted == "1");
         let observer = Observer::new(core, budget, follows_calls, &stretches);
@@ -219,7 +219,7 @@ impl Source for Model {
         self.abandon_open_window();
         let wanted = self.tracer.with_consumer(Observer::begin_window) == Some(true);
         self.outside_time.before_window();
-        let reading = Reading::of_clock();
+        let reading = Reading::from_clock();
         if wanted {
             // If that fails, `end` notices the missing trace.
             let _ = self.tracer.attach();

@@ -9,7 +9,7 @@ pub struct CommitPages(String);
 impl CommitPages {
     /// Makes it from the address of a git remote. Returns `None` if that does not name a
     /// repository on a host with pages, such as a directory.
-    pub fn of_remote(remote: &str) -> Option<CommitPages> {
+    pub fn from_remote(remote: &str) -> Option<CommitPages> {
         let remote = remote.trim();
         let place = match remote.split_once("://") {
             Some(("https" | "http" | "ssh" | "git", place)) => place.to_owned(),
@@ -64,7 +64,7 @@ mod tests {
             ("javascript:alert(1)//", None),
             ("", None),
         ] {
-            let pages = CommitPages::of_remote(remote);
+            let pages = CommitPages::from_remote(remote);
             let expected = expected.map(|page| CommitPages(page.to_owned()));
             assert_eq!(pages, expected, "{remote:?}");
         }

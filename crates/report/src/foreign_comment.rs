@@ -183,10 +183,10 @@ impl ForeignComparison {
 
     fn checked(path: &Path) -> Result<ForeignComparison, Problem> {
         let json = stored_file::read(path, MAX_FILE_BYTES).map_err(Problem::File)?;
-        ForeignComparison::of_json(&json)
+        ForeignComparison::from_json(&json)
     }
 
-    fn of_json(json: &[u8]) -> Result<ForeignComparison, Problem> {
+    fn from_json(json: &[u8]) -> Result<ForeignComparison, Problem> {
         let read: ForeignComparison =
             serde_json::from_slice(&visible_json(json)).map_err(Problem::Json)?;
         if read.schema_version != COMPARISON_SCHEMA_VERSION {
@@ -203,7 +203,7 @@ impl ForeignComparison {
     /// Returns the comment for the comparison in `json`, if it is one.
     #[cfg(any(test, fuzzing, feature = "examples"))]
     pub fn comment_of(json: &[u8]) -> Option<String> {
-        let read = ForeignComparison::of_json(json).ok()?;
+        let read = ForeignComparison::from_json(json).ok()?;
         Some(read.to_string())
     }
 
@@ -447,7 +447,7 @@ mod tests {
         let left_out = 10_000 - 100 - 100 - others;
         assert!(
             text.contains(&format!(
-                "\nThis comment has no space for {left_out} of the 10000 benchmarks. The run's \
+                "\n{left_out} of the 10000 benchmarks do not fit into this comment. The run's \
                  reports have all of them.\n"
             )),
             "{text}"
@@ -475,7 +475,9 @@ mod tests {
         assert!(text.len() <= COMMENT_BYTES, "{}", text.len());
         assert!(text.contains("left out for lack of space"), "{text}");
         assert!(
-            text.contains(" of the 2500 benchmarks. The run's reports have"),
+            text.contains(
+                " of the 2500 benchmarks do not fit into this comment. The run's reports have"
+            ),
             "{text}"
         );
         let count = |text: &str, tag: &str| text.matches(tag).count();
@@ -564,7 +566,7 @@ mod tests {
             ),
             (
                 each.replace("\"regressed\"", "\"@everyone\""),
-                "is not what this release writes",
+                "is not in the format of this release",
             ),
             (
                 each.replace("\"difference\": ", "\"difference\": 1e9, \"x\": "),
@@ -572,7 +574,7 @@ mod tests {
             ),
             (
                 each[..each.len() / 2].to_owned(),
-                "is not what this release writes",
+                "is not in the format of this release",
             ),
         ] {
             let error = rendered(json.as_bytes()).unwrap_err();

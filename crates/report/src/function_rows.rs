@@ -94,7 +94,7 @@ impl Known {
     ///
     /// Each function adds its own share of what is unknown: margins of sums are at most the sums
     /// of margins. Returns `None` without functions, or if one is not sampled.
-    fn of_all(functions: &[&Function]) -> Option<Known> {
+    fn from_all(functions: &[&Function]) -> Option<Known> {
         let slots = |function: &Function| function.counts.slots() as f64;
         let total: f64 = functions.iter().map(|function| slots(function)).sum();
         let mut margin = 0.0;
@@ -164,7 +164,7 @@ pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
                 .then_some(counts.instructions as f64 / functions.iterations as f64),
             share: ratio(slots, total_slots),
             share_margin: hits.map(|hits| share_margin(ratio(slots, total_slots), hits)),
-            known: Known::of_all(known_of),
+            known: Known::from_all(known_of),
             categories: fractions(counts),
         }
     };

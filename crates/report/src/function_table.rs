@@ -126,7 +126,7 @@ pub fn write_candidate_only(
 ) -> io::Result<()> {
     let regressed = |of: &&BenchmarkVerdict| of.verdict == Verdict::Regressed;
     let regressed = comparison.benchmarks.iter().filter(regressed);
-    let regressed: Vec<&BenchmarkId> = regressed.map(|of| &of.id).collect();
+    let regressed: Vec<&BenchmarkId> = regressed.map(|benchmark| &benchmark.id).collect();
     if regressed.is_empty() {
         return Ok(());
     }
@@ -148,7 +148,7 @@ pub fn write_candidate_only(
 fn functions_by_id(run: &Run) -> HashMap<&BenchmarkId, &Functions> {
     let benchmarks = run.benchmarks.iter();
     benchmarks
-        .filter_map(|of| Some((&of.id, of.functions.as_deref()?)))
+        .filter_map(|benchmark| Some((&benchmark.id, benchmark.functions.as_deref()?)))
         .collect()
 }
 
@@ -184,7 +184,10 @@ fn title(benchmark: &Benchmark) -> String {
     let total = total.map_or(String::new(), |total| {
         format!("  {} slots", slots(total.mean))
     });
-    let sampled = benchmark.functions.as_ref().and_then(|of| of.sampled);
+    let sampled = benchmark
+        .functions
+        .as_ref()
+        .and_then(|functions| functions.sampled);
     let hits = sampled.map_or(String::new(), |of| {
         format!(", {}", count_of(of.hits, "PMU sample"))
     });

@@ -105,7 +105,11 @@ fn launches(explained: &Explained) -> String {
     if of_groups.into_iter().any(was_launched) {
         launches.push("one for the retire latencies of each group that uses them");
     }
-    if explained.groups.iter().any(|of| of.functions.is_some()) {
+    if explained
+        .groups
+        .iter()
+        .any(|group| group.functions.is_some())
+    {
         launches.push("one to sample each group whose events happen");
     }
     if explained.functions.is_some() {
@@ -272,7 +276,7 @@ mod tests {
             });
             let text = self::text(&explained, 100, true);
             assert!(
-                text.contains("functions, sampled by 12345 hits\n"),
+                text.contains("functions, sampled by 12345 PMU samples\n"),
                 "{text}"
             );
         }

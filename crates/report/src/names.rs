@@ -63,7 +63,9 @@ mod tests {
         let comparison = compared(&run, &run);
         let names = Names::new(&comparison);
         let benchmarks = comparison.benchmarks.iter();
-        benchmarks.map(|of| names.name(&of.id)).collect()
+        benchmarks
+            .map(|benchmark| names.name(&benchmark.id))
+            .collect()
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Row {
             spread: gated
                 .relative_sd
                 .map(|sd| format!("{plus_minus}{} %", percent(sd))),
-            allocations: Allocated::of_events(&summary.events)
+            allocations: Allocated::from_events(&summary.events)
                 .map(|allocated| amount(allocated.times)),
             shares: summary.shares,
             share_cells: summary.shares.map(|s| share_cells(&s)).unwrap_or_default(),
@@ -107,7 +107,7 @@ fn share_cells(shares: &Shares) -> Vec<String> {
 fn notes(benchmark: &Benchmark, summary: &Summary, plus_minus: &str) -> Vec<String> {
     let provenance = benchmark.provenance();
     let mut notes = Vec::new();
-    notes.extend(Initialisation::of(benchmark).map(|of| first_iterations(&of)));
+    notes.extend(Initialisation::of(benchmark).map(|note| first_iterations(&note)));
     notes.extend(work_note(provenance));
     if let Some(units) = provenance.sampled_units {
         notes.push(format!(

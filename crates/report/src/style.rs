@@ -53,7 +53,7 @@ const DEFAULT_WIDTH: usize = 120;
 
 impl Look {
     /// Reads the environment: the terminal's width, or else `COLUMNS`, or else 120, and the locale.
-    pub fn of_environment() -> Look {
+    pub fn from_environment() -> Look {
         let width = terminal::width(true).unwrap_or(DEFAULT_WIDTH);
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .iter()

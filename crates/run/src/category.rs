@@ -154,7 +154,7 @@ impl<T> PerCategory<T> {
     }
 
     /// Like [`of`](PerCategory::from_fn), but returns `None` if any value is missing.
-    pub fn of_known(mut of: impl FnMut(Category) -> Option<T>) -> Option<PerCategory<T>> {
+    pub fn from_known(mut of: impl FnMut(Category) -> Option<T>) -> Option<PerCategory<T>> {
         Some(PerCategory {
             retiring: of(Category::Retiring)?,
             bad_speculation: of(Category::BadSpeculation)?,

@@ -118,7 +118,7 @@ impl Machine {
     /// Returns the machine with this [`key`](Machine::key), with all other fields unknown. `None`
     /// if no machine has this key.
     #[inline]
-    pub fn of_key(key: &str) -> Option<Machine> {
+    pub fn from_key(key: &str) -> Option<Machine> {
         let (architecture, rest) = key.split_once('-')?;
         let mut words: Vec<&str> = rest.split('-').collect();
         let smt_active = match words.last().copied() {
@@ -285,7 +285,7 @@ mod tests {
             "riscv64-unknown",
             "riscv64-unknown-kvm-smt",
         ] {
-            assert_eq!(Machine::of_key(key).unwrap().key(), key);
+            assert_eq!(Machine::from_key(key).unwrap().key(), key);
         }
         for key in [
             "",
@@ -296,7 +296,7 @@ mod tests {
             "x86_64-GenuineIntel-6-8f-08",
             "x86_64-GenuineIntel-06-8f-08-a-b-smt",
         ] {
-            assert_eq!(Machine::of_key(key), None, "{key}");
+            assert_eq!(Machine::from_key(key), None, "{key}");
         }
     }
 

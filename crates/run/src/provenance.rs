@@ -151,7 +151,7 @@ impl Provenance {
     }
 
     /// Returns the provenance of samples that have only time. `reason` is one readable sentence.
-    pub fn of_clock(reason: impl Into<String>) -> Provenance {
+    pub fn for_clock(reason: impl Into<String>) -> Provenance {
         Provenance::new(SourceKind::Time, TIME_FORMULA, reason)
     }
 
@@ -166,7 +166,7 @@ impl Provenance {
             }),
             elsewhere: Some(elsewhere),
             core_type: self.core_type.clone(),
-            ..Provenance::of_clock(format!(
+            ..Provenance::for_clock(format!(
                 "the work is not on the measured thread ({})",
                 self.reason
             ))

@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn provenance_is_read_as_written() {
-        let least = Provenance::of_clock("a \"reason\" with \\ and é");
+        let least = Provenance::for_clock("a \"reason\" with \\ and é");
         let most = Provenance {
             source: SourceKind::Hardware,
             core_type: Some("cpu_core".to_owned()),

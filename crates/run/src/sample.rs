@@ -165,7 +165,7 @@ impl Sample {
     /// Returns a window of which only the time is known so far.
     // Unlike `..EMPTY` it copies none of the some thousand bytes, most of which mean nothing.
     #[inline(always)]
-    pub fn of_window(wall_ns: u64, flags: Flags) -> Sample {
+    pub fn from_window(wall_ns: u64, flags: Flags) -> Sample {
         Sample {
             windows: 1,
             wall_ns,

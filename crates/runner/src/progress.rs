@@ -35,7 +35,7 @@ impl Style {
     /// Chooses the style for this process: `--quiet`, then `CARGO_TERM_PROGRESS_WHEN` (`never`
     /// disables the bar), then whether standard error is a terminal. `events` come before all of
     /// it.
-    pub fn of_process(quiet: bool, events: bool) -> Style {
+    pub fn for_process(quiet: bool, events: bool) -> Style {
         let when = std::env::var("CARGO_TERM_PROGRESS_WHEN");
         if events {
             Style::Events

@@ -49,7 +49,7 @@ pub struct RunLocation {
 impl RunLocation {
     /// Returns the place of the run whose `run.json` has this path in the store; `None` for every
     /// other path.
-    fn of_run_file(path: &str) -> Option<RunLocation> {
+    fn from_run_file(path: &str) -> Option<RunLocation> {
         let directory = path.strip_suffix(RUN_FILE_NAME)?.strip_suffix('/')?;
         let (directory, run) = directory.rsplit_once('/')?;
         let (name, machine_key) = directory.rsplit_once('/')?;

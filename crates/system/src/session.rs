@@ -21,7 +21,7 @@ pub struct Starter {
 
 impl Starter {
     /// Returns a starter that uses this program; `None` on systems without sessions.
-    pub fn of_this_program() -> Option<Starter> {
+    pub fn for_this_program() -> Option<Starter> {
         let program = cfg!(target_os = "linux")
             .then(std::env::current_exe)?
             .ok()?;

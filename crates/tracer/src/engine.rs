@@ -94,7 +94,7 @@ impl<C: Consumer> Engine<C> {
         let buffer =
             TraceBuffer::new(config.buffer_bytes).map_err(to_memory_error(config.buffer_bytes))?;
         let facts = machine::thread_facts(vector);
-        let restartable = RestartableSequence::of_this_thread(&facts);
+        let restartable = RestartableSequence::for_this_thread(&facts);
         let translator = Translator::new(config.static_instructions, facts)?;
         let context = translator.context();
         let resume = translator.resume();

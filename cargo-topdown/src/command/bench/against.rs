@@ -88,7 +88,7 @@ pub fn run(args: &BenchArgs, reference: &str) -> Result<Exit, Error> {
     ];
     let runs = [&baseline.run, &measured.run];
     let comparison =
-        verdict::with_functions(comparison, runs, unknown.each_ref().map(|of| &of[..]));
+        verdict::with_functions(comparison, runs, unknown.each_ref().map(|ids| &ids[..]));
 
     let verbose = args.launch.cargo.verbose > 0;
     let workspace = session.end();

@@ -34,7 +34,7 @@ pub fn build(
     let metadata = metadata_of_base(session, &mut cargo, tree)?;
     leave_out_absent(&mut cargo, &metadata, tree)?;
     report_moved_packages(&session.workspace.metadata, &metadata, tree);
-    let workspace = Workspace::of_metadata(metadata)?;
+    let workspace = Workspace::from_metadata(metadata)?;
     let settings = workspace.config.measuring(&session.request.settings)?;
     let build = || cargo.bench_targets(&workspace.metadata, &settings);
     let built = match build() {

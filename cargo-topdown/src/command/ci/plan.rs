@@ -33,9 +33,9 @@ pub fn run(variables: &Variables) -> Result<Exit, Error> {
         .map_err(|error| CiError::file(temporary, error))?
         .keep();
     let choice = SourceChoice::from_environment().map_err(OpenError::from)?;
-    let diagnosis = Diagnosis::of_this_machine(choice);
+    let diagnosis = Diagnosis::for_this_machine(choice);
     let mut text = Vec::new();
-    write_text(&mut text, &diagnosis, Look::of_environment())?;
+    write_text(&mut text, &diagnosis, Look::from_environment())?;
     style::stdout(ColorChoice::Never).write_all(&text)?;
     let file = report.join("doctor.txt");
     let write = || AutoStream::never(File::create(&file)?).write_all(&text);

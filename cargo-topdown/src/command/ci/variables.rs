@@ -10,7 +10,7 @@ pub struct Variables(BTreeMap<String, String>);
 
 impl Variables {
     /// Returns those of this process.
-    pub fn of_process() -> Variables {
+    pub fn from_process() -> Variables {
         let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         Variables(
             std::env::vars_os()

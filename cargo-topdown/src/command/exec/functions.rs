@@ -85,8 +85,8 @@ impl Plan {
             let sum: u64 = counted.iter().filter_map(number).sum();
             sum as f64 / counted.len().max(1) as f64
         };
-        let cycles = of(|of| of.sample.cycles.or(of.sample.slots));
-        let seconds = of(|of| Some(of.sample.wall_ns)) / 1e9;
+        let cycles = of(|cycle| cycle.sample.cycles.or(cycle.sample.slots));
+        let seconds = of(|second| Some(second.sample.wall_ns)) / 1e9;
         let least = MIN_LAUNCHES.min(max_launches);
         // Few enough for the kernel, and not more than are wanted.
         let hits = (MAX_SAMPLES_PER_SECOND * seconds).min(TARGET_SAMPLES / f64::from(least));
@@ -198,7 +198,7 @@ fn check_sample_count(sampled: Sampled) -> Result<(), String> {
 
 /// Returns the part of a launch's slots that the functions have.
 fn part_of(functions: &Functions, counted: &[IterationSample]) -> f64 {
-    let slots: u64 = counted.iter().filter_map(|of| of.sample.slots).sum();
+    let slots: u64 = counted.iter().filter_map(|slot| slot.sample.slots).sum();
     let slots = slots as f64 / counted.len().max(1) as f64;
     functions.total().slots() as f64 / functions.iterations as f64 / slots.max(1.0)
 }

@@ -101,7 +101,7 @@ fn launch_all(
 
 /// Returns the counters to use, if any, and the provenance of the numbers.
 fn counters(args: &ExecArgs) -> Result<(Option<TreeCounters>, Provenance), ExecError> {
-    let time = |reason: String| Provenance::of_clock(reason);
+    let time = |reason: String| Provenance::for_clock(reason);
     let source = args.source.unwrap_or_default();
     match source {
         SourceChoice::Model => return Err(ExecError::Model),

@@ -47,7 +47,7 @@ pub fn run(args: &ExplainArgs, base: &str) -> Result<Exit, Error> {
         difference_json::write(&mut out, &difference)?;
     } else {
         let mut text = Vec::new();
-        difference::write(&mut text, &difference, Look::of_environment())?;
+        difference::write(&mut text, &difference, Look::from_environment())?;
         out.write_all(&text)?;
     }
     out.flush()?;

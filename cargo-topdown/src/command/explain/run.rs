@@ -54,7 +54,7 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
     if args.json {
         metric_groups_json::write(&mut out, &explained)?;
     } else {
-        metric_groups::write(&mut out, &explained, Look::of_environment())?;
+        metric_groups::write(&mut out, &explained, Look::from_environment())?;
     }
     out.flush()?;
     let measured = explained.groups.iter().any(|group| group.values.is_ok());
@@ -169,8 +169,12 @@ impl ExplanationLaunches<'_> {
         let samples_of = |benchmark: Benchmark| {
             let source = benchmark.provenance().source;
             let mut samples = outcome.collected.samples.into_iter();
-            let samples = samples.find(|of| of.benchmark == benchmark.id && of.source == source);
-            (benchmark, samples.map_or(Vec::new(), |of| of.samples))
+            let samples =
+                samples.find(|sample| sample.benchmark == benchmark.id && sample.source == source);
+            (
+                benchmark,
+                samples.map_or(Vec::new(), |sample| sample.samples),
+            )
         };
         let mut benchmarks = outcome.collected.benchmarks;
         match benchmarks.iter().position(|b| b.id.name == *wanted) {

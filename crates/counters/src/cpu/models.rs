@@ -33,7 +33,7 @@ pub enum CoreType {
 
 impl CoreType {
     /// Returns the type of core that a PMU of this name in `/sys/bus/event_source/devices` counts.
-    pub fn of_pmu(name: &str) -> CoreType {
+    pub fn from_pmu(name: &str) -> CoreType {
         match name {
             "cpu_atom" => CoreType::Efficient,
             "cpu_lowpower" => CoreType::LowPower,

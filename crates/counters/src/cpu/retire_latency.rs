@@ -113,7 +113,9 @@ mod tests {
     fn of(model: u32, event: &str) -> &'static RetireLatency {
         let table = latencies_for(&intel(model)).unwrap();
         let mut latencies = table.latencies.iter();
-        latencies.find(|of| of.event.name == event).unwrap()
+        latencies
+            .find(|latency| latency.event.name == event)
+            .unwrap()
     }
 
     /// By hand, from the formulas of perfmon's files for TMA 5.1 and 5.2.

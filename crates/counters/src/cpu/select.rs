@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn cores_of_a_hybrid_have_different_tables() {
-        let core = |model, pmu| x86("GenuineIntel", 6, model, CoreType::of_pmu(pmu));
+        let core = |model, pmu| x86("GenuineIntel", 6, model, CoreType::from_pmu(pmu));
         assert_eq!(core(0x97, "cpu_core"), Some("Golden Cove"));
         assert_eq!(core(0x97, "cpu_atom"), Some("Gracemont"));
         // Alder Lake with its efficient cores switched off, and Alder Lake-N, which has only those.

@@ -55,7 +55,7 @@ impl AllThreads {
 
     fn check(&self, opener: &Opener<'_>) -> Result<(), OpenError> {
         let leader = self.shape.leader();
-        let start = Reading::of_clock();
+        let start = Reading::from_clock();
         self.start();
         self_check::spin();
         let sample = self.end(&start);

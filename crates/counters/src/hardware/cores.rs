@@ -79,7 +79,7 @@ fn confine(pmu: &CorePmu) -> Result<Option<String>, OpenError> {
 
 /// Returns what the cores of a PMU are called.
 pub(super) fn kind_of_cores(pmu: &str) -> &'static str {
-    match CoreType::of_pmu(pmu) {
+    match CoreType::from_pmu(pmu) {
         CoreType::Performance if pmu.starts_with("armv") => "cores of this PMU",
         CoreType::Performance => "performance cores",
         CoreType::Efficient => "efficiency cores",

@@ -47,7 +47,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub fn of_form(form: &'static Form) -> Plan {
+    pub fn for_form(form: &'static Form) -> Plan {
         let at = |wanted| form.events.iter().position(|event| Some(*event) == wanted);
         Plan {
             events: form.events,
@@ -83,7 +83,7 @@ impl Plan {
         events.map(|event| (event.name, event.config)).collect()
     }
 
-    pub fn of_group(group: &'static MetricGroup) -> Plan {
+    pub fn for_group(group: &'static MetricGroup) -> Plan {
         Plan {
             events: group.events,
             cycles_at: None,
@@ -133,7 +133,7 @@ impl ExactGroup {
     ) -> Result<(ExactGroup, &'static Form, Option<OpenError>), OpenError> {
         let mut refusal = None;
         for form in table.forms() {
-            match ExactGroup::open_plan(opener, table, Plan::of_form(form), slots_per_cycle) {
+            match ExactGroup::open_plan(opener, table, Plan::for_form(form), slots_per_cycle) {
                 Ok(group) => return Ok((group, form, refusal)),
                 // No form will be allowed.
                 Err(error @ (OpenError::PermissionDenied { .. } | OpenError::Forbidden { .. })) => {
@@ -155,7 +155,7 @@ impl ExactGroup {
         group: &'static MetricGroup,
         slots_per_cycle: u32,
     ) -> Result<ExactGroup, OpenError> {
-        ExactGroup::open_plan(opener, table, Plan::of_group(group), slots_per_cycle)
+        ExactGroup::open_plan(opener, table, Plan::for_group(group), slots_per_cycle)
     }
 
     #[inline(never)]
@@ -215,7 +215,7 @@ impl ExactGroup {
     /// through, opens successfully and counts 0.
     #[inline(never)]
     fn check(&self, opener: &Opener<'_>) -> Result<(), OpenError> {
-        let start = Reading::of_clock();
+        let start = Reading::from_clock();
         self.prepare();
         if self.reads_in_user_code && !self.reads.begin() {
             self.restart();
@@ -350,7 +350,7 @@ impl ExactGroup {
             Some(advances) if self.is_stuck(&advances) => flags |= Flags::NOT_COUNTING,
             Some(_) => {}
         }
-        let mut window = Sample::of_window(at_ns.saturating_sub(start.at_ns), flags);
+        let mut window = Sample::from_window(at_ns.saturating_sub(start.at_ns), flags);
         let is_lost = flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS);
         // Zeros are placeholders, which the flags mark.
         let counts = advances.filter(|_| !is_lost).unwrap_or_default();

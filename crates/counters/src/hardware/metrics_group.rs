@@ -118,7 +118,7 @@ impl MetricsGroup {
             MIN_SLOTS_FRACTION
         };
         let group = MetricsGroup {
-            reads: Rc::new(UserReads::of_registers(pages, shape.clears)),
+            reads: Rc::new(UserReads::for_registers(pages, shape.clears)),
             leader,
             _retiring: retiring,
             _plain_events: plain_events,
@@ -275,7 +275,7 @@ impl MetricsGroup {
             flags |= Flags::BAD_RATIOS;
         }
         self.last_slots.set(slots);
-        let mut window = Sample::of_window(wall_ns, flags);
+        let mut window = Sample::from_window(wall_ns, flags);
         window.slots = Some(slots);
         let raw = split_between(first, last, self.shape.level2);
         window.level1 = Some(raw.level1);
@@ -300,7 +300,7 @@ impl MetricsGroup {
             level2: self.shape.level2.then(Default::default),
             instructions: Some(0),
             cycles: Some(0),
-            ..Sample::of_window(wall_ns, flags)
+            ..Sample::from_window(wall_ns, flags)
         }
     }
 

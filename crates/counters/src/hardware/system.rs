@@ -118,7 +118,7 @@ impl CpuIdentity {
             family: self.family,
             model: self.model,
             stepping: self.stepping,
-            core: CoreType::of_pmu(pmu),
+            core: CoreType::from_pmu(pmu),
         }
     }
 
@@ -127,7 +127,11 @@ impl CpuIdentity {
     fn has_slots_counter(&self, pmu: &str) -> bool {
         let forms = self.table(pmu).map_or(&[][..], |table| table.forms());
         for form in forms {
-            if form.events.iter().any(|of| of.name == "TOPDOWN.SLOTS") {
+            if form
+                .events
+                .iter()
+                .any(|event| event.name == "TOPDOWN.SLOTS")
+            {
                 return true;
             }
         }

@@ -128,7 +128,7 @@ impl Opened {
             }
             None => self.engine.prepare(at_ns),
         };
-        Reading::of_window(self.tickets.next(), ready_at_ns)
+        Reading::from_window(self.tickets.next(), ready_at_ns)
     }
 
     /// Reading the thread's own counters must fail while all threads are counted.
@@ -151,7 +151,7 @@ impl Opened {
         let mut window = match self.whose.all() {
             _ if !self.tickets.is_latest(start) => Sample {
                 slots: Some(0),
-                ..Sample::of_window(clock::elapsed_ns(start.at_ns), Flags::NOT_COUNTING)
+                ..Sample::from_window(clock::elapsed_ns(start.at_ns), Flags::NOT_COUNTING)
             },
             Some(all) => all.end(start),
             None => self.engine.end(is_unmoved, start),
@@ -246,7 +246,7 @@ impl Opened {
         drop(plain);
         let all = AllThreads::open(opener, shape)?;
         let empty_window = median_window(&empty_windows_by(&|| {
-            let start = Reading::of_clock();
+            let start = Reading::from_clock();
             all.start();
             all.end(&start)
         }));

@@ -209,7 +209,7 @@ impl UserReads {
     ///
     /// # Panics
     /// Panics if there are fewer, or more than [`MAX_CORRECTION_EVENTS`] of the last.
-    pub fn of_registers(pages: Vec<Page>, clears: bool) -> UserReads {
+    pub fn for_registers(pages: Vec<Page>, clears: bool) -> UserReads {
         let readings = WITH_REGISTERS[pages.len() - UNCORRECTED];
         UserReads::with(pages, readings, if clears { REGISTERS } else { 0 })
     }

@@ -171,7 +171,7 @@ impl FromStr for MarginSetting {
         let (metric, margin) = text
             .split_once('=')
             .ok_or_else(|| format!("`{text}` is not METRIC=PERCENT, such as backend-bound=2%"))?;
-        MarginSetting::new(metric.trim(), Margins::of_point(percent(margin)?))
+        MarginSetting::new(metric.trim(), Margins::from_point(percent(margin)?))
     }
 }
 

@@ -196,7 +196,7 @@ impl Drift {
     /// All that they differ by beyond their launches is drift, and so is what they have in common:
     /// the variance is about zero. It has no limit, but a benchmark that memory layout moved far
     /// must not hide the changes of others, so it is bounded as that of earlier runs.
-    pub fn of_unchanged(benchmarks: &[Deviating]) -> Option<Drift> {
+    pub fn from_unchanged(benchmarks: &[Deviating]) -> Option<Drift> {
         (benchmarks.len() >= MIN_UNCHANGED).then_some(())?;
         Some(Drift {
             deviation: variance_without_outliers(benchmarks).sqrt(),
@@ -437,7 +437,7 @@ mod tests {
         let mut rng = Rng::with_seed(20261128);
         for drift in [0.005, 0.02, 0.2] {
             let found = typical(400, || {
-                let found = Drift::of_unchanged(&drawn(12, 0.002, drift, &mut rng)).unwrap();
+                let found = Drift::from_unchanged(&drawn(12, 0.002, drift, &mut rng)).unwrap();
                 assert_eq!(found.degrees_of_freedom, EFFICIENCY * 12.0);
                 assert_eq!(found.unchanged_benchmarks, 12);
                 found.deviation
@@ -449,15 +449,15 @@ mod tests {
             difference,
             standard_error: 0.0,
         });
-        let found = Drift::of_unchanged(&common).unwrap();
+        let found = Drift::from_unchanged(&common).unwrap();
         // Bounded, so that it is a little more.
         assert!((0.03..0.035).contains(&found.deviation), "{found:?}");
-        assert_eq!(Drift::of_unchanged(&common[..3]), None);
+        assert_eq!(Drift::from_unchanged(&common[..3]), None);
         let none = common.map(|b| Deviating {
             difference: 0.0,
             ..b
         });
-        assert_eq!(Drift::of_unchanged(&none).unwrap().deviation, 0.0);
+        assert_eq!(Drift::from_unchanged(&none).unwrap().deviation, 0.0);
     }
 
     #[test]

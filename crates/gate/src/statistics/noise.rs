@@ -83,7 +83,7 @@ impl Noise {
             .map(|contrast| of_launches.deviating(contrast))
             .collect();
         Noise {
-            drift: Drift::of_unchanged(&deviating).unwrap_or(self.drift),
+            drift: Drift::from_unchanged(&deviating).unwrap_or(self.drift),
             ..*self
         }
     }

@@ -233,8 +233,8 @@ mod tests {
         rng: &mut Rng,
         advised: impl Fn(&Outlook) -> Option<u32>,
     ) -> f64 {
-        let per_test = Quantiles::of_tail(ALPHA_PER_TEST);
-        let one_sided = Quantiles::of_tail(0.05);
+        let per_test = Quantiles::for_tail(ALPHA_PER_TEST);
+        let one_sided = Quantiles::for_tail(0.05);
         let (mut tried, mut decided) = (0, 0);
         for _ in 0..4000 {
             let truth = if rng.bool() {
@@ -269,8 +269,8 @@ mod tests {
 
     #[test]
     fn marginal_noisy_and_drifting_are_distinguished() {
-        let per_test = Quantiles::of_tail(ALPHA_PER_TEST);
-        let one_sided = Quantiles::of_tail(0.05);
+        let per_test = Quantiles::for_tail(ALPHA_PER_TEST);
+        let one_sided = Quantiles::for_tail(0.05);
         let outlook = |deviation: f64, drift_deviation: f64| Outlook {
             estimate: Estimate {
                 difference: 0.0295,

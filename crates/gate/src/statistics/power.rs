@@ -60,7 +60,7 @@ impl Plan {
             variances: (0..CLASSES)
                 .map(|class| chi_squared.inverse_cdf(middle(class)) / degrees_of_freedom)
                 .collect(),
-            per_test: Quantiles::of_tail(alpha_per_test),
+            per_test: Quantiles::for_tail(alpha_per_test),
         })
     }
 

@@ -45,7 +45,7 @@ pub struct Quantiles {
 
 impl Quantiles {
     /// Quantiles that are exceeded with probability `tail`.
-    pub fn of_tail(tail: f64) -> Quantiles {
+    pub fn for_tail(tail: f64) -> Quantiles {
         Quantiles {
             tail,
             by_tenths: RefCell::default(),
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn rounded_degrees_of_freedom_never_narrow() {
-        let quantiles = Quantiles::of_tail(0.025);
+        let quantiles = Quantiles::for_tail(0.025);
         for df in [2.0, 3.37, 9.99, 24.05] {
             let (rounded, exact) = (quantiles.at(df), upper_quantile(0.025, df));
             assert!(rounded >= exact - 1e-12, "{df}");

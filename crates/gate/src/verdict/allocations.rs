@@ -24,7 +24,7 @@ pub enum Uncounted {
 impl Uncounted {
     /// Returns the sides that did not count their allocations, if any.
     pub(super) fn allocations_of(baseline: &Benchmark, candidate: &Benchmark) -> Option<Uncounted> {
-        let counted = [baseline, candidate].map(|of| Allocated::of_benchmark(of).is_some());
+        let counted = [baseline, candidate].map(|of| Allocated::from_benchmark(of).is_some());
         match counted {
             [true, true] => None,
             [false, true] => Some(Uncounted::Baseline),
@@ -64,7 +64,7 @@ impl AllocationChange {
         candidate: &Benchmark,
         gated: bool,
     ) -> Option<AllocationChange> {
-        let [baseline, candidate] = [baseline, candidate].map(Allocated::of_benchmark);
+        let [baseline, candidate] = [baseline, candidate].map(Allocated::from_benchmark);
         let (baseline, candidate) = (baseline?, candidate?);
         Some(AllocationChange {
             baseline,

@@ -214,7 +214,7 @@ fn values_of(benchmark: &Benchmark, quantity: BudgetQuantity) -> Option<Vec<f64>
 fn allocated(benchmark: &Benchmark, of: fn(Allocated) -> f64) -> Option<Vec<f64>> {
     let launches = benchmark.slots_launches().iter();
     let values: Vec<f64> = launches
-        .map(|launch| Allocated::of_events(&launch.events).map(of))
+        .map(|launch| Allocated::from_events(&launch.events).map(of))
         .collect::<Option<_>>()?;
     (!values.is_empty()).then_some(values)
 }

@@ -191,7 +191,9 @@ pub fn classify(baseline: &Benchmark, candidate: &Benchmark) -> CodeChange {
 fn by_functions(baseline: &Benchmark, candidate: &Benchmark) -> CodeChange {
     // Samples differ by chance.
     fn exact(side: &Benchmark) -> Option<&Functions> {
-        side.functions.as_deref().filter(|of| of.sampled.is_none())
+        side.functions
+            .as_deref()
+            .filter(|function| function.sampled.is_none())
     }
     match (exact(baseline), exact(candidate)) {
         (Some(before), Some(after)) if same_functions(before, after) => CodeChange::Same,

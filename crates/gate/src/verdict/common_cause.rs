@@ -56,7 +56,12 @@ pub fn common_causes<'a>(members: &[&'a BenchmarkVerdict]) -> Vec<CommonCause<'a
         }
     }
     for group in &mut groups {
-        let spent_in = most_common(group.benchmarks.iter().filter_map(|of| grown(of)));
+        let spent_in = most_common(
+            group
+                .benchmarks
+                .iter()
+                .filter_map(|benchmark| grown(benchmark)),
+        );
         let Some(key) = group.changed else {
             continue;
         };

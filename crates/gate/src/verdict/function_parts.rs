@@ -154,7 +154,7 @@ mod tests {
     fn reported(changes: &[(&str, f64, f64)], points: f64) -> Vec<(String, String, bool, f64)> {
         let changes: Vec<_> = changes.iter().map(|(n, p, i)| change(n, *p, *i)).collect();
         let names = |names: &[FunctionName]| -> String {
-            let names = names.iter().map(|of| of.name.clone().unwrap());
+            let names = names.iter().map(|name| name.name.clone().unwrap());
             names.collect::<Vec<_>>().join(" ")
         };
         let of = parts(&changes, points / 100.0).into_iter();

@@ -121,7 +121,7 @@ fn change(
     let difference = candidate_slots.unwrap_or(0.0) - baseline_slots.unwrap_or(0.0);
     let instructions = |side: &Functions| {
         let found = find(side, function);
-        found.map_or(0.0, |of| per_iteration(side, of.counts.instructions))
+        found.map_or(0.0, |entry| per_iteration(side, entry.counts.instructions))
     };
     is_certain.then(|| FunctionChange {
         name: function.name.clone(),

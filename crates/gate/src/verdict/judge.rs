@@ -42,7 +42,7 @@ impl<'a> Judge<'a> {
             policy,
             planned_launches: [baseline, candidate].map(|run| run.launch_settings.launches),
             load_factor: candidate.load_factor(),
-            two_sided: Quantiles::of_tail(ONE_SIDED_ERROR / 2.0),
+            two_sided: Quantiles::for_tail(ONE_SIDED_ERROR / 2.0),
             outlooks: Outlooks::new(test),
         }
     }

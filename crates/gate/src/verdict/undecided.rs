@@ -27,8 +27,8 @@ impl<'a> Outlooks<'a> {
     pub fn new(test: &'a SuiteTest) -> Self {
         Outlooks {
             test,
-            one_sided: Quantiles::of_tail(ONE_SIDED_ERROR),
-            per_test: Quantiles::of_tail(test.alpha_per_test),
+            one_sided: Quantiles::for_tail(ONE_SIDED_ERROR),
+            per_test: Quantiles::for_tail(test.alpha_per_test),
         }
     }
 

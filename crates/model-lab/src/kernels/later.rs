@@ -569,7 +569,7 @@ fn utf16() -> Box<dyn FnMut()> {
         units.clear();
         units.extend(text.encode_utf16());
         again.clear();
-        again.extend(char::decode_utf16(units.iter().copied()).map(|of| of.unwrap_or('?')));
+        again.extend(char::decode_utf16(units.iter().copied()).map(|unit| unit.unwrap_or('?')));
         black_box(&again);
     })
 }

@@ -41,7 +41,7 @@ impl Allocations {
     pub(super) fn from_environment() -> Allocations {
         let is_wanted = std::env::var_os(environment::ALLOCATIONS).is_none_or(|word| word != "0");
         Allocations {
-            allocator: is_wanted.then(Allocator::of_this_program).flatten(),
+            allocator: is_wanted.then(Allocator::for_this_program).flatten(),
             window: Counts::default(),
             open: None,
             is_unserved: false,

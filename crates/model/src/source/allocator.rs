@@ -144,8 +144,8 @@ pub(super) struct Allocator {
 
 impl Allocator {
     /// Returns `None` if they cannot be found, as in a program without symbols. Does not allocate.
-    pub(super) fn of_this_program() -> Option<Allocator> {
-        let symbols = ProgramSymbols::of_this_process()?;
+    pub(super) fn for_this_program() -> Option<Allocator> {
+        let symbols = ProgramSymbols::for_this_process()?;
         let mut allocator = Allocator {
             entries: [Entry {
                 ip: u64::MAX,
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn this_test_has_an_allocator() {
-        let allocator = Allocator::of_this_program().unwrap();
+        let allocator = Allocator::for_this_program().unwrap();
         let malloc = allocator.operation_at(libc::malloc as *const () as u64);
         assert_eq!(malloc.unwrap().operation, allocate(0));
         let of_rust = allocator.entries.iter().filter(|entry| entry.is_of_rust);

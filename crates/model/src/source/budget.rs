@@ -50,7 +50,7 @@ impl ModelBudget {
     ///
     /// # Errors
     /// Returns an error if the environment names an unknown way of sampling.
-    pub(super) fn of_seconds(seconds: f64) -> Result<ModelBudget, OpenError> {
+    pub(super) fn from_seconds(seconds: f64) -> Result<ModelBudget, OpenError> {
         let wanted = Sampling::from_environment()?;
         Ok(ModelBudget {
             instructions: (seconds * INSTRUCTIONS_PER_SECOND as f64) as u64,

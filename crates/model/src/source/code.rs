@@ -172,7 +172,7 @@ impl CodeAccount {
             rows: with_room(room, model.blocks().map(|(row, _)| row)),
             index_of: Vec::with_capacity(room),
             root_of: Vec::with_capacity(room),
-            map: ModuleMap::of_this_process(),
+            map: ModuleMap::for_this_process(),
             blocks: Vec::with_capacity(room),
             paths: model.paths(),
             call_of: Vec::with_capacity(room),

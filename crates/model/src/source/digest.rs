@@ -60,7 +60,7 @@ impl Digest {
         Digest {
             executed: 0,
             blocks: Vec::with_capacity(blocks),
-            address_space: AddressSpace::of_mappings(mapping_at),
+            address_space: AddressSpace::with_mappings(mapping_at),
             is_whole: true,
             samples: 0,
         }

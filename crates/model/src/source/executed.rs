@@ -25,7 +25,7 @@ impl Executed {
         Executed {
             contents: Vec::with_capacity(blocks),
             trail: TrailKeeper::new(stretches),
-            address_space: AddressSpace::of_mappings(Mapping::at),
+            address_space: AddressSpace::with_mappings(Mapping::at),
             data: 0,
             takes_data: false,
         }

@@ -32,7 +32,7 @@ const LOADED: u32 = 1;
 const PROGRAM_HEADER_BYTES: usize = 56;
 
 impl ProgramSymbols {
-    pub(super) fn of_this_process() -> Option<ProgramSymbols> {
+    pub(super) fn for_this_process() -> Option<ProgramSymbols> {
         // SAFETY: a path that ends with a zero; the descriptor is owned from here on.
         let file = unsafe {
             let path = c"/proc/thread-self/exe".as_ptr();
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn function_has_address_and_code() {
         assert_eq!(found_by_name(1), 2);
-        let program = ProgramSymbols::of_this_process().unwrap();
+        let program = ProgramSymbols::for_this_process().unwrap();
         let here = found_by_name as *const () as u64;
         let function = program.function_at(here).unwrap();
         let (name, _) = program.functions().find(|(_, f)| f.ip == here).unwrap();

@@ -24,8 +24,8 @@ fn opened() -> Option<Model> {
 
 /// Returns a model of one core. Skips the test if code cannot be traced.
 fn alone(core: &'static CoreParameters, seconds: f64) -> Option<Model> {
-    let budget = ModelBudget::of_seconds(seconds).unwrap();
-    or_skip(Model::of_core(core, budget))
+    let budget = ModelBudget::from_seconds(seconds).unwrap();
+    or_skip(Model::for_core(core, budget))
 }
 
 /// Returns a model of one core that samples what is too long: with 0.5 seconds, what costs more

@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn invalid_commit_hash_has_no_link() {
-        let pages = CommitPages::of_remote("https://github.com/o/r");
+        let pages = CommitPages::from_remote("https://github.com/o/r");
         let fact = |commit| CommitFact::new(Some(commit), Some(true), pages.as_ref()).unwrap();
         let known = fact("0123456789abcdef");
         assert_eq!(known.text, "commit 0123456789 with changes");

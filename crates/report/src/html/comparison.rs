@@ -213,7 +213,7 @@ mod tests {
 
     fn page_with(baseline: &Run, candidate: &Run, history: Option<&Trend>) -> String {
         let comparison = compared(baseline, candidate);
-        let commits = CommitPages::of_remote("git@example.org:owner/suite.git");
+        let commits = CommitPages::from_remote("git@example.org:owner/suite.git");
         let compared = Compared {
             comparison: &comparison,
             baseline,

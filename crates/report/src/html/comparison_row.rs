@@ -230,7 +230,7 @@ impl Row {
             total_key: main.map_or(f64::MIN, |effect| effect.candidate),
             sides,
             waterfall: Waterfall::new(verdict),
-            flame_graph: FlameGraph::of_difference(runs)
+            flame_graph: FlameGraph::for_difference(runs)
                 .filter(|_| has_slots && verdict.verdict != Verdict::Unchanged),
             // Exact launches are all alike.
             launches: main

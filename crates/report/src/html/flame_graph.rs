@@ -65,7 +65,7 @@ pub struct FlameBox {
 
 impl FlameGraph {
     /// Returns the graph of one run.
-    pub fn of_run(benchmark: &Benchmark) -> Option<FlameGraph> {
+    pub fn for_run(benchmark: &Benchmark) -> Option<FlameGraph> {
         let paths = windows_as_one(benchmark.call_paths.as_ref()?);
         let caption = "Flame graph: slots per iteration of each call path; a box is a function, \
                        below its caller, as wide as its slots with those of what it called"
@@ -74,7 +74,7 @@ impl FlameGraph {
     }
 
     /// Returns the graph of the candidate's paths, coloured by the difference to the baseline.
-    pub fn of_difference(runs: [Option<&Benchmark>; 2]) -> Option<FlameGraph> {
+    pub fn for_difference(runs: [Option<&Benchmark>; 2]) -> Option<FlameGraph> {
         let before = windows_as_one(runs[0]?.call_paths.as_ref()?);
         let after = windows_as_one(runs[1]?.call_paths.as_ref()?);
         let was = before.total().slots() as f64 / before.iterations as f64;
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn boxes_lie_side_by_side_below_callers() {
-        let graph = FlameGraph::of_run(&with_call_paths("parse", 0)).unwrap();
+        let graph = FlameGraph::for_run(&with_call_paths("parse", 0)).unwrap();
         let places: Vec<(&str, &str, usize, &str, &str)> = graph
             .boxes
             .iter()
@@ -285,20 +285,20 @@ mod tests {
         let benchmarks = [0, 200].map(|more| with_call_paths("parse", more));
         let [before, after] = benchmarks.each_ref().map(Some);
         let styles = |runs| -> Vec<String> {
-            let graph = FlameGraph::of_difference(runs).unwrap();
+            let graph = FlameGraph::for_difference(runs).unwrap();
             graph.boxes.into_iter().map(|b| b.style).collect()
         };
         assert_eq!(styles([before, after]), ["grew-3", "grew-3", "grew-3", ""]);
         let shrank = "shrank-3";
         assert_eq!(styles([after, before]), [shrank, shrank, shrank, ""]);
-        let graph = FlameGraph::of_difference([before, after]).unwrap();
+        let graph = FlameGraph::for_difference([before, after]).unwrap();
         let title = &graph.boxes[2].title;
         assert!(
             title.ends_with("; +20.0 % of the baseline's slots"),
             "{title}"
         );
         assert_eq!(graph.boxes[2].differences, "0.00 0.00 0.00 20.00");
-        assert!(FlameGraph::of_difference([before, None]).is_none());
+        assert!(FlameGraph::for_difference([before, None]).is_none());
     }
 
     #[test]
@@ -336,7 +336,7 @@ mod tests {
             path(Some(place), 1, 3, 300),
             path(Some(place + 2), 2, 4, 200),
         ]);
-        let graph = FlameGraph::of_run(&benchmark).unwrap();
+        let graph = FlameGraph::for_run(&benchmark).unwrap();
         let windows: Vec<&FlameBox> = graph
             .boxes
             .iter()
@@ -380,7 +380,7 @@ mod tests {
         };
         let before = with_windows(&["topdown_tracer::attach", "topdown_tracer::detach"]);
         let after = with_windows(&["topdown_tracer::attach"]);
-        let graph = FlameGraph::of_difference([Some(&before), Some(&after)]).unwrap();
+        let graph = FlameGraph::for_difference([Some(&before), Some(&after)]).unwrap();
         let window = graph.boxes.last().unwrap();
         assert_eq!(window.name, "cost of the window");
         // 50 of the baseline's 1100 slots.
@@ -393,11 +393,11 @@ mod tests {
         for path in 1..=2 {
             benchmark.call_paths.as_mut().unwrap().paths[path].counts = CodeCounts::default();
         }
-        assert_eq!(FlameGraph::of_run(&benchmark).unwrap().boxes.len(), 2);
+        assert_eq!(FlameGraph::for_run(&benchmark).unwrap().boxes.len(), 2);
         for path in &mut benchmark.call_paths.as_mut().unwrap().paths {
             path.counts = CodeCounts::default();
         }
-        assert!(FlameGraph::of_run(&benchmark).is_none());
+        assert!(FlameGraph::for_run(&benchmark).is_none());
     }
 
     #[test]

@@ -142,7 +142,7 @@ impl Row {
             launches: None,
             history: history
                 .and_then(|of| HistoryChart::new(of, of.trend.of(&benchmark.id)?, None)),
-            flame_graph: FlameGraph::of_run(benchmark),
+            flame_graph: FlameGraph::for_run(benchmark),
             functions: benchmark
                 .functions
                 .as_deref()

@@ -31,7 +31,7 @@ pub fn golden_run() -> Run {
             "the counters work",
         )
     };
-    let time = Provenance::of_clock("measured with criterion's wall clock");
+    let time = Provenance::for_clock("measured with criterion's wall clock");
     let model = Provenance {
         slots_per_cycle: Some(6),
         ..Provenance::new(

@@ -45,7 +45,7 @@ fn event_of<'a>(counts: impl Iterator<Item = (&'a FunctionKey, u64, u64)>) -> Ev
         hits = hits.saturating_add(count / period);
     }
     let all: f64 = sums.values().map(|count| *count as f64).sum();
-    let mut sums: Vec<(&FunctionKey, u64)> = sums.into_iter().filter(|of| of.1 > 0).collect();
+    let mut sums: Vec<(&FunctionKey, u64)> = sums.into_iter().filter(|value| value.1 > 0).collect();
     sums.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then_with(|| a.cmp(b)));
     let functions = sums.into_iter().map(|(key, count)| SampledFunction {
         name: key.name.clone(),
@@ -111,7 +111,9 @@ mod tests {
         let shares = |of: &EventFunctions| -> Vec<(String, f64)> {
             let functions = of.functions.iter();
             let module = |of: &SampledFunction| of.module.clone().unwrap();
-            functions.map(|of| (module(of), of.share)).collect()
+            functions
+                .map(|function| (module(function), function.share))
+                .collect()
         };
         let [(event, stalls)] = &found.events[..] else {
             panic!("{found:?}")

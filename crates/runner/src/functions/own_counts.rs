@@ -126,7 +126,9 @@ mod tests {
 
     /// Cycles, instructions, slots that were not delivered, issued and retired, and recovery.
     fn skylake() -> OwnFormula {
-        let table = TABLES.iter().find(|of| of.name.starts_with("Skylake"));
+        let table = TABLES
+            .iter()
+            .find(|table| table.name.starts_with("Skylake"));
         OwnFormula {
             form: &table.unwrap().forms()[0],
             slots_per_cycle: 4,
@@ -135,7 +137,7 @@ mod tests {
     }
 
     fn counts(thousands_of_hits: u64) -> OwnCounts {
-        let counts = [20, 10, 16, 44, 40, 1].map(|of| of * 1_000_000 * thousands_of_hits);
+        let counts = [20, 10, 16, 44, 40, 1].map(|counts| counts * 1_000_000 * thousands_of_hits);
         let mut own = OwnCounts::default();
         own.add(&EventAddress {
             hits: 1000 * thousands_of_hits,

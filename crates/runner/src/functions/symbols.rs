@@ -70,7 +70,7 @@ const MAX_BLOCK_BYTES: u32 = 48 * 15;
 impl Symbols {
     /// Returns the symbols for processes of `executable`, which was built from the package at
     /// `package_root`.
-    pub fn of_package(executable: &Path, package_root: &Path) -> Symbols {
+    pub fn for_package(executable: &Path, package_root: &Path) -> Symbols {
         let mut ancestors = package_root.ancestors();
         let workspace = ancestors.find(|directory| directory.join("Cargo.lock").exists());
         Symbols {

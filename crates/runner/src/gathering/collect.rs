@@ -103,7 +103,7 @@ impl Collector {
                 }
             }
         }
-        collected.samples.sort_by_key(|of| of.launch);
+        collected.samples.sort_by_key(|sample| sample.launch);
         collected
     }
 }
@@ -139,7 +139,7 @@ impl Collected {
     /// Drops all results of a benchmark.
     pub fn forget(&mut self, id: &BenchmarkId) {
         self.benchmarks.retain(|benchmark| benchmark.id != *id);
-        self.samples.retain(|of| of.benchmark != *id);
+        self.samples.retain(|sample| sample.benchmark != *id);
         self.errors.retain(|error| error.id() != id);
         self.lost_launches.retain(|lost| lost.id != *id);
         self.residuals.retain(|residual| residual.id != *id);
@@ -298,7 +298,7 @@ fn cold_of(provenance: &Provenance, launches: &[(u32, Measured)]) -> Option<Cold
             .collect(),
         SourceKind::Time => return None,
     };
-    let samples: Vec<&[IterationSample]> = samples.iter().map(|of| &**of).collect();
+    let samples: Vec<&[IterationSample]> = samples.iter().map(|sample| &**sample).collect();
     cold::of_launches(&samples, provenance.empty_window.as_ref())
 }
 
@@ -371,7 +371,7 @@ mod tests {
         };
         let provenance = benchmark("b", Planted::default()).times.provenance;
         let provenance = Provenance::clone(&provenance);
-        Measured::of_samples(provenance, vec![sample; 4])
+        Measured::from_samples(provenance, vec![sample; 4])
     }
 
     /// With this much processor time of other threads in each window.

@@ -92,7 +92,7 @@ impl Outcome {
         let is_of = |id: &BenchmarkId| targets.iter().any(|t| t.has(id));
         let collected = &mut self.collected;
         collected.benchmarks.retain(|b| !is_of(&b.id));
-        collected.samples.retain(|of| !is_of(&of.benchmark));
+        collected.samples.retain(|sample| !is_of(&sample.benchmark));
         collected.lost_launches.retain(|lost| !is_of(&lost.id));
         collected.residuals.retain(|residual| !is_of(&residual.id));
         collected.errors.retain(|error| !is_of(error.id()));

@@ -81,7 +81,7 @@ mod tests {
             slots_per_cycle: Some(6),
             ..Provenance::new(SourceKind::Hardware, formula, "")
         };
-        Measured::of_samples(provenance, vec![sample; 10])
+        Measured::from_samples(provenance, vec![sample; 10])
     }
 
     #[test]

@@ -233,7 +233,7 @@ fn wall_clock(reported: &Reported) -> Option<(Provenance, Vec<Sample>)> {
     if !reported.one.ends_with(ONE_NANOSECOND) {
         return None;
     }
-    let provenance = Provenance::of_clock("the benchmark uses criterion's wall-clock measurement");
+    let provenance = Provenance::for_clock("the benchmark uses criterion's wall-clock measurement");
     let samples = reported
         .scalars
         .iter()

@@ -51,7 +51,7 @@ impl Launcher {
         };
         let limits = TimeLimits::new(target.settings.launch_timeout, took);
         let benchmarks = self.talk(target, filter, limits, |bench, samples, progress| {
-            let mut symbols = Symbols::of_package(&target.executable, &target.package_root);
+            let mut symbols = Symbols::for_package(&target.executable, &target.package_root);
             converse(
                 bench,
                 &target.settings,

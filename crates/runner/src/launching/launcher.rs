@@ -64,7 +64,7 @@ impl Launcher {
             launches_without_counters: u32::MAX,
             load: LoadMeter::default(),
             beside_others: false,
-            starter: Starter::of_this_program(),
+            starter: Starter::for_this_program(),
             described_core,
         }
     }

@@ -53,7 +53,7 @@ pub struct Measured {
 #[cfg(test)]
 impl Measured {
     /// A benchmark called `b` of which nothing else is known.
-    pub fn of_samples(provenance: Provenance, samples: Vec<IterationSample>) -> Measured {
+    pub fn from_samples(provenance: Provenance, samples: Vec<IterationSample>) -> Measured {
         Measured {
             name: "b".to_owned(),
             throughput: None,

@@ -80,9 +80,9 @@ pub(crate) fn complete_repeated(launches: &mut [(u32, Measured)]) -> bool {
     };
     let mut has_any = false;
     let repeated = launches.iter_mut().map(|(_, measured)| measured);
-    for measured in repeated.filter(|of| of.slots_of == SlotsOrigin::First) {
+    for measured in repeated.filter(|launch| launch.slots_of == SlotsOrigin::First) {
         has_any = true;
-        let times = measured.samples.iter().map(|of| of.sample.wall_ns);
+        let times = measured.samples.iter().map(|sample| sample.sample.wall_ns);
         let samples = first.samples.iter().zip(times);
         let samples = samples.map(|(of, wall_ns)| IterationSample {
             iterations: of.iterations,
@@ -134,7 +134,7 @@ mod tests {
                 },
                 ..LaunchTrail::default()
             }),
-            ..Measured::of_samples(provenance, [1, 2].map(sample).to_vec())
+            ..Measured::from_samples(provenance, [1, 2].map(sample).to_vec())
         }
     }
 
@@ -199,12 +199,17 @@ mod tests {
             panic!("it has benchmarks");
         };
         let mut launches: Vec<(u32, Measured)> = vec![(0, measured(Some(DIGEST), 10, Some(100)))];
-        launches.extend(again.measured.into_iter().map(|of| (1, of)));
+        launches.extend(again.measured.into_iter().map(|launch| (1, launch)));
         assert!(complete_repeated(&mut launches));
         let samples = launches.iter().map(|(launch, of)| {
             let of_samples = of.samples.iter();
-            let of_samples =
-                of_samples.map(|of| (of.iterations, of.sample.wall_ns, of.sample.slots));
+            let of_samples = of_samples.map(|of_sample| {
+                (
+                    of_sample.iterations,
+                    of_sample.sample.wall_ns,
+                    of_sample.sample.slots,
+                )
+            });
             (*launch, of_samples.collect::<Vec<_>>())
         });
         assert_eq!(

@@ -147,7 +147,7 @@ pub fn divergences<'a>(
         if first_difference(&one.trail, &other.trail).is_none() {
             return Some((id, Divergence::OnlyData));
         }
-        let mut symbols = Symbols::of_package(&target.executable, &target.package_root);
+        let mut symbols = Symbols::for_package(&target.executable, &target.package_root);
         let trails: Vec<&LaunchTrail> = trails_of(with_stretches, id).collect();
         let pairs = trails.iter().enumerate();
         let parted = pairs
@@ -279,7 +279,7 @@ mod tests {
         let divergence = part(&[0x10, 0x20, 0x30], &[0x10, 0x20, 0x50]).unwrap();
         assert_eq!(
             divergence.to_string(),
-            "they part after 4098 blocks of instructions, behind lib.so+0x27; one goes on at \
+            "they diverge after 4098 blocks of instructions, behind lib.so+0x27: one continues at \
              lib.so+0x30, another at lib.so+0x50"
         );
         assert_eq!(part(&[0x10, 0x20], &[0x10, 0x20]), None);

@@ -47,7 +47,7 @@ pub fn times(modelled: &Collected) -> Vec<(&BenchmarkId, Duration)> {
     let timed = modelled.benchmarks.iter().filter(is_timed);
     let timed: HashSet<&BenchmarkId> = timed.map(|benchmark| &benchmark.id).collect();
     let samples = modelled.samples.iter();
-    for of in samples.filter(|of| !timed.contains(&of.benchmark)) {
+    for of in samples.filter(|sample| !timed.contains(&sample.benchmark)) {
         let id = &of.benchmark;
         let ns = of.samples.iter().map(|s| s.sample.wall_ns).sum();
         let took = Duration::from_nanos(ns);

@@ -85,7 +85,10 @@ fn exists(feature: &str, metadata: &Metadata) -> bool {
     };
     let packages = metadata.workspace_packages();
     let is_named = |name: &str| package.is_none_or(|package| package == name);
-    let mut named = packages.iter().filter(|of| is_named(&of.name)).peekable();
+    let mut named = packages
+        .iter()
+        .filter(|package| is_named(&package.name))
+        .peekable();
     match named.peek() {
         Some(_) => named.any(|package| package.features.contains_key(feature)),
         None => true,

@@ -50,14 +50,14 @@ impl RunName {
     /// # Errors
     /// Returns an error if they are not a run, or its `started_at` is not a time.
     pub fn new(json: &[u8]) -> Result<RunName, RunFileProblem> {
-        RunName::of_start(&parse_run(json)?.started_at, json)
+        RunName::from_start(&parse_run(json)?.started_at, json)
     }
 
     /// As [`new`](RunName::new), also for a run in a format that only newer programs read.
     ///
     /// # Errors
     /// As [`new`](RunName::new).
-    pub fn of_any_version(json: &[u8]) -> Result<RunName, RunFileProblem> {
+    pub fn from_any_version(json: &[u8]) -> Result<RunName, RunFileProblem> {
         #[derive(Deserialize)]
         struct Start {
             started_at: String,
@@ -65,7 +65,7 @@ impl RunName {
         match RunName::new(json) {
             Err(problem @ RunFileProblem::SchemaVersion { .. }) => {
                 match serde_json::from_slice(json) {
-                    Ok(Start { started_at }) => RunName::of_start(&started_at, json),
+                    Ok(Start { started_at }) => RunName::from_start(&started_at, json),
                     Err(_) => Err(problem),
                 }
             }
@@ -73,7 +73,7 @@ impl RunName {
         }
     }
 
-    fn of_start(started_at: &str, json: &[u8]) -> Result<RunName, RunFileProblem> {
+    fn from_start(started_at: &str, json: &[u8]) -> Result<RunName, RunFileProblem> {
         let stamp = started_at
             .parse::<Timestamp>()
             .map(|at| at.strftime(STAMP_FORMAT).to_string())
@@ -203,7 +203,7 @@ pub fn read(path: &Path) -> Result<(RunName, Run), RunFileError> {
         problem,
     };
     let run = parse_run(&json).map_err(in_file)?;
-    let name = RunName::of_start(&run.started_at, &json).map_err(in_file)?;
+    let name = RunName::from_start(&run.started_at, &json).map_err(in_file)?;
     let promised = path
         .file_name()
         .and_then(|file| file.to_str()?.strip_suffix(FILE_SUFFIX)?.parse().ok());
@@ -233,7 +233,7 @@ pub fn add(baseline: &Path, json: &[u8]) -> Result<RunName, RunFileError> {
         path: baseline.join(HISTORY_DIRECTORY),
         problem,
     };
-    let name = RunName::of_any_version(json).map_err(error)?;
+    let name = RunName::from_any_version(json).map_err(error)?;
     let history = baseline.join(HISTORY_DIRECTORY);
     let path = path_of(baseline, &name);
     // A file with other bytes is overwritten below, which repairs it.
@@ -334,7 +334,7 @@ mod tests {
         changed.push(b' ');
         fs::write(&path, &changed).unwrap();
         let error = read(&path).unwrap_err().to_string();
-        assert!(error.contains("was changed since it was kept"), "{error}");
+        assert!(error.contains("does not match its name"), "{error}");
         // Saving the run again repairs the file.
         add(root.path(), &json).unwrap();
         assert_eq!(read(&path).unwrap().0, name);

@@ -175,7 +175,7 @@ impl BaselineStore {
 /// was killed. A file that is not a run is not kept.
 pub fn keep_current(directory: &Path) -> Result<(), RunFileError> {
     if let Ok(before) = run_file::read_bytes(&directory.join(RUN_FILE_NAME))
-        && RunName::of_any_version(&before).is_ok()
+        && RunName::from_any_version(&before).is_ok()
     {
         history::add(directory, &before)?;
     }

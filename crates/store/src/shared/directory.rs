@@ -113,7 +113,8 @@ impl Backend for Directory {
         for (directory, path) in self.directories()? {
             let file = directory.join(RUN_FILE_NAME);
             if is_file_itself(&file)
-                && let Some(location) = RunLocation::of_run_file(&format!("{path}/{RUN_FILE_NAME}"))
+                && let Some(location) =
+                    RunLocation::from_run_file(&format!("{path}/{RUN_FILE_NAME}"))
                 && let Ok(metadata) = fs::symlink_metadata(&file)
             {
                 runs.push(Listed {

@@ -353,7 +353,7 @@ impl Backend for GitBranch {
         let times = self.times_of_arrival(&tip)?;
         let listed = |path: &String| {
             Some(Listed {
-                location: RunLocation::of_run_file(path)?,
+                location: RunLocation::from_run_file(path)?,
                 // Paths added by a manual merge are missing from its log.
                 arrived: times.get(path).copied().unwrap_or(Timestamp::MAX),
             })
@@ -367,7 +367,7 @@ impl Backend for GitBranch {
                 Some(tip) => self
                     .paths(tip)?
                     .iter()
-                    .filter_map(|p| RunLocation::of_run_file(p))
+                    .filter_map(|p| RunLocation::from_run_file(p))
                     .collect(),
                 None => Vec::new(),
             };

@@ -131,7 +131,7 @@ impl Backend for Objects {
             .filter_map(|(path, object)| {
                 let seconds = object.last_modified.timestamp();
                 Some(Listed {
-                    location: RunLocation::of_run_file(path)?,
+                    location: RunLocation::from_run_file(path)?,
                     arrived: Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX),
                 })
             })
@@ -203,7 +203,7 @@ impl Backend for Objects {
                 continue;
             };
             // Not a run's place, so not ours.
-            if RunLocation::of_run_file(&format!("{directory}/{RUN_FILE_NAME}")).is_none() {
+            if RunLocation::from_run_file(&format!("{directory}/{RUN_FILE_NAME}")).is_none() {
                 continue;
             }
             if name == RUN_FILE_NAME {

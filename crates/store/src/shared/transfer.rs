@@ -498,13 +498,13 @@ fn samples_of(directory: &Path) -> Option<PathBuf> {
 /// Returns the name of a baseline's current run, which may be a newer program's; `None` if it has
 /// none.
 fn current(directory: &Path) -> Option<RunName> {
-    RunName::of_any_version(&read_bytes(&directory.join(RUN_FILE_NAME)).ok()?).ok()
+    RunName::from_any_version(&read_bytes(&directory.join(RUN_FILE_NAME)).ok()?).ok()
 }
 
 /// Returns the `run.json` of a baseline if this run is the current one.
 fn local_copy(directory: &Path, run: &RunName) -> Option<Vec<u8>> {
     let json = read_bytes(&directory.join(RUN_FILE_NAME)).ok()?;
-    (RunName::of_any_version(&json).ok()? == *run).then_some(json)
+    (RunName::from_any_version(&json).ok()? == *run).then_some(json)
 }
 
 fn in_directory(path: &Path, error: std::io::Error) -> SharedStoreError {

@@ -59,7 +59,7 @@ impl CodeMap {
             ranges: [CodeRange::NONE; MAX_RANGES],
             len: 0,
             is_incomplete: false,
-            lasting: LastingObjects::of_this_process(),
+            lasting: LastingObjects::for_this_process(),
         }
     }
 

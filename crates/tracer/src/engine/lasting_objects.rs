@@ -16,7 +16,7 @@ pub(super) struct LastingObjects {
 
 impl LastingObjects {
     /// Finds the objects. May take the loader's lock, so do not call it inside the engine.
-    pub(super) fn of_this_process() -> LastingObjects {
+    pub(super) fn for_this_process() -> LastingObjects {
         // SAFETY: reads the auxiliary vector.
         let auxiliary = |key| unsafe { libc::getauxval(key) };
         let mut objects = LastingObjects {
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn function_is_lasting_and_heap_is_not() {
-        let objects = LastingObjects::of_this_process();
+        let objects = LastingObjects::for_this_process();
         let around = |address: u64| address..address + 1;
         let here = function_is_lasting_and_heap_is_not as *const () as u64;
         assert!(objects.contain(&around(here)));

@@ -76,7 +76,7 @@ pub(crate) struct RestartableSequence(*const u64);
 impl RestartableSequence {
     /// Returns the one that glibc (2.35 and later) has registered for the calling thread, or `None`
     /// if it has not.
-    pub(crate) fn of_this_thread(facts: &ThreadFacts) -> Option<RestartableSequence> {
+    pub(crate) fn for_this_thread(facts: &ThreadFacts) -> Option<RestartableSequence> {
         // `rseq_cs` in the kernel's `struct rseq`.
         const SEQUENCE: u64 = 8;
         // SAFETY: looks up glibc's variables by name; if they exist, they have these types

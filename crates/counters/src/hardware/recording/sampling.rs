@@ -105,7 +105,7 @@ fn shapes(
     let table = supported_table(cpu, pmu)?;
     let slots_per_cycle = slots_per_cycle(cpu, pmu, table)?;
     let shape_of = |form| Shape::Exact {
-        plan: Plan::of_form(form),
+        plan: Plan::for_form(form),
         slots_per_cycle,
     };
     let forms = table.forms().iter();
@@ -135,7 +135,7 @@ impl SamplingHardware {
             Some((shape, formula, periods))
         });
         let of_cycles = of_cycles.into_iter().map(|(shape, formula)| {
-            let periods = Periods::of_cycles(shape, period_cycles);
+            let periods = Periods::for_cycles(shape, period_cycles);
             (shape, formula, periods)
         });
         let mut refusal = None;
@@ -162,11 +162,11 @@ impl SamplingHardware {
         let opener = Opener::of(paths, &pmu, Counted::ThisThread);
         let group = wanted_group(table_of(&cpu, &pmu.name)?, name)?;
         let shape = Shape::Exact {
-            plan: Plan::of_group(group),
+            plan: Plan::for_group(group),
             // Its counts are passed on as they are.
             slots_per_cycle: 0,
         };
-        let periods = Periods::of_group(group.paced_at(), periods);
+        let periods = Periods::for_group(group.paced_at(), periods);
         SamplingHardware::open_shape(&opener, &pmu, shape, &group.formula(), periods)
     }
 
@@ -437,7 +437,7 @@ impl Source for SamplingHardware {
 
     #[inline(never)]
     fn start(&self) -> Reading {
-        let reading = Reading::of_window(self.tickets.next(), clock::now_ns());
+        let reading = Reading::from_window(self.tickets.next(), clock::now_ns());
         // If that fails, `end` notices that nothing was counted.
         let _ = self.group.leader().enable();
         reading

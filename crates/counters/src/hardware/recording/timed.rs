@@ -189,7 +189,7 @@ impl Source for TimedHardware {
 
     #[inline(never)]
     fn start(&self) -> Reading {
-        let reading = Reading::of_window(self.tickets.next(), clock::now_ns());
+        let reading = Reading::from_window(self.tickets.next(), clock::now_ns());
         // If that fails, `end` notices that nothing was recorded.
         let _ = self.events[0].event.enable();
         reading

@@ -52,7 +52,7 @@ impl Core {
                 sampled_units: Some(units),
                 ..modelled.clone()
             },
-            ModelDecision::Timed(why) => Provenance::of_clock(why.reason(&self.budget)),
+            ModelDecision::Timed(why) => Provenance::for_clock(why.reason(&self.budget)),
         };
         self.benchmark.provenance = Some(Box::leak(Box::new(provenance)));
         self.benchmark.provenance

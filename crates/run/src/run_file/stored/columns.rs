@@ -246,10 +246,10 @@ impl ActivityColumns {
         all.iter()
             .any(|of| of.windows > 0)
             .then(|| ActivityColumns {
-                windows: column(|of| of.windows),
-                wall_ns: column(|of| of.wall_ns),
-                own_ns: column(|of| of.own_ns),
-                others_ns: column(|of| of.others_ns),
+                windows: column(|window| window.windows),
+                wall_ns: column(|wall_n| wall_n.wall_ns),
+                own_ns: column(|own_n| own_n.own_ns),
+                others_ns: column(|others_n| others_n.others_ns),
                 blocked: column(|of| of.blocked),
             })
     }

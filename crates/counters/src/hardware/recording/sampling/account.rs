@@ -154,7 +154,7 @@ impl Account {
 
     /// Ends the benchmark, and returns what was sampled.
     pub fn take(&mut self, periods: &Periods) -> CodeSamples {
-        let mut map = ModuleMap::of_this_process();
+        let mut map = ModuleMap::for_this_process();
         let kept = std::mem::take(&mut self.kept);
         let places = kept
             .into_iter()

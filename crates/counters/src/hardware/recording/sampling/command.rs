@@ -55,7 +55,7 @@ impl TreeCounters {
     pub fn follow(&self, process: u32, period_cycles: u64) -> Result<Following, OpenError> {
         let first = process as pid_t;
         let (_, _, shape) = self.parts();
-        let of_cycles = Periods::of_cycles(shape, period_cycles);
+        let of_cycles = Periods::for_cycles(shape, period_cycles);
         let mut sampler = Sampler {
             counters: self.clone(),
             periods: Periods::own(shape, period_cycles).unwrap_or(of_cycles),

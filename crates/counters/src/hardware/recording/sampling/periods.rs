@@ -15,7 +15,7 @@ pub(super) struct Periods {
 
 impl Periods {
     /// The event of cycles alone interrupts.
-    pub fn of_cycles(shape: Shape, period_cycles: u64) -> Periods {
+    pub fn for_cycles(shape: Shape, period_cycles: u64) -> Periods {
         let reading = shape.cycles_at();
         let mut each = [0; MAX_EVENTS];
         each[reading] = period_cycles;
@@ -50,7 +50,7 @@ impl Periods {
         let before = split(counts);
         let mut periods = Periods {
             engine: SamplingEngine::OwnPeriods,
-            ..Periods::of_cycles(shape, period_cycles)
+            ..Periods::for_cycles(shape, period_cycles)
         };
         for at in 0..plan.events.len() {
             const MORE: u64 = 1000;
@@ -77,7 +77,7 @@ impl Periods {
     /// Each event of a metric group interrupts after about as many counts as `each` has at its
     /// position, but for 0 and those that `each` lacks. The event at `reading` carries the counts
     /// of the group.
-    pub fn of_group(reading: usize, each: &[u64]) -> Periods {
+    pub fn for_group(reading: usize, each: &[u64]) -> Periods {
         let mut periods = Periods {
             each: [0; MAX_EVENTS],
             reading,
@@ -139,7 +139,7 @@ fn max_difference(before: &Split, after: &Split) -> f64 {
     let (l1, l2) = (&before.level1, &after.level1);
     let contention = |of: &Split| of.level1.smt_contention_slots.unwrap_or(0.0);
     let mut most = (contention(after) - contention(before)).abs();
-    let parts = [before, after].map(|of| of.level2.unwrap_or_default());
+    let parts = [before, after].map(|part| part.level2.unwrap_or_default());
     for (of, now) in [(l1.slots, l2.slots), (parts[0], parts[1])] {
         for (of, now) in of.into_array().into_iter().zip(now.into_array()) {
             most = most.max((now - of).abs());
@@ -174,7 +174,7 @@ mod tests {
     /// The names of the events that interrupt, and their periods.
     fn of(table: &str, form: usize) -> Vec<(&'static str, u64)> {
         let table = TABLES.iter().find(|of| of.name == table).unwrap();
-        let plan = Plan::of_form(&table.forms()[form]);
+        let plan = Plan::for_form(&table.forms()[form]);
         let shape = Shape::Exact {
             plan,
             slots_per_cycle: table.slots_per_cycle.unwrap(),
@@ -215,7 +215,7 @@ mod tests {
         for table in TABLES {
             for (index, form) in table.forms().iter().enumerate() {
                 let shape = Shape::Exact {
-                    plan: Plan::of_form(form),
+                    plan: Plan::for_form(form),
                     slots_per_cycle: table.slots_per_cycle.unwrap_or(8),
                 };
                 let periods = Periods::own(shape, 20_011).unwrap();
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn metric_group_events_use_requested_periods() {
-        let each = |reading, asked: &[u64]| Periods::of_group(reading, asked).each()[..4].to_vec();
+        let each = |reading, asked: &[u64]| Periods::for_group(reading, asked).each()[..4].to_vec();
         assert_eq!(each(0, &[1000, 90, 0, 90]), [1009, 97, 0, 101]);
         assert_eq!(each(1, &[90]), [97, DEFAULT_PERIOD_CYCLES, 0, 0]);
         assert_eq!(each(0, &[7; 99]), [7, 11, 13, 17]);

@@ -47,7 +47,7 @@ pub(super) fn follow(first: pid_t, threads: &mut impl Threads) -> io::Result<()>
             continue;
         };
         if !libc::WIFSTOPPED(status) {
-            known.retain(|of| *of != thread);
+            known.retain(|entry| *entry != thread);
             threads.ends(thread);
             continue;
         }
@@ -65,7 +65,7 @@ pub(super) fn follow(first: pid_t, threads: &mut impl Threads) -> io::Result<()>
             }
             libc::PTRACE_EVENT_EXEC => {
                 let former = message_of(thread).unwrap_or(thread);
-                known.retain(|of| *of != former || former == thread);
+                known.retain(|entry| *entry != former || former == thread);
                 threads.executes(thread, former);
                 (libc::PTRACE_CONT, 0)
             }

@@ -46,14 +46,14 @@ impl ThreadPosition {
             thread,
             previous: Some(GroupCounts::default()),
             after: None,
-            modules: ModuleMap::of_process(thread),
+            modules: ModuleMap::for_process(thread),
         }
     }
 
     /// The thread executes another program, and has this id now.
     pub fn executes(&mut self, thread: pid_t) {
         self.thread = thread;
-        self.modules = ModuleMap::of_process(thread);
+        self.modules = ModuleMap::for_process(thread);
     }
 
     /// Hits are missing.
@@ -68,7 +68,7 @@ impl ThreadPosition {
         if *may_read && self.modules.locate_known(address).is_none() {
             // Once is enough: the rest is code without a file.
             *may_read = false;
-            let now = ModuleMap::of_process(self.thread);
+            let now = ModuleMap::for_process(self.thread);
             // A killed process has none any more.
             if !now.is_empty() {
                 self.modules = now;
@@ -194,9 +194,11 @@ mod tests {
     const IDS: [u64; 6] = [70, 71, 72, 73, 74, 75];
 
     fn skylake() -> Shape {
-        let table = TABLES.iter().find(|of| of.name.starts_with("Skylake"));
+        let table = TABLES
+            .iter()
+            .find(|table| table.name.starts_with("Skylake"));
         Shape::Exact {
-            plan: Plan::of_form(&table.unwrap().forms()[0]),
+            plan: Plan::for_form(&table.unwrap().forms()[0]),
             slots_per_cycle: 4,
         }
     }
@@ -261,7 +263,10 @@ mod tests {
         assert_eq!((hits.sampled.hits, slots), (2, 8000));
         // Nor is it known what it came after.
         assert_eq!(
-            hits.places.iter().filter(|of| of.after.is_some()).count(),
+            hits.places
+                .iter()
+                .filter(|place| place.after.is_some())
+                .count(),
             1
         );
     }
