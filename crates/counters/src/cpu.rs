@@ -1,10 +1,11 @@
 //! CPUs as data: which events make up the categories on which core, and by which formula.
 //!
-//! Every family is a module with its tables ([`CpuTable`]): `intel_core`, `intel_cove`, `intel_atom`,
-//! `amd_zen`, `arm_neoverse`. Their events and metric groups are `generated` from vendors' files.
-//! [`table_for`] selects the table for a CPU. A table contains events, formulas and a worked example
-//! of each formula, which a test recomputes. It is independent of the kernel: `hardware` opens and
-//! reads the groups. So supporting a new CPU takes a new table and nothing else.
+//! Every family is a module with its tables ([`CpuTable`]): `intel_core`, `intel_cove`,
+//! `intel_atom`, `amd_zen`, `arm_neoverse`. Their events and metric groups are `generated` from
+//! vendors' files. [`table_for`] selects the table for a CPU. A table contains events, formulas and
+//! a worked example of each formula, which a test recomputes. It is independent of the kernel:
+//! `hardware` opens and reads the groups. So supporting a new CPU takes a new table and nothing
+//! else.
 //!
 //! # Sources
 //!

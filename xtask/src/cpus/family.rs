@@ -1,4 +1,4 @@
-//! What is written by hand about a family: which events its tables use under which names, and the
+//! The hand-written part of a family: its events under the names of its tables, and the
 //! metric groups with their formulas and worked examples.
 
 use std::collections::HashSet;

@@ -1,7 +1,7 @@
 //! Events and metric groups that `cargo xtask cpus` makes from the files of `crates/counters/cpus`.
 //!
-//! The modules of a family have one module per table: the events of each form of level 1, those that
-//! Rust code names, and the groups.
+//! The modules of a family have one module per table: the events of each form of level 1, those
+//! that Rust code names, and the groups.
 
 #[allow(unused_imports)]
 #[rustfmt::skip]
