@@ -219,7 +219,7 @@ fn base_gets_an_ignored_path_dependency() {
     );
     repository.write("vendor/v/src/lib.rs", "");
     let output_of = repository.output_of(&["topdown", "bench", "--against", "HEAD"], 200);
-    let copies = "again with copies of files that git ignores and the candidate's build reads: \
+    let copies = "with copies of git-ignored files that the candidate's build reads: \
                   vendor/v/Cargo.toml, vendor/v/src/lib.rs";
     assert!(output_of.contains(copies), "{output_of}");
     // Both sides were built.

@@ -158,7 +158,7 @@ fn a_feature_that_the_base_lacks_is_left_out_of_its_build(project: &Project) {
     fs::write(project.path("Cargo.toml"), with_feature).unwrap();
     let outcome = project.bench(&["--against", "HEAD", "--features", "more"]);
     let said = outcome.succeeds().stderr;
-    let expected = "is built without `more`, a feature that it does not have";
+    let expected = "is built without the feature `more`, which it does not have";
     assert!(said.contains(expected), "{said}");
     fs::write(project.path("Cargo.toml"), manifest).unwrap();
 }

@@ -173,7 +173,7 @@ fn endless_output_is_cut() {
     )
     .succeeds();
     let cut =
-        "[cargo topdown has dropped 100 MiB of output that came before this]\nthe last word\n";
+        "[cargo topdown dropped 100 MiB of earlier output]\nthe last word\n";
     let end = &outcome.stderr[outcome.stderr.len().saturating_sub(2000)..];
     assert!(
         outcome.stderr.contains(cut) && outcome.stderr.len() < 1 << 20,

@@ -37,7 +37,7 @@ fn concurrent_failures_are_launched_alone() {
     let fixture = Fixture::new();
     let trouble = "fails beside others on the model";
     let outcome = bench(&fixture, trouble, &["--jobs", "2"]).succeeds();
-    let note = "note: a launch of `trouble::trouble` beside others failed; it is made again, alone";
+    let note = "note: a launch of `trouble::trouble` failed while others ran; repeating it alone";
     assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
     assert_eq!(names(&fixture.newest_run()), ["a", "b"]);
     // With one job, nothing runs beside it.

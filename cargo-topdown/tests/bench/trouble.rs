@@ -77,8 +77,8 @@ fn bench_ignoring_its_arguments_has_time_only() {
     if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         bench(&["--source", "model"]).fails_with(
             101,
-            "`one` ignores the arguments of its launch, so it would run for as long as it wants; \
-             let its bench call `configure_from_args()` on `Criterion::default()`",
+            "`one` ignores the arguments of its launch, so its length is unknown; call \
+             `configure_from_args()` on `Criterion::default()` in its bench",
         );
     }
 }
@@ -258,8 +258,8 @@ fn unrecorded_scalars_are_refused() {
 fn other_measurement_is_not_taken_for_time() {
     let fixture = Fixture::new();
     let outcome = bench_with(&fixture, "foreign", &["--save", "main"]).succeeds();
-    let warning = "benchmark `trouble::trouble::foreign` is left out: it has its own measurement, \
-                   which writes the value 1 as `1.0000 cache misses`";
+    let warning = "benchmark `trouble::trouble::foreign` is left out: it uses its own measurement, \
+                   which prints 1 as `1.0000 cache misses`";
     assert_eq!(
         outcome.stderr.matches(warning).count(),
         1,

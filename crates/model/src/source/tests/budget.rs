@@ -91,7 +91,7 @@ fn samples_until_time_only(
             assert_eq!(sample.slots, None);
             assert_eq!(model.provenance().source, SourceKind::Time);
             let reason = &model.provenance().reason;
-            let waits = "it waits, or the system works for it";
+            let waits = "waiting or in the kernel";
             assert!(reason.contains(waits), "{reason}");
             return number + 1;
         }
