@@ -35,7 +35,8 @@ fn each_core_has_its_own_baseline_and_verdict() {
 #[test]
 fn list_of_cores_is_refused() {
     let fixture = Fixture::new();
-    let expected = "`model-core` is zen-5,golden-cove; it must be one core; for several, run once for each";
+    let expected =
+        "`model-core` is zen-5,golden-cove; it must be one core; for several, run once for each";
     bench(&fixture, "imul", "zen-5,golden-cove", &[]).fails_with(2, expected);
     let again = ["--model-core", "golden-cove"];
     bench(&fixture, "imul", "zen-5", &again).fails_with(2, expected);

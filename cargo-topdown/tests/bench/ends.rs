@@ -172,8 +172,7 @@ fn endless_output_is_cut() {
         &["--launches", "1", "--verbose"],
     )
     .succeeds();
-    let cut =
-        "[cargo topdown dropped 100 MiB of earlier output]\nthe last word\n";
+    let cut = "[cargo topdown dropped 100 MiB of earlier output]\nthe last word\n";
     let end = &outcome.stderr[outcome.stderr.len().saturating_sub(2000)..];
     assert!(
         outcome.stderr.contains(cut) && outcome.stderr.len() < 1 << 20,
