@@ -110,7 +110,10 @@ impl Core {
     /// repeats, up to `last`.
     fn refuse_initialisation(&mut self, last: &Sample) {
         let benchmark = &mut self.benchmark;
-        let is_modelled = matches!(benchmark.fate, ModelDecision::Modelled | ModelDecision::Sampled(_));
+        let is_modelled = matches!(
+            benchmark.fate,
+            ModelDecision::Modelled | ModelDecision::Sampled(_)
+        );
         let is_usable = !last.flags.intersects(Flags::UNUSABLE);
         let counts_last = matches!(benchmark.current, Next::Last { .. }) && is_usable;
         if is_modelled && !counts_last && benchmark.modelled.initialises_each_sample() {
