@@ -117,7 +117,7 @@ fn first_iteration_too_long_to_sample_does_not_count() {
 /// Launches a benchmark whose closure makes a table that its first iteration fills: criterion calls
 /// the closure once per sample.
 fn launch_anew(model: &Model, rounds: u64, work: u64) -> Vec<(u64, Sample)> {
-    let is_filled = std::cell::Cell::new(true);
+    let is_filled = Cell::new(true);
     launch_with(
         model,
         || is_filled.set(false),
