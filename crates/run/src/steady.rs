@@ -10,8 +10,8 @@
 //!
 //! Iterations that initialise something cost far more than those after them, and are not the
 //! benchmark: `cold.rs` finds them among samples that are modelled as a whole, `sampled.rs` among
-//! others. `anew.rs` finds those with which every sample begins. Then, too, only the last iterations
-//! of the last sample count.
+//! others. `anew.rs` finds those with which every sample begins. Then, too, only the last
+//! iterations of the last sample count.
 //!
 //! All this depends only on what was counted, not on the clock, unless a benchmark takes so long
 //! that it is not modelled.

@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn new_edition_is_told_by_version_and_code() {
+    fn new_edition_is_found_by_version_and_code() {
         let before = found(&[file("a.json", "1", 0xc4)], "").unwrap();
         assert_eq!(before.changes_since(&before), Vec::<String>::new());
         let now = found(&[file("a.json", "2", 0x7c5)], "").unwrap();

@@ -18,7 +18,7 @@ const SAME_PARTS: u64 = 8;
 pub(super) struct Anew {
     /// The instructions of the last sample.
     last: u64,
-    /// How many of the last sample's did not double with the iterations.
+    /// The part of the last sample that did not double with the iterations.
     constant: u64,
     /// The instructions of an initialisation, 0 if there is none.
     initialisation: u64,
