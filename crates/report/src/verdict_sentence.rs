@@ -83,7 +83,26 @@ pub fn predicate(benchmark: &BenchmarkVerdict) -> String {
         Some(reason) => format!("; accepted: {reason}"),
         None => String::new(),
     };
-    what + &time + &also + &elsewhere + &accepted
+    what + &by_category(benchmark) + &time + &also + &elsewhere + &accepted
+}
+
+/// Names the category that made a benchmark fail whose slots as a whole grew too little for that.
+fn by_category(benchmark: &BenchmarkVerdict) -> String {
+    let slots_failed = benchmark.main_effect().is_none_or(Effect::is_worse);
+    if benchmark.verdict != Verdict::Regressed || slots_failed {
+        return String::new();
+    }
+    let worse = benchmark.effects.iter().filter(|e| e.is_worse());
+    let worst = worse
+        .filter(|effect| effect.metric.is_category())
+        .max_by(|a, b| a.difference.total_cmp(&b.difference));
+    worst.map_or(String::new(), |effect| {
+        format!(
+            "; fails because {} grew by {} points",
+            effect.metric.name(),
+            points(effect.difference).trim_start_matches('+')
+        )
+    })
 }
 
 fn not_comparable(benchmark: &BenchmarkVerdict) -> String {
@@ -455,6 +474,32 @@ mod tests {
         assert_eq!(
             sentence_of([800, 827], [200, 200]),
             "`m` is 2.7 % slower: 2.7 points in `suite::load` (backend bound)"
+        );
+    }
+
+    #[test]
+    fn category_that_fails_alone_is_named() {
+        let side = |categories: [f64; 4]| {
+            let planted = Planted {
+                categories: categories.into(),
+                ..Planted::default()
+            };
+            scenario::run(vec![modelled("m", planted)])
+        };
+        let sentence_after = |categories| {
+            let comparison = compared(&side([0.0; 4]), &side(categories));
+            let benchmark = &comparison.benchmarks[0];
+            assert_eq!(benchmark.verdict, Verdict::Regressed);
+            sentence(benchmark, "m")
+        };
+        assert_eq!(
+            sentence_after([-0.010, 0.0, 0.0, 0.025]),
+            "`m` is 1.5 % slower: +2.5 points backend bound (memory bound); fails because backend \
+             bound grew by 2.5 points"
+        );
+        assert_eq!(
+            sentence_after([0.0, 0.0, 0.0, 0.025]),
+            "`m` is 2.5 % slower: +2.5 points backend bound (memory bound)"
         );
     }
 
