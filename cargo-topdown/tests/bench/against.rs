@@ -169,7 +169,7 @@ fn a_feature_that_the_base_lacks_is_left_out_of_its_build(project: &Project) {
 fn regressions_are_sampled_unless_forbidden(project: &Project) {
     let wait_for = |slots: u64| {
         let bench =
-            include_str!("hitting.rs.txt").replace("SLOTS_PER_ITERATION", &slots.to_string());
+            include_str!("sampled.rs.txt").replace("SLOTS_PER_ITERATION", &slots.to_string());
         fs::write(project.path("benches/sums.rs"), bench).unwrap();
     };
     // The stand-in for criterion would look for counters first.

@@ -20,7 +20,7 @@ pub struct Execution {
     pub wall_ns: Option<u64>,
     /// Where the program was, if the tool recorded that; the counts are their sums.
     pub hits: Vec<ToolSample>,
-    /// Hits that were lost.
+    /// PMU samples that were lost.
     pub lost_hits: u64,
 }
 

@@ -24,7 +24,7 @@ pub const DEFAULT_PERIOD_CYCLES: u64 = 20_011;
 pub struct CodeSamples {
     /// The modules, as in [`CodeSlots::modules`](crate::code::CodeSlots::modules).
     pub modules: Vec<String>,
-    /// The addresses of PMU samples, in ascending order, with those of the ones before.
+    /// The addresses of PMU samples, in ascending order, each with that of the one before.
     pub places: Vec<SampledAddress>,
     /// Counts by events with periods of their own, if any.
     pub own: Option<EventSamples>,
@@ -35,10 +35,9 @@ pub struct CodeSamples {
 /// The counts of the events of a group, each by its own interrupts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventSamples {
-    /// The names of the events, as the form of the provenance's formula has
-    /// them.
+    /// The names of the events, as the form of the provenance's formula has them.
     pub events: Vec<String>,
-    /// After how many counts each interrupts, at the end; 0 for an event whose counts
+    /// The number of counts after which each interrupts, at the end; 0 for an event whose counts
     /// are those from one PMU sample to the next.
     pub periods: Vec<u64>,
     /// The addresses of PMU samples, in ascending order.
@@ -104,13 +103,14 @@ pub struct Sampled {
     /// Cycles between two PMU samples at the end. More than at the beginning if the kernel could
     /// not take as many.
     pub period_cycles: u64,
-    /// Hits in the samples that count.
+    /// PMU samples in the benchmark samples that count.
     pub hits: u64,
     /// The number of PMU samples with equal slots that determine shares as well.
     pub effective_hits: u64,
-    /// Hits for which the kernel's buffer had no room. Samples with such are left out.
+    /// PMU samples for which the kernel's buffer had no room. Benchmark samples that lack some are
+    /// left out.
     pub lost: u64,
-    /// Number of pauses of the kernel after too many interrupts. Samples with pauses are
+    /// Number of pauses of the kernel after too many interrupts. Benchmark samples with pauses are
     /// left out.
     pub throttled: u64,
 }

@@ -15,7 +15,7 @@ use crate::{trapped, window};
 const L2_HIT: u64 = 0x02d1;
 const L3_HIT: u64 = 0x04d1;
 const LOCAL_MEMORY: u64 = 0x01d3;
-/// Between two hits, to begin with.
+/// Cycles between two PMU samples, to begin with.
 const PERIOD: u64 = 1009;
 
 fn granite_rapids() -> System {

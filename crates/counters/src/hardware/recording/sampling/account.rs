@@ -19,9 +19,11 @@ pub(super) struct Account {
     previous: GroupCounts,
     /// The address of the previous PMU sample; `None` if PMU samples are missing since.
     previous_address: Option<u64>,
-    /// Hits of the current sample: the address and the one before, and the counts in between.
+    /// PMU samples of the current benchmark sample: the address, the one before, and the counts in
+    /// between.
     pending: Vec<(Pair, GroupCounts)>,
-    /// Hits of events with a period of their own: the address, the event, and what it counted.
+    /// Interrupts of events with a period of their own: the address, the event, and what it
+    /// counted.
     pending_own: Vec<(u64, usize, u64)>,
     /// Whether PMU samples of the current sample are missing.
     has_gap: bool,

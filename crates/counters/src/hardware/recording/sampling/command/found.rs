@@ -56,7 +56,7 @@ impl ThreadPosition {
         self.modules = ModuleMap::for_process(thread);
     }
 
-    /// Hits are missing.
+    /// PMU samples are missing.
     pub fn has_gap(&mut self) {
         self.previous = None;
         self.after = None;
