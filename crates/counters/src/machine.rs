@@ -15,7 +15,7 @@ use topdown_run::machine::Machine;
 
 use cores::Measuring;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub(crate) use cpuid::slots_per_cycle as cpuid_slots_per_cycle;
 #[cfg(target_arch = "x86_64")]
 pub use cpuid::{family as cpuid_family, vendor as cpuid_vendor};

@@ -25,6 +25,7 @@ fn subleaf(number: u32, sub: u32) -> CpuidResult {
 
 /// Returns the width of the pipeline of an Intel CPU that has the architectural events of TopDown,
 /// on the core that executes this.
+#[cfg(target_os = "linux")]
 #[inline]
 pub fn slots_per_cycle() -> Option<u32> {
     const PERFORMANCE_MONITORING: u32 = 0x23;
@@ -36,6 +37,7 @@ pub fn slots_per_cycle() -> Option<u32> {
 }
 
 /// Reads the width from leaf 0x23, whose subleaf 3 has the `events`.
+#[cfg(target_os = "linux")]
 fn architectural_slots(leaf: CpuidResult, events: u32) -> Option<u32> {
     const HAS_EVENTS: u32 = 1 << 3;
     // Backend bound, frontend bound, retiring.
