@@ -25,6 +25,8 @@ fn squares(count: u64) -> u64 {
 
 /// A forked child that runs `body`; its exit status is 0 if that returns true.
 fn fork(body: impl FnOnce() -> bool) -> libc::pid_t {
+    // While another test fills the decoder's tables, a forked child would wait for it for ever.
+    let _ = iced_x86::Decoder::new(64, &[], 0);
     // SAFETY: the child runs `body` on its only thread and ends.
     let process = unsafe { libc::fork() };
     assert!(process >= 0);
