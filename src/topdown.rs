@@ -165,12 +165,12 @@ impl TopDown {
         if self.provenance().source != SourceKind::Model {
             return;
         }
-        self.source.calibrates(true);
+        self.source.set_calibrating(true);
         let samples = empty_windows_by(&|| {
             self.zero();
             windows::take(window())
         });
-        self.source.calibrates(false);
+        self.source.set_calibrating(false);
         self.empty_window.set(Some(median_window(&samples)));
         self.source.benchmark_boundary();
     }

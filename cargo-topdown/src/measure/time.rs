@@ -183,7 +183,7 @@ impl NeedsTiming {
         needing_timing
     }
 
-    /// Returns what is needing_timing here or in `other`. What is inexact in either is inexact.
+    /// Returns the benchmarks of both. One that is inexact in either is inexact.
     fn or(mut self, other: NeedsTiming) -> NeedsTiming {
         self.inexact.extend(other.inexact);
         self.suspicious.extend(other.suspicious);

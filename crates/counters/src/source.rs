@@ -69,7 +69,7 @@ pub trait Source {
     fn sample_boundary(&self) {}
 
     /// Says whether the windows that follow are empty ones, which only show what a window costs.
-    fn calibrates(&self, _does: bool) {}
+    fn set_calibrating(&self, _calibrating: bool) {}
 
     /// Called outside every window, when a sample has all its windows. Returns it with what is only
     /// known then: a window of plain counters has no slots of its own.

@@ -19,7 +19,7 @@ const MIN_INSTRUCTIONS: f64 = 10_000.0;
 const MARGIN: f64 = 0.1;
 
 /// Two samples initialise the same if what they have differs by less: an eighth. Judgement: see
-/// `steady/anew.rs`.
+/// `steady/repeated_initialisation.rs`.
 const SAME_PARTS: u64 = 8;
 
 /// Returns what the first iterations cost in these launches, per launch; `None` if a launch has no

@@ -58,7 +58,7 @@ pub struct Model {
     modelled: Provenance,
     outside_time: OutsideTime,
     /// Whether windows are empty ones, of which no fingerprint is taken.
-    calibrates: Cell<bool>,
+    calibrating: Cell<bool>,
 }
 
 impl Model {
@@ -85,10 +85,10 @@ impl Model {
             tracer,
             modelled: provenance_of(core),
             outside_time: OutsideTime::default(),
-            calibrates: Cell::new(true),
+            calibrating: Cell::new(true),
         };
         model.modelled.empty_window = Some(median_window(&empty_windows_of(&model)));
-        model.calibrates.set(false);
+        model.calibrating.set(false);
         model.benchmark_boundary();
         Ok(model)
     }
@@ -153,14 +153,14 @@ impl Source for Model {
         self.abandon_open_window();
         self.tracer.with_consumer(|observer| {
             observer.core.begin_sample();
-            if observer.core.code.kept_samples() == 0 && !self.calibrates.get() {
+            if observer.core.code.kept_samples() == 0 && !self.calibrating.get() {
                 observer.executed.begin_data();
             }
         });
     }
 
-    fn calibrates(&self, does: bool) {
-        self.calibrates.set(does);
+    fn set_calibrating(&self, calibrating: bool) {
+        self.calibrating.set(calibrating);
     }
 
     fn completed(&self, sample: &Sample) -> Sample {

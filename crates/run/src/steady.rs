@@ -10,21 +10,21 @@
 //!
 //! Iterations that initialise something cost far more than those after them, and are not the
 //! benchmark: `cold.rs` finds them among samples that are modelled as a whole, `sampled.rs` among
-//! others. `anew.rs` finds those with which every sample begins. Then, too, only the last
-//! iterations of the last sample count.
+//! others. `repeated_initialisation.rs` finds those with which every sample begins. Then, too, only
+//! the last iterations of the last sample count.
 //!
 //! All this depends only on what was counted, not on the clock, unless a benchmark takes so long
 //! that it is not modelled.
 
-mod anew;
 mod cold;
+mod repeated_initialisation;
 mod sampled;
 
 use crate::doubling;
 use crate::sample::{Flags, Sample};
-use anew::Anew;
 use cold::Cold;
 pub use cold::is_far_less;
+use repeated_initialisation::RepeatedInitialisation;
 pub use sampled::{NextSampled, SamplingLimits};
 
 /// With fewer samples, a launch on the model is useless: the first only warms it up.
@@ -69,7 +69,7 @@ pub struct Modelled {
     /// What the samples so far say about iterations that initialise something.
     cold: Cold,
     /// What they say about an initialisation in each of them.
-    anew: Anew,
+    repeated: RepeatedInitialisation,
 }
 
 /// What a launch does with the next sample.
@@ -125,7 +125,7 @@ impl Modelled {
 
     /// Returns whether a notable part of the last sample initialised something, as in each sample.
     pub fn initialises_each_sample(&self) -> bool {
-        self.anew.matters()
+        self.repeated.matters()
     }
 
     /// Returns the number of modelled samples.
@@ -164,14 +164,14 @@ impl Modelled {
         if let Some(warm_up) = self.warm_up {
             self.samples += 1;
             if taken.is_divisible {
-                self.anew.count(taken.instructions);
+                self.repeated.count(taken.instructions);
             }
             return self.next_of_warm_up(taken, warm_up);
         }
         let is_usable =
             taken.sample.instructions.is_some() && !taken.sample.flags.intersects(Flags::UNUSABLE);
         if is_usable {
-            self.anew.count(taken.instructions);
+            self.repeated.count(taken.instructions);
         }
         let before = *self;
         let rises = self.cold.rises_with(taken, self.samples);
@@ -225,7 +225,7 @@ impl Modelled {
         let is_short = !reaches(doubling::iterations(MIN_SETTLED_SAMPLES - 1));
         let ends_early = !wants_more || !reaches(wanted);
         let needs_warm_up =
-            is_short || (taken.is_cold && ends_early) || (!wants_more && self.anew.matters());
+            is_short || (taken.is_cold && ends_early) || (!wants_more && self.repeated.matters());
         if !needs_warm_up {
             return as_before;
         }
@@ -250,7 +250,7 @@ impl Modelled {
     /// Returns what to do with the sample after `taken`, of twice as many iterations.
     fn next_of_warm_up(&mut self, taken: &Taken<'_>, warm_up: WarmUp) -> Next {
         let iterations = doubling::iterations(self.samples);
-        let initialisation = self.anew.initialisation();
+        let initialisation = self.repeated.initialisation();
         let own = taken.instructions.saturating_sub(initialisation);
         let per_iteration = own / (iterations / 2).max(1);
         let expected_instructions = per_iteration

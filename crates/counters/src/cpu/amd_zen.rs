@@ -5,7 +5,7 @@
 //! 0x1a0 with umask 1 is 0x1_0000_01a0, while 0x1a0 itself would be event 0xa0.
 
 use super::generated::amd_zen::{zen_4, zen_5, zen_6};
-use super::{Counts, CpuTable, Example, Form, Level1Counting, Models, Numbers, Split};
+use super::{Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Numbers, Split};
 use topdown_run::category::PerCategory;
 use topdown_run::sample::Level1;
 use zen_4::{BACKEND, CYCLES, DISPATCHED, FRONTEND, RETIRED, SMT};
@@ -129,6 +129,31 @@ const WIDTH_8_EXAMPLE_WITHOUT_SMT: Example = Example {
     ..WIDTH_8_EXAMPLE
 };
 
+/// The forms of level 1 of cores with eight slots per cycle: with and without a counter for the
+/// slots of the other hardware thread.
+const fn width_8_forms(formulas: [&'static str; 2], events: [&'static [Event]; 2]) -> [Form; 2] {
+    [
+        Form {
+            formula: formulas[0],
+            events: events[0],
+            cycles: Some(CYCLES),
+            instructions: None,
+            split: &|counts| split(counts, counts[SMT]),
+            example: WIDTH_8_EXAMPLE,
+        },
+        Form {
+            formula: formulas[1],
+            events: events[1],
+            cycles: Some(CYCLES),
+            instructions: None,
+            split: &smt_by_rest,
+            example: WIDTH_8_EXAMPLE_WITHOUT_SMT,
+        },
+    ]
+}
+const ZEN_5_FORMS: [Form; 2] = width_8_forms(["zen-5/1", "zen-5-smt-by-rest/1"], zen_5::FORMS);
+const ZEN_6_FORMS: [Form; 2] = width_8_forms(["zen-6/1", "zen-6-smt-by-rest/1"], zen_6::FORMS);
+
 pub(super) static ZEN_5: CpuTable = CpuTable {
     name: "Zen 5",
     models: &[Models::amd(0x1a, Numbers::In(ZEN_5_MODELS))],
@@ -136,24 +161,7 @@ pub(super) static ZEN_5: CpuTable = CpuTable {
     general_counters: 6,
     metrics: None,
     sources: "Linux, tools/perf/pmu-events/arch/x86/amdzen5/pipeline.json and mapfile.csv",
-    level1: Level1Counting::Forms(&[
-        Form {
-            formula: "zen-5/1",
-            events: zen_5::FORMS[0],
-            cycles: Some(CYCLES),
-            instructions: None,
-            split: &|counts| split(counts, counts[SMT]),
-            example: WIDTH_8_EXAMPLE,
-        },
-        Form {
-            formula: "zen-5-smt-by-rest/1",
-            events: zen_5::FORMS[1],
-            cycles: Some(CYCLES),
-            instructions: None,
-            split: &smt_by_rest,
-            example: WIDTH_8_EXAMPLE_WITHOUT_SMT,
-        },
-    ]),
+    level1: Level1Counting::Forms(&ZEN_5_FORMS),
     groups: zen_5::GROUPS,
 };
 
@@ -165,23 +173,6 @@ pub(super) static ZEN_6: CpuTable = CpuTable {
     general_counters: 6,
     metrics: None,
     sources: "Linux, tools/perf/pmu-events/arch/x86/amdzen6/pipeline.json and mapfile.csv",
-    level1: Level1Counting::Forms(&[
-        Form {
-            formula: "zen-6/1",
-            events: zen_6::FORMS[0],
-            cycles: Some(CYCLES),
-            instructions: None,
-            split: &|counts| split(counts, counts[SMT]),
-            example: WIDTH_8_EXAMPLE,
-        },
-        Form {
-            formula: "zen-6-smt-by-rest/1",
-            events: zen_6::FORMS[1],
-            cycles: Some(CYCLES),
-            instructions: None,
-            split: &smt_by_rest,
-            example: WIDTH_8_EXAMPLE_WITHOUT_SMT,
-        },
-    ]),
+    level1: Level1Counting::Forms(&ZEN_6_FORMS),
     groups: zen_6::GROUPS,
 };

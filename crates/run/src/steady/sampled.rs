@@ -42,7 +42,7 @@ impl Modelled {
         &mut self,
         instructions: u64,
         cut_off: bool,
-        most: SamplingLimits,
+        limits: SamplingLimits,
     ) -> NextSampled {
         let iterations = doubling::iterations(self.samples);
         self.samples += 1;
@@ -52,23 +52,23 @@ impl Modelled {
         let next = instructions.saturating_mul(2);
         let cold = &mut self.cold;
         if !cut_off {
-            self.anew.count(instructions);
+            self.repeated.count(instructions);
             cold.keep_cheapest(per_iteration.max(1), per_iteration.max(1));
         }
         if self.samples > 1 {
             cold.sampled_instructions = cold.sampled_instructions.saturating_add(instructions);
         }
-        let is_long = cold.sampled_instructions > most.warm_instructions;
+        let is_long = cold.sampled_instructions > limits.warm_instructions;
         match cold.expected_instructions.replace(next) {
             Some(_) if cut_off || is_long => NextSampled::Nothing,
-            None if next <= most.warm_instructions => NextSampled::whole(next),
+            None if next <= limits.warm_instructions => NextSampled::whole(next),
             // Long enough for an iteration after the same initialisation.
-            None if instructions / 3 * 4 <= most.warm_instructions => {
+            None if instructions / 3 * 4 <= limits.warm_instructions => {
                 self.probe(next, instructions / 3 * 4)
             }
             None => self.probe(next, instructions / 3 * 2),
             Some(expected) if is_far_less(instructions, expected) => {
-                match settled(per_iteration, next, most) {
+                match settled(per_iteration, next, limits) {
                     // Each sample may initialise the same. The next one shows it.
                     NextSampled::Nothing if instructions >= expected / 2 => {
                         self.probe(instructions, instructions / 3 * 4)
@@ -80,7 +80,7 @@ impl Modelled {
                 self.cold.rose = true;
                 let next = expected.saturating_mul(2);
                 self.cold.expected_instructions = Some(next);
-                settled(expected / iterations, next, most)
+                settled(expected / iterations, next, limits)
             }
             Some(_) if was_probe => NextSampled::Nothing,
             Some(_) => self.probe(next, per_iteration / 3 * 2),
@@ -113,10 +113,10 @@ impl NextSampled {
 
 /// Returns what to do with a sample of so many `instructions`, after one that initialised
 /// something.
-fn settled(per_iteration: u64, instructions: u64, most: SamplingLimits) -> NextSampled {
-    if per_iteration <= most.whole_iteration && instructions <= most.modelled_instructions {
+fn settled(per_iteration: u64, instructions: u64, limits: SamplingLimits) -> NextSampled {
+    if per_iteration <= limits.whole_iteration && instructions <= limits.modelled_instructions {
         NextSampled::Decide
-    } else if instructions <= most.warm_instructions {
+    } else if instructions <= limits.warm_instructions {
         NextSampled::whole(instructions)
     } else {
         NextSampled::Nothing

@@ -15,7 +15,7 @@ const SAME_PARTS: u64 = 8;
 
 /// What the samples so far say about an initialisation in each of them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Anew {
+pub(super) struct RepeatedInitialisation {
     /// The instructions of the last sample.
     last: u64,
     /// The part of the last sample that did not double with the iterations.
@@ -24,7 +24,7 @@ pub(super) struct Anew {
     initialisation: u64,
 }
 
-impl Anew {
+impl RepeatedInitialisation {
     /// Counts a sample of twice as many iterations as the one before.
     pub fn count(&mut self, instructions: u64) {
         let last = std::mem::replace(&mut self.last, instructions);
@@ -56,9 +56,9 @@ mod tests {
     use super::*;
 
     fn of(samples: &[u64]) -> (u64, bool) {
-        let mut anew = Anew::default();
-        samples.iter().for_each(|sample| anew.count(*sample));
-        (anew.initialisation(), anew.matters())
+        let mut found = RepeatedInitialisation::default();
+        samples.iter().for_each(|sample| found.count(*sample));
+        (found.initialisation(), found.matters())
     }
 
     #[test]
