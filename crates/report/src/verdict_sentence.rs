@@ -83,26 +83,17 @@ pub fn predicate(benchmark: &BenchmarkVerdict) -> String {
         Some(reason) => format!("; accepted: {reason}"),
         None => String::new(),
     };
-    what + &by_category(benchmark) + &time + &also + &elsewhere + &accepted
+    what + &time + &also + &elsewhere + &accepted
 }
 
-/// Names the category that made a benchmark fail whose slots as a whole grew too little for that.
-fn by_category(benchmark: &BenchmarkVerdict) -> String {
+/// Returns the category that made a benchmark fail whose slots as a whole grew too little for that.
+fn failing_category(benchmark: &BenchmarkVerdict) -> Option<&Effect> {
     let slots_failed = benchmark.main_effect().is_none_or(Effect::is_worse);
-    if benchmark.verdict != Verdict::Regressed || slots_failed {
-        return String::new();
-    }
-    let worse = benchmark.effects.iter().filter(|e| e.is_worse());
-    let worst = worse
-        .filter(|effect| effect.metric.is_category())
-        .max_by(|a, b| a.difference.total_cmp(&b.difference));
-    worst.map_or(String::new(), |effect| {
-        format!(
-            "; fails because {} grew by {} points",
-            effect.metric.name(),
-            points(effect.difference).trim_start_matches('+')
-        )
-    })
+    let categories = benchmark.effects.iter().filter(|e| e.metric.is_category());
+    categories
+        .filter(|effect| benchmark.verdict == Verdict::Regressed && !slots_failed)
+        .filter(|effect| effect.is_worse())
+        .max_by(|a, b| a.difference.total_cmp(&b.difference))
 }
 
 fn not_comparable(benchmark: &BenchmarkVerdict) -> String {
@@ -155,10 +146,22 @@ pub fn change_in_words(metric: Metric, difference: f64) -> String {
 }
 
 fn caused(cause: &Cause, benchmark: &BenchmarkVerdict) -> String {
+    let functions = in_functions(cause, benchmark);
+    let first = named_parts(cause).next().map(|part| part.category.name());
     let change = change_in_words(cause.metric, cause.difference);
+    let change = match failing_category(benchmark) {
+        Some(effect) if functions.is_none() && first == Some(effect.metric.name()) => {
+            format!("{change} and fails on one category alone")
+        }
+        Some(effect) => {
+            let (category, size) = (effect.metric.name(), points(effect.difference));
+            format!("{change} and fails on {category} alone ({size} points)")
+        }
+        None => change,
+    };
     match cause.kind {
         CauseKind::Category { .. } | CauseKind::Spread => {
-            let named = in_functions(cause, benchmark).or_else(|| in_categories(cause));
+            let named = functions.or_else(|| in_categories(cause));
             let named = named.map_or(change.clone(), |named| format!("{change}: {named}"));
             named + benchmark.no_function.map_or("", why_no_function)
         }
@@ -494,12 +497,34 @@ mod tests {
         };
         assert_eq!(
             sentence_after([-0.010, 0.0, 0.0, 0.025]),
-            "`m` is 1.5 % slower: +2.5 points backend bound (memory bound); fails because backend \
-             bound grew by 2.5 points"
+            "`m` is 1.5 % slower and fails on one category alone: +2.5 points backend bound \
+             (memory bound)"
         );
         assert_eq!(
             sentence_after([0.0, 0.0, 0.0, 0.025]),
             "`m` is 2.5 % slower: +2.5 points backend bound (memory bound)"
+        );
+    }
+
+    #[test]
+    fn category_that_fails_alone_stands_beside_functions() {
+        let side = |categories: [f64; 4], slots: u64| {
+            let planted = Planted {
+                categories: categories.into(),
+                ..Planted::default()
+            };
+            let function = |name, slots| (Some(name), None, [slots, 0, 0, 0]);
+            let functions = [
+                function("suite::load", slots),
+                function("suite::wait", 1000 - 400),
+            ];
+            scenario::run(vec![with_functions(modelled("m", planted), &functions)])
+        };
+        let comparison = compared(&side([0.0; 4], 400), &side([-0.010, 0.0, 0.0, 0.025], 415));
+        assert_eq!(
+            sentence(&comparison.benchmarks[0], "m"),
+            "`m` is 1.5 % slower and fails on backend bound alone (+2.5 points): 1.5 points in \
+             `suite::load` (backend bound)"
         );
     }
 
