@@ -168,7 +168,7 @@ impl CodeAccount {
     fn code_slots(&self, model: &Model, executed: &mut Executed) -> CodeSlots {
         let room = self.before.capacity();
         let mut blocks = BlockTable {
-            ranges: with_room(room, model.ranges()),
+            ranges: with_room(room, executed.ranges()),
             rows: with_room(room, model.blocks().map(|(row, _)| row)),
             index_of: Vec::with_capacity(room),
             root_of: Vec::with_capacity(room),
@@ -201,7 +201,12 @@ impl CodeAccount {
         code.first_samples = with_room(room, first);
         code.first_samples_data = executed.data();
         let trail = executed.trail();
-        let stretch = trail.stretch.iter();
+        // A launch that models nothing can execute more blocks than are kept.
+        let known = blocks.ranges.len();
+        let stretch = trail
+            .stretch
+            .iter()
+            .filter(|number| (**number as usize) < known);
         let stretch = stretch.map(|&number| blocks.root_index(number, executed));
         code.trail = Trail {
             stretch: with_room(trail.stretch.capacity(), stretch),

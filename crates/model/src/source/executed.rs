@@ -1,5 +1,7 @@
 //! Execution of a benchmark, as opposed to its cost: instructions, data addresses, and the path.
 
+use std::ops::Range;
+
 use topdown_core_model::AddressSpace;
 use topdown_tracer::{Block, Mapping};
 
@@ -9,8 +11,8 @@ use topdown_run::code::Trail;
 
 /// Receives the same blocks as the model. All memory is reserved on creation.
 pub(super) struct Executed {
-    /// A hash of each block's instructions, by block number.
-    contents: Vec<u64>,
+    /// Each translated block, by its number.
+    blocks: Vec<Translated>,
     trail: TrailKeeper,
     /// Separate places, so that they do not depend on earlier benchmarks.
     address_space: AddressSpace,
@@ -18,12 +20,20 @@ pub(super) struct Executed {
     takes_data: bool,
 }
 
+/// A translated block.
+struct Translated {
+    /// A hash of its instructions.
+    content: u64,
+    /// From its first address to the one after its last instruction.
+    range: Range<u64>,
+}
+
 impl Executed {
     /// Reserves room for this many blocks; `stretches` is the value of
     /// [`STRETCHES`](topdown_run::environment::STRETCHES).
     pub(super) fn new(blocks: usize, stretches: &str) -> Executed {
         Executed {
-            contents: Vec::with_capacity(blocks),
+            blocks: Vec::with_capacity(blocks),
             trail: TrailKeeper::new(stretches),
             address_space: AddressSpace::with_mappings(Mapping::at),
             data: 0,
@@ -32,8 +42,11 @@ impl Executed {
     }
 
     pub(super) fn translated(&mut self, block: &Block<'_>) {
-        if self.contents.len() < self.contents.capacity() {
-            self.contents.push(content_of(block));
+        if self.blocks.len() < self.blocks.capacity() {
+            self.blocks.push(Translated {
+                content: content_of(block),
+                range: block.start_ip()..block.end_ip(),
+            });
         }
     }
 
@@ -53,7 +66,14 @@ impl Executed {
 
     /// Returns a hash of a block's instructions, by block number.
     pub(super) fn content(&self, id: u32) -> u64 {
-        self.contents.get(id as usize).copied().unwrap_or_default()
+        self.blocks
+            .get(id as usize)
+            .map_or(0, |block| block.content)
+    }
+
+    /// Returns the addresses of each block, by block number.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.blocks.iter().map(|block| block.range.clone())
     }
 
     /// Returns the trail of the benchmark.
@@ -63,7 +83,7 @@ impl Executed {
 
     /// Forgets all blocks, whose numbers are assigned from 0 again. A benchmark must begin next.
     pub(super) fn forget_blocks(&mut self) {
-        self.contents.clear();
+        self.blocks.clear();
     }
 
     /// Begins a benchmark.

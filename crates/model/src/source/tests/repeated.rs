@@ -1,7 +1,10 @@
 //! Launches that show that they repeat another one, without a model.
 
 use super::*;
+use topdown_core_model::Capacity;
 use topdown_run::code::Digest;
+
+use super::super::executed::Executed;
 
 /// A benchmark, which works on data.
 type Work = fn(&mut [u64]);
@@ -129,4 +132,28 @@ fn launch_on_other_data_has_another_digest() {
     )
     .unwrap();
     assert!(!digest.unwrap().is_repeated_by(&other.unwrap()));
+}
+
+#[test]
+fn repeated_launch_records_a_stretch() {
+    let stretch = |repeated: Option<u32>| -> Option<Vec<(u32, u64)>> {
+        let model = alone(&cores::ZEN_5, 0.2)?;
+        model.tracer.forget_translations();
+        model.tracer.with_consumer(|observer| {
+            observer.forget_blocks();
+            observer.executed = Executed::new(Capacity::default().blocks, "0:2:9");
+            observer.repeat(repeated);
+        });
+        let mut data = [7; 100];
+        launch(&model, || adds(black_box(&mut data)));
+        let code = model.take_code()?;
+        let block = |&index: &u32| &code.blocks[index as usize];
+        let blocks = code.trail.stretch.iter().map(block);
+        Some(blocks.map(|block| (block.bytes, block.offset)).collect())
+    };
+    let Some(modelled) = stretch(None) else {
+        return;
+    };
+    assert_eq!(modelled.len(), 7);
+    assert_eq!(stretch(Some(2)), Some(modelled));
 }
