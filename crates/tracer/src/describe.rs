@@ -112,6 +112,21 @@ pub(crate) struct Description {
     pub registers: u16,
 }
 
+/// Returns a factory that never allocates: a consumer that allocated would move the program's data.
+pub fn reserved_factory() -> InstructionInfoFactory {
+    let mut factory = InstructionInfoFactory::new();
+    // The factory keeps two vectors. These instructions use the most registers and the most
+    // memory locations, so the vectors never grow again.
+    for bytes in [
+        &[0xc5, 0xf8, 0x77][..],       // vzeroupper: 32 registers
+        &[0xc8, 0x00, 0x00, 0x1f][..], // enter 0, 31
+    ] {
+        let mut decoder = Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE);
+        let _ = factory.info(&decoder.decode());
+    }
+    factory
+}
+
 /// Describes the instructions of a block, one after the other.
 pub(crate) struct Describer {
     factory: InstructionInfoFactory,
@@ -124,18 +139,8 @@ pub(crate) struct Describer {
 impl Describer {
     /// Reserves all memory that [`describe`](Describer::describe) will need.
     pub(crate) fn new() -> Describer {
-        let mut factory = InstructionInfoFactory::new();
-        // The factory keeps two vectors. These instructions use the most registers and the most
-        // memory locations, so the vectors never grow again.
-        for bytes in [
-            &[0xc5, 0xf8, 0x77][..],       // vzeroupper: 32 registers
-            &[0xc8, 0x00, 0x00, 0x1f][..], // enter 0, 31
-        ] {
-            let mut decoder = Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE);
-            let _ = factory.info(&decoder.decode());
-        }
         Describer {
-            factory,
+            factory: reserved_factory(),
             held: [None; 16],
             next_entry: 0,
         }

@@ -121,6 +121,7 @@ pub use block::{
 };
 pub use config::Config;
 pub use consumer::{Consumer, End};
+pub use describe::reserved_factory;
 pub use error::{AttachError, OpenError, TraceError};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use fixed_values::{fix_system_values, hide_time, pass_time};

@@ -1,8 +1,8 @@
 //! Lowers decoded instructions to what the model executes, once per translated instruction.
 
 use iced_x86::{
-    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
-    OpKind, Register as Iced, RflagsBits,
+    FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register as Iced,
+    RflagsBits,
 };
 use topdown_tracer::{Access, AccessKind};
 
@@ -27,16 +27,12 @@ pub(crate) struct Lowering {
 impl Lowering {
     /// Reserves all memory that lowering will need.
     pub(crate) fn new(parameters: &CoreParameters) -> Self {
-        let mut factory = InstructionInfoFactory::new();
-        // `vzeroall` uses the most registers, so the factory's vectors never grow again.
-        let mut decoder = Decoder::with_ip(64, &[0xc5, 0xfc, 0x77], 0, DecoderOptions::NONE);
-        let _ = factory.info(&decoder.decode());
         let mut timings = [Timing::at_rename(Class::Unknown); Class::ALL.len()];
         for &timing in parameters.timings {
             timings[timing.class as usize] = timing;
         }
         Lowering {
-            factory,
+            factory: topdown_tracer::reserved_factory(),
             timings,
             parameters: parameters.clone(),
         }
@@ -437,6 +433,7 @@ mod tests {
     use super::*;
     use crate::cores::{GOLDEN_COVE, ZEN_5};
     use crate::instruction::registers::is_vector;
+    use iced_x86::{Decoder, DecoderOptions};
 
     fn decode(bytes: &[u8]) -> Instruction {
         Decoder::with_ip(64, bytes, 0x1000, DecoderOptions::NONE).decode()
