@@ -89,10 +89,12 @@ pub fn predicate(benchmark: &BenchmarkVerdict) -> String {
 /// Returns the category that made a benchmark fail whose slots as a whole grew too little for that.
 fn failing_category(benchmark: &BenchmarkVerdict) -> Option<&Effect> {
     let slots_failed = benchmark.main_effect().is_none_or(Effect::is_worse);
-    let categories = benchmark.effects.iter().filter(|e| e.metric.is_category());
-    categories
-        .filter(|effect| benchmark.verdict == Verdict::Regressed && !slots_failed)
-        .filter(|effect| effect.is_worse())
+    if benchmark.verdict != Verdict::Regressed || slots_failed {
+        return None;
+    }
+    let worse = benchmark.effects.iter().filter(|e| e.is_worse());
+    worse
+        .filter(|effect| effect.metric.is_category())
         .max_by(|a, b| a.difference.total_cmp(&b.difference))
 }
 
