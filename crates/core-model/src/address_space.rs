@@ -17,7 +17,7 @@ use crate::calendar::boxed;
 
 /// Bytes of a page, and the granularity of mappings.
 const PAGE_BYTES: u64 = 4096;
-/// Maximum number of placed stretches of memory. Any touched after that keep their addresses.
+/// Maximum number of areas. Memory touched after that keeps its addresses.
 const AREAS: usize = 1024;
 /// The kernel and the calling convention align the stack to this.
 const STACK_ALIGNMENT: u64 = 16;
@@ -35,7 +35,7 @@ const RECENT: usize = 256;
 /// Returns the bounds of a mapping; called for addresses not seen before.
 pub(crate) type MappingAt = Box<dyn Fn(u64) -> Option<Mapping>>;
 
-/// A stretch of the program's memory, and how far it was moved.
+/// An area of the program's memory, and how far it was moved.
 #[derive(Clone, Copy)]
 struct Area {
     start: u64,
@@ -44,14 +44,14 @@ struct Area {
 }
 
 impl Area {
-    /// Returns whether both are one stretch, before and after.
+    /// Returns whether both are one area, in the program and in the model.
     fn continues_with(&self, other: &Area) -> bool {
         let meet = self.end == other.start || other.end == self.start;
         meet && self.moved_by == other.moved_by
     }
 }
 
-/// The places of all memory that the program has touched.
+/// Where all memory that the program has touched lies in the model.
 pub struct AddressSpace {
     /// If absent, every address stays as it is.
     mapping_at: Option<MappingAt>,
@@ -64,12 +64,12 @@ pub struct AddressSpace {
 
 impl AddressSpace {
     /// Creates an address space in which nothing has been touched. `mapping_at` returns the bounds
-    /// of a mapping, and is called for addresses not seen before. All memory is reserved now.
+    /// of a mapping, and is called for addresses not seen before. Reserves all memory.
     pub fn with_mappings(mapping_at: impl Fn(u64) -> Option<Mapping> + 'static) -> Self {
         AddressSpace::new(Some(Box::new(mapping_at)))
     }
 
-    /// Creates one in the same way; without `mapping_at`, every address stays as it is.
+    /// Like `with_mappings`; without `mapping_at`, every address stays as it is.
     pub(crate) fn new(mapping_at: Option<MappingAt>) -> Self {
         AddressSpace {
             mapping_at,
@@ -92,7 +92,7 @@ impl AddressSpace {
         address.wrapping_add(moved_by)
     }
 
-    /// Returns how far each placed stretch of memory was moved, from the lowest address on.
+    /// Returns how far each area was moved, from the lowest address on.
     pub fn moves(&self) -> impl Iterator<Item = u64> + '_ {
         self.areas.iter().map(|area| area.moved_by)
     }
@@ -130,8 +130,7 @@ impl AddressSpace {
             end: mapping.end,
             moved_by: 0,
         };
-        // A mapping that has grown, or replaced another, is partly known: the rest moves with that
-        // part.
+        // A mapping that has grown, or replaced another, is partly known. The rest moves with it.
         let mut moved_by = None;
         let after = self.areas.get(next);
         if let Some(after) = after.filter(|after| after.start < area.end) {

@@ -21,7 +21,7 @@ use crate::parameters::Prediction as Parameters;
 pub(crate) struct Outcome {
     /// The kind of branch.
     pub flow: Flow,
-    /// Execution did not go where predicted, which is noticed when the branch executes.
+    /// Execution did not go where predicted. The core notices when the branch executes.
     pub mispredicted: bool,
     /// Fetch continued somewhere other than at the next instruction.
     pub taken: bool,
@@ -79,7 +79,7 @@ impl Predictor {
         }
     }
 
-    /// Returns the place at `ip`, where a branch lies or may go.
+    /// Returns the code address of `ip`: a branch, or its target.
     pub(crate) fn address(&mut self, ip: u64) -> CodeAddress {
         self.keys.address(ip)
     }

@@ -16,10 +16,11 @@ const ROW_CYCLES: usize = 64;
 const NEAR_CYCLES: usize = 4;
 
 const PORTS: usize = 32;
-/// Whether a cycle is closed repeats after this many operations: a prime, so that few loops are in
-/// step with it, but so small that the CPU which executes the model predicts what depends on it.
+/// Cycles are closed in a pattern that repeats after this many operations: a prime, so that few
+/// loops are in step with it, but small enough for the branch predictor of the CPU that executes
+/// the model.
 const TURNS: u8 = 13;
-/// From one turn to the next: nearest to the golden ratio, which spreads them evenly.
+/// Step from one turn to the next: nearest to the golden ratio, which spreads them evenly.
 const TURN_STEP: u8 = 8;
 
 /// A span of 64 cycles, by port and by cycle.
@@ -80,12 +81,12 @@ pub(crate) struct PortCalendar {
     closing: Closing,
 }
 
-/// Which cycles are closed to further integer operations that were just woken, although a port is
-/// free.
+/// The cycles that are closed to further integer operations that were just woken, although a port
+/// is free.
 struct Closing {
-    /// For each set of busy integer ports, in how many turns.
+    /// In how many turns, by the set of busy integer ports.
     by_busy: [u8; 1 << INTEGER_PORTS],
-    /// Whether any cycle is.
+    /// Whether any cycle is ever closed.
     happens: bool,
     turn: u8,
 }
@@ -106,7 +107,7 @@ impl Closing {
 }
 
 impl PortCalendar {
-    /// `closed_by_busy` is in how many of 13 cases a cycle is closed, by the number of busy integer
+    /// `closed_by_busy`: in how many of 13 cases a cycle is closed, by the number of busy integer
     /// ports.
     pub(crate) fn new(closed_by_busy: [u8; INTEGER_PORTS + 1]) -> Self {
         let by_set = |set: usize| closed_by_busy[set.count_ones() as usize];
@@ -120,7 +121,7 @@ impl PortCalendar {
         }
     }
 
-    /// Makes which cycles are closed from now on independent of what was before.
+    /// Begins the pattern of closed cycles again.
     pub(crate) fn restart(&mut self) {
         self.closing.turn = 0;
     }

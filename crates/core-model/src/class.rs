@@ -32,7 +32,7 @@ classes! {
     IntMove,
     /// Move of an immediate; also moves that merge into 8 or 16 bits.
     IntConstant,
-    /// A move that only loads or only stores, with no work other than the memory operand.
+    /// A move that only loads or only stores.
     MemoryMove,
     /// Logic, compare, test, negate, sign and zero extension.
     IntAlu,

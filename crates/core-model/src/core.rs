@@ -41,7 +41,7 @@ impl Value {
         origin: Origin::of_load(NO_LOAD),
     };
 
-    /// Returns whichever of the two is ready last, or `other` if they are ready together.
+    /// Returns the one that is ready last, or `other` if they are ready together.
     #[inline]
     fn later(self, other: Value) -> Value {
         if self.ready > other.ready {
@@ -167,7 +167,7 @@ pub(crate) struct Core {
     issue_from: u64,
     /// The first cycle in which a load may execute, after an atomic operation.
     load_from: u64,
-    /// The latest stretch of cycles in which some load waited for more than the L2.
+    /// The latest interval in which some load waited for more than the L2.
     outstanding: (u64, u64),
     order: Order,
     recent: warming::Recent,
@@ -229,7 +229,7 @@ impl Core {
         operand.with_ports(true, &self.parameters)
     }
 
-    /// Returns the place of code that lies at `ip` in the model, where a branch is or may go.
+    /// Returns the code address of `ip` in the model: a branch, or its target.
     pub(crate) fn code_address(&mut self, ip: u64) -> CodeAddress {
         self.predictor.address(ip)
     }
@@ -251,7 +251,7 @@ impl Core {
         }
     }
 
-    /// Takes the wrong path at a branch after which the right one continues at `next`.
+    /// Begins the wrong path at a branch; the right one continues at `next`.
     #[inline(never)]
     fn take_wrong_path(&mut self, branch: &PendingBranch, is_taken: bool, next: u64) {
         if branch.flow != Flow::Conditional {
@@ -283,8 +283,8 @@ impl Core {
         });
     }
 
-    /// Returns whether a wrong path may come to the instructions up to the next branch. Then all of
-    /// them are executed as if they were rare.
+    /// Returns whether a wrong path may reach the instructions before the next branch. They are
+    /// then executed as rare ones.
     #[inline]
     pub(crate) fn may_be_on_wrong_path(&self) -> bool {
         self.shared_path.is_followed()
@@ -321,7 +321,6 @@ impl Core {
         }
         let loaded = if RARE {
             let mut loaded = self.loads(operation, executed, earliest);
-            // A fence loads nothing.
             if operation.is_atomic {
                 loaded.ready = loaded.ready.max(earliest);
             }
@@ -378,7 +377,7 @@ impl Core {
         done
     }
 
-    /// Returns when an atomic operation begins that could at `earliest`.
+    /// Returns when an atomic operation begins, at `earliest` or later.
     #[inline(never)]
     fn atomic_start(&self, earliest: u64) -> u64 {
         let Atomics::BeginLast { retry_cycles } = self.parameters.memory.atomics else {
@@ -507,8 +506,8 @@ impl Core {
         }
     }
 
-    /// Takes a port for an operation that executes before its operand is there, because a load on
-    /// the way to it was expected to hit the L1. Returns the origin of its result.
+    /// Takes a port in vain, for an operation that executes before its operand arrives because a
+    /// load was expected to hit the L1. Returns the origin of its result.
     #[inline(never)]
     fn execute_in_vain(&mut self, ports: Ports, issued: u64, operand: &Value) -> Origin {
         let memory = &self.parameters.memory;

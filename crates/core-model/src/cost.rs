@@ -2,9 +2,8 @@
 
 use crate::slots::Counts;
 
-/// Nanoseconds that each of these took, where they were fitted: see `examples/cost.rs`. Slots of
-/// heavy operations are mostly the steps of repeated string instructions, of which one can copy
-/// gigabytes.
+/// Nanoseconds of each, fitted by `cost` of `crates/model-lab`. Slots of heavy operations are
+/// mostly steps of repeated string instructions, of which one can copy gigabytes.
 const INSTRUCTION_NS: u64 = 25;
 const CYCLE_NS: u64 = 1;
 const HEAVY_SLOT_NS: u64 = 45;
@@ -15,8 +14,8 @@ const MEMORY_LINE_NS: u64 = 200;
 const LINE_BYTES: u64 = 64;
 
 impl Counts {
-    /// Returns roughly how many nanoseconds it takes to trace and model what was counted. It
-    /// follows from the counts alone: equal counts have equal costs, on each machine.
+    /// Returns roughly how many nanoseconds it takes to trace and model what was counted: by the
+    /// counts alone, so that it is the same on each machine.
     pub fn modelling_ns(&self) -> u64 {
         let events = &self.events;
         [

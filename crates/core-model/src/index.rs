@@ -1,12 +1,11 @@
 //! A hash table of fixed size that refers to the rows of another table.
 
-/// Finds rows by their keys, which are kept in the rows alone.
+/// Finds rows by their keys, which only the rows hold.
 pub(crate) struct Index {
     /// Row numbers plus 1; 0 where there is none.
     places: Box<[u32]>,
 }
 
-/// A place for a new row.
 pub(crate) struct Vacant(usize);
 
 impl Index {
@@ -37,7 +36,7 @@ impl Index {
         }
     }
 
-    /// Inserts a row. There are never more than there was room for.
+    /// Inserts a row. There must be room for it.
     pub(crate) fn insert(&mut self, vacant: Vacant, row: u32) {
         self.places[vacant.0] = row + 1;
     }

@@ -1,5 +1,4 @@
-//! The ledger: a clock that counts in issue slots, what each slot is charged to, and the events on
-//! the way.
+//! The ledger: a clock that counts issue slots, charges each to a category, and counts events.
 
 use crate::instruction::Operation;
 use crate::slots::{Counts, Events, Slots};
@@ -35,8 +34,7 @@ pub struct BlockCounts {
     pub events: Events,
 }
 
-/// The fixed cost of each execution of a block. It is not counted per block, because it follows
-/// from the number of executions.
+/// The fixed cost of each execution of a block. The number of executions gives the sum.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FixedCosts {
     instructions: u32,
@@ -109,7 +107,7 @@ impl Ledger {
         (cycle - self.cycle) * self.width - self.in_cycle
     }
 
-    /// Advances to `cycle`, which has not begun; the slots passed are charged elsewhere.
+    /// Advances to `cycle`, which has not begun. The caller charges the slots passed.
     #[inline]
     pub(crate) fn pass_until(&mut self, cycle: u64) {
         self.cycle = cycle;
@@ -143,7 +141,7 @@ impl Ledger {
         self.slots.heavy_operations += u64::from(costs.heavy_operations);
     }
 
-    /// Advances the clock by `slots` (more than the width, if `MANY`) that are charged elsewhere,
+    /// Advances the clock by `slots` (more than the width, if `MANY`), which the caller charges,
     /// and returns the cycle of the last slot passed.
     #[inline]
     pub(crate) fn pass<const MANY: bool>(&mut self, slots: u64) -> u64 {

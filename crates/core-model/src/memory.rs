@@ -54,8 +54,8 @@ impl FillBuffers {
     /// Finds a buffer for a line that is requested at `at`; returns its index and when it is free.
     #[inline]
     fn find(&self, at: u64) -> (usize, u64) {
-        // Of those that are free by then, the one that was freed last, since a request of later
-        // code may be earlier and need the others. Otherwise the one that is free first.
+        // Of those that are free by then, the one freed last: a request of later code may come
+        // earlier and need the others. Otherwise the one that is free first.
         let free = self.0.partition_point(|&until| until <= at);
         let index = free.saturating_sub(1);
         (index, self.0[index])
@@ -483,8 +483,7 @@ mod tests {
     #[test]
     fn fill_buffers_limit_misses_in_flight() {
         let (mut memory, mut ledger) = hierarchy();
-        // Distinct pages, so that no prefetcher helps; the pages are in the TLB by the second
-        // round.
+        // Distinct pages: no prefetcher helps, and the TLB has them from the second round on.
         let round = |memory: &mut Hierarchy, ledger: &mut Ledger, line: u64, at: u64| {
             (0..17)
                 .map(|page| memory.load(page, page * 4096 + line * 64, 8, at, ledger))

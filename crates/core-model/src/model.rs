@@ -84,8 +84,8 @@ pub enum Effort {
     /// nothing. Several times as fast as warming.
     Skimming,
     /// Shows caches, TLBs and prefetchers all accesses to data, branch predictors nothing, and
-    /// counts nothing. Half as fast as skimming. That makes prefetchers know too much, because what
-    /// was accessed recently breaks no pattern.
+    /// counts nothing. Half as fast as skimming, whose prefetchers know too much: what was accessed
+    /// recently breaks no pattern.
     Following,
     /// Counts their instructions, and does nothing else with them.
     Counting,
@@ -146,7 +146,7 @@ impl Model {
         self.paths.as_ref().map_or(blocks, Paths::max_rows)
     }
 
-    /// Begins a stretch of execution in which no call is open.
+    /// Begins a window, in which no call is open yet.
     pub fn begin_window(&mut self) {
         if let Some(paths) = &mut self.paths {
             paths.begin_window();
@@ -165,8 +165,8 @@ impl Model {
         self.effort = effort;
     }
 
-    /// Returns everything counted since the model was created. For a stretch of execution, subtract
-    /// two calls, each made after [`drain`](Model::drain).
+    /// Returns everything counted since the model was created. The counts of a window are the
+    /// difference of two, each taken after [`drain`](Model::drain).
     pub fn counts(&self) -> Counts {
         self.core.ledger.counts()
     }

@@ -130,17 +130,17 @@ pub struct Prediction {
     pub bimodal_entries: u32,
     /// The tagged tables above it, by increasing history length.
     pub tagged_tables: [TaggedTable; TAGGED_TABLES],
-    /// Whether each branch uses only half of these tables, not each the same one.
+    /// Whether each branch uses only one half of these tables, not all the same half.
     pub tables_in_halves: bool,
     /// What predicts directions until the tables know, where that takes cycles of prediction.
     pub first_level: Option<FirstLevel>,
     /// Entries of the table of indirect targets.
     pub indirect_entries: u32,
-    /// The number of taken branches of the path by which the targets of an indirect branch are told
-    /// apart, at most 500.
+    /// Number of taken branches of the path that select the target of an indirect branch, at most
+    /// 500.
     pub indirect_history_branches: u32,
-    /// Whether the tables tell branches and targets apart by the order in which they were first
-    /// executed, instead of by their addresses, which a linker chooses.
+    /// Whether branches and targets are numbered in the order in which they were first executed,
+    /// instead of known by their addresses, which a linker chooses.
     pub numbers_branches: bool,
     /// Entries of the return stack.
     pub return_stack_entries: u32,
@@ -158,8 +158,8 @@ pub struct Prediction {
     /// The part of these in which the allocator recovers. They count as bad speculation, the rest
     /// as frontend bound.
     pub recovery_cycles: u32,
-    /// The furthest forward target of a conditional branch whose ways join so soon that the wrong
-    /// path loads what the right one needs: bytes from the branch; 0 if it loads nothing.
+    /// The furthest forward target, in bytes, of a conditional branch whose paths reconverge so
+    /// soon that the wrong one loads what the right one needs; 0 if it loads nothing.
     pub wrong_path_skip_bytes: u32,
     /// Slots of a wrong path that execute, of those that the right path repeats.
     pub wrong_path_slots: u32,

@@ -110,7 +110,6 @@ impl Paths {
         paths
     }
 
-    /// Forgets everything.
     pub(crate) fn forget(&mut self) {
         self.begin_window();
         self.children.clear();
@@ -137,12 +136,10 @@ impl Paths {
         &self.paths
     }
 
-    /// Returns the number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.rows.len()
     }
 
-    /// Returns the maximum number of rows.
     pub(crate) fn max_rows(&self) -> usize {
         self.rows.capacity()
     }

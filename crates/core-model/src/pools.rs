@@ -4,7 +4,7 @@ use crate::parameters::SCHEDULERS;
 
 /// Not a pool: for operations that do not wait.
 pub(crate) const NO_POOL: u8 = SCHEDULERS as u8;
-/// Nor this: for operations that wait in the queue of vector operations.
+/// Not a pool either: for operations that wait in the queue of vector operations.
 pub(crate) const VECTOR_QUEUE: u8 = NO_POOL + 1;
 
 /// Bits per lane. Each pool has one lane of the same word, so that all are compared at once.
@@ -18,7 +18,7 @@ pub(crate) const FULL: u32 = 1 << (LANE_BITS - 1);
 pub(crate) struct Pools(pub u32);
 
 impl Pools {
-    /// Those of `pools` that are pools.
+    /// Creates a set of `pools`, without those that are not pools.
     pub(crate) fn new<const COUNT: usize>(pools: [u8; COUNT]) -> Pools {
         let lanes = pools
             .into_iter()

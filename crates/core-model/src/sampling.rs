@@ -1,19 +1,18 @@
-//! Sampling: which instructions of a long execution are modelled in detail, and what they say about
-//! all of it.
+//! Sampling of a long execution: the instructions that are modelled in detail, and the estimate of
+//! the whole.
 //!
 //! The execution is cut into periods of equally many instructions, and in each one a *unit* is
-//! modelled in detail. Before it comes a stretch of functional warming
-//! ([`Effort::Warming`]) and a lead in detail that is not counted, in which
-//! the pipeline fills. The rest of the period is followed
-//! ([`Effort::Following`]) if the period is short. Of a long one, only
-//! what comes just before the warming is; the rest is skipped.
+//! modelled in detail. Before it come functional warming ([`Effort::Warming`]) and a lead in detail
+//! that is not counted, in which the pipeline fills. The rest of a short period is followed
+//! ([`Effort::Following`]). Of a long one, only what comes just before the warming is; the rest is
+//! skipped.
 //!
-//! Nobody needs to know how long the execution will be: after a number of units the periods are
-//! twice as long. A stretch with periods of one length is a *stage*; each counts for as many
-//! instructions as it has.
+//! The length of the execution need not be known: after a number of units the periods become twice
+//! as long. The periods of one length are a *stage*, which counts for as many instructions as it
+//! has.
 //!
-//! Everything depends on numbers of instructions alone, so the same execution has the same units.
-//! Where in its period a unit lies is scattered, so that a program that repeats itself does not
+//! Everything depends on instruction counts alone, so the same execution has the same units. The
+//! position of a unit in its period is scattered, so that a program that repeats itself does not
 //! always show the same side.
 //!
 //! After Wunderlich et al., "SMARTS: Accelerating Microarchitecture Simulation via Rigorous
@@ -23,15 +22,14 @@ use crate::calendar::boxed;
 use crate::model::{Effort, Model};
 use crate::slots::Counts;
 
-/// Number of groups to which the units are dealt out in turn. Each is a sample of the execution of
-/// its own, so that their differences show how well the mean of all is known.
+/// Number of groups to which the units are dealt out in turn. Each is a sample of the execution, so
+/// their differences show the error of the mean of all.
 pub const GROUPS: usize = 10;
 
 /// Enough stages for any execution: the periods of the last one have 2^40 instructions and more.
 const STAGES: usize = 40;
 
-/// Maximum number of units, in those of a stage, in an execution whose length is
-/// known.
+/// Maximum number of units in an execution of known length, in units of a stage.
 const STAGES_IF_KNOWN: u64 = 4;
 
 /// How an execution is sampled: lengths in instructions.
@@ -119,12 +117,12 @@ pub struct Sampling {
     units_per_stage: u64,
     /// Instructions from the beginning of the execution to the end of the current part.
     until: u64,
-    /// The instructions until then; below zero by what the last block had too many.
+    /// The instructions until then; negative if the last block went beyond.
     left: i64,
     part: Part,
     /// Number of the period's instructions after the unit.
     after: u64,
-    /// What had been executed when the stage began.
+    /// Instructions executed when the stage began.
     stage_began: u64,
     /// The model's counts when the unit began.
     unit_began: Counts,
@@ -195,7 +193,6 @@ impl Sampling {
         model.set_effort(Effort::Detail);
     }
 
-    /// Returns how many instructions were executed.
     pub fn instructions(&self) -> u64 {
         self.until.wrapping_add_signed(-self.left)
     }
@@ -205,7 +202,7 @@ impl Sampling {
         self.warmed
     }
 
-    /// Returns what the units say, after the end; `None` if there are none.
+    /// Returns the estimate from the units, after the end; `None` if there are none.
     pub fn estimate(&self) -> Option<Estimate> {
         let mut estimate = Estimate {
             groups: [Counts::default(); GROUPS],

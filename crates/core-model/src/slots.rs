@@ -136,7 +136,7 @@ impl Events {
     }
 }
 
-/// The result of a stretch of modelled execution.
+/// The result of modelled execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Core cycles that passed.
@@ -165,7 +165,7 @@ fn times(count: u64, numerator: u64, denominator: u64) -> u64 {
 }
 
 impl Counts {
-    /// Returns what as many `instructions` would count of which these are a sample.
+    /// Returns these counts scaled to as many `instructions`.
     pub(crate) fn scaled_to(self, instructions: u64) -> Counts {
         let of = self.events.instructions;
         Counts {
@@ -177,7 +177,7 @@ impl Counts {
 }
 
 impl Counts {
-    /// Returns what this many executions count of which each counts this.
+    /// Returns the counts of this many executions, each of which counts this.
     pub fn repeated(self, executions: u64) -> Counts {
         Counts {
             cycles: times(self.cycles, executions, 1),
@@ -186,7 +186,7 @@ impl Counts {
         }
     }
 
-    /// Returns the mean of these, of which there is at least one, rounded.
+    /// Returns the rounded mean. There must be at least one.
     pub fn mean(all: &[Counts]) -> Counts {
         let mut sum = Counts::default();
         for counts in all {

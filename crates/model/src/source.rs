@@ -1,13 +1,12 @@
 //! The source `model`: slots on a modelled core.
 //!
 //! The window's instructions are traced while they execute ([`topdown_tracer`]) and run through a
-//! model of a core ([`topdown_core_model`]). Tracing is several hundred times slower than the
-//! code itself, so a modelled window's time is meaningless: to get both, measure time in separate
-//! launches.
+//! model of a core ([`topdown_core_model`]). That is several hundred times slower than the code
+//! itself, so time is measured in separate launches.
 //!
-//! Which windows are traced does not depend on the clock (`budget.rs`). If its first window alone
-//! is so long that the budget would not cover [`MIN_ITERATIONS`], a benchmark is sampled from
-//! then on. If it is too long for that, its samples have only time, and its provenance says so.
+//! The choice of traced windows does not depend on the clock (`budget.rs`). A benchmark whose first
+//! window is so long that the budget would not cover [`MIN_ITERATIONS`] is sampled from then on. If
+//! it is too long for that, its samples have only time, and its provenance says so.
 
 mod allocations;
 mod allocator;
@@ -54,7 +53,7 @@ const MIN_DOUBLING_NS: u64 = 200_000_000;
 /// A modelled core, for the thread that opened it.
 pub struct Model {
     tracer: Tracer<Observer>,
-    /// What the numbers of benchmarks are that are modelled as a whole.
+    /// The provenance of benchmarks that are modelled as a whole.
     modelled: Provenance,
     outside_time: OutsideTime,
     /// Whether windows are empty ones, of which no fingerprint is taken.
@@ -196,8 +195,8 @@ impl Source for Model {
             })
             .unwrap_or((false, true));
         if !wants_more && !had_enough {
-            // criterion would continue for 100 ms. The clock would decide how many samples that
-            // takes, and their allocations where the next benchmark's data lies.
+            // criterion would continue for 100 ms: the clock would decide the number of samples,
+            // and their allocations the place of the next benchmark's data.
             topdown_tracer::pass_time(MIN_DOUBLING_NS);
         }
         wants_more

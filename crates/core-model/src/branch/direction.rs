@@ -42,7 +42,7 @@ impl Set {
     /// Returns the highest of 16 bits for each way that has this tag.
     #[inline]
     fn matching_ways(&self, tag: u64) -> u64 {
-        // Four comparisons at once: what is left of a tag that differs carries into that bit.
+        // Four comparisons at once: a tag that differs leaves a rest, which carries into that bit.
         let differences = self.tags ^ (tag * EACH_WAY);
         !(differences + 0x7fff * EACH_WAY) & (0x8000 * EACH_WAY)
     }
@@ -64,13 +64,12 @@ struct Table {
     history: Newest,
 }
 
-/// The half of each table's sets that a branch uses, where it does not use all: those in whose
-/// number one bit decides another.
+/// The half of each table's sets that a branch uses, on cores where it does not use all: the sets
+/// in whose number one bit decides another.
 ///
-/// Any two branches share half of their sets, unless they are among the one in 26 pairs that share
-/// all or none. Were a half the sets with the same upper bit, all pairs would share all or none:
-/// then whether two loops fit together would be a matter of chance, as it is on a core, where the
-/// address decides, and a benchmark would change with any code that runs before it.
+/// Any two branches share half of their sets, except for one in 26 pairs, which share all or none.
+/// Rejected: halves by the upper bit, as on a core. All pairs would share all or none, and a
+/// benchmark would change with any code that runs before it.
 #[derive(Clone, Copy)]
 struct Half {
     kept: u64,
@@ -106,7 +105,7 @@ impl Half {
 
 /// The origin of a prediction.
 struct Lookup {
-    /// Where each table may have an entry for the branch.
+    /// The set of each table that may have an entry for the branch.
     sets: [usize; TAGGED_TABLES],
     tags: [u64; TAGGED_TABLES],
     /// The table that provides the prediction, and the way in its set.
@@ -169,7 +168,7 @@ impl DirectionPredictor {
     #[inline]
     fn look_up(&self, history: &PathHistory, ip: u64) -> Lookup {
         let spread = ip.wrapping_mul(SPREAD);
-        // Compiled twice, so that cores without halves need not be slower.
+        // Compiled twice, so that cores without halves are not slower.
         if self.halves {
             self.look_up_in(Half::of(spread), history, ip, spread)
         } else {
@@ -361,8 +360,8 @@ mod tests {
         assert!((4000..6000).contains(&wrong), "{wrong} of 10000");
     }
 
-    /// Returns the share of mispredicts among random outcomes that repeat: those of branches in
-    /// turn, each before some jumps, all in a loop.
+    /// Returns the share of mispredicts of a loop of branches whose random outcomes repeat, each
+    /// before some jumps.
     fn wrong_of_random(
         core: &CoreParameters,
         branches: usize,
@@ -372,7 +371,7 @@ mod tests {
         wrong_of_random_from(0, core, branches, jumps, outcomes)
     }
 
-    /// The same of branches with numbers from `first` on.
+    /// The same for branches with numbers from `first` on.
     fn wrong_of_random_from(
         first: u64,
         core: &CoreParameters,
@@ -402,8 +401,8 @@ mod tests {
         pass() as f64 / outcomes.len() as f64
     }
 
-    /// Whatever is executed before them gives them other numbers. With halves by an upper bit alone
-    /// these shares are up to 0.08 apart.
+    /// Code executed before them changes their numbers. With halves by an upper bit, these shares
+    /// are up to 0.08 apart.
     #[test]
     fn branch_numbering_hardly_matters() {
         let share = |first| wrong_of_random_from(first, &GOLDEN_COVE, 3, 1, 12_288);

@@ -1,8 +1,8 @@
 //! The first level of direction prediction, which answers at once.
 //!
-//! The tagged tables take some cycles longer. Until they know, prediction follows the first level,
-//! and goes back where they differ. So a branch whose outcomes only the tables know costs
-//! prediction a few cycles although it is predicted rightly.
+//! The tagged tables answer some cycles later. Until then prediction follows the first level, and
+//! goes back where the tables differ. So a branch that only the tables predict costs a few cycles
+//! although it is predicted correctly.
 
 use super::history::SPREAD;
 use crate::calendar::boxed;
@@ -20,7 +20,7 @@ struct Entry {
     counter: i8,
 }
 
-/// The first level: what a branch mostly does, and when it does something else.
+/// The usual outcome of each branch, and when it differs.
 pub(super) struct FirstLevel {
     branches: Box<[i8; BRANCHES]>,
     /// The entry that was used last comes first.

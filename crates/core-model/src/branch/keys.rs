@@ -1,30 +1,29 @@
 //! Addresses of branches and targets, numbered as keys of the predictors.
 //!
-//! The tables of a real predictor are indexed by hashes of addresses. Which branches share an entry
-//! then depends on where the linker has put each function, which an unrelated change of the program
-//! decides. A model that numbers the places of branches in the order in which they are first
-//! executed has tables of the same size, but predicts the same wherever they lie.
+//! The tables of a real predictor are indexed by hashes of addresses, so an unrelated change of the
+//! program, which moves functions, changes which branches share an entry. A model that numbers
+//! branches in the order in which they are first executed predicts the same wherever they lie.
 
 use crate::index::Index;
 
-/// A place in the code.
+/// An address in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodeAddress {
-    /// Where it lies in the model.
+    /// The address in the model.
     pub ip: u64,
-    /// What the tables of predictors know it by.
+    /// The key in the predictors' tables.
     pub key: u64,
 }
 
 /// Assigns keys.
 pub(super) struct Keys {
-    /// The numbered places; a place's key is its position. Never more than there is room for.
+    /// The numbered addresses; the position is the key. Never reallocates.
     numbered: Vec<u64>,
     index: Index,
 }
 
 impl Keys {
-    /// Creates keys that are numbers for this many places, and the addresses of all others.
+    /// Numbers this many addresses; all others are their own keys.
     pub(super) fn new(places: usize) -> Keys {
         Keys {
             numbered: Vec::with_capacity(places),
@@ -32,7 +31,7 @@ impl Keys {
         }
     }
 
-    /// Returns the place at `ip`.
+    /// Returns the code address of `ip`.
     pub(super) fn address(&mut self, ip: u64) -> CodeAddress {
         let found = self
             .index

@@ -52,7 +52,8 @@ impl Core {
         self.ledger.pass_until(self.ledger.cycle() + 1);
     }
 
-    /// Charges the slots up to the cycle `start`, given until when each part was the obstacle.
+    /// Charges the slots up to the cycle `start`; the others say until when each part was the
+    /// obstacle.
     #[inline(never)]
     fn wait(&mut self, start: u64, backend: u64, store_room: u64, block: u32) {
         if let Some(wrong) = self.wrong_path.take() {

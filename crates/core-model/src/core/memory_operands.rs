@@ -104,7 +104,7 @@ impl Core {
         if RARE && self.shared_path.covers_current() {
             self.load_on_wrong_path(operand, address, bytes, &found);
         }
-        // Where it would have executed without caution.
+        // When it would have executed without caution.
         let alone = if ordering_wait > known { known } else { at };
         let effect = self.learn_order(operation, operand, address, &found, (alone, at), block);
         let (from, ready) = match found {
@@ -157,7 +157,7 @@ impl Core {
         }
     }
 
-    /// Begins a load where the wrong path executes it, if that is before its branch is known.
+    /// Begins a load when the wrong path executes it, if that is before its branch is resolved.
     #[inline(never)]
     fn load_on_wrong_path(
         &mut self,

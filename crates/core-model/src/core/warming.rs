@@ -13,13 +13,13 @@ use crate::calendar::boxed;
 use crate::instruction::{Flow, MemoryOperand, Operation};
 use crate::memory::LINE_BYTES;
 
-/// Lines that were accessed recently, each in the only place where it can be.
+/// Lines that were accessed recently, direct-mapped.
 struct Lines<const PLACES: usize>(Box<[u64; PLACES]>);
 
 impl<const PLACES: usize> Lines<PLACES> {
     const NONE: u64 = u64::MAX;
 
-    /// Returns whether `line` was accessed recently, and written if it is now. It is from now on.
+    /// Returns whether `line` was accessed recently, and written if `is_written`; and adds it.
     #[inline]
     fn has(&mut self, line: u64, is_written: bool) -> bool {
         let place = &mut self.0[line as usize % PLACES];
@@ -98,12 +98,12 @@ impl Core {
         self.memory.filled_lines()
     }
 
-    /// Forgets the wrong path, which has an end only in time.
+    /// Forgets the wrong path, which ends only by time.
     pub(crate) fn leave_detail(&mut self) {
         self.shared_path.end();
     }
 
-    /// Prepares for blocks of which predictors see nothing.
+    /// Prepares for blocks that predictors do not see.
     pub(crate) fn begin_skimming(&mut self) {
         self.pending = None;
         self.recent.forget();
@@ -119,7 +119,6 @@ impl Core {
                 continue;
             };
             let address = operand.address.first(recorded).unwrap_or(0);
-            // What was accessed recently need not be shown to the model again.
             if !self.recent.data.has(address / LINE_BYTES, operand.writes()) {
                 self.skim_access(operand, address);
             }

@@ -10,8 +10,8 @@
 //!   rows of `measure-table` of the lab, and loops written to answer a single question each.
 //! * **J**: J. Chen, blog.jia.je, "Intel Golden Cove 微架构评测" (2025): measured on a Core i9.
 //! * **C**: Chips and Cheese, "Popping the Hood on Golden Cove" (2021), figure 17, as summarised in
-//!   a public translation of the article: measured on a Core i9. The article itself we could open
-//!   only in part.
+//!   a public translation of the article (the original was only partly accessible): measured on a
+//!   Core i9.
 //! * **K**: calibrated there on single kernels until the modelled cycles matched the measured ones.
 //! * **A**: assumed; we know of no public source.
 //!

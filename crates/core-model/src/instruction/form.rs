@@ -164,7 +164,7 @@ fn extension(instruction: &Instruction) -> Class {
     }
 }
 
-/// Returns how many places of an entry of the cache of decoded operations an instruction takes: two
+/// Returns how many slots of an entry of the cache of decoded operations an instruction takes: two
 /// with an immediate of eight bytes, or with an immediate and a displacement.
 pub(super) fn entry_slots(instruction: &Instruction) -> u8 {
     let kinds = || (0..instruction.op_count()).map(|number| instruction.op_kind(number));

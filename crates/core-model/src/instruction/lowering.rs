@@ -370,7 +370,8 @@ fn only_writes_first(instruction: &Instruction) -> bool {
     matches!(form::class(instruction), Class::MemoryMove | Class::Pop)
 }
 
-/// Returns how an address is written. All on the stack are alike, for the core follows its pointer.
+/// Returns a name for the registers, scale and displacement of an address. All addresses on the
+/// stack have one name, since the core follows the stack pointer.
 fn address_name(instruction: &Instruction, kind: AccessKind) -> u64 {
     let [base, index] = address_registers(instruction, kind);
     if base == STACK_POINTER && index == NONE {

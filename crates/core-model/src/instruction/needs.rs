@@ -43,8 +43,8 @@ impl Room {
         self.0.wrapping_sub(needs.0) & NOT_NEGATIVE == NOT_NEGATIVE
     }
 
-    /// Returns what is left after taking `needs`. If nothing else is in flight, an instruction may
-    /// take more than there is: a lane is then temporarily negative.
+    /// Returns the room left after taking `needs`. If nothing else is in flight, an instruction may
+    /// take more than there is; a lane is then temporarily negative.
     #[inline]
     pub(crate) fn less(self, needs: Needs) -> Room {
         Room(self.0.wrapping_sub(needs.0))

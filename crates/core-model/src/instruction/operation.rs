@@ -66,7 +66,7 @@ pub(crate) struct Operation {
     pub window: u64,
     /// What it holds until it retires; set by [`Operation::complete`].
     pub needs: Needs,
-    /// Numbers of its memory operands that are read, and that are written; also set by it.
+    /// Numbers of memory operands that are read, and that are written; set by the same function.
     pub loads: u8,
     /// See `loads`.
     pub stores: u8,
@@ -76,7 +76,7 @@ pub(crate) struct Operation {
     pub slots: u8,
     /// Index of the first memory operand in the program's table, and their number.
     pub first_memory: u32,
-    /// Those of `pools` that it has operations for. Set by the same function.
+    /// The members of `pools` for which it has operations; set by the same function.
     pub waits_in: Pools,
     /// The pools in which its operations, loads, addresses and data of stores wait; [`NO_POOL`] if
     /// it has none. Set by [`Operation::complete`].
@@ -98,11 +98,10 @@ pub(crate) struct Operation {
     pub operations: u8,
     /// How it may change the path.
     pub flow: Flow,
-    /// Its class.
     pub class: Class,
     /// What rename does with it.
     pub rename: Rename,
-    /// Whether it is forwarded, but its flags are computed nevertheless.
+    /// Whether its result is forwarded, but its flags are computed.
     pub has_late_flags: bool,
     /// Whether it needs more than nearly all instructions: `busy`, `is_x87`, `serializes`,
     /// `is_atomic`, `late_source` or `late_destination`, several operations or memory operands, or
@@ -132,7 +131,7 @@ pub(crate) struct Operation {
     pub is_atomic: bool,
     /// Whether the form is in the table.
     pub is_known: bool,
-    /// Whether the operation after it does its work.
+    /// Whether the next operation does its work.
     pub is_absorbed: bool,
     /// Number of results in the general register file, and in the vector register file.
     pub integer_results: u8,
@@ -259,7 +258,7 @@ impl Operation {
 }
 
 impl MemoryOperand {
-    /// Accesses nothing.
+    /// An operand that accesses nothing.
     pub(crate) const NONE: MemoryOperand = MemoryOperand {
         kind: AccessKind::Hint,
         bytes: 1,

@@ -11,13 +11,13 @@ pub(crate) struct Evicted {
 
 /// Numbers in sets; each set replaces its last number.
 ///
-/// What is kept of a set lies together: a large table is in no cache of the CPU that executes the
-/// model.
+/// All that belongs to a set lies together, since a large table misses the caches of the CPU that
+/// executes the model.
 pub(crate) struct Lookup {
     sets: Box<[Set]>,
     associativity: usize,
-    /// The place in the order of a full set that a new number takes. It comes first once it is used
-    /// again.
+    /// The position in the order of a full set that a new number takes. It becomes the first once
+    /// it is used again.
     new_place: usize,
     hashed: bool,
 }
@@ -307,10 +307,9 @@ mod tests {
         }
     }
 
-    /// The share of lines that are still there when a pass over all of them in the same random
-    /// order comes back to them. Measured on Genoa, with 1 MiB of eight ways: from the cycles of a
-    /// load, of which a hit takes 14, and 7 more without an entry in the first of 72 translations,
-    /// and a miss 60.
+    /// The share of lines that hit when a pass over all of them is repeated in the same random
+    /// order. Measured on Genoa, with 1 MiB of eight ways, from the cycles of a load: a hit takes
+    /// 14, and 7 more if the 72 entries of the first TLB lack its page; a miss takes 60.
     #[test]
     fn oversized_working_set_survives_as_measured() {
         let kept = |kib: u64| {

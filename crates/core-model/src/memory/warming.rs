@@ -1,5 +1,5 @@
-//! The memory hierarchy without time: accesses change what lies in caches and TLBs and what the
-//! prefetchers have learnt, and nothing else. Only lines that come from memory are counted.
+//! The memory hierarchy without time: accesses change the contents of caches and TLBs and what the
+//! prefetchers have learnt. Only lines that come from memory are counted.
 //!
 //! Prefetches always find a buffer here. With time, those that find none are dropped.
 

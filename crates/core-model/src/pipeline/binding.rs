@@ -9,7 +9,7 @@ use crate::calendar::boxed;
 use crate::parameters::Binding;
 use crate::ports::Ports;
 
-/// Operations look for a free cycle so far ahead; those that wait longer find their port free.
+/// Operations look for a free cycle this far ahead. Those that wait longer find their port free.
 const FAR: u64 = HORIZON as u64 / 2;
 
 /// The cycles in which each port is busy, in a span of 64 cycles, and the number of the span.
@@ -91,8 +91,8 @@ impl BoundPorts {
         executed
     }
 
-    /// Takes the first free cycle of a port at or after `from`. To compute it is faster than to
-    /// guess that `from` is free: the CPU that executes the model cannot predict that.
+    /// Takes the first free cycle of a port at or after `from`. Without a branch for a free `from`,
+    /// which the CPU that executes the model cannot predict.
     #[inline(always)]
     fn first_free(&mut self, port: usize, from: u64) -> u64 {
         let mut span = from / ROW_CYCLES;

@@ -1,24 +1,23 @@
 //! Predicted dependences of loads on earlier stores.
 //!
-//! A load may execute before the addresses of earlier stores are known. If one of these turns out
-//! to write what the load read, everything from the load on is discarded. A load to which this
-//! happened waits for a while.
+//! A load may execute before the addresses of earlier stores are known. If one of these writes what
+//! the load read, everything from the load on is discarded, and the load waits in its next
+//! executions.
 //!
 //! A load that reads what a store wrote may take the store's register, and then waits for no
-//! address. It expects a store that is as far before it as the last time, or one whose address is
-//! written with the same registers and displacement. After a store at another distance it expects
-//! none for long.
+//! address. It expects a store at the same distance as the last time, or one whose address has the
+//! same registers and displacement. After a store at another distance it expects none for a while.
 //!
-//! That AMD's cores since Zen 3 learn which loads read which stores, and forward before either
-//! address is known, is in Linux commit b73a54321ad8 ("KVM: x86: Expose Predictive Store Forwarding
-//! Disable"). What is learnt how soon was measured (`cores/zen5.rs`).
+//! AMD's cores since Zen 3 learn which loads read which stores, and forward before either address
+//! is known (Linux commit b73a54321ad8, "KVM: x86: Expose Predictive Store Forwarding Disable").
+//! How soon they learn was measured (`cores/zen5.rs`).
 
 use crate::calendar::boxed;
 use crate::parameters::LearntOrder;
 
-/// The number in real cores is unknown. With many sets of two, what is learnt of a load hardly
-/// depends on where the linker puts other functions: with 1024 single entries, an unchanged
-/// benchmark of base64 came out 2.2 % slower because a function before it had grown.
+/// The number in real cores is unknown. With so many sets of two, the positions of other functions
+/// hardly matter. With 1024 single entries, a benchmark of base64 became 2.2 % slower because a
+/// function before it had grown.
 const SETS: usize = 4096;
 
 /// The entry of a load.
@@ -122,13 +121,11 @@ impl Dependences {
         }
     }
 
-    /// Returns the cycles from the last address that a load waits for to its execution.
     #[inline]
     pub(crate) fn wait_cycles(&self) -> u64 {
         self.rules.wait_cycles.into()
     }
 
-    /// Returns whether loads of instructions that compute with what they load take no register.
     #[inline]
     pub(crate) fn renames_moves_only(&self) -> bool {
         self.rules.moves_only
@@ -280,7 +277,7 @@ mod tests {
         assert!(waits(&mut learner));
     }
 
-    /// Returns how often the load does not take a register until it does.
+    /// Returns how often the load executes before it takes a register.
     fn until_renamed(learner: &mut Dependences, found: Found) -> usize {
         let mut effects = (0..1000).map(|_| learner.learn(LOAD, found, true, true));
         effects

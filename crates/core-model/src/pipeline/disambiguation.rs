@@ -3,13 +3,13 @@
 //!
 //! The rules and their numbers are those that J. Chen measured on Golden Cove (blog.jia.je, "Intel
 //! Golden Cove 微架构评测", January 2025). There the low nine bits of a load's address select one of
-//! 512 counters. In the model each load has its own: with shared ones, where the linker puts a
-//! function would change the slots of others.
+//! 512 counters. In the model each load has its own, so that moving a function does not change the
+//! slots of others.
 
 use crate::calendar::boxed;
 use crate::parameters::Disambiguation as Rules;
 
-/// Places for loads that wait; a later one replaces an earlier one.
+/// Entries for loads that wait; a later one replaces an earlier one.
 const LOADS: usize = 1024;
 
 /// A load that conflicted with a store.
@@ -20,7 +20,6 @@ struct Suspect {
     waits: u8,
 }
 
-/// The counters.
 pub(crate) struct Disambiguation {
     rules: Rules,
     suspects: Box<[Suspect; LOADS]>,

@@ -1,10 +1,10 @@
 //! Binding an operation to the port for which fewest operations wait.
 //!
-//! That is what Intel's cores do at rename. A. Abel and J. Reineke found the rules on Ice Lake
-//! ("uiCA: Accurate Throughput Prediction of Basic Blocks on Recent Intel Microarchitectures", ICS
-//! 2022; `addNewUops` in its source): the operations of a cycle that have the same ports take them
-//! in turn, that for which fewest wait first. Its rules for the last two slots of a cycle of five,
-//! and for a port for which five more operations wait, are left out.
+//! Intel's cores do so at rename. A. Abel and J. Reineke found the rules on Ice Lake ("uiCA:
+//! Accurate Throughput Prediction of Basic Blocks on Recent Intel Microarchitectures", ICS 2022;
+//! `addNewUops` in its source): operations of a cycle with the same ports take them in turn, the
+//! emptiest first. Left out: its rules for the last two slots of a cycle of five, and for a port
+//! for which five more operations wait.
 
 use super::bound_sets::{BOUND_PORTS, HORIZON, SETS};
 use crate::calendar::boxed;
@@ -16,8 +16,7 @@ const CHUNK: usize = 8;
 /// Words of the tables.
 const WORDS: usize = 8;
 
-/// Bits of the lane of a port. The lowest decide between ports for which equally many operations
-/// wait, the highest is free for comparisons.
+/// Bits of the lane of a port. The lowest break ties, the highest is free for comparisons.
 const LANE_BITS: u32 = 12;
 const LANES: u32 = LANE_BITS * BOUND_PORTS as u32;
 const LANE: u64 = (1 << LANE_BITS) - 1;
@@ -35,7 +34,7 @@ static ONE: [u64; WORDS] = {
 static ONE_EACH: [u64; SETS] = in_lanes(1 << TIE_BITS);
 /// The highest bit of each lane.
 const HIGHEST: u64 = in_lanes(1 << (LANE_BITS - 1))[SETS - 1];
-/// Of ports for which equally many operations wait, the highest comes first.
+/// Breaks ties: the highest port comes first.
 const TIES: u64 = {
     let mut ties = 0;
     let mut port = 0;
@@ -45,7 +44,7 @@ const TIES: u64 = {
     }
     ties
 };
-/// Times the lowest bits of all lanes: they are together from the highest lane on.
+/// Factor that gathers the lowest bits of all lanes in the highest lane.
 const GATHER: u64 = {
     let mut gather = 0;
     let mut port = 0;
@@ -78,12 +77,12 @@ const fn in_lanes(value: u64) -> [u64; SETS] {
 /// Number of outcomes of comparing each port with the two after it.
 const COMPARISONS: usize = 1 << (2 * BOUND_PORTS);
 const ORDERS: usize = 120;
-/// Turns in a word, with the number of a port for each. After the last comes the first again.
+/// Turns in a word, each the number of a port; the last is followed by the first.
 const TURNS: u32 = 8;
 const TURN_BITS: u32 = u32::BITS / TURNS;
 
-/// Which order of ports the outcomes of all comparisons mean, and the turns of each set of ports
-/// for each order, the first in the lowest bits.
+/// The order of ports for each outcome of all comparisons, and the turns of each set of ports for
+/// each order, the first in the lowest bits.
 struct Orders {
     by_comparisons: [u8; COMPARISONS],
     turns: [[u32; SETS]; ORDERS],
@@ -108,8 +107,7 @@ static ORDER: Orders = {
     orders
 };
 
-/// Returns the ports, first that for which fewest operations wait, if no numbers of operations
-/// contradict the outcomes.
+/// Returns the ports, the emptiest first, or `None` if the outcomes contradict each other.
 const fn order(comparisons: usize) -> Option<[usize; BOUND_PORTS]> {
     // For each port, how many come before it.
     let mut rank = [0; BOUND_PORTS];
@@ -169,7 +167,7 @@ pub(super) struct EmptiestScheduler {
     leaving: Box<[u8; HORIZON]>,
     /// The turns of each set of ports in this cycle.
     turns: &'static [u32; SETS],
-    /// For each set of ports, how far its turns are.
+    /// The next turn of each set of ports.
     next: [u8; SETS],
 }
 
@@ -211,8 +209,8 @@ impl EmptiestScheduler {
         self.waiting += ONE[port];
     }
 
-    /// Begins the cycle `now`. What counts is how many operations waited when the cycle before it
-    /// began; that one has left is known one cycle later.
+    /// Begins the cycle `now`. The numbers of waiting operations are those at the start of the
+    /// cycle before it; a departure is known one cycle later.
     #[inline(never)]
     fn begin(&mut self, now: u64) {
         let until = now.saturating_sub(2);
@@ -234,7 +232,7 @@ impl EmptiestScheduler {
         self.turns = &ORDER.turns[usize::from(order) % ORDERS];
     }
 
-    /// Returns what leaves in the next cycle, and counts it no longer.
+    /// Returns the departures of the next cycle, and counts them as done.
     #[inline]
     fn leave_one_cycle(&mut self) -> u64 {
         let leaving = &mut self.leaving[self.counted as usize % HORIZON];
@@ -242,7 +240,7 @@ impl EmptiestScheduler {
         ONE_EACH[usize::from(std::mem::take(leaving)) % SETS]
     }
 
-    /// Returns what leaves before the cycle `until`, and counts it no longer.
+    /// Returns the departures before the cycle `until`, and counts them as done.
     fn drain_until(&mut self, until: u64) -> u64 {
         let mut left = 0;
         if until.saturating_sub(self.counted) >= HORIZON as u64 {

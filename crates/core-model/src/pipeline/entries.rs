@@ -2,14 +2,14 @@
 //!
 //! An entry begins at the target of a taken branch, or where the entry before it is full, and goes
 //! on across the end of a line of code. A cycle looks up one line and reads two of the entries that
-//! begin in it; the next two of the same line come some cycles later. So how long reading takes
-//! depends on where in its line the code lies, and a linker moves code. The model takes the average
-//! over all 64 places, so that a function that moved is not slower for it.
+//! begin in it; the next two of the same line come some cycles later. So the time depends on where
+//! in its line the code lies. The model takes the average over all 64 positions, so that a function
+//! that the linker moves is not slower.
 
 use crate::memory::LINE_BYTES;
 use crate::parameters::DecodedEntries as Parameters;
 
-/// Parts of a cycle: as many as places of code in a line, so that a place costs one.
+/// Parts of a cycle: as many as positions of code in a line, so that each costs one.
 const PARTS: u64 = LINE_BYTES;
 /// Number of entries before the current one that may begin in the same line.
 const EARLIER: usize = 5;
@@ -29,10 +29,10 @@ pub(super) struct Entries {
     block: u64,
     /// Number of entries of the block.
     count: u64,
-    /// In how many of 64 places the first entry of the block was read together with the last one of
-    /// the block before.
+    /// In how many of 64 positions the first entry of the block was read together with the last one
+    /// of the block before.
     shared: u64,
-    /// In how many of 64 places the current entry is read alone.
+    /// In how many of 64 positions the current entry is read alone.
     alone: u64,
     /// Parts of cycles without a lookup, since the block began, that may serve the next block.
     idle: u64,
@@ -67,8 +67,8 @@ impl Entries {
         self.idle = 0;
     }
 
-    /// Reads the instruction at `ip`, which takes this many places of an entry, in `cycle` or
-    /// later. Returns the cycle.
+    /// Reads the instruction at `ip`, which takes this many slots of an entry, in `cycle` or later.
+    /// Returns the cycle.
     #[inline]
     pub(super) fn read(&mut self, ip: u64, places: u32, cycle: u64) -> u64 {
         if places <= self.room {
@@ -107,7 +107,7 @@ impl Entries {
     #[inline]
     fn continue_block(&mut self, ip: u64) -> u64 {
         let again = u64::from(self.parameters.again_cycles).max(1);
-        // In how many places both are in one line.
+        // In how many positions both are in one line.
         let with = |start: u64| PARTS.saturating_sub(ip.wrapping_sub(start));
         let [one, two, three, four, five] = self.starts;
         let first = PARTS - with(one);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     /// Returns the cycles per pass over blocks of code, each this many instructions of this many
-    /// bytes, at the average over all places.
+    /// bytes, at the average over all positions.
     fn cycles(blocks: &[(u64, u64)], idle_used_of_64: u32, shared_of_64: u32) -> f64 {
         const PASSES: u64 = 1000;
         let mut entries = Entries::new(&Parameters {

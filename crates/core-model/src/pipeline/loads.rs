@@ -5,7 +5,6 @@ use crate::calendar::boxed;
 /// Number of loads for which times are kept: more than can be in flight.
 const LOADS: usize = 1024;
 
-/// The number of a load.
 pub(crate) type LoadNumber = u64;
 /// For values without a load on their critical path.
 pub(crate) const NO_LOAD: LoadNumber = 0;

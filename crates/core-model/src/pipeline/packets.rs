@@ -1,9 +1,9 @@
 //! Packets of vector operations that leave their queue in one cycle.
 //!
-//! A packet has at most six, and only if they came within eight slots of the program. If six were
-//! taken and the next slot holds a vector operation, too, the packet after them is a continuation:
-//! it takes no operation behind a gap if three of the eight slots before that operation held
-//! something else. All of it was measured (M), by loops of vector moves and `nop` in 378 patterns.
+//! A packet has at most six operations, from at most eight slots of the program. If it has six and
+//! the next slot holds a vector operation, too, the next packet is a continuation: it takes no
+//! operation behind a gap if three of the eight slots before that operation held something else.
+//! Measured (M), by loops of vector moves and `nop` in 378 patterns.
 
 /// Operations in a packet.
 const OPERATIONS: u32 = 6;
@@ -12,7 +12,6 @@ const SLOTS: u64 = 8;
 /// Slots of other instructions, among the last eight, that end a continuation.
 const OTHERS: u32 = 3;
 
-/// Forms packets.
 pub(super) struct Packets {
     /// When the current one is taken, or its first operations are.
     taken: u64,
@@ -21,7 +20,7 @@ pub(super) struct Packets {
     first: u64,
     /// The slot of the last operation.
     last: u64,
-    /// Which slots up to the last operation held vector operations; the lowest bit is its own.
+    /// The slots up to the last operation that held vector operations; the lowest bit is its own.
     recent: u64,
     is_continuation: bool,
 }
@@ -73,8 +72,8 @@ impl Packets {
 mod tests {
     use super::*;
 
-    /// Returns how many cycles a pattern of slots takes that is repeated forever, all of it in the
-    /// queue: `v` is a vector operation.
+    /// Returns the cycles of a pattern of slots that is repeated forever, all of it in the queue;
+    /// `v` is a vector operation.
     fn cycles(pattern: &str) -> f64 {
         const TIMES: u64 = 600;
         let mut packets = Packets::new();

@@ -1,12 +1,11 @@
 //! Binding the operations of a cycle to ports in turn.
 //!
 //! On Zen 4 each port of the integer unit has a scheduler of its own. The first operation that
-//! issues in a cycle goes to the first one, the second to the second, and so on, whichever depends
-//! on which. So operations that are ready together may wait for one port while others are free.
-//! Where one scheduler holds many more operations than another, it is passed over. 54 loops of
-//! additions and moves take as long as that says, 3 % off in the mean, and 70 of all integer
-//! instructions, too (M); with turns that continue from cycle to cycle, or with the scheduler that
-//! holds fewest, the former are 10 % off.
+//! issues in a cycle goes to the first one, the second to the second, and so on, whatever they
+//! depend on. So operations that are ready together may wait for one port while others are free. A
+//! scheduler that is much fuller than another is skipped. 54 loops of additions and moves, and 70
+//! of all integer instructions, are 3 % off in the mean (M). Rejected: turns that continue from
+//! cycle to cycle, and the emptiest scheduler; the former loops are 10 % off.
 
 use super::bound_sets::{BOUND_PORTS, HORIZON};
 use crate::calendar::boxed;
@@ -15,7 +14,7 @@ use crate::calendar::boxed;
 pub(super) struct RoundRobin {
     /// Operations that fit into a scheduler.
     entries: u8,
-    /// With how many more than in the emptiest one a scheduler is passed over.
+    /// A scheduler this much fuller than the emptiest is skipped.
     lead: u8,
     /// The cycle of the last operation.
     cycle: u64,

@@ -33,15 +33,15 @@ pub(crate) struct Schedulers {
     release_cycles: u64,
     /// The levels at which all pools are empty.
     empty: u32,
-    /// The level of each pool, one lane each: that plus the number of operations that leave it from
+    /// The level of each pool, one lane each: `empty` plus the number of operations that leave it
+    /// from
     /// `counted` on.
     levels: u32,
     /// Everything that leaves before this cycle has been counted.
     counted: u64,
     /// Number of operations that leave in each cycle, one lane for each pool.
     leaving: Box<[u32; HORIZON]>,
-    /// The last cycle for which room was requested: earlier departures need not be counted any
-    /// more.
+    /// The last cycle for which room was requested: earlier departures need not be counted.
     now: u64,
 }
 
@@ -122,7 +122,7 @@ impl Schedulers {
         self.levels += one;
     }
 
-    /// Advances for an operation that `leaves` beyond the horizon, and returns when it does
+    /// Advances for an operation that `leaves` beyond the horizon, and returns when it leaves
     /// instead.
     #[cold]
     fn enter_far(&mut self, leaves: u64) -> u64 {

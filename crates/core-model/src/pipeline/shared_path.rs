@@ -1,53 +1,52 @@
 //! The part of the wrong path after a mispredicted branch that the right path shares.
 //!
-//! Both ways of a short forward branch soon join: behind an `if`, or behind its `else`. From there
-//! on the wrong path executes what the trace shows next. Its loads begin before the branch is
-//! known, unless their addresses depend on what either way wrote.
+//! Both paths of a short forward branch soon reconverge: behind an `if`, or behind its `else`. From
+//! there on the wrong path executes what the trace shows next. Its loads begin before the branch is
+//! resolved, unless their addresses depend on what either path wrote.
 //!
-//! The trace shows only the way that was right, so each branch's join and what its ways write are
-//! learnt from mispredictions. Everything else on the wrong path has no effect.
+//! The trace shows the right path only, so each branch's reconvergence point and what its paths
+//! write are learnt from mispredictions. Nothing else on the wrong path has an effect.
 
 use crate::calendar::boxed;
 use crate::instruction::{OTHER_FLAGS, Operation, REGISTERS, Register, UNREAD};
 use crate::parameters::CoreParameters;
 
-/// Branches of which the ways are known.
+/// Number of tracked branches.
 const BRANCHES: usize = 256;
-/// The most instructions of a way.
+/// Maximum number of instructions of a path.
 const MAX_PATH_INSTRUCTIONS: u32 = 64;
-/// When a value is ready that the wrong path does not have; later than any cycle.
+/// The time of a value that the wrong path does not have; later than any cycle.
 const NEVER: u64 = u64::MAX / 2;
 
-/// A set of registers.
 type Set = u128;
 
 /// A branch. Its paths are numbered: 0 is not taken, 1 is taken.
 #[derive(Clone, Copy, Default)]
 struct KnownBranch {
     ip: u64,
-    /// Where it goes if it is taken; 0 if that is not known.
+    /// Its target if it is taken; 0 if unknown.
     target: u64,
-    /// Where its paths reconverge; 0 if they do not, or if that is unknown.
+    /// Its reconvergence point; 0 if none or unknown.
     reconvergence: u64,
     /// Registers that each path wrote last.
     written: [Set; 2],
 }
 
-/// The right way of a mispredicted branch, until it joins the other one.
+/// The right path of a mispredicted branch, up to the reconvergence point.
 #[derive(Clone, Copy)]
 struct CorrectPath {
     ip: u64,
     is_taken: bool,
-    /// The first address that may be the join.
+    /// The first address that may be the reconvergence point.
     reconverges_from: u64,
     written: Set,
     instructions: u32,
 }
 
-/// A stretch of the wrong path.
+/// A part of the wrong path.
 #[derive(Clone, Copy)]
 struct WrongPathSpan {
-    /// When it begins to issue, and when its branch is known.
+    /// When it begins to issue, and when its branch is resolved.
     cycles: (u64, u64),
     /// The shared slots before it.
     slots: u64,
@@ -59,9 +58,7 @@ pub(crate) struct Mispredicted {
     pub is_taken: bool,
     /// The right path.
     pub next: u64,
-    /// When it was issued.
     pub issued: u64,
-    /// When it is known.
     pub resolved: u64,
 }
 
@@ -74,9 +71,8 @@ pub(crate) struct SharedPath {
     min_cycles: u64,
     branches: Box<[KnownBranch; BRANCHES]>,
     path: Option<CorrectPath>,
-    /// The current stretch.
     span: Option<WrongPathSpan>,
-    /// That of the last branch, which continues when `span` ends.
+    /// The span of the last branch, which continues when `span` ends.
     newest: Option<WrongPathSpan>,
     /// The slots that both paths had.
     slots: u64,
@@ -158,7 +154,7 @@ impl SharedPath {
         }
     }
 
-    /// Returns the right way of a branch if its ways may join.
+    /// Returns the right path of a branch whose paths may reconverge.
     fn correct_path(&mut self, branch: &Mispredicted) -> Option<CorrectPath> {
         let skip_bytes = self.skip_bytes;
         let known = self.known(branch.ip);
@@ -191,7 +187,7 @@ impl SharedPath {
         known
     }
 
-    /// Comes to an instruction.
+    /// Advances to an instruction.
     pub(crate) fn arrive(&mut self, operation: &Operation) {
         if let Some(path) = self.path {
             self.follow_correct_path(path, operation);
@@ -206,7 +202,8 @@ impl SharedPath {
         self.covers_current = self.path.is_none() && self.is_followed();
     }
 
-    /// Goes on on the right way of a branch: to its join, to a further instruction, or astray.
+    /// Follows the right path of a branch: to the reconvergence point, to a further instruction, or
+    /// astray.
     fn follow_correct_path(&mut self, mut path: CorrectPath, operation: &Operation) {
         let at = operation.ip;
         let furthest = path.ip + 2 * self.skip_bytes;
@@ -244,7 +241,7 @@ impl SharedPath {
         begin.0 + (self.slots - begin.1) / self.width
     }
 
-    /// Returns when the wrong path executes a load from an address in these registers, if it does.
+    /// Returns when the wrong path executes a load from an address in these registers, if ever.
     pub(crate) fn load_at(&self, address: [Register; 2]) -> Option<u64> {
         let ready = address.map(|register| self.ready[usize::from(register)]);
         let at = ready[0].max(ready[1]).max(self.cycle() + self.issue_delay);

@@ -107,19 +107,19 @@ impl StoreQueue {
         self.addresses_known
     }
 
-    /// Returns when all stores are written, if the youngest is not atomic: then all before it are.
+    /// Returns when all stores are written, or `None` if the youngest is atomic: all before it are.
     pub(crate) fn written_before_atomic(&self) -> Option<u64> {
         let youngest = self.ring[self.next.wrapping_sub(1) as usize % RING];
         (!youngest.is_atomic).then_some(youngest.written)
     }
 
-    /// Returns this store as the next load sees it.
+    /// Returns the distance of this store from the next load.
     #[inline]
     pub(crate) fn distance(&self, store: &Store) -> u8 {
         (self.next - store.number) as u8
     }
 
-    /// Returns whether the next load sees such a store that is not written at `at`.
+    /// Returns whether a store at this distance from the next load is not written at `at`.
     #[inline]
     pub(crate) fn is_in_flight(&self, distance: u8, at: u64) -> bool {
         let number = self.next.wrapping_sub(distance.into());
@@ -181,8 +181,8 @@ impl StoreQueue {
         }
     }
 
-    /// Returns whether a store in flight, whose address was known at `at`, has bytes with the low
-    /// bits of the addresses of these. Only for loads that find none.
+    /// Returns whether a store in flight, whose address was known at `at`, overlaps these bytes by
+    /// the low bits of the addresses. Only for loads that find no store.
     #[inline]
     pub(crate) fn is_aliased(&self, address: u64, bytes: u32, at: u64) -> bool {
         let Some(low) = &self.low_granules else {

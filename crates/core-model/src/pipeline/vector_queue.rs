@@ -23,7 +23,7 @@ pub(crate) struct VectorQueue {
     packets: Packets,
     /// Cycles for which an operation still takes an entry after its packet was taken.
     transfer_cycles: u64,
-    /// When the last one entered its scheduler, or could have.
+    /// When the last operation entered its scheduler, or could have.
     last: u64,
     schedulers: Schedulers,
     store_pipes: Ports,

@@ -51,13 +51,13 @@ pub(crate) struct Window {
     next: u64,
     loads: Loads,
     capacity: Room,
-    /// The capacity plus what instructions before `oldest`, which hold nothing any more, took: the
-    /// maximum total that may be taken.
+    /// The maximum total that may be taken: the capacity plus what instructions before `oldest`
+    /// took and gave back.
     limit: Room,
     /// The total taken.
     taken: Needs,
-    /// The oldest instruction whose entries were not given back, possibly because they were not
-    /// needed.
+    /// The oldest instruction whose entries were not given back, perhaps because nobody needed
+    /// them.
     oldest: u64,
     retire_width: u32,
     /// Cycles from completion to retirement.

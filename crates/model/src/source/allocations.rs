@@ -1,7 +1,6 @@
 //! Allocator calls and bytes of the traced code.
 //!
-//! Each call counts once, where it enters the [allocator](super::allocator): what an entry point
-//! calls in turn is part of it.
+//! A call counts once, where it enters the [allocator](super::allocator).
 
 use topdown_tracer::iced_x86::Mnemonic;
 use topdown_tracer::{Arguments, Block};
@@ -18,8 +17,8 @@ pub(super) struct Allocations {
     open: Option<u64>,
     /// Whether the open call allocates and has not reached the allocator of another library.
     is_unserved: bool,
-    /// Whether the program's own allocator served a call by itself. A compiler may have inlined
-    /// it elsewhere, where no call is seen.
+    /// Whether the program's own allocator served a call by itself. Where a compiler inlined it,
+    /// its calls are not seen.
     has_served_itself: bool,
 }
 
@@ -36,8 +35,7 @@ struct Counts {
 }
 
 impl Allocations {
-    /// Looks for the allocator of this program, unless [`environment::ALLOCATIONS`] says that
-    /// nobody wants to know: then each block costs one look at nothing.
+    /// Finds the allocator of this program, unless [`environment::ALLOCATIONS`] turns counting off.
     pub(super) fn from_environment() -> Allocations {
         let is_wanted = std::env::var_os(environment::ALLOCATIONS).is_none_or(|word| word != "0");
         Allocations {
@@ -71,7 +69,7 @@ impl Allocations {
         }
     }
 
-    /// Notices the end of the open call: the return to its caller, or through it.
+    /// Ends the open call if it returned to its caller, or beyond.
     #[inline(never)]
     fn step(&mut self, block: &Block<'_>, recorded: &[u64]) {
         let last = block.last();
@@ -102,7 +100,7 @@ impl Allocations {
         self.window.add(entry.operation, &arguments);
     }
 
-    /// Returns what was counted in the window. Nothing if the allocator is unknown.
+    /// Returns the counts of the window, empty if the allocator is unknown.
     pub(super) fn events(&self) -> Events<u64> {
         if self.allocator.is_none() || self.has_served_itself {
             return Events::NONE;

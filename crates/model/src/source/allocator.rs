@@ -1,29 +1,28 @@
 //! Entry points of this program's allocator.
 //!
 //! Rust code calls `__rust_alloc` and its siblings, which the symbol table names. A compiler may
-//! inline them, down to what they call: the functions of C, whose addresses the linker knows, or
-//! those of another allocator in C. All of these are entry points.
+//! inline them, down to the functions of C, whose addresses the linker knows, or of another
+//! allocator in C. All of these are entry points.
 //!
-//! An allocator written in Rust alone can be inlined entirely, and then no call of it is seen. So
-//! nothing is known unless `__rust_alloc` leads to a function of C.
+//! An allocator written in Rust alone can be inlined entirely. So allocations are unknown unless
+//! `__rust_alloc` leads to a function of C.
 
 use topdown_tracer::Arguments;
 use topdown_tracer::iced_x86::{Decoder, DecoderOptions, FlowControl, OpKind};
 
 use super::program_symbols::{ProgramSymbols, Symbol};
 
-/// What a call of the allocator does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Allocate {
         bytes: Amount,
     },
-    /// Its first argument is the old place.
+    /// Its first argument is the old pointer.
     Reallocate {
         /// The new size.
         bytes: Amount,
     },
-    /// Its first argument is the place.
+    /// Its first argument is the pointer.
     Free {
         bytes: Option<Amount>,
     },
@@ -48,7 +47,6 @@ impl Amount {
     }
 }
 
-/// An entry point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     ip: u64,
@@ -169,8 +167,8 @@ impl Allocator {
         leads_to_c.then_some(allocator)
     }
 
-    /// Inserts one in its place, if there is room: a place that is not in use is the last.
-    // Few entries, and every launched bench would compile a sorting algorithm.
+    /// Inserts an entry in order, if there is room.
+    // Every launched bench would compile a sorting algorithm for these few entries.
     fn insert(&mut self, entry: Entry) {
         let last = MAX_ENTRIES - 1;
         if self.entries[last].ip != u64::MAX {

@@ -1,7 +1,7 @@
 //! Set-up that must run before the program's `main` in a launch on the model.
 //!
-//! `RandomState` draws its keys once per thread, and criterion itself needs one before any
-//! measurement is opened. So the values that differ in every process are fixed before that.
+//! Values that differ in every process must be fixed early: `RandomState` draws its keys once per
+//! thread, and criterion needs one before any measurement is opened.
 
 use topdown_tracer::fix_system_values;
 

@@ -1,9 +1,9 @@
 //! The part of a benchmark that a launch models.
 //!
-//! It does not depend on the clock: all windows, until a sample is long enough or the benchmark has
-//! used up its budget of instructions ([`topdown_run::steady`]), which those that are costly to
-//! model use up faster. Only a benchmark that waits, or for which the system works, far longer than
-//! its budget is ended by the clock: with time alone.
+//! It does not depend on the clock: windows are modelled until a sample is long enough or the
+//! benchmark has used up its budget of instructions ([`topdown_run::steady`]); costly instructions
+//! count for more. Only a benchmark that waits, or for which the system works, far longer than its
+//! budget is ended by the clock, and has time alone.
 
 use topdown_core_model::Counts;
 
@@ -13,7 +13,6 @@ use topdown_run::environment;
 use topdown_run::setting::{Sampling, Setting};
 use topdown_run::steady::SamplingLimits;
 
-/// Roughly how long a benchmark is modelled in each launch.
 pub const DEFAULT_BUDGET_SECONDS: f64 = 2.0;
 
 /// Instructions per second of budget: a fixed number, so that the modelled work does not depend on
@@ -24,32 +23,32 @@ const INSTRUCTIONS_PER_SECOND: u64 = 15_000_000;
 /// to warm up, and one of two.
 pub const MIN_ITERATIONS: u64 = 3;
 
-/// What a launch may model of each benchmark, on each core.
+/// The limits of what a launch models of a benchmark.
 #[derive(Clone, Copy)]
 pub(super) struct ModelBudget {
     /// The number of instructions to model, if none of them is costly.
     pub instructions: u64,
     /// Whether to stop once there are enough samples for a fingerprint.
     pub ends_with_fingerprint: bool,
-    /// Whether to sample what is too long. Otherwise criterion's plan could be so many samples of
-    /// it that nobody would wait for them.
+    /// Whether to sample what is too long. Only if samples double: criterion's own plan could have
+    /// far too many.
     pub samples_long: bool,
     /// Maximum time of a benchmark's windows without executing their own instructions.
     pub max_outside_ns: u64,
 }
 
-/// A benchmark's windows may spend this many times its budget outside of its code. Judgement: what
-/// exceeds it mostly waits, and the model knows nothing of that.
+/// A benchmark's windows may spend this many times its budget outside of its code. Judgement:
+/// beyond it a benchmark mostly waits, which the model does not see.
 const MAX_OUTSIDE_PER_BUDGET: f64 = 10.0;
 
-/// Windows may spend as long in any case: a small budget does not make the system faster.
+/// Windows may always spend this long: a small budget does not make the system faster.
 const MIN_OUTSIDE_SECONDS: f64 = 5.0;
 
 impl ModelBudget {
     /// Returns the budget of this many seconds.
     ///
     /// # Errors
-    /// Returns an error if the environment names an unknown way of sampling.
+    /// Returns an error if the environment names an unknown kind of sampling.
     pub(super) fn from_seconds(seconds: f64) -> Result<ModelBudget, OpenError> {
         let wanted = Sampling::from_environment()?;
         Ok(ModelBudget {

@@ -16,8 +16,8 @@ use topdown_run::code::{CodeBlock, CodeCall, CodeCounts, CodeSlots, Trail};
 use topdown_run::doubling::FINGERPRINT_SAMPLES;
 use topdown_run::steady::steady_samples;
 
-/// Room for this many block costs per benchmark: the 10 that count of 40 samples, with 23 thousand
-/// blocks each, on one path. A benchmark that needs more has no functions.
+/// Room for this many block costs per benchmark: of 10 samples with 23 thousand blocks each, on one
+/// path. A benchmark that needs more has no functions.
 const MAX_COSTS: usize = 256 * 1024;
 
 /// More samples than criterion takes by default.
@@ -106,8 +106,8 @@ impl CodeAccount {
         self.empty_warm_up();
     }
 
-    /// Scales the sample that was kept last, of which only units were modelled, to `whole`, what
-    /// they say about all of it. Without `whole`, its blocks do not represent it.
+    /// Scales the sample that was kept last, of which only units were modelled, to `whole`, the
+    /// estimate of all of it. Without `whole`, its blocks do not represent it.
     pub(super) fn scale_last(&mut self, whole: Option<CodeCounts>) {
         self.first_has_gap = true;
         self.last_is_known = whole.is_some();
@@ -119,8 +119,7 @@ impl CodeAccount {
         scale(&mut self.costs[begin..], whole);
     }
 
-    /// Makes the sample that was kept last, of which only one iteration in this many counted, stand
-    /// for all of them.
+    /// Scales the sample that was kept last, of which only one iteration in `times` counted.
     pub(super) fn repeat_last(&mut self, times: u64) {
         let before = self.ends.len().checked_sub(2);
         let begin = before.map_or(0, |before| self.ends[before]);

@@ -3,9 +3,8 @@
 use topdown_tracer::iced_x86::{FlowControl, Instruction, OpKind};
 use topdown_tracer::{AccessKind, Address, Block};
 
-/// Returns a hash of a block's instructions. It excludes the displacements of direct branches and
-/// of RIP-relative operands: another function in front of the code changes them, and the execution
-/// itself shows where they lead.
+/// Returns a hash of a block's instructions without the displacements of direct branches and of
+/// RIP-relative operands, which change with other functions. The execution shows where they lead.
 pub(super) fn content_of(block: &Block<'_>) -> u64 {
     let instructions = block.instructions.iter();
     instructions.fold(0, |hash, instruction| {
@@ -58,8 +57,8 @@ fn memory(hash: u64, instruction: &Instruction) -> u64 {
     }
 }
 
-/// Returns a hash of the places that an execution of `block` accesses, except those encoded in the
-/// instructions, which the linker chooses.
+/// Returns a hash of the addresses that an execution of `block` accesses, except those encoded in
+/// the instructions, which the linker chooses.
 pub(super) fn data_of(
     hash: u64,
     block: &Block<'_>,

@@ -1,4 +1,4 @@
-//! One modelled core: what it makes of the windows of a benchmark.
+//! One modelled core, and the state of the benchmark whose windows it models.
 
 mod other_provenance;
 mod samples;
@@ -36,9 +36,9 @@ pub(super) struct Core {
     window_began: Counts,
     /// What the open window may cost.
     room_instructions: u64,
-    /// What the groups of units say about the last sample that was sampled.
+    /// The estimates of the groups of units, for the last sample that was sampled.
     pub groups: Option<[Sample; GROUPS]>,
-    /// What the units say about it, if they are evenly spread.
+    /// The estimate of all units, if they are evenly spread.
     estimated: Option<CodeCounts>,
 }
 
@@ -56,25 +56,25 @@ enum Part {
 pub(super) struct Benchmark {
     /// What its windows have cost.
     pub cost_instructions: u64,
-    /// Their time without executing their own instructions.
+    /// Their time outside of their own instructions.
     outside_ns: u64,
     /// What they had cost when the last sample was kept.
     kept_cost_instructions: u64,
     pub fate: ModelDecision,
-    /// Whether a sample after the first one decides its fate.
+    /// Whether a sample after the first one decides how it is modelled.
     decides_again: bool,
-    /// Whether the first iteration was only looked at in part.
+    /// Whether only a part of the first iteration was modelled.
     first_is_cut_off: bool,
     modelled: Modelled,
     /// Whether modelling is complete.
     is_complete: bool,
-    /// Whether some window of the current sample was not looked at to its end.
+    /// Whether some window of the current sample was not modelled to its end.
     has_gap: bool,
     /// Expected instructions of the next sample, if it is sampled.
     expected_instructions: Option<u64>,
-    /// What is done with the current sample.
+    /// The effort for the current sample.
     current: Next,
-    /// Whether a sample that warmed up was not looked at to its end.
+    /// Whether a sample that warmed up was not modelled to its end.
     is_lost: bool,
     /// The cycles of the last sample that was modelled, and its iterations.
     cycles: (u64, u64),
@@ -83,8 +83,7 @@ pub(super) struct Benchmark {
     filled_lines: (u64, u64),
     /// Warmth of the iterations that count, once it is known and worth reporting.
     warmth: Option<Warmth>,
-    /// What its provenance says, if it is not that of a benchmark modelled as a whole. Known once
-    /// somebody asks.
+    /// Its provenance, if it is not modelled as a whole; set at the first request.
     provenance: Option<&'static Provenance>,
 }
 
@@ -152,7 +151,6 @@ impl Core {
         true
     }
 
-    /// Returns how many instructions of the budget the new window may cost.
     fn room(&self) -> u64 {
         let spent = self.benchmark.cost_instructions;
         match self.benchmark.fate {
@@ -166,8 +164,7 @@ impl Core {
         }
     }
 
-    /// Looks at a block of the open window. Returns whether it is modelled as part of the whole,
-    /// not sampled.
+    /// Models a block of the open window. Returns whether as part of the whole, not of a sample.
     #[inline]
     pub(super) fn block(&mut self, block: &Block<'_>, addresses: &[u64]) -> bool {
         if self.looks_at != Part::All {
@@ -184,8 +181,7 @@ impl Core {
         true
     }
 
-    /// Returns whether the core wants more of the open window. Otherwise it has seen its last block
-    /// of it.
+    /// Returns whether the core wants more blocks of the open window.
     pub(super) fn keeps_looking(&mut self) -> bool {
         if self.looks_at == Part::All {
             let has_room = if self.sampled.is_sampling() {
@@ -262,7 +258,6 @@ impl Core {
                 sample_of(&counts, allocations)
             }
             ModelDecision::Open => {
-                // Its first instructions alone do not identify it.
                 benchmark.has_gap = true;
                 benchmark.fate = ModelDecision::Timed(why_not);
                 Sample::EMPTY
@@ -283,8 +278,8 @@ impl Core {
         }
     }
 
-    /// Counts the time that a window spent outside of its code, and returns its `sample`. If that
-    /// was too long for the benchmark, it has only time from now on.
+    /// Adds the time that a window spent outside of its code, and returns its `sample`. A benchmark
+    /// that exceeds the limit has only time from now on.
     pub(super) fn limit_outside_time(&mut self, sample: Sample, outside_ns: u64) -> Sample {
         let benchmark = &mut self.benchmark;
         benchmark.outside_ns = benchmark.outside_ns.saturating_add(outside_ns);

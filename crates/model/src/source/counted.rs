@@ -26,8 +26,8 @@ pub(super) fn sample_of(counts: &Counts, allocations: Events<u64>) -> Sample {
     }
 }
 
-/// Returns which fraction of a sample's slots was empty because memory was late: because a load or
-/// store, the fetch of an instruction, or the decision of a mispredicted branch waited.
+/// Returns the fraction of a sample's slots that may have waited for memory: for a load or store,
+/// the fetch of an instruction, or the resolution of a mispredicted branch.
 pub(super) fn late_fraction(sample: &Sample) -> f64 {
     let late = sample.level2.map(|part| part.sum() - part.retiring);
     match (late, sample.slots) {

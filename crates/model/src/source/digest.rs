@@ -1,7 +1,7 @@
 //! A digest of what the model receives: everything that the slots of a process depend on.
 //!
 //! Launches with equal digests have equal slots, and a digest costs a hundredth of modelling. So
-//! only the first launch is modelled, and the next one shows that it repeats.
+//! the first launch is modelled, and the next one only shows that it repeats.
 
 use topdown_core_model::AddressSpace;
 use topdown_tracer::{Address, Block, Mapping};
@@ -14,8 +14,7 @@ use topdown_run::event::Events;
 const PAGE_BYTES: u64 = 4096;
 /// A repeated string instruction advances to multiples of at most this many bytes.
 const STRING_STEP_BYTES: u64 = 64;
-/// What was accessed recently is found by address bits below this, of the program rather than of
-/// the model.
+/// Recently accessed lines are found by the program's address bits below this, not the model's.
 const RECENT_BYTES: u64 = 16 * 1024;
 
 /// Kinds of events, so that different sequences with equal values have different hashes.
@@ -108,7 +107,7 @@ impl Digest {
                     for address in elements.addresses(recorded) {
                         hash = mix(hash, self.address_space.model_address(address));
                     }
-                    // Where one ends and the next begins.
+                    // Separates one from the next.
                     hash = mix(hash, u64::MAX);
                 }
             }
@@ -146,8 +145,8 @@ impl Digest {
         self.happened(DigestTag::WindowBegan);
     }
 
-    /// Ends a window with these calls of the allocator. Unless it `is_whole`, some of it was not
-    /// traced, or does not count as it was executed.
+    /// Ends a window with these calls of the allocator. It `is_whole` if all of it was traced, and
+    /// counts as it was executed.
     pub(super) fn end_window(&mut self, is_whole: bool, allocations: Events<u64>) {
         self.is_whole &= is_whole;
         self.happened(DigestTag::WindowEnded);
@@ -171,19 +170,19 @@ impl Digest {
         self.samples = 0;
     }
 
-    /// Forgets all blocks, whose numbers are assigned from 0 again, and with them what they did.
+    /// Forgets all blocks, whose numbers are assigned from 0 again.
     pub(super) fn forget_blocks(&mut self) {
         self.blocks.clear();
         self.lose();
     }
 
-    /// Notes that something happened of which nothing is known: the process has no digest.
+    /// Notes that part of the execution is unknown: the process has no digest.
     pub(super) fn lose(&mut self) {
         self.is_whole = false;
     }
 
-    /// Returns the digest, unless something is not known. `depends_on_moves` says whether the model
-    /// looked at addresses of the program.
+    /// Returns the digest, unless part of the execution is unknown. `depends_on_moves` says whether
+    /// the model used addresses of the program.
     pub(super) fn get(&self, depends_on_moves: bool) -> Option<code::Digest> {
         let moves = self.address_space.moves();
         let moves = moves.fold(0, |hash, moved_by| mix(hash, moved_by % RECENT_BYTES));
@@ -484,7 +483,7 @@ mod tests {
             }
             slots.push(there);
         }
-        // Many of the differences matter, so the digest had something to tell.
+        // Many of the differences change the slots, so the digest had to differ.
         slots.sort_unstable_by_key(|counts| format!("{counts:?}"));
         slots.dedup();
         assert!(slots.len() > DIFFERENCES.len() / 3, "{}", slots.len());

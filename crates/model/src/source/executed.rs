@@ -14,7 +14,7 @@ pub(super) struct Executed {
     /// Each translated block, by its number.
     blocks: Vec<Translated>,
     trail: TrailKeeper,
-    /// Separate places, so that they do not depend on earlier benchmarks.
+    /// Of this benchmark alone, so that it does not depend on earlier ones.
     address_space: AddressSpace,
     data: u64,
     takes_data: bool,
@@ -55,8 +55,7 @@ impl Executed {
         self.trail.step(block.id.0, content);
         if self.takes_data {
             let address_space = &mut self.address_space;
-            // Execution counts cannot distinguish a branch that alternates from one that turns
-            // once.
+            // Counts cannot distinguish a branch that alternates from one that turns once.
             let hash = mix(self.data, content);
             self.data = data_of(hash, block, recorded, |address| {
                 address_space.model_address(address)

@@ -5,8 +5,8 @@ use topdown_tracer::TraceError;
 use super::budget::ModelBudget;
 use topdown_run::provenance::TOO_LONG;
 
-/// Why a benchmark is not modelled. It is put into words only when the benchmark ends: until then
-/// nothing may be allocated, which could move the benchmark's data.
+/// The reason why a benchmark is not modelled. It becomes text when the benchmark ends: an
+/// allocation before could move the benchmark's data.
 #[derive(Clone, Copy)]
 pub(super) enum NotModelled {
     /// It fills the translation space. The next one has the space to itself, unless traced code has
@@ -22,16 +22,15 @@ pub(super) enum NotModelled {
     TooLongToSample,
     /// It is too long to be modelled as a whole.
     TooLong,
-    /// So are few instructions that are costly to model.
+    /// Its instructions are few, but costly to model.
     TooCostly,
-    /// Its windows take too long without executing their own instructions.
+    /// Its windows spend too long outside of their own instructions.
     Waits,
-    /// Each of its samples initialises something, which is a large part of what was modelled.
+    /// Each of its samples initialises something, which is a large part of the sample.
     InitialisesEachSample,
 }
 
 impl NotModelled {
-    /// Returns the reason that the provenance gives.
     pub(super) fn reason(self, budget: &ModelBudget) -> String {
         let why = match self {
             NotModelled::TooMuchCode => "this benchmark, or those before it, executed more \

@@ -14,13 +14,12 @@ use topdown_run::sample::Sample;
 
 /// The receiver of a trace.
 pub(super) struct Observer {
-    /// The modelled core, which decides how much of the trace it looks at.
+    /// The modelled core, which decides how much of the trace it models.
     pub core: Core,
     pub executed: Executed,
     pub allocations: Allocations,
     digest: Digest,
-    /// Models nothing, and shows whether this many samples execute what they did in an earlier
-    /// launch.
+    /// If set, nothing is modelled: the launch repeats this many samples of an earlier one.
     repeated_samples: Option<u32>,
     /// Whether the open window belongs to the digest.
     is_digested: bool,
@@ -34,7 +33,7 @@ fn repeated_samples() -> Option<u32> {
 
 impl Observer {
     /// Reserves all memory. A launch that repeats another one reserves as much as one that models,
-    /// so that its data lies where that of the other does.
+    /// so that the data of both lies at the same addresses.
     pub(super) fn new(
         core: &'static CoreParameters,
         budget: ModelBudget,

@@ -1,5 +1,4 @@
-//! Time of windows that their own instructions do not explain: the system works for the thread, or
-//! the thread waits.
+//! Time of windows in which the system works for the thread, or the thread waits.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -8,7 +7,6 @@ use std::time::Duration;
 
 use topdown_counters::processor_time::usage_of_thread;
 
-/// The system's counts for the thread.
 #[derive(Clone, Copy, Debug)]
 struct Usage {
     user_ns: u64,
@@ -31,8 +29,8 @@ impl OutsideTime {
         self.before.set(Usage::now());
     }
 
-    /// Call this when the window has closed. Returns how many of its `wall_ns` nanoseconds it spent
-    /// outside of its code. Waiting for a processor does not count: a busy machine must not decide
+    /// Call this when the window has closed. Returns how many of its `wall_ns` it spent outside of
+    /// its code. Waiting for a processor does not count, so that a busy machine does not decide
     /// what is modelled.
     pub fn after_window(&self, wall_ns: u64) -> u64 {
         let (Some(before), Some(after)) = (self.before.take(), Usage::now()) else {

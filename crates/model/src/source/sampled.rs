@@ -1,30 +1,27 @@
-//! Samples that are too long to be modelled as a whole: units of them are, and say what the rest
-//! costs.
+//! Samples that are too long to be modelled as a whole: units of them are, from which the rest is
+//! estimated.
 //!
-//! What had been modelled when the sample turned out to be too long counts as it is. From then on
-//! units stand for the rest. All of the next sample is represented by units, since its length is
-//! known.
+//! The part that was modelled before the sample turned out to be too long counts as it is; units
+//! stand for the rest. The next sample consists of units alone, since its length is known.
 
 use topdown_core_model::{Counts, GROUPS, Model, Plan, Sampling};
 use topdown_tracer::Block;
 
-/// An iteration may have this many times as many instructions as the budget has for modelling. Most
-/// of a long one is only traced, at several hundred million instructions per second.
+/// An iteration may have this many times the instructions of the budget. Most of a long one is only
+/// traced, at several hundred million instructions per second.
 const MAX_TIMES_BUDGET: u64 = 300;
 
-/// The same for two iterations in which caches are warm. Sampling is two to five times as fast as
-/// modelling, since most of what is sampled is only shown to caches: the longest of these
-/// iterations take more than the budget.
+/// The same for two iterations in which caches are warm. Sampling is only two to five times as fast
+/// as modelling, so the longest of these iterations take more than the budget.
 const WARM_PER_MODELLED: u64 = 10;
 
-/// A window's cost is looked at after this many blocks.
+/// A window's cost is checked after this many blocks.
 const BLOCKS_BETWEEN_LOOKS: u32 = 4096;
 
-/// The budget has one more unit per stage for each of these instructions.
+/// Instructions of the budget for each unit of a stage.
 const INSTRUCTIONS_PER_UNIT: u64 = 75_000;
 
-/// Returns how to sample with this budget for modelling: as by default with the default budget, and
-/// with more units if there is more.
+/// Returns the default plan for the default budget, and one with more units for a larger one.
 fn plan(budget_instructions: u64) -> Plan {
     let least = Plan::default().units_per_stage;
     let units = (budget_instructions / INSTRUCTIONS_PER_UNIT).next_multiple_of(GROUPS as u64);
@@ -126,7 +123,7 @@ impl Sampled {
         self.is_sampling
     }
 
-    /// Returns whether to look now if the open window, which may be sampled, is too long.
+    /// Returns whether to check now if the open window, which may be sampled, is too long.
     #[inline]
     pub(super) fn is_due(&mut self) -> bool {
         self.blocks_until_look -= 1;

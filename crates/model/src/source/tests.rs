@@ -48,7 +48,7 @@ fn of_core<R>(model: &Model, work: impl FnOnce(&mut Core) -> R) -> R {
     model.tracer.with_consumer(first).unwrap()
 }
 
-/// Lets the benchmark have used up its budget.
+/// Uses up the benchmark's budget.
 fn spend_budget(model: &Model) {
     of_core(model, |core| {
         core.benchmark.cost_instructions = core.budget.instructions;

@@ -2,8 +2,8 @@
 //! two launches.
 //!
 //! A hash of all blocks executed so far is kept at regular intervals. Two launches have diverged
-//! before the first hash in which they differ. Further launches then keep the blocks of
-//! that stretch, one by one.
+//! before the first hash in which they differ. Further launches then keep the blocks of that
+//! interval, one by one.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use topdown_run::code::Trail;
 /// Maximum number of hashes per benchmark. When it is reached, every second one is dropped.
 const MAX_HASHES: usize = 1024;
 
-/// Maximum number of blocks kept per stretch. A budget of 30 million instructions has stretches of
+/// Maximum number of blocks kept per interval. A budget of 30 million instructions has intervals of
 /// some ten thousand.
 const MAX_BLOCKS: usize = 64 * 1024;
 
@@ -34,7 +34,7 @@ pub(super) struct TrailKeeper {
 }
 
 impl TrailKeeper {
-    /// Reserves all memory that it will need. `wanted` is the value of
+    /// Reserves all memory. `wanted` is the value of
     /// [`STRETCHES`](topdown_run::environment::STRETCHES).
     pub(super) fn new(wanted: &str) -> TrailKeeper {
         let wanted: Vec<_> = wanted.split(',').filter_map(parse_range).collect();
@@ -54,8 +54,7 @@ impl TrailKeeper {
         keeper
     }
 
-    /// Begins a benchmark. It has the next number, unless nobody asked for the trail of the one
-    /// before.
+    /// Begins a benchmark. It has the next number if the trail of the one before was asked for.
     pub(super) fn begin(&mut self) {
         self.number += u32::from(std::mem::take(&mut self.is_known));
         self.hash = 0;
@@ -95,7 +94,7 @@ impl TrailKeeper {
         }
     }
 
-    /// Returns the trail of the benchmark. The stretch contains block numbers.
+    /// Returns the trail of the benchmark. The interval contains block numbers.
     pub(super) fn trail(&mut self) -> Trail {
         self.is_known = true;
         Trail {

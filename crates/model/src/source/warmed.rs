@@ -1,11 +1,10 @@
-//! Functional warming: iterations that caches, TLBs and predictors see at tracing speed, before a
-//! few that the core executes and that count.
+//! Functional warming: caches, TLBs and predictors see iterations at tracing speed, before a few
+//! that the core executes and that count.
 //!
-//! The number of iterations in a sample is given: each has twice as many as the one before. So the
-//! last one begins with iterations that only warm up, and what counts begins inside its window. It
-//! has a whole number of iterations because it begins and ends at executions of one block, which
-//! each iteration executes exactly once. The first samples, which are modelled as a whole, show
-//! which blocks do.
+//! Each sample has twice as many iterations as the one before. So the last one begins with
+//! iterations that only warm up, and the part that counts begins inside its window. That part has a
+//! whole number of iterations, because it begins and ends at a block that each iteration executes
+//! exactly once. The first samples, which are modelled as a whole, show which blocks do.
 
 use topdown_core_model::{Counts, Effort, Model};
 use topdown_tracer::{Block, BlockId};
@@ -22,12 +21,10 @@ const PREDICTORS_SEE: u64 = 10_000_000;
 /// A window may have this many times as many instructions as expected.
 const MAX_TIMES_EXPECTED: u64 = 4;
 
-/// By how much its number of executions in a sample is less than the number of iterations, for a
-/// block that divides iterations: a loop that is entered in its middle passes its beginning once
-/// less.
+/// By how much the executions of a block that divides iterations may be fewer than the iterations
+/// of a sample: a loop entered in its middle passes its beginning once less.
 const MISSING: [u64; 2] = [0, 1];
 
-/// How the blocks of the current sample are executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// All of them in detail.
@@ -46,7 +43,7 @@ enum Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Divider {
     block: BlockId,
-    /// Number by which executions fall short of a sample's iterations.
+    /// One of [`MISSING`].
     missing: u64,
 }
 
@@ -75,7 +72,7 @@ pub(super) struct Warmed {
     passed: u64,
     /// Number of executions until the next step.
     turn_after: u64,
-    /// For this many iterations before those that count, the predictors see them, too.
+    /// Iterations just before those that count, which the predictors also see.
     seen_iterations: u64,
     instructions: u64,
     max_instructions: u64,
@@ -265,8 +262,8 @@ impl Warmed {
         }
     }
 
-    /// Ends the current sample, which warmed up. Returns what the iterations that count counted, if
-    /// there are any and the sample had as many iterations as it should.
+    /// Ends the current sample, which warmed up. Returns the counts of the iterations that count,
+    /// if there are any and the sample had as many iterations as expected.
     pub(super) fn end_sample(&mut self) -> Option<Counted> {
         let missing = self.divider.map_or(0, |divider| divider.missing);
         let is_divided = self.passed + missing == self.iterations;

@@ -1,5 +1,5 @@
-//! Provenance of a benchmark that is not modelled as a whole: its samples are estimated, warmed up
-//! otherwise, or cold, or it has only time.
+//! Provenance of a benchmark that is not modelled as a whole: sampled, warmed up, cold, or timed
+//! only.
 
 use super::warmth::COLD_FRACTION;
 use super::{Core, ModelDecision};
@@ -8,9 +8,9 @@ use topdown_run::provenance::Provenance;
 const LINE_BYTES: u64 = 64;
 
 impl Core {
-    /// Returns which fraction of `cycles` waited at most for these lines, the last that were
-    /// brought from memory, if the model brought them for the first time. It is 0 once as many were
-    /// brought as the L3 holds: what is brought then did not fit.
+    /// Returns the largest fraction of `cycles` that may have waited for these lines, the last that
+    /// were brought from memory, if they were new to the model. It is 0 once as many were brought
+    /// as the L3 holds: later ones did not fit.
     pub fn cold_fraction(&self, lines: u64, cycles: f64) -> f64 {
         let in_all = self.model.filled_lines() - self.benchmark.filled_lines.0;
         let memory = &self.parameters.memory;
@@ -21,8 +21,8 @@ impl Core {
         fraction.min(1.0)
     }
 
-    /// Returns the provenance of the benchmark, if it is not `modelled`, that of one which is
-    /// modelled as a whole. Leaked, once per such benchmark, because a source returns a reference.
+    /// Returns the provenance of the benchmark, or `None` if it is `modelled` as a whole. Leaked
+    /// once per such benchmark, because a source returns a reference.
     pub fn other_provenance(&mut self, modelled: &Provenance) -> Option<&'static Provenance> {
         let provenance = match self.benchmark.fate {
             ModelDecision::Open | ModelDecision::Sampled(None) => return None,

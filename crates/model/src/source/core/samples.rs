@@ -20,11 +20,10 @@ impl Core {
         self.code.begin_sample(&self.model);
     }
 
-    /// Returns a sample that has all its windows with what is only known then.
+    /// Returns a sample that has all its windows with the counts that are known only then.
     pub fn completed(&mut self, sample: &Sample) -> Sample {
         let benchmark = &mut self.benchmark;
-        // The number of further samples depends on the clock, so those of an `iter_custom`
-        // benchmark must not count.
+        // The clock decides the number of samples of `iter_custom`, so they must not count.
         let is_timed = matches!(benchmark.fate, ModelDecision::Timed(_));
         if benchmark.is_complete && !is_timed && sample.slots.is_some() {
             return Sample {
@@ -106,8 +105,8 @@ impl Core {
         !benchmark.is_complete
     }
 
-    /// Leaves the benchmark time alone if what counts is in part an initialisation that each sample
-    /// repeats, up to `last`.
+    /// Leaves only time to a benchmark in which each sample, up to `last`, repeats an
+    /// initialisation that would count.
     fn refuse_initialisation(&mut self, last: &Sample) {
         let benchmark = &mut self.benchmark;
         let is_modelled = matches!(
@@ -214,9 +213,9 @@ impl Core {
         }
     }
 
-    /// Lets the next sample decide whether the benchmark is modelled as a whole, as the first one
-    /// does otherwise: what came before initialised something. If it is sampled, it may have so
-    /// many instructions.
+    /// Lets the next sample, instead of the first one, decide whether the benchmark is modelled as
+    /// a whole, because the samples so far initialised something. If sampled, it may have
+    /// `max_instructions`.
     fn redecide(&mut self, max_instructions: u64) {
         self.warmed.begin_benchmark(&mut self.model);
         self.sampled.limit(max_instructions);
@@ -231,8 +230,8 @@ impl Core {
         };
     }
 
-    /// Returns a sample that warmed up, at least in part, with what its last iterations say about
-    /// all of them.
+    /// Returns a sample that warmed up, at least in part, with the counts of its last iterations
+    /// scaled to all.
     fn completed_warm_up(&mut self, sample: &Sample) -> Sample {
         self.benchmark.is_lost = self.benchmark.has_gap;
         let counted = self.warmed.end_sample();

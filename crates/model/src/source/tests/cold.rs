@@ -166,7 +166,6 @@ fn large_initialisation_in_each_sample_is_not_modelled() {
     }
 }
 
-/// As `iter_batched` does.
 #[test]
 fn initialisation_in_windows_of_their_own_does_not_count() {
     let Some(model) = sampling(&cores::ZEN_5, 0.1) else {
