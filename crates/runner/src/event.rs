@@ -8,7 +8,7 @@ use topdown_run::run_file::BenchmarkId;
 
 use topdown_terminal::terminal::stdout_for_programs;
 
-/// Something that a program may want to know while a suite is measured.
+/// An event of a suite that is measured.
 #[derive(Debug, Serialize)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum Event<'a> {
@@ -50,7 +50,7 @@ pub enum Event<'a> {
     BenchmarkFinished {
         /// The benchmark.
         id: &'a BenchmarkId,
-        /// Number of measured ones.
+        /// Number of measured launches.
         launches: usize,
     },
     /// Something failed.
@@ -72,7 +72,7 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// Prints the event. What is not read is lost, as with any progress.
+    /// Prints the event. Errors of standard output are ignored, as for any progress.
     pub fn print(&self) {
         let mut line = serde_json::to_vec(self).expect("an event is JSON");
         line.push(b'\n');

@@ -32,9 +32,8 @@ pub enum Style {
 }
 
 impl Style {
-    /// Chooses the style for this process: `--quiet`, then `CARGO_TERM_PROGRESS_WHEN` (`never`
-    /// disables the bar), then whether standard error is a terminal. `events` come before all of
-    /// it.
+    /// Chooses the style for this process: `events`, `--quiet`, `CARGO_TERM_PROGRESS_WHEN` (`never`
+    /// disables the bar), and whether standard error is a terminal, in this order.
     pub fn for_process(quiet: bool, events: bool) -> Style {
         let when = std::env::var("CARGO_TERM_PROGRESS_WHEN");
         if events {
@@ -184,7 +183,7 @@ impl Progress {
         self.bar.inc(1);
     }
 
-    /// Prints a line about what happens, unless quiet.
+    /// Prints a line, unless quiet.
     pub fn note(&self, line: &str) {
         if self.style != Style::Quiet {
             self.print(&format!("{line}\n"));

@@ -33,7 +33,7 @@ pub struct LaunchRecord {
     pub targets: Vec<BenchTarget>,
 }
 
-/// Why a run's benchmarks cannot be launched again.
+/// The reason why a run's benchmarks cannot be launched again.
 #[derive(Debug, Error)]
 pub enum RelaunchError {
     /// There is no record of the launches.
@@ -65,7 +65,7 @@ pub enum RelaunchError {
          topdown bench --against` launches both in turn"
     )]
     TimeAlone,
-    /// Further launches would say nothing new.
+    /// Further launches would add nothing.
     #[error("{}", if *is_modelled {
         "its modelled launches agree, so more cannot help".to_owned()
     } else {
@@ -119,7 +119,7 @@ impl LaunchRecord {
         })?;
         let record: LaunchRecord = serde_json::from_reader(io::BufReader::new(file))
             .map_err(|error| unreadable(error.into()))?;
-        // Written by another release, or for a previous run.
+        // Of another release, or a previous run.
         if record.schema_version != SCHEMA_VERSION || record.run != run.id {
             return Err(no_record());
         }

@@ -1,8 +1,7 @@
 //! Order of the launches: round robin, or the two sides of a comparison in turn.
 //!
 //! Every target is launched once, then every target a second time, and so on. So drift of the
-//! machine affects all benchmarks equally, and each benchmark's launches are spread over the whole
-//! run.
+//! machine affects all benchmarks equally.
 
 use topdown_counters::machine::this_machine;
 use topdown_run::setting::Threads;
@@ -42,8 +41,8 @@ fn launch_turns(
     Ok(failed || count_same_threads(turns, launch, progress)?)
 }
 
-/// Lets the first launches decide whose slots later ones count. A side that did otherwise is
-/// launched again.
+/// Lets the first launches decide whose slots later ones count. A side that deviated is launched
+/// again.
 fn count_same_threads(
     turns: &mut [(&mut Side<'_>, usize)],
     launch: u32,
@@ -128,8 +127,7 @@ pub fn run_in_pairs(
     Ok((a.finish(), b.finish()))
 }
 
-/// Refuses two sides, built for a comparison, of which a target is the same file in both: whatever
-/// the cause, a change in one of them would be measured on neither.
+/// Refuses two sides that share the executable of a target: a change would be measured on neither.
 ///
 /// # Errors
 /// Returns [`LaunchError::SameExecutable`].

@@ -1,7 +1,7 @@
-//! Launches in which the hardware records where the code is, and the functions that belong to them.
+//! Launches in which the hardware records PMU samples, and the functions from them.
 //!
 //! A thread has one slots counter, and each PMU sample costs about as much as a short window. So
-//! such launches are further ones, which give functions and nothing else.
+//! these are further launches, which give functions and nothing else.
 
 use topdown_counters::cpu::{FORMULA_LEVEL1, FORMULA_LEVEL2};
 use topdown_run::code_samples::MIN_PMU_SAMPLES;
@@ -35,7 +35,7 @@ pub fn wanted(targets: &[BenchTarget], counted: &[Benchmark]) -> Vec<BenchTarget
             source: SourceChoice::Hardware,
             threads: Threads::Own,
             counters: match target.settings.counters {
-                // As the launches before have decided.
+                // As the earlier launches decided.
                 Counters::Auto if !of_register => Counters::Exact,
                 counters => counters,
             },
@@ -64,8 +64,8 @@ fn works_on_other_threads(benchmark: &Benchmark) -> bool {
     benchmark.provenance().threads == CountedThreads::All
 }
 
-/// Puts the functions that the launches in `hit` have found beside the benchmarks in `counted`.
-/// Returns each benchmark that has none, and why.
+/// Adds the functions that the launches in `hit` found to the benchmarks in `counted`. Returns each
+/// benchmark that has none, and why.
 pub fn join(counted: &mut [Benchmark], hit: &mut Outcome) -> Vec<(BenchmarkId, String)> {
     let mut unknown = Vec::new();
     for benchmark in counted.iter_mut().filter(|b| is_counted(b)) {

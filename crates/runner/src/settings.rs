@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use topdown_gate::pattern::Pattern;
 use topdown_run::setting::{Counters, ModelCore, Sampling, SourceChoice, Threads};
 
-/// Judgement: a run is kept in memory, and launches beyond a hundred say next to nothing.
+/// Judgement: a run is kept in memory, and launches beyond a hundred add next to nothing.
 pub const MAX_LAUNCHES: u32 = 10_000;
 
 /// How one bench target is measured.
@@ -32,7 +32,7 @@ pub struct Settings {
     pub counters: Counters,
     /// Threads whose slots the hardware counts.
     pub threads: Threads,
-    /// What decides how many iterations samples have.
+    /// Iterations of the samples.
     #[serde(default)]
     pub sampling: Sampling,
     /// Time limit of a launch; if absent, the first launch of the target decides.
@@ -49,14 +49,14 @@ pub struct Settings {
     pub allocations: bool,
 }
 
-/// Runs from before the setting counted them.
+/// The default of records without the setting.
 fn yes() -> bool {
     true
 }
 
 impl Default for Settings {
-    /// 10 launches of 20 samples, since launches say more than samples do. At 0.25 s criterion's
-    /// linear sampling makes the first of 20 samples about 1 ms long.
+    /// 10 launches of 20 samples: launches decide more than samples. At 0.25 s criterion's linear
+    /// sampling makes the first of 20 samples about 1 ms long.
     fn default() -> Settings {
         Settings {
             launches: 10,

@@ -59,7 +59,8 @@ impl CompletedLaunch {
                 Err(LaunchError::OtherPlan(_)) => Sampling::Doubling,
                 // Some benchmarks cannot follow our plan, so the whole target keeps its own.
                 Err(LaunchError::CannotDouble(_)) => Sampling::Author,
-                // Nor can those that do not know it. On the model it would take hours.
+                // Those that ignore the arguments cannot, either; on the model that would take
+                // hours.
                 Err(LaunchError::IgnoresArguments(_)) if !is_modelled(&target.settings) => {
                     Sampling::Author
                 }
@@ -78,7 +79,7 @@ impl CompletedLaunch {
         }
     }
 
-    /// Returns what later launches of `target` may know, if this was the first.
+    /// Returns the result for later launches of `target`, if this was the first.
     pub fn as_first(&self, launcher: &Launcher, target: &BenchTarget) -> FirstLaunch {
         match &self.launched {
             Ok(launched @ Launched::Benchmarks(_)) => FirstLaunch {
@@ -96,7 +97,7 @@ impl CompletedLaunch {
     }
 }
 
-/// What is known of the first launch of a target when a later one is made.
+/// Results of the first launch of a target, for later ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FirstLaunch {
     pub took: Option<Duration>,
@@ -110,7 +111,7 @@ enum State {
     Untried,
     /// It has matching benchmarks.
     Measuring,
-    /// It has nothing more to give: no criterion, no matching benchmark, or a failure.
+    /// It needs no further launch: no criterion, no matching benchmark, or a failure.
     Done,
 }
 
@@ -125,7 +126,7 @@ pub(super) struct Side<'a> {
     pub threads: Vec<one_choice::Seen>,
     collector: Collector,
     outcome: Outcome,
-    /// By target, what is known of its first launch.
+    /// By target, the results of its first launch.
     first: Vec<FirstLaunch>,
     /// The index of the first target in the list given to `Progress`.
     progress_offset: usize,
@@ -191,7 +192,7 @@ impl<'a> Side<'a> {
         self.states[index] != State::Done && launch < self.targets[index].settings.launches
     }
 
-    /// Keeps what a launch of target number `index` gave, unless the target is done. Returns
+    /// Keeps the result of a launch of target number `index`, unless the target is done. Returns
     /// whether it failed.
     pub fn keep(
         &mut self,
@@ -266,7 +267,7 @@ impl<'a> Side<'a> {
         if launch == 0 && !has_counters {
             let most = match settings.source {
                 SourceChoice::Auto => self.launcher.launches_without_counters,
-                // What is not modelled once keeps its time.
+                // A benchmark that is not modelled in one launch keeps its time.
                 SourceChoice::Model | SourceChoice::ModelOrTime => 1,
                 _ => settings.launches,
             };

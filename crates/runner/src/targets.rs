@@ -1,4 +1,4 @@
-//! Bench targets: which there are, how cargo builds them, and what they inherit.
+//! Bench targets: selection, build, and environment.
 
 pub(crate) mod absent_names;
 pub mod bench_targets;

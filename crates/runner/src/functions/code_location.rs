@@ -6,7 +6,7 @@ use topdown_run::run_file::SourceLine;
 
 use topdown_terminal::last_names;
 
-/// More columns of a function's name would fill a narrow terminal.
+/// Columns of a function's name that leave room on a narrow terminal.
 const MAX_FUNCTION_COLUMNS: usize = 30;
 
 /// An instruction.
@@ -16,12 +16,12 @@ pub struct CodeLocation {
     pub function: Option<String>,
     /// Its line, if there is debug information.
     pub line: Option<SourceLine>,
-    /// The file that it was loaded from, and where there.
+    /// The file that it was loaded from, and the offset in it.
     pub position: String,
 }
 
 impl CodeLocation {
-    /// Names it in a few words, of which the run file has more.
+    /// Names it in a few words. The run file has all of it.
     pub fn in_short(&self) -> String {
         let line = self.line.as_ref().map(|SourceLine { file, line, .. }| {
             let mut slashes = file.rmatch_indices('/').map(|(index, _)| index + 1);
@@ -29,7 +29,7 @@ impl CodeLocation {
             format!("{}:{line}", &file[start..])
         });
         let function = self.function.as_deref().map(|name| {
-            // The line says the file, and which closure.
+            // The line identifies the file and the closure.
             let path = name.split(" (").next().unwrap_or(name);
             let function = path.trim_end_matches("::{{closure}}");
             format!("`{}`", last_names(function, MAX_FUNCTION_COLUMNS))

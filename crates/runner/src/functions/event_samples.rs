@@ -1,4 +1,4 @@
-//! Functions by the PMU samples of a metric group, each by interrupts of its own.
+//! Functions by the PMU samples of a metric group, whose events interrupt separately.
 
 use std::collections::HashMap;
 
@@ -8,8 +8,8 @@ use super::group_event::GroupEvent;
 use super::samples::SampledFunctions;
 use super::slots::FunctionKey;
 
-/// Returns where the events of a group interrupted, summed up over the launches that sampled it.
-/// `None` if none has a period of its own.
+/// Returns the functions in which the events of a group interrupted, summed up over its launches.
+/// `None` if no event has a period of its own.
 pub fn group_functions(launches: &[&SampledFunctions]) -> Option<GroupFunctions> {
     let mut events = Vec::new();
     for (at, event) in launches.first()?.events.iter().enumerate() {
@@ -34,7 +34,7 @@ pub fn group_functions(launches: &[&SampledFunctions]) -> Option<GroupFunctions>
     })
 }
 
-/// Takes what was counted in each function, in interrupts after as many counts as the period.
+/// Ranks the functions by the counts of one event.
 fn event_of<'a>(counts: impl Iterator<Item = (&'a FunctionKey, u64, u64)>) -> EventFunctions {
     let mut sums: HashMap<&FunctionKey, u64> = HashMap::new();
     let mut hits = 0_u64;

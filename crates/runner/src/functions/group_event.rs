@@ -2,11 +2,10 @@
 
 use topdown_run::code_samples::CodeSamples;
 
-/// An event of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct GroupEvent {
     pub name: String,
-    /// After how many counts it interrupts; 0 if it has no period of its own.
+    /// Counts between interrupts; 0 if it has no period of its own.
     pub period: u64,
 }
 

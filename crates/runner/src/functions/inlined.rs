@@ -1,8 +1,8 @@
 //! Finds inlined functions from an executable's debug information.
 //!
-//! A block of code often contains code of several functions, many of them in the standard library,
-//! which users do not look for. So each block is attributed to the innermost function outside the
-//! standard library; if it has several, to the one with the most bytes.
+//! A block often contains code of several functions, many of them in the standard library. It is
+//! attributed to the innermost function outside the standard library; of several, to the one with
+//! the most bytes.
 
 use std::ops::Range;
 use std::path::Path;

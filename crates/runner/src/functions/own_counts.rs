@@ -1,6 +1,5 @@
-//! The categories of a function by the interrupts of its own events: each interrupts after as many
-//! counts as its period, wherever that is, so that a function has its share of them however short
-//! it runs at a time.
+//! Categories of a function by the interrupts of each event. An event interrupts after as many
+//! counts as its period, so a function has its share of them however short it runs at a time.
 
 use topdown_counters::cpu::{Counts, Form, Split};
 use topdown_counters::table_of_provenance;
@@ -10,7 +9,7 @@ use topdown_run::provenance::Provenance;
 /// A normal variable is within this many standard deviations in 95 % of cases.
 const Z_95: f64 = 1.959_963_984_540_054;
 
-/// What the events of a group counted in a function.
+/// Counts of a group's events in a function.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OwnCounts {
     /// The PMU samples of events that have a period of their own.
@@ -19,7 +18,7 @@ pub struct OwnCounts {
     counts: Vec<u64>,
 }
 
-/// What the counts mean.
+/// The formula for the counts, and their periods.
 #[derive(Clone, Debug)]
 pub struct OwnFormula {
     form: &'static Form,
@@ -33,7 +32,7 @@ impl OwnCounts {
         self.add_counts(place.hits, &place.counts);
     }
 
-    /// Returns what the event at this position counted.
+    /// Returns the count of the event at this position.
     pub fn count_of(&self, event: usize) -> u64 {
         self.counts.get(event).copied().unwrap_or(0)
     }
@@ -88,9 +87,8 @@ impl OwnFormula {
     /// Returns half the width of the widest 95 % interval of the function's categories, as a
     /// fraction of its slots. `hits` are the function's PMU samples of cycles.
     ///
-    /// The number of PMU samples of an event varies like a count of independent ones (Poisson), of
-    /// which there may have been one more. By how much that moves a category's fraction is found by
-    /// changing each count a little.
+    /// The number of PMU samples of an event is a Poisson variable, and there may have been one
+    /// more. Changing each count a little shows how much that moves a category's fraction.
     pub fn margin(&self, own: &OwnCounts, hits: u64) -> f64 {
         let fractions = |split: &Split| {
             let slots = split.level1.slots;

@@ -1,7 +1,7 @@
 //! Attributes a benchmark's slots to call paths.
 //!
-//! The bench process reports the calls that led to each block. Here they become a tree of
-//! functions, inlined ones included where there is debug information.
+//! The bench process reports the calls that led to each block. They become a tree of functions,
+//! inlined ones included where there is debug information.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use topdown_run::run_file::{CallPath, CallPaths, CalledFunction, IterationSample
 use super::slots::limited;
 use super::symbols::{CodeFrame, Symbols};
 
-/// At most this many paths of a benchmark are kept…
+/// Maximum number of paths of a benchmark.
 const MAX_PATHS: usize = 1000;
 
-/// … and none, with what it calls, below this fraction of the slots.
+/// Minimum fraction of the slots of a path with all that it calls.
 const MIN_FRACTION: f64 = 0.0005;
 
 /// A function that was reached through its callers.
@@ -208,7 +208,7 @@ fn pruned(iterations: u64, mut all: Vec<MergedPath>) -> CallPaths {
                 let counts = std::mem::take(&mut all[index].counts);
                 all[caller].counts += counts;
             }
-            // There is nobody to count it with.
+            // It has no caller to count it with.
             None => is_kept[index] = true,
             Some(_) => {}
         }

@@ -21,7 +21,7 @@ use super::symbols::Symbols;
 #[derive(Clone, Debug, Default)]
 pub struct SampledFunctions {
     counts: HashMap<FunctionKey, FunctionCounts>,
-    /// What the events counted in each function by periods of their own, and what that means.
+    /// The counts of events with periods of their own, by function, and their formula.
     pub(super) own: HashMap<FunctionKey, OwnCounts>,
     formula: Option<OwnFormula>,
     /// The events with counts in `own`.
@@ -34,21 +34,21 @@ pub struct SampledFunctions {
 const MIN_CATEGORY_SAMPLES: u64 = 10;
 
 /// Minimum excess over chance of consecutive samples of a function, as a fraction of the distance
-/// to always. If it runs for far less than a period at a time, the PMU sample before is in it by
-/// chance alone, and the counts in between are those of everything.
+/// to always. If it runs for far less than a period at a time, the preceding PMU sample is in it by
+/// chance alone, and the counts in between are of all functions.
 const MIN_FRACTION_BEYOND_CHANCE: f64 = 0.2;
 
-/// A function with this share of the slots has at least as much of what is counted between two
-/// of its PMU samples.
+/// A function with this share of the slots has at least this share of the counts between two of its
+/// PMU samples.
 const DOMINANT_FRACTION: f64 = 0.9;
 
 /// The counts of a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct FunctionCounts {
-    /// Of all its PMU samples: its share of the slots follows from them.
+    /// Of all its PMU samples, which determine its share of the slots.
     all: SampledCounts,
-    /// Of those after another PMU sample of the function. The others' counts are partly those of
-    /// what ran before it.
+    /// Of those after another PMU sample of the function. The others' counts are partly of the
+    /// function that ran before it.
     inside: SampledCounts,
 }
 
@@ -68,12 +68,12 @@ impl FunctionCounts {
             && (is_beyond_chance || share >= DOMINANT_FRACTION)
     }
 
-    /// Returns the counts, and how well their categories are known. `hits` are those of all
-    /// functions, and `own` is what the function's events counted by periods of their own.
+    /// Returns the counts and the margin of their categories. `hits` are the PMU samples of all
+    /// functions, `own` are the counts of events with periods of their own.
     ///
     /// The samples inside of the function determine its categories best, unless they keep step with
-    /// a loop around it: then the counts between them are those of the whole loop. The events' own
-    /// PMU samples are not deceived, so the others must agree with them.
+    /// a loop around it: then the counts between them are those of the whole loop. So they must
+    /// agree with the events' own PMU samples, which a loop does not mislead.
     fn whole(&self, hits: u64, own: Option<(&OwnCounts, &OwnFormula)>) -> Whole {
         let own = own.filter(|(own, _)| own.hits >= MIN_CATEGORY_SAMPLES);
         let own = own.map(|(own, formula)| self.whole_by_own(own, formula));
@@ -131,7 +131,7 @@ struct Whole {
     counts: CodeCounts,
     /// The PMU samples from which the categories are taken; 0 if none determine them.
     category_hits: u64,
-    /// Half the width of their intervals, if that does not follow from the PMU samples.
+    /// Half the width of their intervals, unless `category_hits` determines it.
     category_margin: Option<f64>,
 }
 
@@ -170,8 +170,7 @@ impl SampledCounts {
         self.level2_slots = self.level2_slots.zip(other.level2_slots).map(sum);
     }
 
-    /// Returns whole slots, of which the categories have all: a function's counts are small enough
-    /// for a category to be a little below 0.
+    /// Returns whole slots that add up. Small counts can put a category a little below 0.
     fn whole(&self) -> CodeCounts {
         let parts = self.level1_slots.map(|slots| slots.max(0.0));
         let sum: f64 = parts.into_array().iter().sum();
@@ -180,7 +179,7 @@ impl SampledCounts {
         } else {
             0.0
         };
-        // Rounds the sums, so that what one category loses the next has.
+        // Rounds the sums, so that the rest of one category goes to the next.
         let mut before = 0.0;
         let level1_slots = PerCategory::from_fn(|category| {
             let begin = f64::round(before);
@@ -205,8 +204,8 @@ impl SampledFunctions {
             .map(|(place, counts)| (place, counts.all.hits))
     }
 
-    /// Adds a PMU sample of a function, whose name and module are given, and the counts since the
-    /// PMU sample before; `is_inside` says whether that was in the same function.
+    /// Adds a PMU sample of a function, and the counts since the preceding one; `is_inside` if that
+    /// was in the same function.
     pub fn add_hit(
         &mut self,
         (name, module): (&Option<String>, &Option<String>),
@@ -246,8 +245,7 @@ impl From<&SampledAddress> for SampledCounts {
     }
 }
 
-/// Attributes the places of `hits` to functions, named by `symbols`. `provenance` says what was
-/// counted.
+/// Attributes `hits` to functions, named by `symbols`.
 pub fn attribute_samples(
     hits: &CodeSamples,
     symbols: &mut Symbols,
@@ -304,7 +302,7 @@ pub fn functions_of_samples(
     let engines = launches
         .iter()
         .map(|(_, functions)| functions.sampled.engine);
-    // As long as all launches agree, the events of one are those of the others.
+    // If all launches agree, the events of one are those of the others.
     let engine = engines.clone().next().unwrap_or_default();
     let engine = match engine {
         SamplingEngine::OwnPeriods if !engines.clone().all(|of| of == engine) => {

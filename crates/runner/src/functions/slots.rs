@@ -9,13 +9,13 @@ use topdown_gate::statistics::launch::{Taken, kept_for_slots};
 
 use super::symbols::Symbols;
 
-/// Functions get a row of their own until the rows have this percentage of the slots…
+/// Functions get a row of their own until the rows have this percentage of the slots.
 const PERCENT_OF_SLOTS: u128 = 99;
 
-/// … or there are this many rows.
+/// Maximum number of rows.
 const MAX_FUNCTIONS: usize = 30;
 
-/// A longer name loses its middle: the types of iterators can fill pages.
+/// Longer names lose their middle: the types of iterators can fill pages.
 const MAX_NAME_CHARS: usize = 200;
 
 /// A function: its name, and its module unless that is the bench executable.
@@ -136,7 +136,7 @@ pub(super) fn ranked(iterations: u64, sums: HashMap<&FunctionKey, CodeCounts>) -
     }
 }
 
-/// Shortens a name to what rows have room for.
+/// Shortens a name for a row.
 pub(super) fn limited(name: &str) -> String {
     let chars: Vec<char> = name.chars().collect();
     if chars.len() <= MAX_NAME_CHARS {

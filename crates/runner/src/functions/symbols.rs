@@ -45,7 +45,7 @@ fn demangled(mangled: &str) -> String {
     visible(&name).into_owned()
 }
 
-/// Shortens the path of a file, of which the start differs between machines.
+/// Shortens the path of a file, whose start differs between machines.
 fn source_line(file: &str, line: u32, workspace: &Path) -> SourceLine {
     let in_workspace = Path::new(file).strip_prefix(workspace).ok();
     let in_workspace = in_workspace.filter(|_| !workspace.as_os_str().is_empty());

@@ -19,7 +19,7 @@ pub enum BenchmarkError {
         /// `launch 2`, or `launches 2 and 3`.
         missing: String,
     },
-    /// Its bench target has several of this name, which cannot be distinguished.
+    /// Several benchmarks of its target have this name.
     #[error(
         "more than one benchmark has the name `{id}`; give each a name of its own, or leave them \
          out: `--leave-out PATTERN`"
@@ -28,13 +28,13 @@ pub enum BenchmarkError {
         /// The name that they share.
         id: BenchmarkId,
     },
-    /// As many benchmarks as each launch has of its own: probably the same ones by other names.
+    /// Every launch has equally many benchmarks that no other has: probably the same ones, renamed.
     #[error(
         "benchmark `{id}` has another name in every launch; give it one that stays the same, or \
          leave it out: `--leave-out PATTERN`"
     )]
     Renamed {
-        /// As in the first launch.
+        /// The name in the first launch.
         id: BenchmarkId,
     },
     /// Its launches have different sources.
@@ -93,7 +93,6 @@ impl BenchmarkError {
         }
     }
 
-    /// Returns which benchmark it is.
     pub fn id(&self) -> &BenchmarkId {
         match self {
             BenchmarkError::DroppedOut { id, .. }

@@ -22,7 +22,7 @@ use crate::launching::trail::LaunchTrail;
 use crate::targets::bench_targets::BenchTarget;
 use topdown_explain::GroupFunctions;
 
-/// How launches differ of which only the first was modelled, until all are.
+/// The difference of launches of which only the first was modelled.
 const DIFFERENT_DIGESTS: &str = "they have different digests";
 
 /// A launch without enough usable samples, in a benchmark with others that have.
@@ -108,9 +108,8 @@ impl Collector {
     }
 }
 
-/// Returns the benchmarks that seem to have another name in every launch, such as a date: in each
-/// target of several launches those that ran in a single one, if all launches have equally many.
-/// With each, the launch.
+/// Returns the benchmarks that seem to have another name in every launch, such as a date, and the
+/// launch of each: those that ran in a single launch of several, if all launches have equally many.
 fn renamed(
     by_id: &HashMap<BenchmarkId, Vec<(u32, Measured)>>,
     launches_of: impl Fn(&BenchmarkId) -> u32,
@@ -251,7 +250,7 @@ impl Collected {
     }
 
     /// Adds a benchmark that the model sampled. Its values are those of the groups of units, which
-    /// are the same units in each launch.
+    /// are the same in each launch.
     fn add_sampled(
         &mut self,
         id: BenchmarkId,
@@ -286,8 +285,8 @@ impl Collected {
     }
 }
 
-/// Returns what the first iterations cost. Samples on the model begin with them; of launches on
-/// hardware, those count that recorded the one with which the warm-up began.
+/// Returns the cost of the first iterations. On the model, samples begin with them; on hardware,
+/// launches record the iteration that begins the warm-up.
 fn cold_of(provenance: &Provenance, launches: &[(u32, Measured)]) -> Option<Cold> {
     let launches = launches.iter().map(|(_, measured)| measured);
     let samples: Vec<Cow<'_, [IterationSample]>> = match provenance.source {
@@ -305,7 +304,7 @@ fn cold_of(provenance: &Provenance, launches: &[(u32, Measured)]) -> Option<Cold
 /// Returns the first iteration and the last sample that can be compared with it.
 fn first_and_last(measured: &Measured) -> Option<[IterationSample; 2]> {
     let is_usable = |sample: &Sample| !sample.flags.intersects(Flags::UNUSABLE);
-    // An `iter_custom` closure may measure an iteration in parts. Only the first part is known.
+    // An `iter_custom` closure may measure an iteration in parts, of which only the first is known.
     let mut samples = measured.samples.iter();
     let is_whole = samples.all(|s| s.sample.windows <= s.iterations);
     let sample = measured
@@ -319,7 +318,7 @@ fn first_and_last(measured: &Measured) -> Option<[IterationSample; 2]> {
     Some([first, *last])
 }
 
-/// Returns what each group of units says about the last sample that counts, with its iterations.
+/// Returns the estimate of each group of units for the last sample that counts.
 fn groups_of(measured: &Measured) -> Vec<IterationSample> {
     let mut usable = measured.samples.iter().rev();
     let last = usable.find(|s| !s.sample.flags.intersects(Flags::UNUSABLE));
@@ -330,8 +329,8 @@ fn groups_of(measured: &Measured) -> Vec<IterationSample> {
         .collect()
 }
 
-/// Returns whether two launches measured the same thing. Not compared: the cost of an empty window,
-/// which each launch measures anew, and the reason, which is prose.
+/// Returns whether two launches measured the same thing. The cost of an empty window, which each
+/// launch measures, and the reason, which is prose, may differ.
 fn is_same_kind(a: &Provenance, b: &Provenance) -> bool {
     (a.source, &a.formula, &a.core_type, a.slots_per_cycle)
         == (b.source, &b.formula, &b.core_type, b.slots_per_cycle)

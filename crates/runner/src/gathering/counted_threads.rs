@@ -13,7 +13,7 @@ impl Measured {
         watched.fold(Activity::default(), |all, one| all.plus(&one))
     }
 
-    /// Returns where the work is done, if not in the slots that this launch counted.
+    /// Returns the work that this launch's slots do not include, if any.
     fn uncounted_work(&self) -> Option<UncountedWork> {
         let activity = self.activity();
         match self.provenance.threads {
@@ -39,16 +39,15 @@ pub struct CountedAlike {
     pub launches: Vec<(u32, Measured)>,
     /// Those that counted other threads.
     pub others: Vec<u32>,
-    /// Where the work is, if any launch saw that it is not in these slots.
+    /// The work that these slots do not include, if any launch saw some.
     pub uncounted_work: Option<UncountedWork>,
 }
 
-/// Leaves out the launches that counted other threads than most.
+/// Leaves out the launches that counted other threads than most launches.
 ///
-/// Each launch decides in its warm-up whose slots to count, so all agree unless other threads do
-/// close to the least amount of work that matters. If most launches counted all threads, those that
-/// counted one are left out. Otherwise it is the other way round, and the slots of one thread are
-/// known not to be the work.
+/// Each launch decides in its warm-up whose slots to count, so they disagree only if other threads
+/// do close to the minimum of work that matters. If most launches counted one thread, the others
+/// show that its slots are not all of the work.
 pub fn counted_alike(launches: Vec<(u32, Measured)>) -> CountedAlike {
     let (all, own): (Vec<_>, Vec<_>) = launches
         .into_iter()
@@ -58,7 +57,7 @@ pub fn counted_alike(launches: Vec<(u32, Measured)>) -> CountedAlike {
     let seen = alike.iter().map(|(_, measured)| measured.uncounted_work());
     let uncounted = others.iter().filter(|_| !all_are_more);
     let uncounted = uncounted.map(|(_, measured)| measured.others());
-    // If any launch saw it, it applies to the whole run.
+    // Work that any launch saw applies to the whole run.
     let uncounted_work = seen
         .chain(uncounted)
         .flatten()

@@ -1,9 +1,9 @@
 //! One choice of whose slots to count, for all launches of a benchmark and both sides of a
 //! comparison.
 //!
-//! Unless the user chooses, each process decides in its warm-up, and two that decide differently
-//! would count different things. So the first launches decide for later ones: all threads are
-//! counted if they were on either side.
+//! Unless the user chooses, each process decides in its warm-up, and two could decide differently.
+//! So the first launches decide for later ones: all threads are counted if they were on either
+//! side.
 
 use topdown_run::provenance::CountedThreads;
 
@@ -21,8 +21,7 @@ pub fn seen(benchmarks: &[Measured]) -> Seen {
 }
 
 /// Returns the decision for the benchmarks of one of the `sides`, in the format of
-/// [`THREADS_DECIDED`](topdown_run::environment::THREADS_DECIDED), and whether its launch did
-/// otherwise.
+/// [`THREADS_DECIDED`](topdown_run::environment::THREADS_DECIDED), and whether its launch deviated.
 pub fn decided(side: &Seen, sides: &[&Seen]) -> (String, bool) {
     let is_all = |name: &String| {
         let mut all = sides.iter().copied().flatten();

@@ -12,8 +12,7 @@ use crate::targets::bench_targets::BenchTarget;
 /// A suspect's final number of launches. `docs/gate.md` has the resulting power.
 pub const MAX_SUSPECT_LAUNCHES: u32 = 20;
 
-/// Returns whether further launches could decide anything about `run`: those of a model say nothing
-/// new.
+/// Returns whether further launches could decide anything about `run`; those of a model cannot.
 pub fn is_measured(run: &Run) -> bool {
     let is_measured = |benchmark: &Benchmark| benchmark.provenance().source != SourceKind::Model;
     run.benchmarks.iter().any(is_measured)

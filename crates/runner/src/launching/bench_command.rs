@@ -27,8 +27,8 @@ use topdown_system::processes;
 use topdown_system::scratch;
 use topdown_system::session;
 
-/// The environment variable that names criterion's output directory. With a runner, criterion
-/// writes next to nothing, but that must not mix with the user's own results.
+/// The environment variable that names criterion's output directory. The little that criterion
+/// writes with a runner must not mix with the user's own results.
 const CRITERION_HOME_VARIABLE: &str = "CRITERION_HOME";
 
 impl Launcher {
@@ -171,9 +171,9 @@ impl Launcher {
     }
 }
 
-/// criterion ends a benchmark whose samples double after this time, whatever they say. A launch
-/// needs four of them (15 iterations), so no iteration of up to 8 s is cut short: the first three
-/// have 7. Most benchmarks end after a tenth of a second.
+/// criterion ends a benchmark whose samples double after this time. A launch needs four samples, of
+/// which the first three have 7 iterations: so iterations of up to 8 s are not cut short. Most
+/// benchmarks end after a tenth of a second.
 const MIN_DOUBLING_LIMIT: Duration = Duration::from_secs(60);
 
 /// Returns the arguments that set how much criterion measures.
@@ -201,8 +201,7 @@ pub fn pattern_of(names: &[String]) -> String {
     format!("^(?:{})$", names.join("|"))
 }
 
-/// A `\n` or `\u{1b}` in a name can be that text or the escaped character, so the pattern matches
-/// both.
+/// A `\n` or `\u{1b}` in a name can be the text or an escaped character; the pattern matches both.
 fn pattern_of_name(name: &str) -> String {
     let hidden = Regex::new(r"\\(?:[nrt]|u\{[0-9a-f]{1,6}\})").expect("the pattern is fixed");
     let mut pattern = String::new();
@@ -216,7 +215,6 @@ fn pattern_of_name(name: &str) -> String {
     pattern + &regex::escape(&name[end..])
 }
 
-/// A setting as the variable that carries it.
 fn word<S: Setting>(setting: S) -> (&'static str, OsString) {
     (S::VARIABLE, setting.name().into())
 }

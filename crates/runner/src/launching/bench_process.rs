@@ -19,15 +19,15 @@ use topdown_system::waiting::{Ended, LOOK_INTERVAL, Waited};
 use topdown_system::waits::{self, in_words};
 use topdown_terminal::terminal::message;
 
-/// The longest output of one launch that is kept.
+/// Maximum output that is kept of one launch.
 pub const MAX_OUTPUT_BYTES: u64 = 64 << 20;
 
 /// Which processes belong to a bench in addition to those in its control group.
 #[derive(Debug)]
 pub enum Descendants {
-    /// Those below it while it runs: orphans go elsewhere.
+    /// Those below it while it runs; orphans get another parent.
     Below,
-    /// All below this program, which gets the orphans.
+    /// All below this program, which becomes the parent of orphans.
     All,
     /// Those below this program that inherited the environment of the launch with this scratch
     /// directory: others belong to launches beside it.
@@ -154,7 +154,7 @@ impl BenchProcess {
             Err(overdue) if overdue.kind() == io::ErrorKind::TimedOut => return Ok(None),
             waited => waited?,
         };
-        // From now on, another process may get its id.
+        // Another process may get its id.
         self.registered = None;
         self.child.wait().map(Some)
     }
@@ -198,7 +198,7 @@ impl BenchProcess {
         }
     }
 
-    /// Says once what a long wait is for, and that it has an `end`.
+    /// Prints once what a long wait is for, and when it ends.
     fn name_if_silent(&self, end: Instant) {
         let silence = self.spoke_at.get().elapsed();
         if silence >= waits::BENCH_NOTICE && !self.is_named.replace(true) {
@@ -280,8 +280,8 @@ fn connections(listener: &TcpListener) -> io::Result<Vec<TcpStream>> {
 impl Drop for BenchProcess {
     fn drop(&mut self) {
         self.registered = None;
-        // Fails if the process was already reaped, or belongs to another user, as after `sudo`:
-        // then nothing can be waited for.
+        // Fails if the process was already reaped, or belongs to another user, as after `sudo`.
+        // Then there is nothing to wait for.
         if self.child.kill().is_ok() {
             let _ = self.child.wait();
         }
@@ -311,11 +311,11 @@ impl Read for BenchStream<'_> {
     }
 }
 
-/// Tells the bench at once that its words have arrived.
+/// Acknowledges the bench's messages at once.
 ///
-/// criterion writes the length of a message and the message itself apart, and the system holds the
-/// second back until the first is acknowledged. An acknowledgement waits 40 ms for something to be
-/// sent with it, so each group of benchmarks that a bench only names would take as long.
+/// criterion writes the length of a message and the message apart, and the system holds back the
+/// second until the first is acknowledged. An acknowledgement waits up to 40 ms for data to go
+/// with it, and so would each group of benchmarks that a bench only names.
 #[cfg(target_os = "linux")]
 fn acknowledge(stream: &TcpStream) {
     use std::os::linux::net::TcpStreamExt;

@@ -85,8 +85,8 @@ pub fn converse(
     Ok(benchmarks)
 }
 
-/// Returns whether criterion's plan follows the settings. A benchmark whose group sets another time
-/// may take any time if it runs one iteration per sample.
+/// Returns whether criterion's plan follows the settings, or has the minimum of one iteration per
+/// sample, which may take any time.
 fn is_wanted(plan: &Plan, settings: &Settings) -> bool {
     /// criterion rounds iterations up, at most to twice the time.
     const ROUNDED_UP: f64 = 2.5;
@@ -104,8 +104,8 @@ pub fn is_modelled(settings: &Settings) -> bool {
     )
 }
 
-/// Returns the ids of the benchmarks that the bench skips, each once, until it hangs up. It is
-/// launched to skip all.
+/// Returns the ids of the benchmarks that the bench, which is launched to skip all, skips until it
+/// hangs up.
 pub fn skipped(
     mut bench: Connection<impl Read + Write>,
     progress: &mut BenchProgress,
@@ -130,7 +130,7 @@ pub fn skipped(
     Ok(names)
 }
 
-/// Attributes what the benchmark `name` did on one core to its functions.
+/// Attributes the slots of the benchmark `name` to its functions.
 fn measured(
     name: &str,
     throughput: Option<Throughput>,

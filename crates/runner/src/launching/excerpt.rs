@@ -10,8 +10,7 @@ const LOOKED_AT_BYTES: u64 = 64 << 10;
 /// Number of lines to show.
 const SHOWN_LINES: usize = 20;
 
-/// Marks the start of a panic message. The backtrace after it can be longer than what is shown, so
-/// the last lines alone could miss the message.
+/// Marks the start of a panic message, which the last lines could miss after a long backtrace.
 const PANIC: &str = "panicked at";
 
 /// Returns the first panic near the end of the file at `path`, or its last lines; at most 20 lines.

@@ -1,8 +1,9 @@
 //! Makes the stack begin at the same address in every launch, regardless of the environment.
 //!
-//! The system puts the arguments and the environment at the upper end of a process's stack, and the
-//! stack of `main` below them. With fixed addresses, the end is always the same. So a variable that
-//! pads arguments and environment to a fixed size fixes the beginning too.
+//! The system puts arguments and environment at the upper end of a process's stack, and the stack
+//! of
+//! `main` below them. With fixed addresses the end is always the same, so a variable that pads
+//! arguments and environment to a fixed size fixes the beginning of `main`'s stack, too.
 
 use std::ffi::{OsStr, OsString};
 

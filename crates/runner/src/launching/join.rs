@@ -1,8 +1,8 @@
 //! Joins criterion's numbers with the sample vectors that the bench left in the samples file.
 //!
-//! criterion sends one scalar per sample; our measurement wrote the samples that these scalars come
-//! from. They are the same samples only if they agree one by one. Anything else is an error: a
-//! vector under a wrong name would be a wrong result that goes unnoticed.
+//! criterion sends one scalar per sample; our measurement wrote the vectors that these scalars come
+//! from. They must agree one by one: a vector under a wrong name would be a wrong result that
+//! nobody notices.
 
 use thiserror::Error;
 use topdown_run::code::CodeSlots;
@@ -19,11 +19,11 @@ use crate::launching::samples_file::SamplesFileError;
 /// How criterion's wall-clock measurement formats 1, which shows that its scalars are nanoseconds.
 const ONE_NANOSECOND: &str = " ns";
 
-/// If samples outside the model double, this many are kept, the longest: the one before them has a
-/// 64th of the last one's iterations.
+/// Of doubling samples outside the model, this many are kept, the longest. The one before them has
+/// a 64th of the last one's iterations.
 const MAX_LISTED_SAMPLES: usize = 6;
 
-/// Why criterion's samples and ours are not the same.
+/// The difference between criterion's samples and ours.
 #[derive(Debug, Error)]
 pub enum JoinError {
     /// The samples file could not be read.
@@ -116,7 +116,7 @@ pub struct Joined {
     pub samples: Vec<IterationSample>,
     /// The first iteration, where the hardware counted it.
     pub first: Option<Sample>,
-    /// What each group of units alone says about the last one that counts, if that was sampled.
+    /// The estimates of the groups of units for the last sample that counts, if it was sampled.
     pub groups: Vec<Sample>,
     /// The code that their slots went to, if the bench knows it.
     pub code: Option<CodeSlots>,
@@ -164,7 +164,6 @@ pub fn join(reported: &Reported, lines: &str) -> Result<Option<Joined>, JoinErro
 fn of_record(reported: &Reported, record: Record) -> Result<Joined, JoinError> {
     let samples = if reported.sampling.doubles() {
         let mut samples = doubled(reported, record.samples)?;
-        // Hits are of all samples.
         if record.provenance.source != SourceKind::Model && record.hits.is_none() {
             samples.drain(..samples.len().saturating_sub(MAX_LISTED_SAMPLES));
         }
@@ -192,7 +191,7 @@ fn check_scalars(reported: &Reported, samples: &[Sample]) -> Result<(), JoinErro
         });
     }
     for (index, (sample, scalar)) in samples.iter().zip(reported.scalars).enumerate() {
-        // Compares exactly: the scalar is an integer below 2^53, which no step on the way changes.
+        // Exact: the scalar is an integer below 2^53.
         if sample.scalar() != *scalar {
             return Err(JoinError::Values {
                 benchmark: reported.name.to_owned(),
@@ -206,13 +205,13 @@ fn check_scalars(reported: &Reported, samples: &[Sample]) -> Result<(), JoinErro
 }
 
 /// Returns the samples of a launch in which they double. criterion reports only the last two, with
-/// scalars that mean nothing but "enough".
+/// scalars that only mean "enough".
 fn doubled(reported: &Reported, samples: Vec<Sample>) -> Result<Vec<IterationSample>, JoinError> {
     let count = samples.len();
     let last_two = [count.wrapping_sub(2), count.wrapping_sub(1)]
         .map(|index| doubling::iterations(index) as f64);
     // criterion reports the first sample twice if it took all of the time. One sample is too few
-    // for a fingerprint or for a launch value, which concerns only this benchmark.
+    // for a fingerprint or a launch value, but no error of the launch.
     let is_too_long = count == 1 && reported.iterations == [1.0, 1.0];
     if !is_too_long && (count < 2 || reported.iterations != last_two) {
         return Err(JoinError::Doubling {

@@ -116,7 +116,7 @@ impl Launcher {
             };
             conversation(bench, &mut samples, &mut progress)
         });
-        // After an error, nothing that the bench could still do would be used.
+        // After an error, the rest of the launch is not used.
         let failed = matches!(&result, Some(Err(error)) if !error.is_hang_up());
         let must_wait = !failed && !process.is_overdue() && !interrupt::requested();
         let ended = if must_wait { process.wait() } else { Ok(None) };
@@ -150,8 +150,8 @@ impl Launcher {
     }
 }
 
-/// Returns what came of a launch, if the executable is still the one that was built: only after the
-/// launch is it certain which file ran.
+/// Returns the result of a launch, if the executable is still the one that was built. Checked after
+/// the launch, which shows that this file ran.
 fn if_as_built<T>(
     target: &BenchTarget,
     launched: Result<T, LaunchError>,
@@ -268,7 +268,7 @@ sleep 0.1
         let launched = thread::scope(|scope| {
             scope.spawn(|| {
                 let mut held = VecDeque::new();
-                // As many as that leave ports for others on this machine.
+                // This many leave ports for other programs.
                 for _ in 0..8000 {
                     if is_over.load(Ordering::Relaxed) {
                         break;

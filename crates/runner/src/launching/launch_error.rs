@@ -31,7 +31,7 @@ pub enum LaunchError {
          for `process::exit` or a caught panic"
     )]
     NotCompleted(String),
-    /// It exited successfully, but before it was done.
+    /// It exited successfully before it was done.
     #[error(
         "it exited successfully before it was done, {0}, so later benchmarks are missing; let \
          `main` return instead of calling `process::exit`"
@@ -67,7 +67,7 @@ pub enum LaunchError {
         /// The executable of both sides.
         path: PathBuf,
     },
-    /// It took its time without connecting to the runner.
+    /// It reached its time limit without connecting to the runner.
     #[error(
         "it did not connect to cargo topdown (limit: {limits}) and was killed; `--launch-timeout \
          SECONDS` raises the limit"
@@ -89,7 +89,8 @@ pub enum LaunchError {
     /// use.
     #[error("the group of `{0}` sets how long it is measured, not the settings")]
     OtherPlan(String),
-    /// It measures what it was not asked to, or otherwise: it has not read the arguments.
+    /// It measures other benchmarks than requested, or in another way: it has not read the
+    /// arguments.
     #[error(
         "`{0}` ignores the arguments of its launch, so its length is unknown; call \
          `configure_from_args()` on `Criterion::default()` in its bench"
@@ -117,7 +118,7 @@ impl LaunchError {
         LaunchError::IgnoresArguments(progress.unfinished().unwrap_or("it").to_owned())
     }
 
-    /// Returns whether the bench has gone; then its exit status says more than the error.
+    /// Returns whether the bench hung up; then its exit status says more than the error.
     pub fn is_hang_up(&self) -> bool {
         matches!(self, LaunchError::Protocol(ProtocolError::Io(_)))
     }

@@ -1,4 +1,4 @@
-//! Code executed by the launches of a benchmark, and differences between them.
+//! Code that the launches of a benchmark executed, and differences between them.
 
 use topdown_gate::statistics::launch::Taken;
 use topdown_run::run_file::{CallPaths, Fingerprint, Functions};
@@ -8,7 +8,7 @@ use topdown_explain::GroupFunctions;
 
 use crate::functions::{call_paths_of, functions_of, functions_of_samples, group_functions};
 
-/// The code of a benchmark, as far as its launches know it.
+/// The code of a benchmark that its launches know.
 pub struct LaunchedCode {
     pub functions: Option<Functions>,
     pub call_paths: Option<CallPaths>,
@@ -18,7 +18,7 @@ pub struct LaunchedCode {
 }
 
 impl LaunchedCode {
-    /// Sums up what these launches know. `taken` says which samples make up their values.
+    /// Sums up the code of these launches. `taken` says which samples make up their values.
     pub fn of(launches: &[(u32, Measured)], taken: Taken) -> LaunchedCode {
         let with_functions: Vec<_> = launches
             .iter()
@@ -44,7 +44,7 @@ impl LaunchedCode {
     }
 }
 
-/// Returns what all launches executed. If they differ, no single one says what the benchmark does.
+/// Returns the fingerprint, if all launches have the same one.
 fn common_fingerprint(launches: &[(u32, Measured)]) -> Option<Fingerprint> {
     let ((_, first), others) = launches.split_first()?;
     let fingerprint = first.fingerprint.as_ref()?;

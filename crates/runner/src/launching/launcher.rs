@@ -28,12 +28,11 @@ pub struct Launcher {
     pub group: Option<&'static str>,
     /// The metric group whose retire latencies the library records instead of counting.
     pub latencies_of: Option<&'static str>,
-    /// After how many cycles the library records where the code is, instead of giving slots; or
-    /// after how many counts of each event of `group`. Empty if it gives slots.
+    /// Cycles, or counts of each event of `group`, after which the library records a PMU sample,
+    /// instead of giving slots. Empty if it gives slots.
     pub hit_periods: Vec<u64>,
     /// Number of launches of a target of `auto` whose first launch found no counters.
     pub launches_without_counters: u32,
-    /// Sees how busy the machine is.
     pub load: LoadMeter,
     /// Whether other launches run at the same time.
     pub beside_others: bool,
@@ -71,7 +70,7 @@ impl Launcher {
 
     /// Returns the part of the last bench's output that says what went wrong.
     pub fn output_excerpt(&self) -> String {
-        // Without the file there is nothing to show, and already a failure to report.
+        // Without the file there is nothing to show, beside the failure that is reported anyway.
         excerpt_of_file(&self.output_path()).unwrap_or_default()
     }
 

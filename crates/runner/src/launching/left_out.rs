@@ -1,8 +1,8 @@
 //! Finds what filter expressions and settings leave out of a suite, before anything is measured.
 //!
-//! criterion has a filter for benchmarks to run, but none for benchmarks to skip. So if part of a
-//! bench target may be left out, a launch that measures nothing lists its benchmarks first, and the
-//! target is then launched with the remaining names.
+//! criterion can filter benchmarks to run, but not benchmarks to skip. So if part of a bench target
+//! may be left out, a launch that measures nothing lists its benchmarks, and the target is then
+//! launched with the remaining names.
 
 use crate::launching::launch_error::LaunchError;
 use crate::launching::launcher::Launcher;
@@ -17,11 +17,11 @@ pub struct Rest {
     pub targets: Vec<BenchTarget>,
     /// Bench targets and benchmarks that the settings skip, by full name.
     pub left_out: Vec<String>,
-    /// The names of benchmarks that the filters do not let through.
+    /// The names of benchmarks that the filters exclude.
     pub unwanted: Vec<String>,
 }
 
-/// Returns what `wanted` lets through of `targets`, without what `patterns` match. A target that
+/// Returns `targets` with the benchmarks that are `wanted` and match no pattern. A target that
 /// fails to list its benchmarks is kept whole: launching it will report the failure.
 ///
 /// # Errors
@@ -75,7 +75,6 @@ impl Rest {
         self.left_out
             .extend(out.iter().map(|name| id(name).to_string()));
         if out.is_empty() && wanted.expression.is_none() {
-            // The filter still decides.
             self.targets.push(target);
         } else if !kept.is_empty() {
             self.targets.push(BenchTarget {

@@ -20,7 +20,7 @@ struct Seen {
 }
 
 impl LoadMeter {
-    /// Looks once. Nothing is seen where the system does not say.
+    /// Samples the load once. Does nothing where the system does not report it.
     pub fn look(&self) {
         let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         if let Some(threads) = other_threads(&text) {

@@ -7,7 +7,7 @@ use topdown_run::sample::Sample;
 use crate::functions::{SampleFunctions, SamplePaths, SampledFunctions};
 use crate::launching::trail::LaunchTrail;
 
-/// Which launch the slots of a launch are from.
+/// The launch that the slots of a launch come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SlotsOrigin {
     /// Its own: it was modelled, or counted.
@@ -32,7 +32,7 @@ pub struct Measured {
     pub samples: Vec<IterationSample>,
     /// The first iteration, where the hardware counted it.
     pub first: Option<Sample>,
-    /// What each group of units alone says about the last sample that counts, if that was sampled.
+    /// The estimates of the groups of units for the last sample that counts, if it was sampled.
     pub groups: Vec<Sample>,
     /// Its slots by function, if the bench knows them.
     pub functions: Option<SampleFunctions>,
@@ -46,7 +46,7 @@ pub struct Measured {
     pub fingerprint: Option<Fingerprint>,
     /// Its path of execution, if the bench knows it.
     pub trail: Option<LaunchTrail>,
-    /// Whether its slots are its own.
+    /// The launch that its slots come from.
     pub slots_of: SlotsOrigin,
 }
 
@@ -77,8 +77,8 @@ impl Measured {
 pub struct Benchmarks {
     /// Those that can be kept.
     pub measured: Vec<Measured>,
-    /// Those with a measurement of their own: their names, and the value 1 as each one's formatter
-    /// prints it.
+    /// The names of those with a measurement of their own, and the value 1 as its formatter prints
+    /// it.
     pub other_measurements: Vec<(String, String)>,
     /// Processes that the bench left behind, which were killed.
     pub outlived: Vec<String>,

@@ -1,4 +1,4 @@
-//! Checks whether the bench has connected, or another process on this machine.
+//! Checks whether the bench has connected, and not another process of this machine.
 //!
 //! criterion connects to a port of localhost, as any local process can. On Linux, `/proc/net/tcp`
 //! shows which socket is the other end, and `/proc/PID/fd` who holds it.
@@ -68,7 +68,7 @@ mod linux {
     /// One end of a connection.
     struct Socket {
         user: u32,
-        /// 0 if no process holds it any more.
+        /// 0 if no process holds it.
         inode: u64,
     }
 
@@ -153,7 +153,7 @@ mod linux {
     }
 
     fn add_sockets(process: u32, inodes: &mut HashSet<u64>) -> io::Result<()> {
-        // The first thread has no files any more if it has exited before the others.
+        // The first thread has no files if it has exited before the others.
         for thread in threads_of(process) {
             let mut has_files = false;
             for file in fs::read_dir(format!("/proc/{process}/task/{thread}/fd"))?.flatten() {
@@ -212,7 +212,6 @@ mod tests {
         assert_eq!(of(&of_child, child.id()), Peer::Child);
         drop(of_child);
         child.wait().unwrap();
-        // No process holds it any more.
         drop(own);
         assert_eq!(of(&accepted, std::process::id()), Peer::Stranger);
     }

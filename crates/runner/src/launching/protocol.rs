@@ -66,7 +66,7 @@ pub enum Event {
     },
 }
 
-/// How criterion is going to measure a benchmark.
+/// Criterion's plan for a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct Plan {
     /// The number of samples.

@@ -1,7 +1,7 @@
 //! Launches that are not modelled, because they only have to show that they repeat the first one.
 //!
-//! They are traced, and return a digest of what they execute. Where it is that of the first launch,
-//! so are the slots. Otherwise launches differ, and all are modelled again.
+//! They are traced, and return a digest of what they execute. With the digest of the first launch
+//! they have its slots; otherwise launches differ, and all are modelled again.
 
 use topdown_run::code::Digest;
 use topdown_run::environment::{REPEATS, REPEATS_DIGITS, STRETCHES};
@@ -22,7 +22,7 @@ pub(crate) fn digest_to_repeat(
     target: &BenchTarget,
     first: &Launched,
 ) -> Option<Digest> {
-    // The path of each launch is wanted, where they are known to differ.
+    // Launches that are known to differ are compared step by step.
     let is_known_to_differ = target.environment.contains_key(STRETCHES);
     let has_fixed_addresses = launcher.through.is_some();
     only_digest(first).filter(|digest| {
@@ -46,7 +46,7 @@ fn only_digest(launched: &Launched) -> Option<Digest> {
     }
 }
 
-/// Returns `target` as it is launched to repeat what has this digest, or to be modelled.
+/// Returns `target` with the settings to repeat this digest, or to be modelled.
 pub(crate) fn repeating(target: &BenchTarget, repeated: Option<&Digest>) -> BenchTarget {
     let mut target = target.clone();
     if doubles_on_the_model(&target) {
@@ -57,7 +57,7 @@ pub(crate) fn repeating(target: &BenchTarget, repeated: Option<&Digest>) -> Benc
     target
 }
 
-/// Notes whether a launch that was made to repeat another one did.
+/// Notes whether a launch repeated the first one.
 pub(crate) fn compare_digests(launched: &mut Launched, first: &Digest) {
     let repeats = only_digest(launched).is_some_and(|digest| first.is_repeated_by(&digest));
     if let Launched::Benchmarks(benchmarks) = launched {

@@ -31,7 +31,7 @@ pub enum SamplesFileError {
     )]
     TooLong {
         bytes: u64,
-        /// Of which part of the launch: empty for the whole.
+        /// ` for one benchmark`, or empty for the whole launch.
         part: &'static str,
         max_bytes: u64,
     },
@@ -41,7 +41,7 @@ pub enum SamplesFileError {
 pub struct SamplesFile {
     file: File,
     position: u64,
-    /// Last words that were announced but not written yet.
+    /// Completion markers still missing.
     owed: i64,
 }
 
@@ -112,7 +112,7 @@ impl SamplesFile {
                 .take(left.min(PIECE_BYTES))
                 .read_to_end(&mut lines)? as u64;
             if piece == 0 {
-                // It has been cut off.
+                // It was truncated.
                 break;
             }
             left -= piece;
@@ -125,7 +125,7 @@ impl SamplesFile {
         )
     }
 
-    /// Returns whether the bench, which has exited, did so before it was done: it owes a last word.
+    /// Returns whether the bench, which has exited, has not written its last completion marker.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or is too long.

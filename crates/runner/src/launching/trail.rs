@@ -9,12 +9,12 @@ pub struct LaunchTrail {
     pub trail: Trail,
     /// Names of executables and libraries, to which blocks refer by index.
     pub modules: Vec<String>,
-    /// The blocks of the requested stretch, in the order of execution.
+    /// The blocks of the requested interval, in the order of execution.
     pub stretch: Vec<CodeBlock>,
 }
 
 impl LaunchTrail {
-    /// Takes what a bench process has recorded.
+    /// Takes the trail that a bench process has recorded.
     pub fn new(code: &CodeSlots) -> LaunchTrail {
         let blocks = code.trail.stretch.iter();
         LaunchTrail {

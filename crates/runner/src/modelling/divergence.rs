@@ -1,7 +1,7 @@
 //! Finds where two launches of a benchmark on the model begin to execute different instructions.
 //!
 //! Each launch leaves hashes of its [`Trail`]. If those of two launches differ, further launches
-//! record the blocks of the stretch where they do, and two of these are compared block by block.
+//! record the blocks of the interval in which they do, and two of these are compared.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,21 +16,20 @@ use crate::launching::trail::LaunchTrail;
 use crate::targets::bench_targets::BenchTarget;
 use topdown_terminal::count_of;
 
-/// How two launches differ.
+/// The first difference between two launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Divergence {
     /// They execute the same instructions.
     OnlyData,
-    /// They part at a known place.
+    /// They diverge at a known location.
     At {
-        /// After this many blocks.
         after_blocks: u64,
-        /// After this place.
+        /// The last common location.
         behind: CodeLocation,
         /// They continue here; `None` where one ends.
         at: Box<[Option<CodeLocation>; 2]>,
     },
-    /// They part, but further launches did not show where.
+    /// They diverge, but further launches did not show where.
     Somewhere,
 }
 
@@ -72,7 +71,7 @@ impl fmt::Display for Divergence {
     }
 }
 
-/// Says in a line or two for each benchmark how its launches differ; `None` if none do.
+/// Returns a line or two on each benchmark whose launches differ; `None` if none do.
 pub fn note(divergences: &[(&BenchmarkId, Divergence)]) -> Option<String> {
     const MAX_REPORTED: usize = 10;
     let lines = divergences.iter().take(MAX_REPORTED);
@@ -91,7 +90,7 @@ pub fn note(divergences: &[(&BenchmarkId, Divergence)]) -> Option<String> {
     })
 }
 
-/// Returns the first stretch of blocks in which two trails differ; `None` if they are equal.
+/// Returns the first interval of blocks in which two trails differ; `None` if they are equal.
 fn first_difference(a: &Trail, b: &Trail) -> Option<Range<u64>> {
     if (a.hash, a.blocks) == (b.hash, b.blocks) {
         return None;
@@ -107,7 +106,7 @@ fn first_difference(a: &Trail, b: &Trail) -> Option<Range<u64>> {
     Some(number.saturating_mul(every)..(number + 1).saturating_mul(every))
 }
 
-/// Returns the targets with an order to record the stretches in which these benchmarks' launches
+/// Returns the targets with a request to record the intervals in which these benchmarks' launches
 /// first differ.
 pub fn with_stretches(
     targets: &[BenchTarget],
@@ -184,7 +183,7 @@ fn parted_at(one: &LaunchTrail, other: &LaunchTrail, symbols: &mut Symbols) -> O
     };
     let most = one.stretch.len().max(other.stretch.len());
     let parted = (0..most).find(|&index| !same(index))?;
-    // The last common block is in the stretch, unless they parted earlier.
+    // The last common block is in the interval, unless they diverged earlier.
     let (module, last) = place(one, parted.checked_sub(1)?)?;
     let mut name = |(module, block): (String, CodeBlock)| symbols.locate(&module, block.offset);
     let at = [place(one, parted), place(other, parted)].map(|at| at.map(&mut name));

@@ -1,8 +1,7 @@
 //! Fingerprints what every benchmark executes, in one traced launch of each bench target.
 //!
-//! That launch is the same for every source and does not depend on earlier measurements: three
-//! iterations of each benchmark, one after the other. So fingerprints of counted, modelled and
-//! timed runs are comparable.
+//! That launch has three iterations of each benchmark, whatever the source and before all
+//! measurements. So fingerprints of counted, modelled and timed runs are comparable.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -19,10 +18,10 @@ use topdown_run::setting::Sampling;
 use topdown_run::setting::SourceChoice;
 use topdown_system::tracing;
 
-/// criterion ends a benchmark whose first sample took longer, its set-up included. How many samples
-/// it takes decides where the next benchmark's data lies, so the limit is far from what set-ups
-/// usually take, on a busy machine too. Most benchmarks with criterion's own measurement, which
-/// have no fingerprint, end after a tenth of a second.
+/// criterion ends a benchmark whose first sample took longer, its set-up included. The number of
+/// samples decides where the next benchmark's data lies, so the limit is far above usual set-ups,
+/// also on a busy machine. Benchmarks with criterion's own measurement, which have no fingerprint,
+/// mostly end after a tenth of a second.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// What the benchmarks of a suite execute.
@@ -85,8 +84,8 @@ impl Fingerprints {
         all
     }
 
-    /// Adds the fingerprints to the measured benchmarks. Launches on the model show whether a
-    /// benchmark always executes the same code; one that does not gets no fingerprint.
+    /// Adds the fingerprints to the measured benchmarks, but not to one whose modelled launches
+    /// executed different code.
     pub fn add_to(&self, benchmarks: &mut [Benchmark]) {
         for benchmark in benchmarks {
             let known = self.by_id.get(&benchmark.id).cloned().flatten();

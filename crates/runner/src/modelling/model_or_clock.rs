@@ -1,9 +1,9 @@
 //! Choice of the targets to launch on the model or on the clock, with their settings.
 //!
-//! In modelled launches the samples double ([`topdown_run::doubling`]), whatever a group
-//! sets. What is modelled then does not depend on the clock, and two launches that execute the same
-//! instructions at the same addresses agree bit for bit. While they do, further launches would say
-//! nothing new.
+//! In modelled launches the samples double ([`topdown_run::doubling`]), whatever a group sets. So
+//! the modelled part does not depend on the clock, and two launches that execute the same
+//! instructions at the same addresses agree bit for bit. While they do, further launches add
+//! nothing.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     };
     with_settings(targets, |settings| Settings {
         source: match settings.source {
-            // Elsewhere the time says why there are no counters.
+            // Elsewhere the provenance of the time says why there are no counters.
             SourceChoice::Auto if tracing::CAN_TRACE => SourceChoice::ModelOrTime,
             other => other,
         },
@@ -96,10 +96,9 @@ pub fn briefly_on_the_clock(targets: &[BenchTarget]) -> Vec<BenchTarget> {
     })
 }
 
-/// Returns whether the model could give this benchmark slots. It cannot if criterion's own
-/// measurement is used or the benchmark times itself, since both only yield time. Nor if other
-/// threads do the work or the thread waits, since the model sees only the measuring thread, nor if
-/// an iteration is too long.
+/// Returns whether the model could give this benchmark slots. Criterion's own measurement and
+/// benchmarks that time themselves yield only time. The model sees only the measuring thread, which
+/// must do the work and not wait, and iterations that are not too long.
 pub(super) fn can_have_slots(timed: &Benchmark) -> bool {
     let provenance = timed.provenance();
     let why_not = provenance.reason == TIMES_ITSELF || provenance.reason.starts_with(TOO_LONG);

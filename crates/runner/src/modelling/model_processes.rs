@@ -1,20 +1,20 @@
 //! The processes in which benchmarks are modelled.
 //!
-//! Each benchmark is modelled in a process of its own. In one process, what earlier benchmarks
-//! leave in the allocator decides where the data of later ones lies: if one is added, removed or
-//! changed, the slots of others would change although their code did not.
+//! Each benchmark is modelled in a process of its own. In one process, earlier benchmarks decide by
+//! the state of the allocator where the data of later ones lies, so a change of one would change
+//! the slots of others.
 
 use std::time::Duration;
 
 use crate::targets::bench_targets::BenchTarget;
 
-/// A target that takes longer to reach its first benchmark is modelled in one process. This is the
-/// one thing that a clock decides, since a set-up is not traced. So the limit is far from what
-/// set-ups usually take, on a busy machine too: two runs on different sides of it would differ.
+/// A target that takes longer to reach its first benchmark is modelled in one process. A clock must
+/// decide, since a set-up is not traced. So the limit is far above usual set-ups, also on a busy
+/// machine: two runs on different sides of it would differ.
 const MAX_SET_UP: Duration = Duration::from_secs(5);
 
-/// Splits `target` into the processes that model it: one per benchmark, or a single one if it takes
-/// so long to set up.
+/// Splits `target` into the processes that model it: one per benchmark, or a single one if its
+/// set-up takes too long.
 pub fn processes_of(target: &BenchTarget, set_up: Duration) -> Vec<BenchTarget> {
     if set_up > MAX_SET_UP {
         return vec![target.clone()];

@@ -1,7 +1,7 @@
 //! Modelled slots beside measured time.
 //!
-//! A traced window takes some hundred times as long as the code itself, so the time is measured in
-//! launches of its own and put beside the modelled slots afterwards.
+//! A traced window takes some hundred times as long as the code itself, so launches of their own
+//! measure the time.
 //!
 //! If the model was requested, a bench target that cannot be launched on it has failed. If it is
 //! the fallback (`auto`, on a machine without usable counters), the target keeps its time, with the
@@ -59,8 +59,8 @@ pub fn times(modelled: &Collected) -> Vec<(&BenchmarkId, Duration)> {
     times
 }
 
-/// Returns whether a benchmark is near the model's budget: if its launches execute different
-/// instructions, as with several threads, only some of them are modelled.
+/// Returns whether only some launches of a benchmark were modelled. Near the model's budget that
+/// happens if launches execute different instructions, as with several threads.
 fn is_too_long(error: &BenchmarkError) -> bool {
     match error {
         BenchmarkError::Mixed { .. } | BenchmarkError::NothingUsable { .. } => true,
@@ -149,7 +149,6 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
                     };
                 }
             }
-            // It says why it was not modelled.
             _ => {
                 benchmark.times.provenance = model.times.provenance;
                 let reason = &mut Arc::make_mut(&mut benchmark.times.provenance).reason;
@@ -158,8 +157,7 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
         }
     }
     timed.samples.extend(modelled.collected.samples);
-    // A benchmark without time has been reported already. One that is too long for the budget keeps
-    // its time.
+    // A benchmark without time was reported before. One too long for the budget keeps its time.
     let has_time = |id: &BenchmarkId| timed.benchmarks.iter().any(|b| b.id == *id);
     errors.retain(|error| !is_too_long(error) && asked_for(error.id()) && has_time(error.id()));
     timed.errors.extend(errors);
@@ -167,8 +165,8 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
     timed.residuals.extend(modelled.collected.residuals);
 }
 
-/// Keeps the first failure of each target. What keeps a target from being modelled at all would be
-/// told once for each of its benchmarks otherwise.
+/// Keeps the first failure of each target. An obstacle to modelling a target would otherwise be
+/// reported for each of its benchmarks.
 fn first_of_each_target(mut failures: Vec<TargetFailure>) -> Vec<TargetFailure> {
     let mut reported = HashSet::new();
     failures.retain(|failure| reported.insert(failure.target.clone()));

@@ -1,7 +1,7 @@
 //! Launches on the model, several at once.
 //!
-//! What is modelled does not depend on the clock, so launches may run side by side. What benchmarks
-//! share, such as a file or a port, may not: a launch that fails beside others is made again alone.
+//! Modelling does not depend on the clock, so launches may run side by side. Benchmarks may share a
+//! file or a port: a launch that fails beside others is made again alone.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ use crate::targets::bench_targets::BenchTarget;
 use topdown_system::interrupt;
 use topdown_system::processes;
 
-/// What a worker says about a launch, by its number.
+/// A worker's message about a launch, by its number.
 enum WorkerMessage {
     Begins(usize),
     Benchmark(usize, String),
@@ -31,11 +31,11 @@ struct Queue<'a> {
     /// The target and the number of each launch, round robin.
     launches: Vec<(&'a BenchTarget, usize, u32)>,
     next: AtomicUsize,
-    /// What is known of each target.
+    /// The state of each target.
     known: Vec<Known>,
 }
 
-/// What is known of a target.
+/// The state of a target.
 struct Known {
     /// The number of its launches.
     launches: AtomicU32,
@@ -43,7 +43,7 @@ struct Known {
 }
 
 impl Known {
-    /// Returns what is known of its first launch, which holds the lock while it is made.
+    /// Returns the result of its first launch, which holds the lock while it is made.
     fn first(&self) -> MutexGuard<'_, FirstLaunch> {
         self.first.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -102,7 +102,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Notes what launches of target number `index` have shown.
+    /// Notes the results of launches of target number `index`.
     fn learn(&self, index: usize, side: &Side<'_>) {
         let known = &self.known[index];
         let launches = side.targets[index].settings.launches;
@@ -200,7 +200,7 @@ pub fn run_side_by_side(
     Ok(side.finish())
 }
 
-/// Ends what the benches left behind that no longer shows which launch it belonged to.
+/// Ends processes that benches left behind and that do not show their launch.
 fn end_orphans(launcher: &Launcher, progress: &Progress) {
     if launcher.starter.is_some() && processes::has_children() {
         let names = processes::end_and_name(|| processes::below(std::process::id()));

@@ -14,7 +14,7 @@ const FLAG: &str = "--features";
 pub struct AbsentNames {
     /// Each with what it is, as in "package `a`".
     pub names: Vec<String>,
-    /// Whether it has nothing else of what was selected.
+    /// Whether all selected names are absent.
     pub are_all: bool,
 }
 
@@ -34,7 +34,7 @@ impl CargoFlags {
             ("--bench", "bench target", &is_bench),
         ] {
             let named = values(&self.build, flag);
-            // Patterns and addresses are cargo's to judge.
+            // cargo judges patterns and addresses.
             let is_absent = |name: &str| is_plain(name) && !exists(name);
             let lacks: Vec<String> = named
                 .iter()
@@ -63,7 +63,6 @@ impl CargoFlags {
                         .filter(|feature| !feature.is_empty())
                         .partition::<Vec<&str>, _>(|feature| exists(feature, metadata));
                     absent.extend(lacks.into_iter().map(str::to_owned));
-                    // An empty list is one for cargo, too.
                     *word = has.join(",");
                 }
                 is_list = !is_list && word == FLAG;
@@ -212,7 +211,7 @@ mod tests {
                 .collect()
         };
         for (given, kept, absent) in [
-            // An optional dependency is a feature, and a dependency's feature is not ours to judge.
+            // An optional dependency is a feature; cargo judges a dependency's feature.
             (
                 &["one two", "other,other/x"][..],
                 &["one,two", "other,other/x"][..],

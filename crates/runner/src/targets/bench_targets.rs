@@ -1,7 +1,7 @@
 //! Has bench targets built and finds their executables.
 //!
-//! cargo builds them and names them in its messages. We do not let it run them: it would pass
-//! criterion's arguments to every libtest harness too, which rejects them.
+//! cargo builds them and names them in its messages. It does not run them: it would pass
+//! criterion's arguments to every libtest harness, too, which rejects them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -104,7 +104,7 @@ impl std::fmt::Display for BenchTarget {
     }
 }
 
-/// What a build of the benches gives.
+/// The result of a build of the benches.
 pub struct BuiltBenches {
     /// Sorted by package and name.
     pub targets: Vec<BenchTarget>,
@@ -112,7 +112,7 @@ pub struct BuiltBenches {
     pub read: BTreeSet<PathBuf>,
 }
 
-/// Why there are no bench executables.
+/// The reason why there are no bench executables.
 #[derive(Debug, Error)]
 pub enum BuildError {
     /// `cargo metadata` failed.
@@ -139,7 +139,7 @@ pub enum BuildError {
     /// The user interrupted it.
     #[error("interrupted")]
     Interrupted,
-    /// It is unknown through what to start the benches.
+    /// cargo's runner for the benches is unknown.
     #[error("could not determine cargo's `target.….runner` for the benches: {0}")]
     Runner(String),
     /// cargo cannot resolve the features that decide whether benches have the model.
@@ -151,7 +151,7 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    /// Returns whether the sources are the reason, as far as that is known.
+    /// Returns whether the sources may be the reason.
     pub fn is_of_sources(&self) -> bool {
         matches!(self, BuildError::Failed | BuildError::FailedBeside(_))
     }
@@ -165,11 +165,11 @@ pub struct Cargo {
     pub flags: CargoFlags,
     /// `--manifest-path`.
     pub manifest_path: Option<PathBuf>,
-    /// Where to start cargo, if not here: it searches from there for configuration files.
+    /// The directory in which cargo starts, and from which it searches for configuration files.
     pub directory: Option<PathBuf>,
 }
 
-/// What the command line says to cargo.
+/// The command line's words for cargo.
 #[derive(Clone, Debug, Default)]
 pub struct CargoFlags {
     /// The words that both `cargo metadata` and `cargo bench` take.

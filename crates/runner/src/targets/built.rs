@@ -65,9 +65,9 @@ impl Built {
         }
     }
 
-    /// Returns the files in `workspace_root` that compilers and build scripts have read, as far as
-    /// these say so, and the manifests of local packages, without those in `built`, the directories
-    /// of build results.
+    /// Returns the files in `workspace_root` that compilers and build scripts report to have read,
+    /// and the manifests of local packages, without those in `built`, the directories of build
+    /// results.
     pub fn read_files(&self, workspace_root: &Path, built: &[&Path]) -> BTreeSet<PathBuf> {
         let lists = self.dependency_lists.iter();
         let texts = lists.filter_map(|list| fs::read_to_string(list).ok());
@@ -179,7 +179,7 @@ impl Built {
     }
 }
 
-/// Returns where cargo may have put the list of what was read for the artifact `file`.
+/// Returns where cargo may have put the dependency list of the artifact `file`.
 fn dependency_lists(file: &Path) -> Vec<PathBuf> {
     let stem = file.file_stem().and_then(OsStr::to_str).unwrap_or_default();
     let without_prefix = stem.strip_prefix("lib");

@@ -1,8 +1,8 @@
 //! Environment variables that a bench inherits.
 //!
 //! Others may have written a bench, and the environment of a CI job holds tokens, store
-//! credentials, and files that control the job's next steps. So a bench inherits only what is on a
-//! list, plus what the settings add.
+//! credentials, and files that control the job's next steps. So a bench inherits only a list of
+//! variables, and those that the settings add.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -17,7 +17,7 @@ use crate::targets::bench_targets::BenchTarget;
 /// The variables of one process.
 pub type Variables = BTreeMap<OsString, OsString>;
 
-/// What every bench inherits; `*` matches any characters.
+/// Variables that every bench inherits; `*` matches any characters.
 const KEPT: [&str; 57] = [
     // User and location.
     "HOME",
@@ -96,10 +96,10 @@ const DROPPED: [&str; 8] = [
     "*_KEY",
 ];
 
-/// Executables contain shorter names by chance.
+/// Shorter names occur in executables by chance.
 const MIN_SEARCHED_LENGTH: usize = 4;
 
-/// Returns what a bench inherits from `all`, with the settings' additional patterns `more`.
+/// Returns the variables of `all` that a bench inherits; `more` are the settings' patterns.
 pub fn inherited(
     all: impl IntoIterator<Item = (OsString, OsString)>,
     more: &[String],

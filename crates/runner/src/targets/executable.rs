@@ -25,8 +25,8 @@ pub struct Content {
     /// Whether it has criterion.
     ///
     /// cargo's metadata does not distinguish `harness = false` from the libtest harness, nor
-    /// criterion from another harness. Running the executable to find out could pass arguments that
-    /// it rejects, or take minutes. But every executable with criterion contains the runner's name.
+    /// criterion from another harness. Every executable with criterion contains the runner's name.
+    /// Rejected: running it, which could take minutes, or pass arguments that it rejects.
     pub has_criterion: bool,
     /// Whether it may have debug information: a profile with `strip` removes what its `debug` asked
     /// for, which cargo's messages do not say. Other formats than ELF keep it elsewhere.
@@ -43,7 +43,7 @@ impl Content {
             path: executable.to_owned(),
             error,
         };
-        // Before its content: what is written over it meanwhile is another file.
+        // Before its content: a file written over it meanwhile has another identity.
         let identity = FileIdentity::of(executable).map_err(unreadable)?;
         let content = fs::read(executable).map_err(unreadable)?;
         let file = File::parse(&*content);

@@ -1,7 +1,7 @@
 //! Asks cargo for the library's feature `launches`, which is off in other builds.
 //!
-//! It brings the model and PMU samples, for which only this program launches benches: `cargo
-//! bench`, `cargo test` and `cargo clippy` compile without them.
+//! It brings the model and PMU samples, which `cargo bench`, `cargo test` and `cargo clippy` do not
+//! need.
 
 use cargo_metadata::{Dependency, Metadata};
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ pub const PACKAGE: &str = "criterion-topdown";
 
 const FEATURE: &str = "launches";
 
-/// How cargo says that the selected packages do not use the library at all.
+/// cargo's messages if the selected packages do not use the library.
 const NOT_SELECTED: [&str; 3] = [
     "does not contain this feature",
     "contains this feature",
@@ -39,9 +39,9 @@ impl Cargo {
     }
 
     /// Returns whether cargo accepts `feature` for the selected packages. It refuses if none of
-    /// them has the dependency, which may be that of a package in between, if another package
-    /// calls a different dependency by this name, or if the library is too old for it. What it says
-    /// then is told: without the feature, benches on a machine without counters have time alone.
+    /// them has the dependency (a package in between may), if another package calls a different
+    /// dependency by this name, or if the library is too old. Then cargo's message is printed:
+    /// without the feature, benches on a machine without counters have time alone.
     fn accepts(&self, feature: &str) -> Result<bool, BuildError> {
         let Err(refusal) = self.resolve(&["--features", feature])? else {
             return Ok(true);
@@ -62,7 +62,7 @@ impl Cargo {
         Ok(false)
     }
 
-    /// Returns what cargo says if it cannot resolve the selected packages with `words`.
+    /// Returns cargo's message if it cannot resolve the selected packages with `words`.
     fn resolve(&self, words: &[&str]) -> Result<Result<(), String>, BuildError> {
         let output = waits::RESOLVE.output(self.tree().args(words));
         let output = output.map_err(|error| BuildError::Features(error.to_string()))?;
@@ -93,10 +93,10 @@ fn feature_of(dependency: &Dependency) -> String {
     format!("{name}{mark}/{FEATURE}")
 }
 
-/// How cargo names a package that blocks the resolution: with its version in backticks.
+/// Start of cargo's name for a package that blocks the resolution, with its version in backticks.
 const BLOCKING_PACKAGE: &str = "previously selected package `";
 
-/// Returns the packages of registries that cargo's `message` says to be in the way, as
+/// Returns the packages of registries that block the resolution by cargo's `message`, as
 /// `name@version`.
 pub fn blocking_packages(message: &str) -> Vec<String> {
     let packages = message.split(BLOCKING_PACKAGE).skip(1);
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::targets::bench_targets::cargo_program;
 
-    /// What cargo 1.95 says of matchit 0.8.6, whose lock file is of 2022.
+    /// cargo 1.95 on matchit 0.8.6, whose lock file is of 2022.
     const CONFLICT: &str = "\
 error: failed to select a version for `libc`.
     ... required by package `criterion-topdown v0.1.0 (/clone)`

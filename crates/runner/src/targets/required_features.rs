@@ -14,7 +14,7 @@ pub struct NeedsFeatures {
     target: String,
     /// As in the manifest.
     features: Vec<String>,
-    /// Those that the package does not have. Cargo warns of them and never builds the target.
+    /// Those that the package lacks. Cargo warns of them and never builds the target.
     lacking: Vec<String>,
 }
 
@@ -54,8 +54,7 @@ impl NeedsFeatures {
         }
     }
 
-    /// Returns what `target` requires that is off unless the command line says otherwise, if
-    /// anything is.
+    /// Returns the features that `target` requires and that are off by default, if any.
     pub fn off_by_default(package: &Package, target: &Target) -> Option<NeedsFeatures> {
         let on = on_by_default(package);
         let required = target.required_features.iter();
@@ -79,7 +78,7 @@ impl NeedsFeatures {
     pub fn in_workspace(targets: &[NeedsFeatures], metadata: &Metadata) -> String {
         let root = metadata.root_package();
         let of_target = |needs: &NeedsFeatures| -> Vec<String> {
-            // Cargo's first resolver takes `root/x` for a dependency's feature.
+            // cargo's first resolver takes `root/x` for a dependency's feature.
             let is_root = root.is_some_and(|root| *root.name == needs.package);
             let in_package = |feature: &String| match is_root || feature.contains('/') {
                 true => feature.clone(),
