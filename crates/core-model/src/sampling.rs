@@ -193,6 +193,7 @@ impl Sampling {
         model.set_effort(Effort::Detail);
     }
 
+    /// Returns the number of executed instructions.
     pub fn instructions(&self) -> u64 {
         self.until.wrapping_add_signed(-self.left)
     }

@@ -1,7 +1,7 @@
 //! The monotonic clock, in nanoseconds.
 //!
-//! Two readings are a quarter of what a window costs outside of itself. `Instant` takes about as
-//! many instructions again for its two fields, and more to subtract them.
+//! Two readings are a quarter of a window's cost outside of itself. `Instant` would take twice as
+//! many instructions.
 
 /// Returns the nanoseconds since some instant.
 #[cfg(target_os = "linux")]

@@ -55,7 +55,7 @@ pub const MAX_EVENTS: usize = 12;
 
 const _: () = assert!(MAX_EVENTS == topdown_run::sample::MAX_GROUP_EVENTS);
 
-/// How one family of cores reports where its issue slots went.
+/// The description of one family of cores.
 #[derive(Debug)]
 pub struct CpuTable {
     /// The family, by its maker's name.
@@ -66,30 +66,30 @@ pub struct CpuTable {
     pub slots_per_cycle: Option<u32>,
     /// General-purpose counters per hardware thread, with SMT on if that makes a difference.
     pub general_counters: u32,
-    /// How Intel's own metrics correct the PERF_METRICS register, if the cores have one.
+    /// Intel's corrections of the PERF_METRICS register, if the cores have one.
     pub metrics: Option<&'static MetricsCorrection>,
-    /// Where the numbers come from, in addition to the sources of the whole module.
+    /// Sources of the numbers, in addition to those of the whole module.
     pub sources: &'static str,
-    /// How level 1 is counted, or why it cannot be.
+    /// The forms of level 1, or the reason why it cannot be counted.
     pub level1: Level1Counting,
     /// Groups measured in separate launches to explain a category, in the order in which the
     /// decision tree names them.
     pub groups: &'static [MetricGroup],
 }
 
-/// How level 1 is counted on a family of cores, or why it cannot be.
+/// The forms of level 1 on a family of cores, or the reason why it cannot be counted.
 #[derive(Debug)]
 pub enum Level1Counting {
     /// The groups that count it, best first. A machine uses the first that its counters can hold:
     /// the NMI watchdog takes some counters, and a virtual machine may hide some.
     Forms(&'static [Form]),
-    /// These cores cannot split their slots in one group of counters. A readable sentence that says
-    /// what can be measured instead.
+    /// These cores cannot split their slots in one group of counters. The sentence says what can be
+    /// measured instead.
     Unsupported(&'static str),
 }
 
 impl CpuTable {
-    /// Returns the ways to count level 1, best first, or none if it cannot be counted.
+    /// Returns the forms of level 1, best first, or none if it cannot be counted.
     pub fn forms(&self) -> &'static [Form] {
         match self.level1 {
             Level1Counting::Forms(forms) => forms,
@@ -167,13 +167,13 @@ pub struct Form {
     pub cycles: Option<Event>,
     /// The event that counts retired instructions, if the group has one.
     pub instructions: Option<Event>,
-    /// Turns counts into slots. No category is clamped, since a mean of clamped values is biased.
+    /// Turns counts into slots, without clamping: a mean of clamped values is biased.
     pub split: &'static Formula,
     /// A worked example, which a test recomputes.
     pub example: Example,
 }
 
-/// Where the slots of a window went.
+/// The slots of a window by category.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Split {
     /// All slots of the window.

@@ -270,7 +270,7 @@ pub enum OpenError {
         problem: String,
     },
 
-    /// Events that open but never count, although no loop can do without what they count.
+    /// Events that open but never count, although every loop has some.
     HiddenEvents {
         /// The group's leader.
         location: EventLocation,

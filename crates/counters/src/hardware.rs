@@ -9,11 +9,10 @@
 //! `user_reads` read counters without system calls, `faults` survives reads that are refused, and
 //! `doubts` raises the flags.
 //!
-//! If other threads work for a benchmark, groups that new threads inherit (`inherited_group`,
-//! `all_threads`) count all threads of the process; `thread_choice` decides that and switches over.
-//! [`commands`] counts a whole command, with all processes that it starts, using the same events
-//! and formulas. [`recording`] has the kernel record where the code is, or how long loads hold up
-//! retirement, in launches of their own.
+//! If other threads work for a benchmark, `thread_choice` switches to groups that new threads
+//! inherit (`inherited_group`, `all_threads`). [`commands`] counts a whole command, with all
+//! processes that it starts, by the same events and formulas. [`recording`] has the kernel record
+//! code addresses, or retire latencies of loads, in launches of their own.
 //!
 //! Only `syscalls`, `page`, `user_reads`, `faults`, and in `recording::sampling` `ring` and
 //! `command::follow`, contain `unsafe`.
@@ -76,8 +75,8 @@ use user_reads::UserReads;
 /// Counts user mode only, so `kernel.perf_event_paranoid` 2 suffices. If a sample's flags are
 /// [`UNUSABLE`](topdown_run::sample::Flags::UNUSABLE), its counts may be placeholders of 0.
 ///
-/// A thread has one slots counter, so all handles of a thread share one group. Opening a window
-/// inside another one spoils the outer one, which is flagged.
+/// A thread has one slots counter, so all its handles share one group. A window inside another one
+/// spoils the outer one, which is flagged.
 #[derive(Debug)]
 pub struct Hardware {
     /// Not an `Arc`: on another thread, RDPMC would read that thread's counters.
@@ -90,7 +89,7 @@ struct Opened {
     paths: SystemPaths,
     wanted: Wanted,
     pmu: CorePmu,
-    /// Those of the engine, where the two ends of a window find them at once.
+    /// Those of the engine, without a detour for the two ends of a window.
     reads: Option<Rc<UserReads>>,
     engine: Engine,
     /// The provenance of the thread's own group.
@@ -109,11 +108,10 @@ impl Hardware {
     /// [`Counters`]); `CARGO_TOPDOWN_GROUP` may name a metric group to count in place of the
     /// categories.
     ///
-    /// On a hybrid machine, pins the thread to the cores of one type from then on, and says so in
-    /// the provenance: to the performance cores if the thread may run there, otherwise to the
-    /// others. Windows in which it was moved to others all the same are flagged. The first handle
-    /// of the process installs a handler of SIGSEGV (of SIGILL on Arm) for reads that the CPU
-    /// refuses there; it passes on all other signals to the handler before.
+    /// On a hybrid machine, pins the thread to the performance cores, or to the others if it may
+    /// not run there, and says so in the provenance. Windows in which it was moved away are
+    /// flagged. The first handle of the process installs a handler of SIGSEGV (of SIGILL on Arm)
+    /// for reads that the CPU refuses there; it passes all other signals to the previous handler.
     ///
     /// # Errors
     /// Returns why the counters cannot be used on this machine, by this user, or at this moment.
@@ -130,7 +128,7 @@ impl Hardware {
         Ok(hardware)
     }
 
-    /// Applies what an earlier launch decided for [`Threads::Auto`], in the format of
+    /// Applies an earlier launch's decision for [`Threads::Auto`], in the format of
     /// [`environment::THREADS_DECIDED`].
     pub fn decide_threads(&self, decided: &str) {
         self.opened.whose.decide(decided);
@@ -173,8 +171,8 @@ impl Hardware {
         Hardware::open_wanted(&SystemPaths::default(), wanted)
     }
 
-    /// Returns what the kernel counts of each event of the thread's own group while `work` runs;
-    /// nothing if it does not say.
+    /// Returns the kernel's counts of the thread's own group while `work` runs; empty if it reports
+    /// none.
     pub fn counts_of(&self, work: impl FnOnce()) -> Vec<(&'static str, u64)> {
         let (leader, names) = self.opened.engine.leader_and_events();
         let mut words = [[0; 3 + 1 + MAX_COUNTERS]; 2];
@@ -214,7 +212,7 @@ impl Hardware {
         let hardware = Hardware {
             opened: Rc::new(Opened::new(paths, wanted)?),
         };
-        // Measured with a handle that is not shared yet, so that the result can still be stored.
+        // Before the handle is shared, so that the result can be stored.
         let empty_window = empty_window_of(&hardware);
         let mut opened = hardware.opened;
         if let Some(opened) = Rc::get_mut(&mut opened) {

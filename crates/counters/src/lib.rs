@@ -9,11 +9,10 @@
 // Only programs need some functions, and unused ones cost benches nothing.
 #![cfg_attr(not(feature = "commands"), allow(dead_code))]
 
-// Every bench pays for the compile time of this crate. Functions called only by the program are
-// `#[inline]`, so that benches need not compile them. Steps that are taken once, such as opening
-// counters, are `#[inline(never)]`: merged into their callers, they would be optimized again at
-// each level. Lists are filled by loops there, because each chain of iterators is compiled by
-// itself.
+// Every bench compiles this crate. Functions called only by the program are `#[inline]`, so that
+// benches need not compile them. Steps taken once, such as opening counters, are
+// `#[inline(never)]`: merged into their callers, they would be optimized again at each level. Loops
+// fill lists there, because each chain of iterators is compiled by itself.
 
 pub mod clock;
 mod command_samples;

@@ -24,22 +24,21 @@ pub(crate) use detect::arm_core;
 
 /// Returns the machine this process runs on. Never fails: unknown fields stay empty.
 ///
-/// If it has several kinds of cores, and the calling thread may run on more than one, this is the
-/// machine of a run whose counters are opened by default.
+/// Of several kinds of cores on which the calling thread may run, these are the ones that are
+/// counted by default.
 #[inline]
 pub fn this_machine() -> Machine {
     detect::this_machine(Measuring::AsCounted)
 }
 
-/// Reads from sysfs and procfs mounted at these paths what the machine is; all other fields are
-/// unknown.
+/// Reads the identity from sysfs and procfs mounted at these paths; other fields stay unknown.
 #[cfg(target_os = "linux")]
 pub(crate) fn identity_from_files(sys: &Path, proc: &Path) -> Machine {
     detect::identity(sys, proc, Measuring::AsCounted)
 }
 
-/// Returns this machine as a run measured it: on the cores of the PMU `core_type`, as provenances
-/// name it, or else wherever the calling thread may run.
+/// Returns this machine as a run measured it: on the cores of the PMU `core_type` of a provenance,
+/// or else wherever the calling thread may run.
 #[inline]
 pub fn this_machine_on(core_type: Option<&str>) -> Machine {
     detect::this_machine(core_type.map_or(Measuring::Anywhere, Measuring::Pmu))

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
-/// What most processes stay below. Allocations should not depend on the program.
+/// Above the size for most processes, so that allocations do not depend on the program.
 const MAX_BYTES: usize = 64 * 1024;
 const MAX_MODULES: usize = 64;
 

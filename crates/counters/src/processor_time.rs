@@ -22,7 +22,7 @@ struct ProcessorTime {
 /// Watches the windows of a source.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// From when on a window is to be watched.
+    /// The time from which the next window is watched.
     due_at_ns: Cell<u64>,
     /// Whether the open window is watched, and the times before it.
     is_watching: Cell<bool>,
@@ -84,16 +84,16 @@ pub(super) fn switches_of_process() -> u32 {
     linux::usage(libc::RUSAGE_SELF).map_or(0, |usage| (usage.ru_nvcsw + usage.ru_nivcsw) as u32)
 }
 
-/// Returns what the calling thread has used so far.
 #[cfg(target_os = "linux")]
 #[inline]
+/// Returns the resources that the calling thread has used.
 pub fn usage_of_thread() -> Option<libc::rusage> {
     linux::usage(libc::RUSAGE_THREAD)
 }
 
-/// Reads the thread's clock before the process's; [`read_after`] does the reverse. What the thread
-/// does in between then makes the others' time smaller, never larger: a process of one thread has
-/// none, however often it is interrupted.
+/// Reads the thread's clock before the process's; [`read_after`] does the reverse. So the thread's
+/// work in between makes the others' time smaller, never larger: in a process of one thread it is
+/// 0, however often that is interrupted.
 #[cfg(target_os = "linux")]
 fn read_before() -> Option<ProcessorTime> {
     Some(ProcessorTime {

@@ -1,4 +1,4 @@
-//! Loops with one known bottleneck each, measured: what proves a CPU's table on a physical machine.
+//! Loops with one known bottleneck each, whose measurement proves a CPU's table.
 //!
 //! `cargo topdown doctor --report` writes it to a file. This repository's own benches run the same
 //! loops. Only programs need this module, so benches do not compile it.
@@ -16,18 +16,17 @@ const CHASE_LINES: usize = 1 << 20;
 /// Bytes that are filled: more than any second-level cache holds.
 const STORE_BYTES: usize = 16 << 20;
 
-/// Maximum number of measurements of a loop until nothing disturbs it.
+/// Maximum number of measurements of a loop until one is undisturbed.
 const ATTEMPTS: u32 = 5;
 
-/// A loop, and what the counters say about it.
+/// A loop and its counts.
 #[derive(Clone, Debug)]
 pub struct LoopCounts {
     /// The category that should stand out, and the loop, as the benches name them.
     pub name: &'static str,
     /// A window around the loop.
     pub sample: Sample,
-    /// What the kernel says about another pass of the loop: events and their counts. Empty if it
-    /// does not.
+    /// The kernel's counts of another pass of the loop; empty if it reports none.
     pub counts: Vec<(&'static str, u64)>,
 }
 

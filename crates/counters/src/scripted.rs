@@ -155,7 +155,7 @@ pub struct Scripted {
     group: Option<&'static MetricGroup>,
     /// Whether it records the group's latencies instead of counting its events.
     records_latencies: bool,
-    /// What the windows so far began with.
+    /// The counters at the start of each window so far.
     begun: RefCell<Vec<[u64; COUNTS]>>,
 }
 

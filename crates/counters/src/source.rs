@@ -62,7 +62,7 @@ impl Reading {
 /// [`end`](Source::end), an implementation must not allocate, lock, log or make an avoidable
 /// syscall: all of that would be measured.
 pub trait Source {
-    /// Returns what the numbers are and how they were obtained.
+    /// Returns the source of the numbers.
     fn provenance(&self) -> &Provenance;
 
     /// Called between samples, outside every window: the next window is the first of a sample.
@@ -71,8 +71,8 @@ pub trait Source {
     /// Says whether the windows that follow are empty ones, which only show what a window costs.
     fn set_calibrating(&self, _calibrating: bool) {}
 
-    /// Called outside every window, when a sample has all its windows. Returns it with what is only
-    /// known then: a window of plain counters has no slots of its own.
+    /// Called outside every window, when a sample has all its windows. Returns it with the values
+    /// that are known only then: a window of plain counters has no slots of its own.
     fn completed(&self, sample: &Sample) -> Sample {
         *sample
     }
@@ -87,14 +87,14 @@ pub trait Source {
         false
     }
 
-    /// Called when a benchmark has all its samples. Returns what each group of units alone says
-    /// about the last one that counts, if the source sampled it.
+    /// Called when a benchmark has all its samples. Returns the estimates of the groups of units
+    /// for the last one that counts, if the source sampled it.
     fn take_groups(&self) -> Vec<Sample> {
         Vec::new()
     }
 
-    /// Called when a benchmark has all its samples. Returns where in the code their slots went, if
-    /// the source knows that for every sample kept.
+    /// Called when a benchmark has all its samples. Returns their slots by code, if the source
+    /// knows them for every sample kept.
     fn take_code(&self) -> Option<CodeSlots> {
         None
     }
@@ -189,7 +189,7 @@ pub fn median_window(samples: &[Sample]) -> EmptyWindow {
 }
 
 fn median(mut values: Vec<u64>) -> Option<u64> {
-    // Few values, and every bench would compile a sorting algorithm.
+    // Every bench would compile a sorting algorithm for these few values.
     for end in 1..values.len() {
         for at in (0..end).rev() {
             if values[at] <= values[at + 1] {

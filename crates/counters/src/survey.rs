@@ -41,7 +41,7 @@ pub struct Pmu {
     pub topdown: TopdownEvents,
 }
 
-/// Which kind of TopDown events a PMU has.
+/// The kind of a PMU's TopDown events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TopdownEvents {
     /// None.

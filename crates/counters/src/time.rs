@@ -20,7 +20,7 @@ impl Time {
             watch: Watch::default(),
         };
         source.provenance.empty_window = Some(super::empty_window_of(&source));
-        // Those windows belonged to no benchmark, and a benchmark's first window must be watched.
+        // A benchmark's first window must be watched, after these, which belong to none.
         source.watch = Watch::default();
         source
     }
@@ -40,7 +40,7 @@ impl Source for Time {
         Sample {
             windows: 1,
             wall_ns,
-            // Set even if unknown: only a duration that no window had has none.
+            // Set even if unknown: only durations without a window have none.
             activity: Some(self.watch.after_window(wall_ns).unwrap_or_default()),
             ..Sample::EMPTY
         }

@@ -47,8 +47,8 @@ fn split_slots(counts: &Counts, slots: f64, corrections: Corrections) -> Split {
     let frontend = counts[FRONTEND] - corrections.frontend_overcount;
     let backend = counts[BACKEND];
     let used = slots - frontend - backend;
-    // A hypervisor may hide the stalled slots, which then count 0. What remains does not fill the
-    // slots, and is returned as it is: categories that do not add up are refused.
+    // A hypervisor may hide the stalled slots, which then count 0. The rest does not fill the slots
+    // and is returned unchanged: categories that do not add up are refused.
     let is_hidden = counts[FRONTEND] == 0.0 || counts[BACKEND] == 0.0;
     if is_hidden
         && counts[OPERATIONS] + frontend.max(0.0) + backend < MIN_EXPLAINED_FRACTION * slots
@@ -67,7 +67,6 @@ fn split_slots(counts: &Counts, slots: f64, corrections: Corrections) -> Split {
             level2: None,
         };
     }
-    // If nothing was issued, nothing was discarded.
     let retired_fraction = if counts[OPERATIONS] > 0.0 {
         counts[OPERATIONS_RETIRED] / counts[OPERATIONS]
     } else {

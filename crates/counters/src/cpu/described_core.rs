@@ -13,7 +13,7 @@ use super::{
 use topdown_run::category::PerCategory;
 use topdown_run::sample::Level1;
 
-/// The number of counters besides the cycle counter on all of Arm's server cores so far.
+/// The number of counters besides the cycle counter on all of Arm's known server cores.
 const GENERAL_COUNTERS: u32 = 6;
 
 /// A core that no table covers.
@@ -105,7 +105,7 @@ impl DescribedCore {
         })
     }
 
-    /// Returns the core's table. It is leaked: it is made once, and tables are static.
+    /// Returns the core's table, leaked, since tables are static.
     #[inline]
     pub fn into_table(self) -> &'static CpuTable {
         let find = |name: &str| self.events.iter().copied().find(|event| event.name == name);
@@ -116,7 +116,7 @@ impl DescribedCore {
             formula: self.formula.leak(),
             events: self.events.leak(),
             split: Box::leak(Box::new(move |counts: &Counts| split(&categories, counts))),
-            // None is given, and none is needed because the formula is not ours.
+            // Not needed, because the formula is not ours.
             example: Example {
                 counts: &[],
                 level1_percent: PerCategory::in_order([""; 4]),

@@ -118,8 +118,8 @@ impl Index<Event> for Counts {
     // Not inlined, because hundreds of formulas call it.
     #[inline(never)]
     fn index(&self, event: Event) -> &f64 {
-        // Cores count the same event by different codes: one formula is right for all of them. No
-        // two events of a group have the same name, and no two names the same key.
+        // Found by name, since one formula serves cores that count an event by different codes. In
+        // a group names, and in all tables keys of names, are unique.
         let mut members = self.events.iter().zip(&self.values);
         match members.find(|(member, _)| member.key == event.key) {
             Some((_, value)) => value,

@@ -32,7 +32,7 @@ fn split(counts: &Counts, [retiring, bad_speculation, frontend, backend]: [Event
     }
 }
 
-/// Bad speculation is what the other three categories leave.
+/// Bad speculation is the remainder.
 fn by_rest(counts: &Counts, [retiring, frontend, backend]: [Event; 3]) -> Split {
     let slots = slots(counts);
     Split {

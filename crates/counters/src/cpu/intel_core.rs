@@ -11,8 +11,8 @@ use topdown_run::sample::Level1;
 
 /// The formula for a thread whose sibling is idle, or which has none.
 ///
-/// Intel's formula for SMT, which uses half of the cycles in which any thread ran, is not used: it
-/// is right for the sum of both threads' counts, but doubles every share of a single thread's.
+/// Rejected: Intel's formula for SMT, with half of the cycles in which any thread ran. It is right
+/// for the sum of both threads' counts, but doubles every share of a single thread's.
 fn by_issue(counts: &Counts, recovery: Event) -> Split {
     let slots = counts.slots_per_cycle() * counts[CYCLES];
     let retiring_slots = counts[RETIRED];

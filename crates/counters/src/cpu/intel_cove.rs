@@ -1,11 +1,11 @@
 //! Intel's performance cores with plain counters: Ice Lake … Lion Cove.
 //!
-//! Here slots and categories have their own counts, exact to the event. The PERF_METRICS register
-//! of the same cores gives all categories at once, in steps of 1/255; `hardware` reads it, and
-//! `metrics` corrects it. `latencies` has how long loads hold up retirement.
+//! Slots and categories have their own counts, exact to the event. The PERF_METRICS register of the
+//! same cores gives all categories at once, in steps of 1/255; `hardware` reads it, and `metrics`
+//! corrects it. `latencies` has the retire latencies of loads.
 //!
-//! Bad speculation is the remainder of the slots. Intel's own tools clamp it at 0; here it keeps
-//! its sign.
+//! Bad speculation is the remainder of the slots. It keeps its sign, which Intel's tools clamp at
+//! 0.
 
 mod latencies;
 mod metrics;
@@ -22,7 +22,7 @@ pub(super) use latencies::{
 use topdown_run::category::PerCategory;
 use topdown_run::sample::Level1;
 
-/// Bad speculation is what the other three categories leave.
+/// Bad speculation is the remainder.
 fn by_rest(slots: f64, retiring: f64, frontend_bound: f64, backend_bound: f64) -> Level1 {
     Level1 {
         slots: PerCategory {

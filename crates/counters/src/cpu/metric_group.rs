@@ -39,7 +39,7 @@ pub struct MetricExample {
 }
 
 impl MetricExample {
-    /// For groups that came without an example.
+    /// The example of groups without one.
     pub const NONE: MetricExample = MetricExample::new(&[], &[]);
 
     pub(crate) const fn new(
@@ -120,8 +120,7 @@ pub struct Metric {
     pub unit: &'static str,
     /// The event whose [retire latency](super::RetireLatency) it needs in addition to the counts.
     pub latency_of: Option<Event>,
-    /// The events of its group whose interrupts find the code that the metric is about, where the
-    /// maker of the core names them.
+    /// The events whose interrupts find the metric's code, where the maker of the core names them.
     pub sample_events: [Option<Event>; MAX_SAMPLE_EVENTS],
     /// Benches only count the events; programs compute the metrics.
     formula: MetricFormula,
@@ -207,9 +206,8 @@ impl Metric {
     }
 
     /// Returns the number in its unit, signed and not clamped, or `None` if the divisor was not
-    /// counted. `latency_cycles` is the retire latency of [`latency_of`](Metric::latency_of),
-    /// without which such a metric has no value. Benches compute
-    /// none: they are compiled without the feature `commands`.
+    /// counted, or the retire latency of [`latency_of`](Metric::latency_of) is missing. Benches,
+    /// which are compiled without the feature `commands`, compute no metrics.
     #[inline]
     pub fn value(&self, counts: &Counts, latency_cycles: Option<f64>) -> Option<f64> {
         self.formula.value(counts, latency_cycles)
@@ -277,7 +275,7 @@ pub enum Subject {
     L2Cache,
     /// The last-level cache, and memory behind it.
     LastLevelCache,
-    /// What cycles without progress waited for.
+    /// Causes of cycles without progress.
     Stalls,
     /// Atomic read-modify-writes.
     Locks,

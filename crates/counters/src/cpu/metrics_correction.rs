@@ -8,14 +8,13 @@ pub const FORMULA_LEVEL2: &str = "intel-perf-metrics-level2/1";
 /// The same formula on CPUs with level 1 only.
 pub const FORMULA_LEVEL1: &str = "intel-perf-metrics-level1/1";
 
-/// How Intel's metrics correct the register on one family of cores.
+/// Intel's corrections of the register on one family of cores.
 pub struct MetricsCorrection {
     /// The formula, as `name/version`: see [`Form::formula`](super::Form::formula).
     pub formula: &'static str,
     /// Events counted in addition to the register, at most [`MAX_CORRECTION_EVENTS`].
     pub events: &'static [Event],
-    /// Takes the categories from the register and the counts, and returns the corrected categories.
-    /// No category is clamped.
+    /// Corrects the categories from the register by the counts, without clamping.
     pub correct: fn(Split, &Counts) -> Split,
     /// A worked example, which a test recomputes.
     pub example: CorrectionExample,

@@ -1,7 +1,6 @@
 //! Metric groups of modelled cores, from the events that the model counts besides slots.
 //!
-//! They are not PMU events. They come with every sample of the model, so their groups need no
-//! separate launches.
+//! They come with every sample of the model, so their groups need no separate launches.
 
 use super::metric_group::{BAD_SPECULATION, FRONTEND_BOUND, RETIRING};
 use super::{CpuTable, Event, Level1Counting, Metric, MetricExample, MetricGroup, Node, Subject};

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use super::CpuTable;
 
-/// What distinguishes one core from another. The fields are those of
-/// [`Machine`](topdown_run::machine::Machine), and the PMU's name gives the type of core.
+/// The identity of a core: fields of [`Machine`](topdown_run::machine::Machine), and the type of
+/// core by the PMU's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity<'a> {
     /// `GenuineIntel`, `AuthenticAMD`, or the implementer's number on Arm, such as `0x41`.

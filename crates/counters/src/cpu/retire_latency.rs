@@ -2,9 +2,8 @@
 //! were spent waiting.
 //!
 //! Since Meteor Lake and Granite Rapids, PEBS records can hold the cycles between the retirement of
-//! an instruction and of the one before it ("timed PEBS", `:R` in Intel's formulas). Where they are
-//! not sampled, TMA takes a value of the family: a mean that Intel published for the event, or a
-//! time that it assumes.
+//! an instruction and of the one before it ("timed PEBS", `:R` in Intel's formulas). Without them,
+//! TMA takes a value of the family: a mean that Intel published for the event, or an assumed time.
 
 use super::{Event, MetricGroup, Models};
 
@@ -30,8 +29,7 @@ pub struct RetireLatency {
     pub event: Event,
     /// Its mean, in core cycles, that Intel published.
     pub published_cycles: Option<f64>,
-    /// The time that TMA assumes without a measurement. No more than this counts of a measured or
-    /// published one.
+    /// The time that TMA assumes without a measurement, and the maximum of any other.
     pub assumed_ns: Option<f64>,
 }
 
@@ -40,7 +38,7 @@ pub struct RetireLatency {
 pub struct Latency {
     /// Core cycles per occurrence.
     pub cycles: f64,
-    /// Number of them that count: fewer if TMA limits them.
+    /// The cycles that count, if TMA limits them.
     pub counted_cycles: f64,
     /// Where it comes from.
     pub origin: LatencyOrigin,

@@ -133,7 +133,7 @@ mod tests {
             assert_eq!(nova_lake(CoreType::Performance), Some("Coyote Cove"));
             assert_eq!(nova_lake(CoreType::Efficient), Some("Arctic Wolf"));
         }
-        // Diamond Rapids, and what may follow.
+        // Diamond Rapids, and later families.
         for (family, model) in [(18, 7), (19, 1), (20, 0)] {
             let newer = x86("GenuineIntel", family, model, CoreType::Performance);
             assert_eq!(newer, Some("Intel, architectural events"));
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(arm("0x41", 0xd49, 0x02), Some("Neoverse N2 r0p0 … r0p2"));
         assert_eq!(arm("0x41", 0xd49, 0x03), Some("Neoverse N2"));
         assert_eq!(arm("0x41", 0xd40, 0x11), Some("Neoverse V1"));
-        // Azure Cobalt 100 is made from N2 r0p0, whatever revision it gives.
+        // Azure Cobalt 100 is N2 r0p0, whatever revision it reports.
         assert_eq!(arm("0x6d", 0xd49, 0x00), Some("Neoverse N2 r0p0 … r0p2"));
         assert_eq!(arm("0x6d", 0xd49, 0x10), Some("Neoverse N2 r0p0 … r0p2"));
         // Grace, Axion and Graviton4; Graviton5; Graviton2 and Altra; Axion N4A.

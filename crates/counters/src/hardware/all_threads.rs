@@ -1,8 +1,8 @@
 //! The counters of all threads of this process.
 //!
 //! Each existing thread gets its own `inherited_group`, whose copies cover the threads that descend
-//! from it. From then on every thread is counted, whoever starts it, so there is no need to look
-//! for new ones. Reading takes one system call per group.
+//! from it. So new threads are counted, whoever starts them. Reading takes one system call per
+//! group.
 
 use std::cell::Cell;
 
@@ -23,7 +23,7 @@ const ATTEMPTS: u32 = 10;
 pub(super) struct AllThreads {
     shape: Shape,
     groups: Vec<InheritedGroup>,
-    /// What they had counted when the open window began, and the threads' switch count.
+    /// The counts when the open window began, and the threads' switch count.
     start: Cell<Option<Totals>>,
     switches: Cell<u32>,
 }

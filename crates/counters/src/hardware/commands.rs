@@ -1,7 +1,6 @@
 //! Counting and sampling whole commands, and surveying a machine, for programs.
 //!
-//! [`TreeCounters`] counts a command, and [`TreeCounters::follow`] has the kernel record where its
-//! code is.
+//! [`TreeCounters`] counts a command, and [`TreeCounters::follow`] samples its code.
 
 mod process_tree;
 mod survey;

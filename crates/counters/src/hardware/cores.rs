@@ -1,8 +1,8 @@
 //! Keeps a thread on the cores that have the counters.
 //!
 //! On a hybrid machine each type of core has its own PMU. A thread that moves to another type stops
-//! counting, so it is kept from moving there. Somebody else can still move it; then its windows are
-//! flagged. Reading with system calls on any core was rejected: the counts would have holes.
+//! counting, so it is pinned; windows in which somebody moves it are flagged. Rejected: reading
+//! with system calls on any core, whose counts would have holes.
 
 use super::SystemPaths;
 use super::syscalls::{affinity, set_affinity};
@@ -14,7 +14,7 @@ use topdown_run::setting::Counters;
 
 /// The cores whose counters are used, on which the thread is kept.
 pub(super) struct CountedCores {
-    /// What they are.
+    /// The identity of the cores.
     pub cpu: CpuIdentity,
     /// Their PMU.
     pub pmu: CorePmu,
@@ -22,7 +22,7 @@ pub(super) struct CountedCores {
     pub confined_to: Option<String>,
 }
 
-/// Returns the kind of counters that `wanted` takes: a group consists of plain ones.
+/// Returns the kind of counters for `wanted`: a metric group consists of plain ones.
 pub(super) fn counters_for(wanted: &Wanted) -> Counters {
     match wanted {
         Wanted::Categories(counters) => *counters,

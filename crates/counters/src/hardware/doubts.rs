@@ -19,7 +19,7 @@ pub(super) fn switches(start_lock: u32, end_lock: u32) -> u32 {
         .div_ceil(LOCK_STEPS_PER_SWITCH)
 }
 
-/// Returns the doubts about what a group counted, from where it was at the two ends of a window.
+/// Returns the doubts about a group's counts, from its state at the two ends of a window.
 pub(super) fn between(start: &Presence, end: &Presence) -> Flags {
     let mut flags = Flags::NONE;
     if switches(start.lock, end.lock) > 0 {

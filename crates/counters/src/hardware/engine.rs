@@ -1,4 +1,4 @@
-//! The three ways to count, used alike.
+//! The three kinds of groups, behind one interface.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ pub(super) enum Engine {
 }
 
 impl Engine {
-    /// Returns how to read the counters in user code; `None` if that takes system calls.
+    /// Returns the reads in user code; `None` if reading takes system calls.
     pub fn user_reads(&self) -> Option<&Rc<UserReads>> {
         match self {
             Engine::Rdpmc(group) => Some(group.user_reads()),
@@ -29,8 +29,8 @@ impl Engine {
         }
     }
 
-    /// Prepares a window whose counters are then read in user code; or begins it. Returns when it
-    /// is ready, given when this began.
+    /// Prepares a window whose counters are then read in user code, or begins it. Returns the time
+    /// when it is ready.
     #[inline]
     pub fn prepare(&self, at_ns: u64) -> u64 {
         match self {
@@ -51,7 +51,7 @@ impl Engine {
         }
     }
 
-    /// Ends a window, of which reading the counters in user code returned `is_unmoved`.
+    /// Ends a window. `is_unmoved` is the result of reading the counters in user code.
     #[inline]
     pub fn end(&self, is_unmoved: bool, start: &Reading) -> Sample {
         match self {

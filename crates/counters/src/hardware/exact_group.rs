@@ -1,9 +1,9 @@
 //! Plain counters in one group, by the table of a CPU.
 //!
-//! This module is independent of any CPU: the table says which events form the group and what their
-//! counts mean, whether they are the categories or a metric group. The counters are read in user
-//! code if the kernel allows it, otherwise with read(). The numbers are the same, but a window then
-//! costs more. The counters are never reset, so that the kernel's protocol for plain events holds.
+//! The table of the CPU says which events form the group and what their counts mean: the categories
+//! or a metric group. The counters are read in user code if the kernel allows it, otherwise with
+//! read(), which makes a window costlier. They are never reset, so that the kernel's protocol for
+//! plain events holds.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -30,19 +30,19 @@ const HEADER_WORDS: usize = 3;
 /// pipeline width is off by more; events that a real core misses or double-counts amount to less.
 const TOLERANCE: f64 = 0.1;
 
-/// The same for samples, in which more can happen.
+/// The same for samples, which are longer.
 const SAMPLE_TOLERANCE: f64 = 0.2;
 
-/// Which events are counted, and what their counts mean.
+/// The counted events, and the meaning of their counts.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub events: &'static [cpu::Event],
-    /// The positions of these events.
+    /// The position of the event that counts cycles.
     pub cycles_at: Option<usize>,
     pub instructions_at: Option<usize>,
     /// The formula of the categories. A metric group has none: its counts are passed on.
     pub split: Option<&'static Formula>,
-    /// Counts of which the formula makes plausible categories.
+    /// Counts that give plausible categories.
     pub example_counts: &'static [u64],
 }
 
@@ -122,7 +122,7 @@ pub(super) struct ExactGroup {
 
 impl ExactGroup {
     /// Opens the best form of `table` that this machine can count, and proves that it counts. Also
-    /// returns why the form before it cannot be counted, if there is one.
+    /// returns why the next better form cannot be counted, if there is one.
     ///
     /// # Errors
     /// Returns why the least demanding form cannot be counted.
@@ -135,7 +135,7 @@ impl ExactGroup {
         for form in table.forms() {
             match ExactGroup::open_plan(opener, table, Plan::for_form(form), slots_per_cycle) {
                 Ok(group) => return Ok((group, form, refusal)),
-                // No form will be allowed.
+                // No form is allowed.
                 Err(error @ (OpenError::PermissionDenied { .. } | OpenError::Forbidden { .. })) => {
                     return Err(error);
                 }
@@ -201,8 +201,8 @@ impl ExactGroup {
                 other => other,
             },
         )?;
-        // On the PMU with an index of 0: the kernel does not let user code read. On Arm, the page
-        // still claims otherwise.
+        // An index of 0 on the PMU: the kernel does not let user code read. On Arm, the page claims
+        // otherwise.
         group.reads_in_user_code = group
             .reads
             .pages()
@@ -224,8 +224,7 @@ impl ExactGroup {
             location: opener.location(self.plan.events[0].name),
             problem,
         };
-        // Moving to another CPU harms nothing, and categories that do not add up are reported
-        // below.
+        // Another CPU is harmless, and categories that do not add up are reported below.
         let are_usable = |flags: Flags| {
             if flags.intersects(Flags::WENT_BACKWARDS | Flags::NOT_COUNTING) {
                 Err(failed(format!("its counts are unusable: {flags}")))
@@ -240,7 +239,6 @@ impl ExactGroup {
         check_sample(opener, self.plan.events[0].name, &self.completed(&window))
     }
 
-    /// Returns what is counted.
     pub fn plan(&self) -> Plan {
         self.plan
     }
@@ -275,7 +273,7 @@ impl ExactGroup {
         self.reads_in_user_code.then_some(&self.reads)
     }
 
-    /// Prepares a window whose counters are then read in user code; or begins it.
+    /// Prepares a window whose counters are then read in user code, or begins it.
     #[inline]
     pub fn prepare(&self) {
         self.start_flags.set(Flags::NONE);
@@ -330,7 +328,7 @@ impl ExactGroup {
         readout
     }
 
-    /// Ends a window, after the counters were looked at in user code. Returns its counts, which
+    /// Ends a window, whose counters user code has read. Returns its counts, which
     /// [`completed`](ExactGroup::completed) turns into categories.
     pub fn end(&self, is_unmoved: bool, start: &Reading) -> Sample {
         let (at_ns, doubts, advances);
@@ -358,23 +356,22 @@ impl ExactGroup {
         window
     }
 
-    /// The readings themselves take cycles and instructions: a counter that stood still is not
-    /// there.
+    /// A counter that stood still is not there: the readings take cycles and instructions.
     #[inline]
     fn is_stuck(&self, advances: &[u64; MAX_COUNTERS]) -> bool {
         let is_zero = |at: Option<usize>| at.is_some_and(|at| advances[at] == 0);
         is_zero(self.plan.cycles_at) || is_zero(self.plan.instructions_at)
     }
 
-    /// Splits the counts of all windows of a sample into categories, as if they had been one
-    /// window: to evaluate the formula for each would cost several hundred instructions.
+    /// Splits the counts of all windows of a sample into categories, as if they were one window: a
+    /// formula for each would cost several hundred instructions.
     pub fn completed(&self, sample: &Sample) -> Sample {
         if self.plan.split.is_none() {
             return *sample;
         }
         let counts = match sample.group_counts {
             Some(counts) => counts,
-            // Some window was not even looked at.
+            // Some window was not read.
             None if sample.flags.intersects(Flags::NOT_COUNTING) => {
                 self.group_counts([0; MAX_COUNTERS])
             }
@@ -468,7 +465,7 @@ fn check_categories(
     Ok(())
 }
 
-/// Returns how far the categories are from splitting `slots`: by their sum, or below zero.
+/// Returns how far the categories are off: their sum from `slots`, or one below zero.
 fn off_by(level1: &Level1, slots: f64) -> f64 {
     let missing = (level1.total_slots() - slots).abs();
     missing.max(level1.below_zero_slots())

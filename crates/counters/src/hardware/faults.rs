@@ -1,19 +1,18 @@
 //! Reads of counters that the CPU refuses, which must not end the process.
 //!
-//! Looking at a page first does not rule them out. The kernel may move the thread to a core without
-//! the counter between the look and the instruction, and when root forbids RDPMC the pages still
-//! allow it. The kernel then sends SIGSEGV, or SIGILL on Arm. A handler takes over those signals
-//! that the library's own instructions raise: it skips the instruction and counts the fault, and
-//! the window is flagged. All other signals go to the handler that was there before.
+//! A check of the page does not rule them out. Between the check and the instruction the kernel may
+//! move the thread to a core without the counter, and when root forbids RDPMC the pages still allow
+//! it. The kernel then sends SIGSEGV, or SIGILL on Arm. A handler takes the signals of the
+//! library's own instructions: it skips the instruction and counts the fault, and the window is
+//! flagged. All other signals go to the previous handler.
 //!
-//! A restartable sequence was rejected. Only glibc since 2.35 registers threads for it, it does not
+//! Rejected: a restartable sequence. Only glibc since 2.35 registers threads for it, it does not
 //! help when RDPMC is forbidden, and its bookkeeping would be measured. The handler costs nothing
 //! until it is needed.
 //!
-//! A handler that the bench installs later comes first. It can pass these signals on; otherwise
-//! they are its own, as they are the kernel's on a thread that blocks SIGSEGV, which ends the
-//! process. Windows that end on another kind of core look at the page first and see that they need
-//! not read, so this concerns moves within the few dozen instructions of a reading.
+//! A handler that the bench installs later comes first and must pass these signals on. On a thread
+//! that blocks SIGSEGV, the kernel ends the process. This concerns only moves within the few dozen
+//! instructions of a reading: windows that end on another kind of core check the page first.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -30,7 +29,7 @@ thread_local! {
     static FAULTS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The action of the signal before.
+/// The previous action of the signal.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// Returns how many reads of this thread were refused so far, modulo 2^32.
@@ -47,7 +46,7 @@ pub(super) fn survive() {
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();
             libc::sigaction(SIGNAL, std::ptr::null(), &mut before);
-            // The mask and the stack of the handler before, which may run in turn.
+            // The mask and the stack of the previous handler, which may run in turn.
             let mut action = before;
             action.sa_sigaction = on_signal as *const () as usize;
             action.sa_flags = before.sa_flags & !libc::SA_RESETHAND | libc::SA_SIGINFO;
@@ -67,9 +66,9 @@ extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut
     }
 }
 
-/// Does what would have been done without this module.
+/// Handles a signal as without this module.
 fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // A thread may get here before the first one has stored it.
+    // A thread may get here before the first one has stored the action.
     let (handler, flags) = BEFORE.get().map_or((libc::SIG_DFL, 0), |before| {
         (before.sa_sigaction, before.sa_flags)
     });
@@ -158,7 +157,7 @@ mod tests {
         unsafe { libc::_exit(if is_complete { 42 } else { 1 }) };
     }
 
-    /// A benchmark's handler, which was there before.
+    /// A benchmark's handler, installed before this module's.
     fn after_handler(handler: usize, flags: c_int) {
         handle(handler, flags);
         survive();

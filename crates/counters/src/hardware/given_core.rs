@@ -39,7 +39,7 @@ pub(super) fn given_core(
         None => std::env::var(environment::DESCRIBED_CORE).ok(),
     };
     if let Some(text) = described {
-        // Benches for other processors need not compile what reads it.
+        // Benches for other processors need no reader of descriptions.
         if !cfg!(any(target_arch = "aarch64", feature = "commands")) {
             return Err(OpenError::DescribedCore {
                 problem: format!("it describes an Arm core, but this is {}", cpu.in_words()),

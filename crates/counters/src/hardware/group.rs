@@ -1,4 +1,4 @@
-//! Opens the group that counts what is wanted, and says what it is.
+//! Opens the requested group, and describes it.
 
 use super::engine::Engine;
 use super::exact_group::ExactGroup;
@@ -13,7 +13,7 @@ use crate::Wanted;
 use crate::error::OpenError;
 use topdown_run::setting::Counters;
 
-/// A group and what to say about it.
+/// A group and its provenance.
 pub(super) struct Group {
     pub engine: Engine,
     pub formula: String,
@@ -21,7 +21,7 @@ pub(super) struct Group {
     pub reason: String,
 }
 
-/// Opens what counts `wanted` on these cores.
+/// Opens the group that counts `wanted` on these cores.
 pub(super) fn open(
     opener: &Opener<'_>,
     cpu: &CpuIdentity,

@@ -1,4 +1,4 @@
-//! A group that threads and processes inherit, and what its counts mean.
+//! A group that threads and processes inherit, and the meaning of its counts.
 //!
 //! The kernel copies the group to every new thread and adds up the copies. Such a group has no page
 //! to map, so it is read with read(). Its events and formulas are those of a thread's own groups.
@@ -43,7 +43,7 @@ pub(super) struct InheritedGroup {
     events: usize,
 }
 
-/// What a group has counted so far, over all its copies.
+/// The counts of a group so far, over all its copies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub enabled_ns: u64,

@@ -35,14 +35,13 @@ const CYCLES_AT: usize = 3;
 const CORRECTION_AT: usize = 4;
 const _: () = assert!(CORRECTION_AT + MAX_CORRECTION_EVENTS <= MAX_COUNTERS);
 
-/// A window has a reset before it if that many slots precede it since the last one: some times
-/// those of the window before, which has about as many.
+/// A reset precedes a window if this many times the slots of the window before have passed since
+/// the last one.
 ///
-/// The resolution of a window is a share of its slots and of twice those before it, so a reset
-/// before each would be best. But a reset is a system call, which short windows feel. So a window
-/// has a resolution of (2 x 4 + 1) / 255 = 3.5 % of its slots or better, and most windows make no
-/// system call. Resetting at ever longer intervals was rejected: the resolution soon exceeds the
-/// window.
+/// The resolution of a window is a share of its slots and of twice those since the reset. A reset
+/// is a system call, which short windows feel. So a window has a resolution of
+/// (2 x 4 + 1) / 255 = 3.5 % of its slots or better, and most windows make no system call.
+/// Rejected: ever longer intervals, whose resolution soon exceeds the window.
 const WINDOWS_WITHOUT_RESET: u64 = 4;
 const MAX_SLOTS_WITHOUT_RESET: u64 = doubts::FEW_SLOTS;
 
@@ -63,8 +62,8 @@ fn slots_without_reset(window_slots: u64) -> u64 {
 const MIN_SLOTS_FRACTION: f64 = 0.8;
 const MIN_SHARED_SLOTS_FRACTION: f64 = 0.4;
 
-/// The cycles are read before the slots at the start and after them at the end: this many of them
-/// may lie outside the window of the slots.
+/// The cycles are read before the slots at the start and after them at the end, so this many may
+/// lie outside the window of the slots.
 const CYCLES_OF_READINGS: u64 = 2000;
 
 /// An enabled group of the calling thread.
@@ -77,9 +76,9 @@ pub(super) struct MetricsGroup {
     _retiring: Event,
     _plain_events: Vec<Event>,
     shape: MetricsShape,
-    /// The slots of the window before.
+    /// The slots of the previous window.
     last_slots: Cell<u64>,
-    /// The least slots of a cycle; 0 if the width of the pipeline is not known.
+    /// Minimum slots per cycle; 0 if the width of the pipeline is unknown.
     min_slots_per_cycle: f64,
     /// Doubts about the start of a window.
     start_flags: Cell<Flags>,
@@ -252,7 +251,7 @@ impl MetricsGroup {
         let _ = self.leader.reset();
     }
 
-    /// Ends a window, after the counters were looked at.
+    /// Ends a window, whose counters were read.
     pub fn end(&self, is_unmoved: bool, start: &Reading) -> Sample {
         let wall_ns = clock::now_ns().saturating_sub(start.at_ns);
         let disturbance = self.reads.disturbance(is_unmoved);
@@ -264,7 +263,7 @@ impl MetricsGroup {
         if last.slots < first.slots || (slots as f64) < least {
             flags |= Flags::WENT_BACKWARDS;
         }
-        // The readings themselves take some of each: a counter that stood still is not there.
+        // A counter that stood still is not there: the readings take some of each.
         if slots == 0 || instructions == 0 || cycles == 0 {
             flags |= Flags::NOT_COUNTING;
         }

@@ -93,9 +93,8 @@ impl Page {
 }
 
 /// A counter that the page of an event of this thread has shown. User code may read it while that
-/// page is mapped: the kernel takes the right back when the last page is unmapped, not when the
-/// event leaves the PMU. What it holds belongs to the event only as long as the page's lock stays
-/// the same.
+/// page is mapped, even if the event leaves the PMU. Its value belongs to the event only while the
+/// page's lock stays the same.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counter {
     /// In the lower half. The upper half is [`MARK`].
@@ -121,8 +120,8 @@ pub(crate) fn skip_refused_read(context: &mut libc::ucontext_t) -> bool {
     }
     let instruction = registers[libc::REG_RIP as usize] as *const [u8; 2];
     // SAFETY: only this module puts the mark into RCX, for the instruction that follows. Code that
-    // runs with what is left of it was fetched, unless it faulted because it could not be; then
-    // this faults too, and the process ends as it would have.
+    // runs while the mark is left over can be read, unless it faulted because it could not be
+    // fetched; then this faults, too, and the process ends as it would have.
     if unsafe { instruction.read_unaligned() } != RDPMC {
         return false;
     }
@@ -171,8 +170,7 @@ impl Counter {
     /// Stands for a counter that no page has shown yet. It must not be read.
     pub const UNKNOWN: Counter = Counter { selector: 0 };
 
-    /// Reads it into `count`, half by half: to join them would take two more instructions, which
-    /// are measured.
+    /// Reads it into `count`, half by half: joining them would take two more measured instructions.
     ///
     /// # Safety
     /// A page that has shown this counter must be mapped by this thread, and [`faults`] must watch

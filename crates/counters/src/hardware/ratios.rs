@@ -7,8 +7,8 @@
 //! its two ends. Source: Linux, tools/perf/Documentation/topdown.txt, whose sample code forgets to
 //! divide by 255.
 //!
-//! Like the kernel, we divide the fractions by 255 and not by their sum: if they are truncated the
-//! sum falls short, and dividing by it can make a single category worse.
+//! Fractions are divided by 255, as the kernel does. Rejected: their sum, which falls short if they
+//! are truncated, and can make a single category worse.
 
 use crate::cpu::Split;
 use topdown_run::category::PerCategory;

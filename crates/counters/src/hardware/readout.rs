@@ -5,7 +5,7 @@ use std::cell::Cell;
 use crate::{MAX_COUNTERS, Reading};
 use topdown_run::sample::Flags;
 
-/// Where a group was at an instant, and for how long it had been on the PMU.
+/// The state of a group at an instant, and the time that it was on the PMU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Presence {
     /// The sequence number of the leader's page.
@@ -21,7 +21,7 @@ pub(super) struct Presence {
 /// Counts that a system call has read. Only the group that took it knows what each field means.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Readout {
-    /// Where the group was.
+    /// The state of the group.
     pub presence: Presence,
     /// The slots counter, where it is apart from `counts`.
     pub slots: u64,
@@ -42,8 +42,8 @@ impl Readout {
     }
 }
 
-/// Numbers the windows of a source. A window is right only if it ends before another one begins:
-/// otherwise it holds the cost of the other one, or lacks what its reset discarded.
+/// Numbers the windows of a source. A window must end before another one begins: otherwise it
+/// holds the cost of the other one, or lacks the counts that its reset discarded.
 #[derive(Debug, Default)]
 pub(super) struct Tickets {
     latest: Cell<u32>,

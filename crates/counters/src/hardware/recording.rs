@@ -1,5 +1,5 @@
-//! Sources whose counters interrupt, for launches of their own: [`SamplingHardware`] has the kernel
-//! record where the code is, [`TimedHardware`] how long loads hold up retirement.
+//! Sources whose counters interrupt, for launches of their own: [`SamplingHardware`] records code
+//! addresses, [`TimedHardware`] retire latencies.
 
 pub(super) mod sampling;
 mod timed;

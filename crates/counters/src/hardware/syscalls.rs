@@ -24,7 +24,7 @@ pub(crate) struct EventCode {
     pub user_access: bool,
     /// Whether RDPMC of PERF_METRICS should clear it and the slots; for the slots event on Intel.
     pub metrics_clear: bool,
-    /// After how many counts it interrupts and records a PMU sample; 0 if it only counts.
+    /// Counts between PMU samples; 0 if it only counts.
     pub period: u64,
     /// Content of a PMU sample.
     pub recorded: Recorded,
@@ -36,7 +36,7 @@ pub(crate) struct EventCode {
 pub(crate) enum Recorded {
     /// The event and the address, and the counts of its group.
     Counts,
-    /// The event and the address, and what it had counted since its PMU sample before.
+    /// The event and the address, and its count since its previous PMU sample.
     Period,
     /// The weights of the instruction, of which one is its retire latency. The hardware writes
     /// them, which makes the event precise.
@@ -69,9 +69,9 @@ pub(crate) struct Event {
 impl Event {
     /// Opens the leader of a group, disabled.
     ///
-    /// A thread's own group is pinned: it is either on the PMU or refused, and never shares the
-    /// counters by turns. An inherited one is not: if a thread's or process's pinned copy of the
-    /// group lost the PMU, its counts would be missing silently, while turns show in the times.
+    /// A thread's own group is pinned: it is either on the PMU or refused, and never multiplexed.
+    /// An inherited one is not: counts of a pinned copy that lost the PMU would be missing
+    /// silently, while multiplexing shows in the times.
     pub fn open_leader(code: EventCode, counted: Counted) -> io::Result<Event> {
         let mut attributes = attributes(code, counted);
         attributes.set_disabled(1);
@@ -107,7 +107,7 @@ impl Event {
         }
     }
 
-    /// Opens the event, with what this kernel and PMU insist on.
+    /// Opens the event, adjusted to this kernel and PMU.
     fn open_adjusted(
         mut attributes: perf_event_attr,
         process: libc::pid_t,
@@ -178,7 +178,7 @@ impl Event {
         done(unsafe { sys::ioctls::PERIOD(self.descriptor.as_raw_fd(), location) })
     }
 
-    /// Returns the number by which the event's records tell which event they are of.
+    /// Returns the event's id in records.
     pub fn id(&self) -> io::Result<u64> {
         let mut id = 0;
         // SAFETY: the descriptor is open, and the kernel writes one number behind the pointer.
@@ -220,14 +220,13 @@ impl Event {
 
 /// Runs `open` on a thread that then ends, so that the events that it opens belong to no thread.
 ///
-/// `prctl(PR_TASK_PERF_EVENTS_DISABLE)` stops the events that the calling thread has opened. If
-/// measured code made that call and its counterpart, its window would lack the part in between, and
-/// neither the counts nor the times of the events would show it.
+/// `prctl(PR_TASK_PERF_EVENTS_DISABLE)` stops the events that the calling thread has opened.
+/// Measured code that makes this call and its counterpart would otherwise lose counts unnoticed.
 pub(crate) fn disowned<T: Send>(open: impl FnOnce() -> T + Send) -> T {
     let mut open = Some(open);
     let mut opened = None;
     on_another_thread(&mut || opened = open.take().map(|open| open()));
-    // If there can be no other thread, this one opens them.
+    // Without another thread, this one opens them.
     opened.unwrap_or_else(|| open.expect("it has not run")())
 }
 

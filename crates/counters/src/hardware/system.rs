@@ -20,7 +20,7 @@ pub struct SystemPaths {
     pub proc: PathBuf,
 }
 
-// As text: every bench would compile what compares paths component by component.
+// As text: comparing paths by component is more code in every bench.
 impl PartialEq for SystemPaths {
     fn eq(&self, other: &SystemPaths) -> bool {
         self.sys.as_os_str() == other.sys.as_os_str()
@@ -252,8 +252,8 @@ fn umask_of(code: &str) -> Option<u32> {
 
 /// Returns the PMU to count with: the first that counts a CPU on which this thread may run.
 ///
-/// So a thread's affinity, as set by `taskset`, selects which cores of a hybrid machine are
-/// measured; if it allows both, the performance cores are.
+/// So `taskset` selects the measured cores of a hybrid machine; by default they are the performance
+/// cores.
 ///
 /// # Errors
 /// Returns why none can be used with the requested `counters`.

@@ -86,7 +86,7 @@ pub(super) fn slots_per_cycle(
         })
 }
 
-/// Asks the core that executes this, which is one of the measured kind.
+/// Returns the width of the core that executes this, which is of the measured kind.
 fn width_by_cpuid() -> Option<u32> {
     #[cfg(target_arch = "x86_64")]
     return crate::machine::cpuid_slots_per_cycle();

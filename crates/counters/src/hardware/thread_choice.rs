@@ -29,18 +29,18 @@ use topdown_run::setting::{Counters, Threads};
 pub(super) struct ThreadChoice {
     wanted: Threads,
     watch: Watch,
-    /// What the threads did in its windows so far.
+    /// The threads' activity in its windows so far.
     activity: Cell<Activity>,
     has_sample: Cell<bool>,
     /// Earlier launches' decisions: see
     /// [`THREADS_DECIDED`](topdown_run::environment::THREADS_DECIDED).
     decided: RefCell<String>,
-    /// Whether all threads are counted, and how. Every window asks, and a flag is quick.
+    /// Whether all threads are counted: a flag, since every window asks.
     counts_all: Cell<bool>,
     all: RefCell<Option<AllThreads>>,
     /// Set once all threads have been counted.
     provenance_of_all: OnceCell<Provenance>,
-    /// Set once all threads should have been counted, but could not be.
+    /// Set once counting all threads failed.
     provenance_of_own: OnceCell<Provenance>,
 }
 
@@ -108,7 +108,7 @@ impl Opened {
         .unwrap_or(&self.provenance)
     }
 
-    /// Begins a window. What is not needed at once is done before the counters are read.
+    /// Begins a window. The counters are read last.
     #[inline(always)]
     pub(super) fn start(&self) -> Reading {
         let reading = self.prepare();
@@ -139,7 +139,7 @@ impl Opened {
         }
     }
 
-    /// Ends a window. What is not needed at once is done after the counters were read.
+    /// Ends a window. The counters are read first.
     #[inline(always)]
     pub(super) fn end(&self, start: &Reading) -> Sample {
         let is_unmoved = self.reads.as_ref().is_some_and(|reads| reads.look());
@@ -164,7 +164,7 @@ impl Opened {
         window
     }
 
-    /// Returns a sample that has all its windows, with what they do not know one by one.
+    /// Returns a sample that has all its windows, with its categories and threads.
     pub(super) fn completed(&self, sample: &Sample) -> Sample {
         let mut completed = self.engine.completed(sample);
         // The slots of unusable windows may be placeholders.
@@ -262,14 +262,13 @@ impl Opened {
             threads: CountedThreads::All,
             ..self.provenance.clone()
         };
-        // An existing one differs only in the cost of an empty window.
+        // One that is set differs only in the cost of an empty window.
         let _ = self.whose.provenance_of_all.set(provenance);
         Ok(all)
     }
 
-    /// Opens plain counters, unless PERF_METRICS was requested: the kernel's rounding of ratios at
-    /// every switch of a waiting thread would add up. Returns `None` if they do not fit, or are
-    /// used already.
+    /// Opens plain counters, unless PERF_METRICS was requested, whose ratios the kernel rounds at
+    /// every switch of a waiting thread. Returns `None` if they do not fit, or are used already.
     fn plain_counters(&self, opener: &Opener<'_>) -> Option<Group> {
         let is_free = self.wanted == Wanted::Categories(Counters::Auto);
         let has_metrics = matches!(self.engine, Engine::Rdpmc(_) | Engine::Read(_));

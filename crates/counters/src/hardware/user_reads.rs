@@ -1,15 +1,13 @@
 //! Reads all counters of a group without system calls, at the two ends of a window.
 //!
-//! What is executed between the two readings of a counter is measured with the work. So at the
-//! start everything else is done before the counters are read, and at the end after it. Plain
-//! counters are read in the same order at both ends, so that each sees the same overhead and the
-//! categories fit together. The slots and PERF_METRICS, which hold all categories, are read next to
-//! the window. The results are written in place.
+//! Code between the two readings of a counter is measured. So the counters are read last at the
+//! start, and first at the end. Plain counters are read in the same order at both ends, so that
+//! each sees the same overhead and the categories fit together. The slots and PERF_METRICS, which
+//! hold all categories, are read next to the window. The results are written in place.
 //!
-//! Where the counters are is noted before the window, and they are read there at its end if the
-//! leader's sequence number is still the same. The sum of all pages' sequence numbers, taken before
-//! the first reading and after the last, then proves that nothing was moved in between: so they
-//! were there, and the offsets are those of the start. Only if it changed are the counters read
+//! The counters' locations are noted before the window, and read at its end if the leader's
+//! sequence number is the same. If the sum of all pages' sequence numbers is the same before the
+//! first reading and after the last, nothing was moved in between. Otherwise the counters are read
 //! again, in the usual way.
 
 use std::cell::Cell;
@@ -32,7 +30,7 @@ const ATTEMPTS: u32 = 16;
 pub(super) struct UserReads {
     leader: Page,
     members: Vec<Page>,
-    /// Where the counters were noted to be.
+    /// The noted locations of the counters.
     counters: Counters,
     /// The sum of all sequence numbers when they were noted, and what else the pages said.
     locks: Cell<u32>,
@@ -42,16 +40,16 @@ pub(super) struct UserReads {
     unused_bits: [u32; MAX_COUNTERS],
     /// A difference without these bits is the advance of any of the counters.
     doubtful_bits: u64,
-    /// Whether the kernel moved events in the window that ended last, and what it counted apart
-    /// from the counters since that began.
+    /// Whether the kernel moved events in the window that ended last, and its counts apart from the
+    /// counters since that began.
     has_moved: Cell<bool>,
     moved: [Cell<i64>; MAX_COUNTERS],
     readings: Readings,
     /// Number of refused reads of the thread before the window.
     faults: Cell<u32>,
-    /// Whether the look at the end of a window has read the counters.
+    /// Whether the first attempt at the end of a window has read the counters.
     has_read: Cell<bool>,
-    /// The first counters that reading clears: what a first look has taken, a second cannot find.
+    /// The number of first counters that reading clears, so that they can be read only once.
     cleared: usize,
     /// Raw counters at the two ends of a window.
     first: Counts,
@@ -131,7 +129,6 @@ const WITH_REGISTERS: [Readings; MAX_CORRECTION_EVENTS + 1] = [
 ];
 const UNCORRECTED: usize = 4;
 
-/// Reading itself.
 impl UserReads {
     /// Reads the counters as the last thing before a window, slots and PERF_METRICS last of all.
     /// Returns whether they were where they were noted, and still are.
@@ -143,7 +140,7 @@ impl UserReads {
         self.has_read.set(true);
         wait_for_earlier_instructions();
         if TOPDOWN {
-            // The nearer to the registers at the end, the nearer at the start.
+            // In the reverse order of the end.
             self.read_some(&self.first, (REGISTERS..N).rev());
             self.read_some(&self.first, 0..REGISTERS);
         } else {
@@ -156,8 +153,8 @@ impl UserReads {
     /// Reads the counters as the first thing after a window. Returns whether they still are where
     /// they were noted, all of them: if not, the counts may be anything.
     fn end_of<const N: usize>(&self) -> bool {
-        // A thread that was moved to cores without these counters must not read them. `faults`
-        // would notice, but it is not to be relied on where it is not needed.
+        // A thread that was moved to cores without these counters must not read them: `faults` is
+        // for the unavoidable cases.
         if !self.is_leader_unmoved() {
             self.has_read.set(false);
             return false;
@@ -273,7 +270,7 @@ impl UserReads {
         (self.readings.end)(self)
     }
 
-    /// Returns what the leader's counter holds, if all events are on counters.
+    /// Returns the leader's count, if all events are on counters.
     #[inline]
     pub fn leader_count(&self) -> Option<u64> {
         if !self.is_leader_unmoved() && !self.look_at_pages() {
@@ -285,8 +282,8 @@ impl UserReads {
         Some(count.get())
     }
 
-    /// Begins a window, noting anew where the counters are, and repeats that while the kernel moves
-    /// events. Returns whether the events are on counters.
+    /// Begins a window, noting the counters' locations again while the kernel moves events. Returns
+    /// whether the events are on counters.
     pub fn start(&self) -> bool {
         for _ in 0..ATTEMPTS {
             self.look_at_pages();
@@ -297,8 +294,8 @@ impl UserReads {
         false
     }
 
-    /// Notes what the pages say, and where the counters are. Returns whether all events are on
-    /// counters.
+    /// Notes the content of the pages and the counters' locations. Returns whether all events are
+    /// on counters.
     #[inline(never)]
     pub fn look_at_pages(&self) -> bool {
         let locks = locks(self.pages());
@@ -354,8 +351,8 @@ impl UserReads {
         }
     }
 
-    /// Reads the counters at the end of a window again, where they are now. Returns whether that
-    /// succeeded.
+    /// Reads the counters at the end of a window again, at their current locations. Returns whether
+    /// that succeeded.
     fn read_again(&self, start: &Presence) -> bool {
         self.has_moved.set(true);
         let looked = || {
@@ -364,7 +361,7 @@ impl UserReads {
                 .then(|| self.last.each_ref().map(Cell::get))
         };
         let offsets = self.offsets.each_ref().map(Cell::get);
-        // What it cleared is right if the group is still there: slots and PERF_METRICS never move.
+        // Its cleared counts are right if the group is there: slots and PERF_METRICS never move.
         let mut first_look = looked();
         // The first attempt was made.
         for _ in 1..ATTEMPTS {

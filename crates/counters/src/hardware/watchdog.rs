@@ -20,8 +20,8 @@ const OF_AMD: [u64; 2] = [0x76, 0xc2];
 /// Returns whether the watchdog holds a counter of this CPU; `None` if this user cannot find out.
 /// None of this thread's groups may be running.
 ///
-/// The kernel accepts a group if it fits a PMU that nobody uses. So a group of cycles and of as
-/// many branches as it accepts takes all counters, and runs only if nobody has one.
+/// The kernel accepts a group that fits an unused PMU. So a group of cycles and of as many branches
+/// as it accepts needs all counters, and runs only if none is taken.
 pub(super) fn holds_a_counter(opener: &Opener<'_>) -> Option<bool> {
     if opener.nmi_watchdog() != Some(true) {
         return Some(false);
@@ -40,8 +40,7 @@ pub(super) fn holds_a_counter(opener: &Opener<'_>) -> Option<bool> {
     }
 }
 
-/// Returns why a group that was closed again did not run, without blaming a watchdog that holds no
-/// counter.
+/// Returns why a closed group did not run, without naming a watchdog that holds no counter.
 pub(super) fn with_verified_watchdog(opener: &Opener<'_>, error: OpenError) -> OpenError {
     let cpu = super::syscalls::current_cpu();
     let location = match &error {

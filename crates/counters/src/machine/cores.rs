@@ -1,4 +1,4 @@
-//! Machines with several kinds of cores: which kinds there are, and which of them measure.
+//! Machines with several kinds of cores: the kinds, and those that measure.
 //!
 //! Each kind has a PMU of its own: `cpu_core` and `cpu_atom` on hybrid x86 machines,
 //! `armv8_cortex_a55` and `armv8_cortex_a76` on Arm.
@@ -24,7 +24,7 @@ pub(super) enum Measuring<'a> {
 pub(super) struct Measured {
     /// One of its CPUs.
     pub cpu: u32,
-    /// What x86 machines with several kinds call these: CPUID does not tell them apart.
+    /// The name of the kind on x86, where CPUID does not distinguish them.
     pub kind: Option<&'static str>,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn measured(sys: &Path, proc: &Path, measuring: Measuring<'_>) -> Mea
     let mut kinds = Vec::new();
     for pmu in core_pmus(sys) {
         if let Some(mut cpus) = cpu_list_in(&pmus_below(sys).join(&pmu).join("cpus")) {
-            // Unknown is not none.
+            // An unknown affinity allows all.
             cpus.retain(|cpu| allowed.is_empty() || allowed.contains(cpu));
             kinds.push((pmu, cpus));
         }
@@ -115,7 +115,7 @@ pub(crate) fn names_in(directory: &Path) -> Vec<String> {
     };
     for entry in entries.flatten() {
         if let Ok(name) = entry.file_name().into_string() {
-            // Few names, and every bench would compile a sorting algorithm.
+            // Every bench would compile a sorting algorithm for these few names.
             let at = names.partition_point(|before| *before < name);
             names.insert(at, name);
         }

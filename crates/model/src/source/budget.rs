@@ -13,6 +13,7 @@ use topdown_run::environment;
 use topdown_run::setting::{Sampling, Setting};
 use topdown_run::steady::SamplingLimits;
 
+/// Default of the model budget.
 pub const DEFAULT_BUDGET_SECONDS: f64 = 2.0;
 
 /// Instructions per second of budget: a fixed number, so that the modelled work does not depend on

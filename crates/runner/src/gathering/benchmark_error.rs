@@ -93,6 +93,7 @@ impl BenchmarkError {
         }
     }
 
+    /// Returns the benchmark.
     pub fn id(&self) -> &BenchmarkId {
         match self {
             BenchmarkError::DroppedOut { id, .. }

@@ -33,6 +33,7 @@ pub struct Launcher {
     pub hit_periods: Vec<u64>,
     /// Number of launches of a target of `auto` whose first launch found no counters.
     pub launches_without_counters: u32,
+    /// The load of the machine.
     pub load: LoadMeter,
     /// Whether other launches run at the same time.
     pub beside_others: bool,

@@ -31,7 +31,7 @@ pub enum SamplesFileError {
     )]
     TooLong {
         bytes: u64,
-        /// ` for one benchmark`, or empty for the whole launch.
+        /// ` since the last benchmark`, or empty for the whole launch.
         part: &'static str,
         max_bytes: u64,
     },

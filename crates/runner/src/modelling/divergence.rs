@@ -23,6 +23,7 @@ pub enum Divergence {
     OnlyData,
     /// They diverge at a known location.
     At {
+        /// Number of common blocks.
         after_blocks: u64,
         /// The last common location.
         behind: CodeLocation,

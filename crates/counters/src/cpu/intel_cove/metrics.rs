@@ -1,8 +1,8 @@
 //! Intel's own corrections of the PERF_METRICS register: the `tma_…` metrics of `perf stat` and
 //! toplev.
 //!
-//! The register counts some slots in a different category than the method does, and its fractions
-//! need not add up to one. Additional plain counters say by how much. Source of the formulas:
+//! The register counts some slots in another category than the method does, and its fractions need
+//! not add up to one. Additional plain counters correct that. Source of the formulas:
 //! `TMA_Metrics-full.csv` 5.2 of <https://github.com/intel/perfmon> at 6dadedf; those for level 2
 //! are the same file's `Fetch_Latency`, `Heavy_Operations`, `Branch_Mispredicts` and
 //! `Memory_Bound`.

@@ -87,18 +87,18 @@ impl TreeCounters {
         })
     }
 
-    /// Returns what is needed to open the same group for something else.
+    /// Returns the parts that open the same group elsewhere.
     pub(in super::super) fn parts(&self) -> (&SystemPaths, &CorePmu, Shape) {
         (&self.paths, &self.pmu, self.shape)
     }
 
-    /// Returns what the counts are.
+    /// Returns the provenance of the counts.
     pub fn provenance(&self) -> &Provenance {
         &self.provenance
     }
 
-    /// Proves that a group like that of a command counts: unlike a thread's own it is not pinned,
-    /// so that others can take the PMU from it.
+    /// Proves that a command's group counts. Unlike a thread's own it is not pinned, so that others
+    /// can take the PMU from it.
     ///
     /// # Errors
     /// Returns why it does not.
@@ -162,7 +162,7 @@ impl CountedTree<'_> {
                 running_ns: totals.running_ns,
             });
         }
-        // The number of switches of the processes is unknown.
+        // The processes' number of switches is unknown.
         let sample = self.shape.sample(&totals.counts, 0);
         let slots = sample.slots.unwrap_or(0) as f64;
         let total = sample.level1.unwrap_or_default().total_slots();

@@ -1,21 +1,20 @@
 //! Slots by code address, from PMU samples: a source for launches of their own.
 //!
-//! The group is the one that counts the categories, and its event for cycles interrupts. Each
-//! interrupt records the address and all counts of the group, so that the counts between two of
-//! them can be charged to the code that the second one found. A thread has one slots counter, so a
-//! launch that takes PMU samples gives no slots to the statistics. The group runs in windows only:
-//! what is between them has no PMU samples.
+//! The group counts the categories, and its event for cycles interrupts. Each interrupt records the
+//! address and all counts of the group; the counts since the previous one are charged to the code
+//! at that address. A thread has one slots counter, so such a launch gives no slots to the
+//! statistics. The group runs in windows only.
 //!
-//! Where every event can interrupt, each that decides categories has a period of its own as well,
-//! and all write into one buffer: `periods`, `own`. This tells the categories of functions that run
-//! for less than a period at a time.
+//! Where every event can interrupt, each that decides categories also has a period of its own, and
+//! all write into one buffer: `periods`, `own`. They give the categories of functions that run for
+//! less than a period at a time.
 //!
 //! The kernel limits the number of interrupts per second, and the buffer holds some thousands. If
-//! there are too many, the period is doubled, and the sample in which that happened is left out.
-//! Windows grow in criterion's warm-up, which is where this mostly happens.
+//! there are too many, mostly in criterion's warm-up, the period is doubled, and the sample is left
+//! out.
 //!
-//! `ring` is the kernel's buffer, `records` reads it, and `account` adds up. `command` does so
-//! for whole commands.
+//! `ring` is the kernel's buffer, `records` reads it, and `account` adds up. `command` samples
+//! whole commands.
 
 mod account;
 #[cfg(feature = "commands")]
@@ -75,13 +74,12 @@ struct State {
 struct SamplingGroup {
     /// The leader's first.
     events: Vec<Event>,
-    /// The numbers by which they go in records.
+    /// Their ids in records.
     ids: Vec<u64>,
-    /// The one whose PMU samples carry the counts of all, and which has the buffer.
+    /// The index of the event whose PMU samples carry all counts, and which has the buffer.
     reading: usize,
 }
 
-/// What the group has counted so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Totals {
     enabled_ns: u64,
@@ -163,7 +161,6 @@ impl SamplingHardware {
         let group = wanted_group(table_of(&cpu, &pmu.name)?, name)?;
         let shape = Shape::Exact {
             plan: Plan::for_group(group),
-            // Its counts are passed on as they are.
             slots_per_cycle: 0,
         };
         let periods = Periods::for_group(group.paced_at(), periods);
@@ -197,7 +194,7 @@ impl SamplingHardware {
         let sample = shape.sample(&last.counts, 0);
         match shape {
             Shape::Exact { .. } => exact_group::check_sample(opener, shape.leader(), &sample)?,
-            // The launches before have proven that it counts the categories.
+            // Earlier launches have proven that it counts the categories.
             Shape::Metrics(_) => {
                 let slots = sample.slots.unwrap_or(0);
                 self_check::counted(opener, shape.leader(), 0, slots)?;
@@ -272,7 +269,7 @@ impl SamplingGroup {
         })
     }
 
-    /// The buffer is of the event that reads, and all others write into it.
+    /// Maps the buffer of the reading event, into which all others write.
     fn map(
         &self,
         opener: &Opener<'_>,
@@ -341,7 +338,7 @@ impl State {
         let used_bytes = records.map_or(data_bytes, <[u8]>::len);
         // The kernel refuses a record that would fill the last byte, and notes a loss before it.
         let is_full = used_bytes + 2 * records::max_record_bytes(group.events.len()) > data_bytes;
-        // Another window inside this one has taken what was counted before it.
+        // A window inside this one has taken the counts before it.
         let was_running = is_latest
             && totals.is_some()
             && now.enabled_ns - before.enabled_ns == now.running_ns - before.running_ns;
@@ -367,9 +364,8 @@ thread_local! {
     static OPENED: RefCell<Weak<SamplingHardware>> = const { RefCell::new(Weak::new()) };
 }
 
-/// Opens the source as the environment asks for it, with the period of cycles or those of a metric
-/// group's events, or shares the one that the thread has open: a
-/// thread has one slots counter.
+/// Opens the source that the environment requests, with the period of cycles or those of a metric
+/// group's events, or shares the one that the thread has open.
 ///
 /// # Errors
 /// Same as [`SamplingHardware::open`].

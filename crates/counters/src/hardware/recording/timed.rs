@@ -4,8 +4,8 @@
 //! interrupts after a number of occurrences, and the hardware writes its retire latency into a
 //! buffer. A sample has two counts for each event: its PMU samples, and the sum of their latencies.
 //!
-//! Lost PMU samples do not change a mean, so that a sample without some of them is as good. If
-//! there are too many, the period of the event is doubled.
+//! Lost PMU samples do not change a mean. If there are too many, the period of the event is
+//! doubled.
 
 mod weights;
 
@@ -26,7 +26,7 @@ use topdown_run::sample::{Flags, GroupCounts, Sample};
 use topdown_run::setting::Counters;
 use weights::Weights;
 
-/// The number of occurrences from one PMU sample to the next, to begin with: a prime.
+/// The first period: occurrences from one PMU sample to the next, a prime.
 const PERIOD: u64 = 1009;
 
 /// The buffers of all events together have to fit into what `perf_event_mlock_kb` allows.
@@ -204,7 +204,7 @@ impl Source for TimedHardware {
         let before = *last;
         let now = times_of(&self.events[0].event);
         *last = now.unwrap_or(before);
-        // Another window inside this one has taken what was recorded before it.
+        // A window inside this one has taken the records before it.
         let was_running = self.tickets.is_latest(start)
             && now.is_some()
             && last.enabled_ns - before.enabled_ns == last.running_ns - before.running_ns;

@@ -4,9 +4,9 @@ use std::hint::black_box;
 
 use super::Random;
 
-/// Executes `count` branches on random bits. The bits are new in every call, because predictors
-/// learn sequences of thousands. Each is known to be wrong so soon that little work is thrown away:
-/// most of its cost is that the frontend starts again.
+/// Executes `count` branches on random bits, new in every call, because predictors learn sequences
+/// of thousands. A mispredict is noticed so soon that little work is thrown away: most of its cost
+/// is the restart of the frontend.
 #[inline(never)]
 pub fn random_branches(random: &mut Random, count: usize) -> u64 {
     let mut taken = 0_u64;
@@ -39,8 +39,8 @@ const STRIDE: usize = 797;
 /// 2048 different functions of about 256 bytes each. At half a megabyte, this is more code than the
 /// uop cache, the first-level instruction cache and most branch target buffers hold.
 pub struct LargeCode {
-    /// In the order of the calls, which goes by addresses: the linker orders functions by hashes of
-    /// their names, so in any order of the source the misses of the caches would differ with those.
+    /// In the order of the calls, which follows the addresses: the linker orders functions by
+    /// hashes of their names, on which the misses of any other order would depend.
     functions: Vec<Function>,
 }
 

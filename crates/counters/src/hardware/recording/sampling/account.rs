@@ -9,21 +9,19 @@ use crate::hardware::inherited_group::Shape;
 use crate::modules::ModuleMap;
 use topdown_run::code_samples::{CodeSamples, Sampled, SampledAddress, SamplingEngine};
 
-/// The account of the current benchmark.
 #[derive(Debug)]
 pub(super) struct Account {
     shape: Shape,
-    /// The numbers by which the group's events go in records.
+    /// The ids of the group's events in records.
     ids: Vec<u64>,
     /// The counts at the previous PMU sample.
     previous: GroupCounts,
     /// The address of the previous PMU sample; `None` if PMU samples are missing since.
     previous_address: Option<u64>,
-    /// PMU samples of the current benchmark sample: the address, the one before, and the counts in
+    /// PMU samples of the current benchmark sample: address, previous address, and counts in
     /// between.
     pending: Vec<(Pair, GroupCounts)>,
-    /// Interrupts of events with a period of their own: the address, the event, and what it
-    /// counted.
+    /// Interrupts of events with a period of their own: address, event, and count.
     pending_own: Vec<(u64, usize, u64)>,
     /// Whether PMU samples of the current sample are missing.
     has_gap: bool,
@@ -90,8 +88,7 @@ impl Account {
                 } => self.pending_own.push((address, event, count)),
                 Record::Lost(hits) => {
                     self.sampled.lost = self.sampled.lost.saturating_add(hits);
-                    // The kernel notes a loss once there is room again, which is in the next
-                    // window.
+                    // The kernel notes a loss once there is room, in the next window.
                     disturbed.has_gap |= index > 0;
                     disturbed.too_many = true;
                 }
@@ -123,7 +120,7 @@ impl Account {
         self.pending.push(((address, before), since));
     }
 
-    /// Begins a sample: what belongs to none is forgotten.
+    /// Begins a sample, and forgets what belongs to none.
     pub fn begin_sample(&mut self) {
         self.pending.clear();
         self.pending_own.clear();
@@ -192,7 +189,7 @@ impl Account {
     }
 }
 
-/// Returns what has interrupted, given whether events with a period of their own did.
+/// Returns the engine, given whether events with a period of their own interrupted.
 pub(super) fn engine_of(periods: &Periods, has_own: bool) -> SamplingEngine {
     match periods.engine() {
         SamplingEngine::OwnPeriods if !has_own => SamplingEngine::Counters,

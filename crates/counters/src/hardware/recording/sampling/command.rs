@@ -1,10 +1,9 @@
 //! PMU samples of a command: each of its threads, in all its processes, has a group and a buffer of
 //! its own, from its first instruction on.
 //!
-//! The kernel does not let threads inherit a group that records its counts, before Linux 6.12. So a
-//! thread of this program follows the command with ptrace, which stops each new thread until its
-//! group is open. Another one empties the buffers, and finds the code of each PMU sample while its
-//! process has it mapped.
+//! Before Linux 6.12, threads cannot inherit a group that records its counts. So a thread of this
+//! program follows the command with ptrace, which stops each new thread until its group is open.
+//! Another one empties the buffers, and finds the code of each PMU sample while it is mapped.
 
 mod follow;
 mod found;
@@ -34,8 +33,7 @@ use found::{Found, ThreadPosition};
 /// Sizes of a thread's buffer. Many threads share the limit.
 const PAGES: [usize; 3] = [32, 8, 2];
 
-/// Interval between emptying the buffers, which have room for more at ten thousand samples per
-/// second.
+/// Interval between emptying the buffers, short enough for ten thousand samples per second.
 const EVERY: Duration = Duration::from_millis(20);
 
 /// A command that is sampled while it runs.
@@ -64,7 +62,7 @@ impl TreeCounters {
             outcome: Outcome::default(),
         };
         let (ready, is_ready) = mpsc::channel();
-        // The thread that seizes is the only one that may ask for more.
+        // Only the thread that seizes may make further requests.
         let thread = std::thread::Builder::new()
             .name("follow".to_owned())
             .spawn(move || {
@@ -79,14 +77,14 @@ impl TreeCounters {
                 }
             })
             .map_err(|error| OpenError::Follow { error })?;
-        // Without an answer the thread has panicked, which `finish` tells.
+        // Without an answer the thread has panicked, which `finish` reports.
         is_ready.recv().unwrap_or(Ok(()))?;
         Ok(Following { thread })
     }
 }
 
 impl Following {
-    /// Waits until the command has exited, and returns where its slots went.
+    /// Waits until the command has exited, and returns its samples.
     ///
     /// # Errors
     /// Returns an error if something else took the PMU meanwhile, or the command could not be
@@ -144,7 +142,7 @@ impl Sampler {
             .map_err(|error| OpenError::Follow { error })?;
         let followed = follow::follow(first, &mut Shared(&sampler));
         drop::<Sender<()>>(stop);
-        // It cannot panic without this thread's next use of the lock showing what it left.
+        // If it panicked, the next use of the lock fails.
         let _ = emptying.join();
         followed.map_err(|error| OpenError::Follow { error })?;
         let mut sampler = locked(&sampler);

@@ -1,4 +1,4 @@
-//! The counts of events that have periods of their own, by place.
+//! The counts of events that have periods of their own, by location.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use super::records::GroupCounts;
 use crate::hardware::inherited_group::Shape;
 use topdown_run::code_samples::{EventAddress, EventSamples};
 
-/// An event that should have interrupted this often and did not cannot interrupt.
+/// An event that never interrupted in this many periods cannot interrupt.
 const MIN_PERIODS: u64 = 20;
 
 /// Counts of each event by address.
 #[derive(Debug)]
 pub(super) struct OwnCounts<K> {
-    /// The PMU samples of events with a period of their own, and what each event counted.
+    /// The number of PMU samples of events with a period of their own, and the counts of each.
     places: BTreeMap<K, (u64, GroupCounts)>,
     /// Total counts of each event.
     counted: GroupCounts,
@@ -43,7 +43,7 @@ impl<K: Ord> OwnCounts<K> {
         }
     }
 
-    /// Adds what an event has counted since its own PMU sample before.
+    /// Adds an event's count since its previous PMU sample.
     pub fn add_hit(&mut self, location: K, event: usize, count: u64) {
         let (hits, counts) = self.places.entry(location).or_default();
         *hits += 1;
@@ -51,7 +51,7 @@ impl<K: Ord> OwnCounts<K> {
         self.found[event] = self.found[event].saturating_add(count);
     }
 
-    /// Returns what was counted, and forgets it. `None` if an event that counts did not interrupt.
+    /// Takes the counts. `None` if an event that counts did not interrupt.
     pub fn take(
         &mut self,
         shape: Shape,

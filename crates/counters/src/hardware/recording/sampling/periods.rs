@@ -4,7 +4,7 @@ use crate::cpu::{Counts, Split};
 use crate::hardware::inherited_group::{MAX_EVENTS, Shape};
 use topdown_run::code_samples::{DEFAULT_PERIOD_CYCLES, SamplingEngine};
 
-/// After how many counts each event of a group interrupts; 0 if it only counts.
+/// Counts between interrupts of each event of a group; 0 if it only counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Periods {
     each: [u64; MAX_EVENTS],
@@ -29,10 +29,9 @@ impl Periods {
         }
     }
 
-    /// Each event interrupts that decides categories, after as many slots of them as there are in
-    /// `period_cycles`, and so does that of instructions. An event that decides how many slots
-    /// there are is known from the PMU samples of cycles. `None` for a register, which cannot
-    /// interrupt.
+    /// Each event that decides categories, and that of instructions, interrupts after as many slots
+    /// as `period_cycles` have. The PMU samples of cycles give the events that decide the number of
+    /// slots. `None` for a register, which cannot interrupt.
     pub fn own(shape: Shape, period_cycles: u64) -> Option<Periods> {
         let Shape::Exact {
             plan,
@@ -42,7 +41,7 @@ impl Periods {
             return None;
         };
         let formula = plan.split?;
-        // Counts for which the formula is meant, and which are large enough to change one a little.
+        // Plausible counts, large enough to change one a little.
         let mut counts = [0; MAX_EVENTS];
         counts[..plan.example_counts.len()].copy_from_slice(plan.example_counts);
         let split =
@@ -134,7 +133,7 @@ impl Periods {
     }
 }
 
-/// Returns by how many slots a category, or a part of one, differs at most.
+/// Returns the largest difference of a category, or of a part of one, in slots.
 fn max_difference(before: &Split, after: &Split) -> f64 {
     let (l1, l2) = (&before.level1, &after.level1);
     let contention = |of: &Split| of.level1.smt_contention_slots.unwrap_or(0.0);
@@ -148,8 +147,7 @@ fn max_difference(before: &Split, after: &Split) -> f64 {
     most
 }
 
-/// Returns the first prime number that is not smaller, so that PMU samples do not keep step with a
-/// loop.
+/// Returns the first prime number that is not smaller: PMU samples must not keep step with a loop.
 fn prime_from(number: u64) -> u64 {
     let mut number = number | 1;
     let is_prime = |number: u64| {

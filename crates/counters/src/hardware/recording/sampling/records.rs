@@ -1,7 +1,7 @@
 //! Records that the kernel writes into the buffer of a sampling event: perf_event.h,
 //! `perf_event_type`.
 //!
-//! Any bytes can be parsed: what is not a record that this module knows is reported as such.
+//! Any bytes can be parsed; unknown records are reported as such.
 
 use perf_event_open_sys::bindings::{
     PERF_RECORD_LOST, PERF_RECORD_SAMPLE, PERF_RECORD_THROTTLE, PERF_RECORD_UNTHROTTLE,
@@ -19,8 +19,7 @@ pub(super) type GroupCounts = [u64; MAX_EVENTS];
 pub(super) enum Record {
     /// A PMU sample of the event that carries the counts of its group.
     Hit { address: u64, counts: GroupCounts },
-    /// A PMU sample of another event of the group, which has counted this since its PMU sample
-    /// before.
+    /// A PMU sample of another event of the group, with its count since its previous one.
     Own {
         address: u64,
         event: usize,
@@ -32,7 +31,7 @@ pub(super) enum Record {
     Throttled,
     /// The kernel continues.
     Unthrottled,
-    /// Nothing that matters.
+    /// A record without meaning here.
     Other,
     /// Not a record of the right shape.
     Unreadable,
@@ -41,9 +40,9 @@ pub(super) enum Record {
 /// The records of a buffer.
 pub(super) struct Records<'a> {
     bytes: &'a [u8],
-    /// The numbers by which the events of the group go in records.
+    /// The ids of the group's events in records.
     ids: &'a [u64],
-    /// Which event carries the counts of the group.
+    /// The index of the event that carries the counts of the group.
     reading: usize,
 }
 
@@ -110,8 +109,8 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// Takes the kind and the body of the first record from `bytes`, or everything if it is not a
-/// record: without a size that makes sense, nobody knows where the next one begins.
+/// Takes the kind and the body of the first record from `bytes`, or everything if its size makes no
+/// sense: the start of the next one is then unknown.
 pub(in super::super) fn next_of<'a>(bytes: &mut &'a [u8]) -> Option<(u32, &'a [u8])> {
     let all = std::mem::take(bytes);
     let &[a, b, c, d, _, _, size, more] = all.first_chunk::<HEADER_BYTES>()?;

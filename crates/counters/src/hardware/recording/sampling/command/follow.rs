@@ -34,8 +34,8 @@ pub(super) fn seize(process: pid_t) -> io::Result<()> {
     ask(libc::PTRACE_SEIZE as Request, process, OPTIONS as usize)
 }
 
-/// Reports what the threads of the command do, until its first process has exited. That one is left
-/// to be reaped; processes that outlive it run on when the calling thread ends.
+/// Reports the events of the command's threads, until its first process has exited. That one is
+/// left to be reaped; processes that outlive it run on when the calling thread ends.
 pub(super) fn follow(first: pid_t, threads: &mut impl Threads) -> io::Result<()> {
     let mut known = vec![first];
     loop {
@@ -102,7 +102,7 @@ fn next() -> io::Result<(pid_t, bool)> {
     }
 }
 
-/// Takes the change of state of a thread; `None` if there is none any more.
+/// Takes the change of state of a thread, if there is one.
 fn status_of(thread: pid_t) -> io::Result<Option<c_int>> {
     let mut status = 0;
     // SAFETY: the kernel writes the status, and nothing else.
@@ -131,7 +131,7 @@ fn ask(request: Request, thread: pid_t, number: usize) -> io::Result<()> {
     }
 }
 
-/// Returns what the kernel says besides the event: for `exec`, the thread's former id.
+/// Returns the message of the event: for `exec`, the thread's former id.
 fn message_of(thread: pid_t) -> Option<pid_t> {
     let mut message: libc::c_ulong = 0;
     let address = std::ptr::null_mut::<libc::c_void>();

@@ -33,9 +33,9 @@ pub(super) struct ThreadPosition {
     thread: pid_t,
     /// The counts at the previous PMU sample; `None` if PMU samples are missing since.
     previous: Option<GroupCounts>,
-    /// Where the previous PMU sample was, if that is known.
+    /// The location of the previous PMU sample, if known.
     after: Option<ModuleOffset>,
-    /// What its process had mapped when that was last read.
+    /// The mappings of its process when last read.
     modules: ModuleMap,
 }
 
@@ -69,7 +69,7 @@ impl ThreadPosition {
             // Once is enough: the rest is code without a file.
             *may_read = false;
             let now = ModuleMap::for_process(self.thread);
-            // A killed process has none any more.
+            // A killed process has none.
             if !now.is_empty() {
                 self.modules = now;
             }
@@ -130,7 +130,7 @@ impl Found {
         too_many
     }
 
-    /// Returns the place under the name that it has here.
+    /// Returns the location with the number of its module.
     fn named(&mut self, (module, offset): (&str, u64)) -> ModuleOffset {
         let known = self.modules.iter().position(|name| name == module);
         let index = known.unwrap_or_else(|| {
@@ -261,7 +261,7 @@ mod tests {
         // The PMU sample after the gap ends nothing that is known.
         let slots: u64 = hits.places.iter().map(|location| location.slots).sum();
         assert_eq!((hits.sampled.hits, slots), (2, 8000));
-        // Nor is it known what it came after.
+        // Its predecessor is unknown, too.
         assert_eq!(
             hits.places
                 .iter()
