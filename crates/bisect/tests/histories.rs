@@ -213,8 +213,8 @@ fn counted_noise_decides_19_of_20_searches_and_misleads_none() {
             open.push((seed, outcome));
         }
     }
-    // The error probability of a search is that of one comparison, 5 %; where the noise is too large,
-    // its answer is a range or none.
+    // The error probability of a search is that of one comparison, 5 %. With too much noise, its
+    // answer is a range or none.
     assert!(misled.len() as u64 * 100 <= HISTORIES, "{misled:?}");
     let right = HISTORIES - (open.len() + misled.len()) as u64;
     assert!(right * 20 >= HISTORIES * 19, "{right}: {open:?}");

@@ -135,7 +135,7 @@ fn launch_on_other_data_has_another_digest() {
 }
 
 #[test]
-fn repeated_launch_records_a_stretch() {
+fn repeated_launch_records_requested_blocks() {
     let stretch = |repeated: Option<u32>| -> Option<Vec<(u32, u64)>> {
         let model = alone(&cores::ZEN_5, 0.2)?;
         model.tracer.forget_translations();
