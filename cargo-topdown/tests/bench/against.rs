@@ -27,6 +27,7 @@ const CRITERION: &str =
 const PROFILE: &str = r#"
 [profile.dev]
 debug = "line-tables-only"
+lto = "off"
 [profile.dev.package.criterion-topdown]
 opt-level = 1
 [profile.dev.package.topdown-counters]
