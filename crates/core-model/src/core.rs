@@ -463,6 +463,11 @@ impl Core {
         }
         let executed = self.execute_one(operation, *ports, issued, ready);
         if RARE {
+            let earliest = issued + u64::from(self.parameters.issue_delay);
+            self.ledger.delay(|waits| {
+                waits.operand_cycles += ready.saturating_sub(earliest);
+                waits.port_cycles += executed.saturating_sub(ready.max(earliest));
+            });
             for cycle in 1..u64::from(operation.busy) {
                 self.block(*ports, executed + cycle);
             }

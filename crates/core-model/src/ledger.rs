@@ -19,6 +19,22 @@ pub(crate) struct Ledger {
     blocks: Box<[BlockCounts]>,
     /// The current block.
     block: usize,
+    /// By block; nothing unless each instruction is one.
+    waits: Box<[Waits]>,
+}
+
+/// What delayed an instruction, in all its executions. These overlap with those of others, so they
+/// do not add up to slots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// Cycles from its issue until its operands were ready.
+    pub operand_cycles: u64,
+    /// Cycles from then on until a port was free.
+    pub port_cycles: u64,
+    /// Slots before its issue in which the frontend refilled after a mispredicted branch.
+    pub refill_slots: u64,
+    /// Slots before its issue in which the store queue had no room.
+    pub store_queue_slots: u64,
 }
 
 /// The cost of one block of the program, or of its executions on one call path.
@@ -68,6 +84,7 @@ impl Ledger {
             events: Events::default(),
             blocks: vec![BlockCounts::default(); blocks.max(1)].into_boxed_slice(),
             block: 0,
+            waits: Box::default(),
         }
     }
 
@@ -76,9 +93,27 @@ impl Ledger {
         self.blocks = vec![BlockCounts::default(); blocks].into_boxed_slice();
     }
 
+    /// Keeps what delayed each of this many blocks, too.
+    pub(crate) fn keep_waits(&mut self, blocks: usize) {
+        self.waits = vec![Waits::default(); blocks].into_boxed_slice();
+    }
+
+    /// Counts what delayed the current block, if that is kept.
+    pub(crate) fn delay(&mut self, add: impl FnOnce(&mut Waits)) {
+        if let Some(waits) = self.waits.get_mut(self.block) {
+            add(waits);
+        }
+    }
+
+    /// Returns what delayed a block, if that is kept.
+    pub(crate) fn waits(&self, block: usize) -> Waits {
+        self.waits.get(block).copied().unwrap_or_default()
+    }
+
     /// Forgets what each block cost. Nothing is in flight.
     pub(crate) fn forget_blocks(&mut self) {
         self.blocks.fill(BlockCounts::default());
+        self.waits.fill(Waits::default());
         self.block = 0;
     }
 

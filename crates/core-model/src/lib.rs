@@ -30,6 +30,7 @@ pub mod cores;
 mod cost;
 mod index;
 mod instruction;
+mod instruction_rows;
 mod ledger;
 mod memory;
 mod model;
@@ -43,7 +44,7 @@ mod slots;
 
 pub use address_space::AddressSpace;
 pub use class::{Class, DelayedPart, Timing};
-pub use ledger::BlockCounts;
+pub use ledger::{BlockCounts, Waits};
 pub use model::{BlockOnPath, Capacity, Effort, Model};
 pub use parameters::{
     Binding, Cache, CoreParameters, DecodedEntries, Disambiguation, Frontend, LearntOrder, Memory,

@@ -6,7 +6,8 @@ use crate::address_space::MappingAt;
 use crate::branch::CodeAddress;
 use crate::core::{Core, Executed};
 use crate::instruction::{Lowering, MemoryOperand, NONE, Operation};
-use crate::ledger::{BlockCounts, FixedCosts};
+use crate::instruction_rows::InstructionRows;
+use crate::ledger::{BlockCounts, FixedCosts, Waits};
 use crate::parameters::CoreParameters;
 use crate::paths::{CallPath, Paths, ROOT};
 use crate::slots::Counts;
@@ -58,6 +59,7 @@ pub struct Model {
     memory: Vec<MemoryOperand>,
     blocks: Vec<LoweredBlock>,
     paths: Option<Paths>,
+    instructions: Option<InstructionRows>,
     effort: Effort,
     full: bool,
 }
@@ -125,6 +127,7 @@ impl Model {
             memory: Vec::with_capacity(capacity.instructions),
             blocks: Vec::with_capacity(capacity.blocks),
             paths: None,
+            instructions: None,
             effort: Effort::Detail,
             full: false,
         }
@@ -140,8 +143,23 @@ impl Model {
         self
     }
 
+    /// Counts each instruction as a block of its own, which changes no other count. An instruction
+    /// that does the work of those before it has one block with them. Call paths are not counted.
+    #[must_use]
+    pub fn by_instruction(mut self) -> Self {
+        let rows = self.operations.capacity();
+        self.core.ledger.make_room(rows);
+        self.core.ledger.keep_waits(rows);
+        self.instructions = Some(InstructionRows::new(rows));
+        self.paths = None;
+        self
+    }
+
     /// Returns the maximum number of rows of [`blocks`](Model::blocks).
     pub fn max_rows(&self) -> usize {
+        if self.instructions.is_some() {
+            return self.operations.capacity();
+        }
         let blocks = self.blocks.capacity();
         self.paths.as_ref().map_or(blocks, Paths::max_rows)
     }
@@ -201,6 +219,9 @@ impl Model {
         if let Some(paths) = &mut self.paths {
             paths.forget();
         }
+        if let Some(instructions) = &mut self.instructions {
+            instructions.clear();
+        }
         self.full = false;
     }
 
@@ -208,13 +229,20 @@ impl Model {
     /// call path if the model follows calls. The rows keep their order until
     /// [`forget_blocks`](Model::forget_blocks). Blocks may share instructions.
     pub fn blocks(&self) -> impl Iterator<Item = (BlockOnPath, BlockCounts)> + '_ {
-        let rows = self.paths.as_ref().map_or(self.blocks.len(), Paths::rows);
+        let rows = match (&self.paths, &self.instructions) {
+            (_, Some(instructions)) => instructions.len(),
+            (Some(paths), None) => paths.rows(),
+            (None, None) => self.blocks.len(),
+        };
         (0..rows as u32).map(|row| {
             let (path, block) = match &self.paths {
                 Some(paths) => paths.row(row),
                 None => (ROOT, row),
             };
-            let costs = &self.blocks[block as usize].costs;
+            let costs = match &self.instructions {
+                Some(instructions) => instructions.costs(row as usize),
+                None => &self.blocks[block as usize].costs,
+            };
             let block = BlockId(block);
             (
                 BlockOnPath { block, path },
@@ -223,10 +251,21 @@ impl Model {
         })
     }
 
-    /// Returns the first address of each translated block, and the address after its last
-    /// instruction.
+    /// Returns the first address of each block of [`blocks`](Model::blocks), and the address after
+    /// its last instruction.
     pub fn ranges(&self) -> impl Iterator<Item = std::ops::Range<u64>> + '_ {
-        self.blocks.iter().map(|block| block.start_ip..block.end_ip)
+        let blocks = match self.instructions {
+            Some(_) => &[],
+            None => &self.blocks[..],
+        };
+        let instructions = self.instructions.iter().flat_map(InstructionRows::ranges);
+        let blocks = blocks.iter().map(|block| block.start_ip..block.end_ip);
+        blocks.chain(instructions)
+    }
+
+    /// Returns what delayed a block, if each instruction is one.
+    pub fn waits(&self, block: BlockId) -> Waits {
+        self.core.ledger.waits(block.index())
     }
 
     /// Returns the last call of each path, [`ROOT`] first; nothing if the model does not follow
@@ -258,7 +297,12 @@ fn keep_executed(operations: &mut Vec<Operation>, first: usize) -> usize {
 
 /// Executes a repeated string instruction: its start, then its steps.
 #[inline(never)]
-fn repeat(core: &mut Core, operation: &Operation, repeat: Repeat, executed: &Executed<'_>) -> u64 {
+pub(crate) fn repeat(
+    core: &mut Core,
+    operation: &Operation,
+    repeat: Repeat,
+    executed: &Executed<'_>,
+) -> u64 {
     let &Executed {
         block, recorded, ..
     } = executed;
@@ -355,6 +399,9 @@ impl Consumer for Model {
             *operation = operation.complete(memory);
             costs.add(operation);
         }
+        if let Some(instructions) = &mut self.instructions {
+            instructions.translated(block, &self.operations[first..]);
+        }
         let count = keep_executed(&mut self.operations, first);
         let start = self.core.addresses.model_address(block.start_ip());
         let place = self.core.code_address(start);
@@ -388,6 +435,27 @@ impl Consumer for Model {
         };
         let first = lowered.first as usize;
         let operations = &self.operations[first..first + lowered.count as usize];
+        match (self.effort, &self.instructions) {
+            (Effort::Detail, Some(instructions)) => {
+                self.core.arrive(lowered.place);
+                let mut executed = Executed {
+                    block: lowered.first,
+                    operands: &self.memory,
+                    recorded: addresses,
+                };
+                let done = instructions.execute(&mut self.core, operations, &mut executed);
+                if let Some(last) = operations.last() {
+                    let row = executed.block;
+                    self.core.leave(last, lowered.last_place, done, row);
+                }
+                return;
+            }
+            (Effort::Counting, Some(instructions)) => {
+                instructions.count(&mut self.core, lowered.first, lowered.count);
+                return;
+            }
+            _ => {}
+        }
         match self.effort {
             Effort::Detail => {}
             Effort::Warming => {

@@ -56,8 +56,9 @@ impl Core {
     /// obstacle.
     #[inline(never)]
     fn wait(&mut self, start: u64, backend: u64, store_room: u64, block: u32) {
-        if let Some(wrong) = self.wrong_path.take() {
-            self.charge_wrong_path(&wrong, start);
+        let restarts = self.wrong_path.take();
+        if let Some(wrong) = &restarts {
+            self.charge_wrong_path(wrong, start);
         }
         self.charge_head(backend.min(start));
         // Only the store queue was the obstacle.
@@ -65,7 +66,12 @@ impl Core {
         let waited = self.ledger.slots_until(until);
         if waited > 0 {
             self.ledger.charge_backend(block, waited, 0);
+            self.ledger.delay(|waits| waits.store_queue_slots += waited);
             self.ledger.pass_until(until);
+        }
+        if restarts.is_some_and(|wrong| !wrong.is_clear) {
+            let refill = self.ledger.slots_until(start);
+            self.ledger.delay(|waits| waits.refill_slots += refill);
         }
         self.ledger.charge_frontend(block, start);
     }
