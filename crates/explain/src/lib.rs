@@ -10,6 +10,7 @@ pub mod difference;
 mod error;
 mod group_functions;
 pub mod latencies;
+pub mod listing;
 pub mod sampled;
 mod sums;
 mod values;

@@ -35,6 +35,7 @@ use topdown_tracer::{Config, Tracer};
 pub use self::budget::{DEFAULT_BUDGET_SECONDS, MIN_ITERATIONS};
 use self::budget::{ModelBudget, budget_seconds};
 use self::chosen::chosen_core;
+use self::code::CodeDetail;
 use self::observer::Observer;
 use self::outside_time::OutsideTime;
 use topdown_counters::error::OpenError;
@@ -69,13 +70,17 @@ impl Model {
     /// core.
     pub fn open() -> Result<Model, OpenError> {
         let core = chosen_core(ModelCore::from_environment()?);
-        Model::for_core(core, ModelBudget::from_seconds(budget_seconds()?)?)
+        let budget = ModelBudget::from_seconds(budget_seconds()?)?;
+        Model::for_core(core, budget, CodeDetail::from_environment())
     }
 
-    fn for_core(core: &'static CoreParameters, budget: ModelBudget) -> Result<Model, OpenError> {
+    fn for_core(
+        core: &'static CoreParameters,
+        budget: ModelBudget,
+        detail: CodeDetail,
+    ) -> Result<Model, OpenError> {
         let stretches = std::env::var(environment::STRETCHES).unwrap_or_default();
-        let follows_calls = std::env::var(environment::PATHS).is_ok_and(|wanted| wanted == "1");
-        let observer = Observer::new(core, budget, follows_calls, &stretches);
+        let observer = Observer::new(core, budget, detail, &stretches);
         let tracer =
             Tracer::new(Config::default(), observer).map_err(|error| OpenError::Model {
                 reason: error.to_string(),

@@ -8,6 +8,7 @@ use std::ops::AddAssign;
 use serde::{Deserialize, Serialize};
 
 use crate::category::PerCategory;
+use crate::instruction::InstructionEvents;
 
 /// Counts for a part of the code.
 ///
@@ -89,6 +90,10 @@ pub struct CodeSlots {
     /// For each sample, the index and counts of each of its blocks. A sample's slots are the sum
     /// over its blocks.
     pub samples: Vec<Vec<(u32, CodeCounts)>>,
+    /// For each sample, the events of its blocks, in their order there. Each block is then one
+    /// instruction, or a pair that executes as one. Empty unless
+    /// [requested](crate::environment::INSTRUCTIONS).
+    pub events: Vec<Vec<InstructionEvents>>,
     /// The instructions executed in the first [samples of a
     /// fingerprint](crate::doubling::FINGERPRINT_SAMPLES): a block's index and its instruction
     /// count. Empty if unknown, for example when other threads work too.

@@ -43,6 +43,10 @@ pub const MODEL_BUDGET: &str = "CARGO_TOPDOWN_MODEL_BUDGET";
 /// Whether modelled launches keep call paths: `1`.
 pub const PATHS: &str = "CARGO_TOPDOWN_PATHS";
 
+/// Whether modelled launches count each instruction by itself: `1`. Such a launch has no call paths
+/// and no fingerprint.
+pub const INSTRUCTIONS: &str = "CARGO_TOPDOWN_INSTRUCTIONS";
+
 /// Whether modelled launches count allocations: all but `0`.
 pub const ALLOCATIONS: &str = "CARGO_TOPDOWN_ALLOCATIONS";
 

@@ -6,20 +6,27 @@
 //! hardware counted, [`attribute_samples`] and [`functions_of_samples`] do the same with PMU
 //! samples, and [`group_functions`] for the events of a metric group.
 
+mod by_address;
 mod code_location;
+mod disassembly;
 mod event_samples;
 mod fingerprint;
 mod group_event;
 mod inlined;
+mod listing;
 mod own_counts;
 mod paths;
 mod samples;
 mod slots;
+mod source_text;
 mod symbols;
 
+pub use by_address::{InstructionRecord, SlotsByAddress, slots_by_address};
 pub use code_location::CodeLocation;
+pub use disassembly::Syntax;
 pub use event_samples::group_functions;
 pub use fingerprint::fingerprint_of;
+pub use listing::listing;
 pub use paths::{SamplePaths, attribute_paths, call_paths_of};
 pub use samples::{SampledFunctions, attribute_samples, functions_of_samples};
 pub use slots::{SampleFunctions, attribute, functions_of};

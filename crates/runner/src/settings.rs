@@ -44,6 +44,9 @@ pub struct Settings {
     /// Whether modelled launches follow calls.
     #[serde(default)]
     pub paths: bool,
+    /// Whether launches find slots by instruction: modelled ones exactly, counted ones by PMU samples.
+    #[serde(default)]
+    pub instructions: bool,
     /// Whether modelled launches count allocations.
     #[serde(default = "yes")]
     pub allocations: bool,
@@ -72,6 +75,7 @@ impl Default for Settings {
             launch_timeout: None,
             fingerprints: true,
             paths: false,
+            instructions: false,
             allocations: true,
         }
     }

@@ -14,6 +14,8 @@ use super::executed::Executed;
 use topdown_counters::modules::ModuleMap;
 use topdown_run::code::{CodeBlock, CodeCall, CodeCounts, CodeSlots, Trail};
 use topdown_run::doubling::FINGERPRINT_SAMPLES;
+use topdown_run::environment;
+use topdown_run::instruction::InstructionEvents;
 use topdown_run::steady::steady_samples;
 
 /// Room for this many block costs per benchmark: of 10 samples with 23 thousand blocks each, on one
@@ -23,13 +25,38 @@ const MAX_COSTS: usize = 256 * 1024;
 /// More samples than criterion takes by default.
 const MAX_SAMPLES: usize = 1000;
 
+/// The parts of code whose slots are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CodeDetail {
+    Blocks,
+    /// Blocks, separately for each call path.
+    Paths,
+    Instructions,
+}
+
+impl CodeDetail {
+    /// Reads [`environment::INSTRUCTIONS`] and [`environment::PATHS`].
+    pub(super) fn from_environment() -> CodeDetail {
+        let is_set = |name| std::env::var(name).is_ok_and(|wanted| wanted == "1");
+        match [environment::INSTRUCTIONS, environment::PATHS].map(is_set) {
+            [true, _] => CodeDetail::Instructions,
+            [false, true] => CodeDetail::Paths,
+            [false, false] => CodeDetail::Blocks,
+        }
+    }
+}
+
 /// The account of the current benchmark.
 pub(super) struct CodeAccount {
     /// Each row's cost when the sample began, by row number: the model has a row for each block on
     /// each path.
     before: Vec<CodeCounts>,
+    /// The events of each row at the same time, if the model counts by instruction.
+    events_before: Option<Vec<InstructionEvents>>,
     /// Row numbers and their costs, sample by sample.
     costs: Vec<(u32, CodeCounts)>,
+    /// The events of each of `costs`, if the model counts by instruction.
+    events: Vec<InstructionEvents>,
     /// Where each sample ends in `costs`.
     ends: Vec<usize>,
     /// Indices of the usable samples.
@@ -45,10 +72,13 @@ pub(super) struct CodeAccount {
 }
 
 impl CodeAccount {
-    /// Reserves room for a model of this many rows.
-    pub(super) fn new(rows: usize) -> CodeAccount {
+    /// Reserves room for a model of this many rows, each an instruction or a block.
+    pub(super) fn new(rows: usize, by_instruction: bool) -> CodeAccount {
+        let max_events = if by_instruction { MAX_COSTS } else { 0 };
         CodeAccount {
             before: Vec::with_capacity(rows),
+            events_before: by_instruction.then(|| Vec::with_capacity(rows)),
+            events: Vec::with_capacity(max_events),
             costs: Vec::with_capacity(MAX_COSTS),
             ends: Vec::with_capacity(MAX_SAMPLES),
             usable: Vec::with_capacity(MAX_SAMPLES),
@@ -70,13 +100,18 @@ impl CodeAccount {
         let blocks = model.blocks().take(self.before.capacity());
         self.before
             .extend(blocks.map(|(_, counts)| code_counts(&counts)));
+        if let Some(before) = &mut self.events_before {
+            before.clear();
+            let blocks = model.blocks().take(before.capacity());
+            before.extend(blocks.map(|(row, counts)| events(model, row, &counts)));
+        }
     }
 
     /// Keeps what was executed since the sample began. `is_usable` says whether its windows were
     /// traced to their ends.
     pub(super) fn keep_sample(&mut self, model: &Model, is_usable: bool) {
         let begin = self.costs.len();
-        for (row, (_, counts)) in model.blocks().enumerate() {
+        for (row, (block, counts)) in model.blocks().enumerate() {
             let before = self.before.get(row).copied().unwrap_or_default();
             let after = code_counts(&counts);
             if after == before {
@@ -87,6 +122,11 @@ impl CodeAccount {
                 return;
             }
             self.costs.push((row as u32, difference(after, before)));
+            if let Some(before) = &self.events_before {
+                let before = before.get(row).copied().unwrap_or_default();
+                let after = events(model, block, &counts);
+                self.events.push(after.since(before));
+            }
         }
         if self.ends.len() == self.ends.capacity() {
             self.is_full = true;
@@ -116,6 +156,15 @@ impl CodeAccount {
         };
         let before = self.ends.len().checked_sub(2);
         let begin = before.map_or(0, |before| self.ends[before]);
+        let modelled = self.costs[begin..].iter();
+        let modelled: u64 = modelled.map(|(_, counts)| counts.slots()).sum();
+        let scaled = |count: u64| {
+            let product = u128::from(count) * u128::from(whole.slots());
+            (product / u128::from(modelled.max(1))) as u64
+        };
+        for events in self.events.iter_mut().skip(begin) {
+            *events = events.map(scaled);
+        }
         scale(&mut self.costs[begin..], whole);
     }
 
@@ -126,6 +175,9 @@ impl CodeAccount {
         for (_, counts) in &mut self.costs[begin..] {
             let counts_of_all = <[u64; 9]>::from(*counts).map(|count| count.saturating_mul(times));
             *counts = counts_of_all.into();
+        }
+        for events in self.events.iter_mut().skip(begin) {
+            *events = events.map(|count| count.saturating_mul(times));
         }
     }
 
@@ -140,6 +192,7 @@ impl CodeAccount {
         };
         let emptied = self.ends[last_of_warm_up];
         self.costs.drain(..emptied);
+        self.events.drain(..emptied.min(self.events.len()));
         for end in &mut self.ends {
             *end = end.saturating_sub(emptied);
         }
@@ -149,13 +202,16 @@ impl CodeAccount {
     #[inline(never)]
     pub(super) fn take(&mut self, model: &Model, executed: &mut Executed) -> Option<CodeSlots> {
         let is_whole = !self.is_full && self.last_is_known && !self.ends.is_empty();
-        if self.first_has_gap || self.ends.len() < FINGERPRINT_SAMPLES {
+        // A fingerprint is of blocks.
+        let is_known = !self.first_has_gap && self.events_before.is_none();
+        if !is_known || self.ends.len() < FINGERPRINT_SAMPLES {
             self.first.clear();
         }
         let code = is_whole.then(|| self.code_slots(model, executed));
         self.first.clear();
         self.first_has_gap = false;
         self.costs.clear();
+        self.events.clear();
         self.ends.clear();
         self.usable.clear();
         self.is_full = false;
@@ -176,6 +232,7 @@ impl CodeAccount {
             paths: model.paths(),
             call_of: Vec::with_capacity(room),
             calls: Vec::with_capacity(room),
+            has_contents: self.events_before.is_none(),
         };
         blocks.index_of.resize(blocks.rows.len(), None);
         blocks.root_of.resize(blocks.ranges.len(), None);
@@ -193,6 +250,9 @@ impl CodeAccount {
             } else {
                 with_room(room, costs)
             });
+            if self.events_before.is_some() {
+                code.events.push(self.events[begin..end].to_vec());
+            }
             begin = end;
         }
         let first = self.first.iter();
@@ -200,8 +260,11 @@ impl CodeAccount {
         code.first_samples = with_room(room, first);
         code.first_samples_data = executed.data();
         let trail = executed.trail();
-        // A launch that models nothing can execute more blocks than are kept.
-        let known = blocks.ranges.len();
+        // It is of blocks, too. A launch that models nothing can execute more than are kept.
+        let known = match self.events_before {
+            Some(_) => 0,
+            None => blocks.ranges.len(),
+        };
         let stretch = trail
             .stretch
             .iter()
@@ -240,6 +303,8 @@ struct BlockTable<'a> {
     /// One more than the indices of calls, by path.
     call_of: Vec<Option<u32>>,
     calls: Vec<CodeCall>,
+    /// Whether the blocks are those that were executed, of which the contents are known.
+    has_contents: bool,
 }
 
 impl BlockTable<'_> {
@@ -276,7 +341,10 @@ impl BlockTable<'_> {
             offset,
             // A block has at most 48 instructions.
             bytes: (range.end - range.start) as u32,
-            content: executed.content(block.0),
+            content: match self.has_contents {
+                true => executed.content(block.0),
+                false => 0,
+            },
             call,
         });
         self.blocks.len() as u32 - 1
@@ -340,6 +408,25 @@ fn code_counts(counts: &BlockCounts) -> CodeCounts {
         instructions: counts.events.instructions,
         level1_slots: super::counted::level1_slots(slots),
         level2_slots: super::counted::level2_slots(slots),
+    }
+}
+
+/// Returns the events of a row that is one instruction.
+fn events(model: &Model, row: BlockOnPath, counts: &BlockCounts) -> InstructionEvents {
+    let (events, waits) = (&counts.events, model.waits(row.block));
+    InstructionEvents {
+        executions: counts.executions,
+        mispredictions: events.mispredicted_branches,
+        clears: events.machine_clears,
+        l1i_misses: events.l1i_misses,
+        l1d_misses: events.l1d_misses,
+        l2_misses: events.l2_misses,
+        l3_misses: events.l3_misses,
+        page_walks: events.dtlb_walks,
+        operand_cycles: waits.operand_cycles,
+        port_cycles: waits.port_cycles,
+        refill_slots: waits.refill_slots,
+        store_queue_slots: waits.store_queue_slots,
     }
 }
 

@@ -9,7 +9,7 @@ use topdown_tracer::{Block, Consumer, End, Mapping, TraceError};
 
 use self::warmth::Warmth;
 use super::budget::{ModelBudget, cost_instructions};
-use super::code::CodeAccount;
+use super::code::{CodeAccount, CodeDetail};
 use super::counted::sample_of;
 use super::executed::Executed;
 use super::not_modelled::NotModelled;
@@ -105,19 +105,20 @@ impl Core {
         parameters: &'static CoreParameters,
         capacity: Capacity,
         budget: ModelBudget,
-        follows_calls: bool,
+        detail: CodeDetail,
     ) -> Core {
         let model = topdown_core_model::Model::with_mappings(parameters, capacity, Mapping::at);
-        let mut model = match follows_calls {
-            true => model.following_calls(),
-            false => model,
+        let mut model = match detail {
+            CodeDetail::Blocks => model,
+            CodeDetail::Paths => model.following_calls(),
+            CodeDetail::Instructions => model.by_instruction(),
         };
         if budget.ends_with_fingerprint {
             model.set_effort(Effort::Counting);
         }
         Core {
             parameters,
-            code: CodeAccount::new(model.max_rows()),
+            code: CodeAccount::new(model.max_rows(), detail == CodeDetail::Instructions),
             model,
             sampled: Sampled::new(budget.instructions),
             warmed: Warmed::new(capacity.blocks),

@@ -5,6 +5,7 @@ use topdown_tracer::{Block, Consumer, End, TraceError};
 
 use super::allocations::Allocations;
 use super::budget::ModelBudget;
+use super::code::CodeDetail;
 use super::core::Core;
 use super::digest::Digest;
 use super::executed::Executed;
@@ -37,12 +38,12 @@ impl Observer {
     pub(super) fn new(
         core: &'static CoreParameters,
         budget: ModelBudget,
-        follows_calls: bool,
+        detail: CodeDetail,
         stretches: &str,
     ) -> Observer {
         let capacity = Capacity::default();
         Observer {
-            core: Core::new(core, capacity, budget, follows_calls),
+            core: Core::new(core, capacity, budget, detail),
             executed: Executed::new(capacity.blocks, stretches),
             allocations: Allocations::from_environment(),
             digest: Digest::new(capacity.blocks),

@@ -25,7 +25,14 @@ fn opened() -> Option<Model> {
 /// Returns a model of one core. Skips the test if code cannot be traced.
 fn alone(core: &'static CoreParameters, seconds: f64) -> Option<Model> {
     let budget = ModelBudget::from_seconds(seconds).unwrap();
-    or_skip(Model::for_core(core, budget))
+    or_skip(Model::for_core(core, budget, CodeDetail::Blocks))
+}
+
+/// Returns a model that counts each instruction by itself.
+fn by_instruction() -> Option<Model> {
+    let budget = ModelBudget::from_seconds(DEFAULT_BUDGET_SECONDS).unwrap();
+    let core = &cores::GOLDEN_COVE;
+    or_skip(Model::for_core(core, budget, CodeDetail::Instructions))
 }
 
 /// Returns a model of one core that samples what is too long: with 0.5 seconds, what costs more

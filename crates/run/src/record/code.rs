@@ -34,6 +34,17 @@ pub(super) fn code(json: &mut Json<'_>, code: &CodeSlots) {
         json.close("]");
     }
     json.close("]");
+    if !code.events.is_empty() {
+        json.open_field("events", "[");
+        for events in &code.events {
+            json.open("[");
+            for events in events {
+                json.counts(&<[u64; 12]>::from(*events));
+            }
+            json.close("]");
+        }
+        json.close("]");
+    }
     json.open_field("first_samples", "[");
     for (block, instructions) in &code.first_samples {
         json.counts(&[u64::from(*block), *instructions]);

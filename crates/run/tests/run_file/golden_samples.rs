@@ -138,6 +138,7 @@ pub fn golden_code() -> CodeSlots {
             vec![(0, code_counts(3))],
             vec![(0, code_counts(2)), (1, code_counts(1))],
         ],
+        events: Vec::new(),
         first_samples: vec![(0, 210)],
         first_samples_data: 0xffff_0000_ffff_0000,
         trail: Trail {

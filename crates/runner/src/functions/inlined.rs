@@ -59,7 +59,7 @@ impl InlinedFunctions {
     }
 
     /// Returns the functions that contain an instruction, the enclosing one first.
-    fn frames_at(&self, address: u64) -> Vec<InlinedFrame> {
+    pub fn frames_at(&self, address: u64) -> Vec<InlinedFrame> {
         let Ok(mut frames) = self.loader.find_frames(address) else {
             return Vec::new();
         };
@@ -83,6 +83,17 @@ impl InlinedFunctions {
         let mut kept: Vec<InlinedFrame> = kept.map(|(_, (_, frame))| frame).collect();
         kept.reverse();
         kept
+    }
+
+    /// Returns the mangled name of the innermost function at `address`, if that is inlined and of the
+    /// standard library.
+    pub fn inlined_standard(&self, address: u64) -> Option<String> {
+        let mut frames = self.loader.find_frames(address).ok()?;
+        let first = frames.next().ok()??;
+        let is_inlined = matches!(frames.next(), Ok(Some(_)));
+        let file = first.location.and_then(|location| location.file);
+        let name = first.function?.raw_name().ok()?.into_owned();
+        (is_inlined && is_standard(file)).then_some(name)
     }
 
     /// Returns the source file and line of an address.

@@ -6,10 +6,12 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use object::read::{Object, ObjectSegment, ObjectSymbol, ReadCache};
-use object::{SymbolKind, read};
+use object::{Architecture, SymbolKind, read};
 use topdown_run::run_file::{SourceLine, stored_file};
 use topdown_run::visible::visible;
 
@@ -37,6 +39,17 @@ pub struct CodeFrame {
     pub name: Option<String>,
     /// The line of the code, or of the call of the next frame.
     pub line: Option<SourceLine>,
+}
+
+/// The function and line of an instruction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodePosition {
+    /// As of [`Symbols::frames_of`]: at least one.
+    pub frames: Vec<CodeFrame>,
+    /// The path of the source file of the last one.
+    pub path: Option<String>,
+    /// The function of the standard library that is inlined there, if one is.
+    pub inlined: Option<String>,
 }
 
 /// `#` omits the hash.
@@ -142,6 +155,58 @@ impl Symbols {
             })
     }
 
+    /// Returns the function and line of the instruction at `offset` in the file `module`.
+    pub fn position(&mut self, module: &str, offset: u64) -> CodePosition {
+        let frames = self.frames_of(module, offset, None);
+        let known = self.module(module).and_then(|Module { table, inlined }| {
+            let address = table.address_of(offset)?;
+            let inlined = inlined.as_ref()?;
+            let last = inlined.frames_at(address).pop()?;
+            let path = last.line.map(|(file, _)| file);
+            Some((path, inlined.inlined_standard(address)))
+        });
+        let (path, inlined) = known.unwrap_or_default();
+        CodePosition {
+            frames,
+            path,
+            inlined: inlined.as_deref().map(demangled),
+        }
+    }
+
+    /// Returns the address of a position in the file `module`, before relocation.
+    pub fn address_of(&mut self, module: &str, offset: u64) -> Option<u64> {
+        self.module(module)?.table.address_of(offset)
+    }
+
+    /// Returns the name of the function that begins at `address` in `module`.
+    pub fn starts_at(&mut self, module: &str, address: u64) -> Option<String> {
+        let table = &self.module(module)?.table;
+        let functions = &table.functions;
+        let index = functions
+            .binary_search_by_key(&address, |f| f.address)
+            .ok()?;
+        Some(demangled(&functions[index].name))
+    }
+
+    /// Returns code of `module` with its address, if the module is for x86-64 and has that much.
+    pub fn x86_code(&mut self, module: &str, offset: u64, bytes: u32) -> Option<(u64, Vec<u8>)> {
+        let table = &self.module(module)?.table;
+        let address = table.address_of(offset)?;
+        let mut code = vec![0; bytes as usize];
+        let mut file = table.x86_file.as_ref()?;
+        file.seek(SeekFrom::Start(offset)).ok()?;
+        let mut read = 0;
+        // The last instruction may be shorter than what is read for it.
+        while read < code.len() {
+            match file.read(&mut code[read..]) {
+                Ok(0) | Err(_) => break,
+                Ok(more) => read += more,
+            }
+        }
+        code.truncate(read);
+        Some((address, code))
+    }
+
     /// Describes a position in the file `module`.
     pub fn locate(&mut self, module: &str, offset: u64) -> CodeLocation {
         let function = self.name_of(module, offset, 1);
@@ -185,6 +250,8 @@ struct SymbolTable {
     segments: Vec<Segment>,
     /// By address, ascending.
     functions: Vec<FunctionSymbol>,
+    /// The file, if its code is for x86-64.
+    x86_file: Option<File>,
 }
 
 /// A part of the file, and where it is loaded.
@@ -204,10 +271,12 @@ impl SymbolTable {
     fn read(path: &Path) -> Option<SymbolTable> {
         // A bench names the file, and opening a pipe would wait for a writer.
         let path = path.canonicalize().ok()?;
-        let file = stored_file::open(&path, u64::MAX).ok()?.into_inner();
+        let opened = stored_file::open(&path, u64::MAX).ok()?.into_inner();
+        let x86_file = opened.try_clone().ok();
         // Executables with debug information are large, so read only what is used.
-        let cache = ReadCache::new(file);
+        let cache = ReadCache::new(opened);
         let file = read::File::parse(&cache).ok()?;
+        let x86_file = x86_file.filter(|_| file.architecture() == Architecture::X86_64);
         let segments = file.segments().map(|segment| {
             let (offset, bytes) = segment.file_range();
             Segment {
@@ -239,6 +308,7 @@ impl SymbolTable {
         Some(SymbolTable {
             segments,
             functions,
+            x86_file,
         })
     }
 
@@ -278,6 +348,7 @@ mod tests {
                     name: name.to_owned(),
                 })
                 .collect(),
+            x86_file: None,
         }
     }
 
@@ -313,7 +384,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn this_executable_knows_its_functions() {
         let path = std::env::current_exe().unwrap();
-        let cache = ReadCache::new(std::fs::File::open(&path).unwrap());
+        let cache = ReadCache::new(File::open(&path).unwrap());
         let file = read::File::parse(&cache).unwrap();
         let symbol = file
             .symbols()

@@ -12,6 +12,7 @@ use topdown_run::run_file::{
 use topdown_run::sample::{Flags, Sample};
 use topdown_run::setting::Threads;
 
+use crate::functions::SlotsByAddress;
 use crate::gathering::benchmark_error::BenchmarkError;
 use crate::gathering::counted_threads::{CountedAlike, counted_alike, time_alone};
 use crate::gathering::residual::{Residual, residual};
@@ -49,6 +50,8 @@ pub struct Collected {
     pub residuals: Vec<Residual>,
     /// Functions by the PMU samples of a metric group, if it was sampled.
     pub hit_groups: Vec<(BenchmarkId, GroupFunctions)>,
+    /// Slots by address, if they were requested.
+    pub by_address: Vec<(BenchmarkId, SlotsByAddress)>,
     /// The trails of the launches on the model, launch by launch.
     pub trails: Vec<(BenchmarkId, LaunchTrail)>,
 }
@@ -229,6 +232,8 @@ impl Collected {
         let code = LaunchedCode::of(&launches, taken);
         self.hit_groups
             .extend(code.hit_group.map(|of| (id.clone(), of)));
+        self.by_address
+            .extend(code.by_address.map(|of| (id.clone(), of)));
         let cold = cold_of(&provenance, &launches);
         let values = values.into_iter().filter_map(|(_, value)| value);
         let about_the_work = uncounted_work.is_none();
@@ -262,6 +267,9 @@ impl Collected {
             .iter()
             .map(|(_, measured)| groups_of(measured))
             .collect();
+        let by_address = LaunchedCode::of(&launches, Taken::by(provenance.source)).by_address;
+        self.by_address
+            .extend(by_address.map(|of| (id.clone(), of)));
         let values = values_of_groups(&of_launches, provenance.empty_window.as_ref());
         self.benchmarks.push(Benchmark {
             throughput,

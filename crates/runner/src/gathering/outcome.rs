@@ -84,6 +84,7 @@ impl Outcome {
         collected.residuals.extend(other.collected.residuals);
         collected.errors.extend(other.collected.errors);
         collected.trails.extend(other.collected.trails);
+        collected.by_address.extend(other.collected.by_address);
         self.failures.extend(other.failures);
     }
 

@@ -165,6 +165,9 @@ impl Launcher {
         let of_cargo = target.environment.iter();
         variables.extend(of_cargo.map(|(name, value)| (name.into(), value.clone())));
         variables.extend(own.map(|(name, value)| (name.into(), value)));
+        // Other launches have no such variable, so that their stack stays where it was.
+        let by_instruction = settings.instructions;
+        variables.extend(by_instruction.then(|| (reported::INSTRUCTIONS.into(), "1".into())));
         let core = self.described_core;
         variables.extend(core.map(|core| (reported::DESCRIBED_CORE.into(), core.into())));
         variables

@@ -5,7 +5,9 @@ use std::io::{Read, Write};
 
 use topdown_run::run_file::Throughput;
 
-use crate::functions::{Symbols, attribute, attribute_paths, attribute_samples, fingerprint_of};
+use crate::functions::{
+    InstructionRecord, Symbols, attribute, attribute_paths, attribute_samples, fingerprint_of,
+};
 use crate::launching::bench_progress::BenchProgress;
 use crate::launching::join::{JoinError, Joined, Reported, is_ours, join};
 use crate::launching::launch_error::LaunchError;
@@ -55,7 +57,10 @@ pub fn converse(
                 };
                 match join(&reported, &records)? {
                     Some(joined) => {
-                        let measured = measured(&name, id.throughput(), joined, symbols);
+                        let measured = Measured {
+                            instructions: instructions(&joined, settings),
+                            ..measured(&name, id.throughput(), joined, symbols)
+                        };
                         let is_ours = is_ours(&measured.provenance);
                         if is_ours && !is_as_wanted {
                             return Err(LaunchError::OtherPlan(name));
@@ -130,6 +135,18 @@ pub fn skipped(
     Ok(names)
 }
 
+/// Returns what is known of single instructions, if it was requested.
+fn instructions(joined: &Joined, settings: &Settings) -> Option<InstructionRecord> {
+    if !settings.instructions {
+        return None;
+    }
+    match (&joined.code, &joined.hits) {
+        (Some(code), _) => Some(InstructionRecord::Modelled(code.clone())),
+        (None, Some(hits)) => Some(InstructionRecord::Sampled(hits.clone())),
+        (None, None) => None,
+    }
+}
+
 /// Attributes the slots of the benchmark `name` to its functions.
 fn measured(
     name: &str,
@@ -153,6 +170,7 @@ fn measured(
         paths: code.and_then(|code| attribute_paths(code, symbols)),
         fingerprint: code.and_then(|code| fingerprint_of(code, symbols)),
         trail: code.map(LaunchTrail::new),
+        instructions: None,
         own_thread_alone: false,
         slots_of: SlotsOrigin::Own,
     }

@@ -6,7 +6,10 @@ use topdown_run::run_file::{CallPaths, Fingerprint, Functions};
 use crate::launching::measured::Measured;
 use topdown_explain::GroupFunctions;
 
-use crate::functions::{call_paths_of, functions_of, functions_of_samples, group_functions};
+use crate::functions::{
+    SlotsByAddress, call_paths_of, functions_of, functions_of_samples, group_functions,
+    slots_by_address,
+};
 
 /// The code of a benchmark that its launches know.
 pub struct LaunchedCode {
@@ -15,6 +18,8 @@ pub struct LaunchedCode {
     pub fingerprint: Option<Fingerprint>,
     /// Functions by the PMU samples of a metric group, if it was sampled.
     pub hit_group: Option<GroupFunctions>,
+    /// Slots by address, if they were requested.
+    pub by_address: Option<SlotsByAddress>,
 }
 
 impl LaunchedCode {
@@ -35,7 +40,12 @@ impl LaunchedCode {
             .iter()
             .map(|(_, measured)| (&*measured.samples, measured.paths.as_ref()))
             .collect();
+        let of_instructions: Vec<_> = launches
+            .iter()
+            .filter_map(|(_, measured)| Some((&*measured.samples, measured.instructions.as_ref()?)))
+            .collect();
         LaunchedCode {
+            by_address: slots_by_address(&of_instructions, taken),
             functions,
             call_paths: call_paths_of(&with_paths, taken),
             fingerprint: common_fingerprint(launches),

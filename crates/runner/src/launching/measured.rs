@@ -4,7 +4,7 @@ use topdown_run::provenance::Provenance;
 use topdown_run::run_file::{Fingerprint, IterationSample, Throughput};
 use topdown_run::sample::Sample;
 
-use crate::functions::{SampleFunctions, SamplePaths, SampledFunctions};
+use crate::functions::{InstructionRecord, SampleFunctions, SamplePaths, SampledFunctions};
 use crate::launching::trail::LaunchTrail;
 
 /// The launch that the slots of a launch come from.
@@ -40,6 +40,8 @@ pub struct Measured {
     pub hits: Option<SampledFunctions>,
     /// Its slots by call path, if the bench follows calls.
     pub paths: Option<SamplePaths>,
+    /// Its slots by instruction, if they were requested.
+    pub instructions: Option<InstructionRecord>,
     /// Whether the user set that work of other threads does not count.
     pub own_thread_alone: bool,
     /// The fingerprint of its first samples, if the bench knows it.
@@ -64,6 +66,7 @@ impl Measured {
             functions: None,
             hits: None,
             paths: None,
+            instructions: None,
             own_thread_alone: false,
             fingerprint: None,
             trail: None,

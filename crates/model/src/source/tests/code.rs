@@ -80,3 +80,30 @@ fn partly_traced_iteration_has_no_fingerprint() {
     assert_eq!(first_samples(100_000), []);
     assert_ne!(first_samples(10), []);
 }
+
+/// The divisions of one window take nearly all of its slots.
+#[test]
+fn instructions_of_kept_sample_have_its_slots_and_events() {
+    let Some(model) = by_instruction() else {
+        return;
+    };
+    model.sample_boundary();
+    let sample = window(&model, || divisions(1000));
+    model.sample_kept();
+    let code = model.take_code().unwrap();
+    let (costs, events) = (&code.samples[0], &code.events[0]);
+    assert_eq!(costs.len(), events.len());
+    let slots: u64 = costs.iter().map(|(_, counts)| counts.slots()).sum();
+    assert_eq!(Some(slots), sample.slots);
+    let longest = code.blocks.iter().map(|block| block.bytes).max();
+    assert!(longest <= Some(30), "blocks are instructions");
+    let mut hottest: Vec<_> = costs.iter().zip(events).collect();
+    hottest.sort_by_key(|((_, counts), _)| std::cmp::Reverse(counts.slots()));
+    let of_four: u64 = hottest[..4].iter().map(|((_, c), _)| c.slots()).sum();
+    assert!(of_four * 5 > slots * 2, "{of_four} of {slots}");
+    for (_, events) in &hottest[..4] {
+        assert_eq!(events.executions, 1000);
+        assert!(events.operand_cycles > 1000 && events.port_cycles == 0);
+    }
+    assert_eq!(code.first_samples, []);
+}

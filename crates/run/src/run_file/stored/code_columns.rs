@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::columns::Rows;
 use super::error::RunFileProblem;
 use crate::code::{CodeBlock, CodeCall, CodeCounts, CodeSlots, Trail};
+use crate::instruction::InstructionEvents;
 
 /// [`CodeSlots`], with rows of numbers for its largest parts.
 #[derive(Debug, Serialize, Deserialize)]
@@ -19,6 +20,9 @@ pub(super) struct CodeColumns {
     /// The call of the caller, the module and the offset of each call.
     calls: Vec<(u32, u32, u64)>,
     samples: Vec<Vec<(u32, CodeCounts)>>,
+    /// The events of each block of each sample, if each block is an instruction.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    events: Vec<Vec<InstructionEvents>>,
     /// Block indices, and how many instructions of each block were executed.
     first_samples: Vec<(u32, u64)>,
     first_samples_data: u64,
@@ -50,6 +54,7 @@ impl CodeColumns {
                 .map(|call| (call.caller, call.module, call.offset))
                 .collect(),
             samples: code.samples.clone(),
+            events: code.events.clone(),
             first_samples: code.first_samples.clone(),
             first_samples_data: code.first_samples_data,
             trail: code.trail.clone(),
@@ -86,6 +91,16 @@ impl CodeColumns {
                 what: "counts",
             };
             row.counts("samples", &counts)?;
+        }
+        if !self.events.is_empty() {
+            rows.length("events", &self.events)?;
+        }
+        for (blocks, events) in self.samples.iter().zip(&self.events) {
+            let of_sample = Rows {
+                count: blocks.len(),
+                what: "blocks",
+            };
+            of_sample.length("events", events)?;
         }
         let blocks = self.blocks.len();
         for (block, _) in &self.first_samples {
@@ -132,6 +147,7 @@ impl CodeColumns {
                 })
                 .collect(),
             samples: self.samples,
+            events: self.events,
             first_samples: self.first_samples,
             first_samples_data: self.first_samples_data,
             trail: self.trail,

@@ -85,6 +85,7 @@ mod tests {
     use crate::category::PerCategory;
     use crate::code::{CodeBlock, CodeCall, CodeCounts, CodeSlots, Digest, Trail};
     use crate::event::{Event, Events};
+    use crate::instruction::InstructionEvents;
     use crate::provenance::SourceKind;
     use crate::sample::{Flags, GroupCounts, Level1, Sample};
 
@@ -197,6 +198,13 @@ mod tests {
                 vec![
                     (0, CodeCounts::from([1, 2, 3, 4, 5, 6, 7, 8, 9])),
                     (0, CodeCounts::default()),
+                ],
+                vec![],
+            ],
+            events: vec![
+                vec![
+                    InstructionEvents::from(std::array::from_fn(|n| n as u64)),
+                    InstructionEvents::default(),
                 ],
                 vec![],
             ],

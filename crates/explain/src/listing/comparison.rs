@@ -1,0 +1,390 @@
+//! Two listings of a benchmark, aligned by a diff of their instructions.
+
+use std::collections::{BTreeMap, HashMap};
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+use topdown_run::run_file::{BenchmarkId, SourceLine};
+
+use super::{Cause, ListedFunction, ListedInstruction, ListedSlots, Listing};
+
+/// What changed between two listings of a benchmark.
+#[derive(Clone, Debug)]
+pub struct ListingComparison {
+    /// The benchmark.
+    pub id: BenchmarkId,
+    /// Both sides: before and after.
+    pub sides: [Listing; 2],
+    /// The functions of either side, the greatest change first.
+    pub functions: Vec<ComparedFunction>,
+}
+
+/// A function before and after.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComparedFunction {
+    /// Its name, and its module unless that is the bench executable.
+    pub name: Option<String>,
+    /// See `name`.
+    pub module: Option<String>,
+    /// Its slots on each side; `None` where it is not executed.
+    pub slots: [Option<ListedSlots>; 2],
+    /// The greatest change first.
+    pub lines: Vec<ComparedLine>,
+}
+
+/// A source line before and after.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ComparedLine {
+    /// Where it is on each side; `None` where it is not, or has no line.
+    pub at: [Option<SourceLine>; 2],
+    /// Its text on each side, where it is known.
+    pub text: [Option<String>; 2],
+    /// In the order of the addresses.
+    pub instructions: Vec<AlignedInstruction>,
+}
+
+/// An instruction of either side or both.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlignedInstruction {
+    /// How the sides correspond.
+    pub alignment: Alignment,
+    /// It on each side.
+    pub sides: [Option<ListedInstruction>; 2],
+}
+
+/// How an instruction of one side corresponds to one of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alignment {
+    /// The same, at the same place of the function.
+    Same,
+    /// The same, at another place of the function.
+    Moved,
+    /// Not executed before.
+    New,
+    /// No longer executed.
+    Gone,
+}
+
+impl AlignedInstruction {
+    /// Returns by how many slots per iteration it became slower.
+    pub fn change(&self) -> f64 {
+        let [before, after] = self.sides.each_ref().map(|side| {
+            let slots = side.as_ref().map(|one| one.slots.total());
+            slots.unwrap_or_default()
+        });
+        after - before
+    }
+
+    /// Returns why it takes more slots although it is the same instruction, if it does.
+    pub fn cause(&self) -> Option<Cause> {
+        match &self.sides {
+            [Some(before), Some(after)] => Cause::of_change(before, after),
+            _ => None,
+        }
+    }
+}
+
+impl ComparedLine {
+    /// Returns its slots on one side: 0 is before.
+    pub fn slots(&self, side: usize) -> ListedSlots {
+        let instructions = self.instructions.iter();
+        ListedSlots::sum(instructions.filter_map(|one| Some(&one.sides[side].as_ref()?.slots)))
+    }
+
+    /// Returns by how many slots per iteration it became slower.
+    pub fn change(&self) -> f64 {
+        self.slots(1).total() - self.slots(0).total()
+    }
+
+    /// Returns how most of its change came about: the kind of instructions with the greatest sum,
+    /// and for the same instructions the cause of the one that changed most.
+    pub fn reason(&self) -> (Alignment, Option<Cause>) {
+        let all = [
+            Alignment::Same,
+            Alignment::Moved,
+            Alignment::New,
+            Alignment::Gone,
+        ];
+        let of = |kind| {
+            self.instructions
+                .iter()
+                .filter(move |i| i.alignment == kind)
+        };
+        let sum = |kind| of(kind).map(AlignedInstruction::change).sum::<f64>() * self.change();
+        let main = all.into_iter().max_by(|a, b| sum(*a).total_cmp(&sum(*b)));
+        let main = main.unwrap_or(Alignment::Same);
+        let most = of(main).max_by(|a, b| a.change().total_cmp(&b.change()));
+        (main, most.and_then(AlignedInstruction::cause))
+    }
+}
+
+impl ComparedFunction {
+    /// Returns by how many slots per iteration it became slower.
+    pub fn change(&self) -> f64 {
+        let [before, after] = self.slots.map(|slots| slots.unwrap_or_default().total());
+        after - before
+    }
+}
+
+impl ListingComparison {
+    /// Compares two listings of one benchmark.
+    pub fn new(before: Listing, after: Listing) -> ListingComparison {
+        let mut pairs: BTreeMap<(&Option<String>, &Option<String>), [Option<&ListedFunction>; 2]> =
+            BTreeMap::new();
+        for (side, listing) in [&before, &after].into_iter().enumerate() {
+            for function in &listing.functions {
+                pairs.entry((&function.module, &function.name)).or_default()[side] = Some(function);
+            }
+        }
+        let pairs = pairs.into_iter();
+        let mut functions: Vec<ComparedFunction> = pairs
+            .map(|((module, name), sides)| ComparedFunction {
+                name: name.clone(),
+                module: module.clone(),
+                slots: sides.map(|side| Some(side?.slots)),
+                lines: lines_of(sides),
+            })
+            .collect();
+        functions.sort_by(|a, b| b.change().abs().total_cmp(&a.change().abs()));
+        ListingComparison {
+            id: after.id.clone(),
+            functions,
+            sides: [before, after],
+        }
+    }
+
+    /// Returns by how many slots per iteration the benchmark became slower.
+    pub fn change(&self) -> f64 {
+        self.sides[1].slots - self.sides[0].slots
+    }
+
+    /// Returns all lines with their functions: first those that changed most in the direction of
+    /// the benchmark.
+    pub fn most_telling(&self) -> Vec<(&ComparedFunction, &ComparedLine)> {
+        let direction = self.change().signum();
+        let mut lines: Vec<(&ComparedFunction, &ComparedLine)> = Vec::new();
+        for function in &self.functions {
+            lines.extend(function.lines.iter().map(|line| (function, line)));
+        }
+        let key = |line: &ComparedLine| direction * line.change();
+        lines.sort_by(|a, b| key(b.1).total_cmp(&key(a.1)));
+        lines
+    }
+}
+
+/// A line on one side, as an index into the lines of its function.
+type LineIndex = usize;
+
+/// Returns the instructions of a function with their lines, in the order of their addresses.
+fn by_address(function: Option<&ListedFunction>) -> Vec<(LineIndex, &ListedInstruction)> {
+    let lines = function.map_or(&[][..], |function| &function.lines);
+    let mut all: Vec<_> = lines
+        .iter()
+        .enumerate()
+        .flat_map(|(index, line)| line.instructions.iter().map(move |one| (index, one)))
+        .collect();
+    all.sort_by_key(|(_, one)| one.address);
+    all
+}
+
+/// Aligns the instructions of a function, and groups them by line.
+fn lines_of(functions: [Option<&ListedFunction>; 2]) -> Vec<ComparedLine> {
+    let [before, after] = functions.map(by_address);
+    let shapes = |side: &[(LineIndex, &ListedInstruction)]| -> Vec<String> {
+        side.iter().map(|(_, one)| one.shape.clone()).collect()
+    };
+    let operations = capture_diff_slices(Algorithm::Myers, &shapes(&before), &shapes(&after));
+    let mut pairs: Vec<(Alignment, Option<usize>, Option<usize>)> = Vec::new();
+    for operation in operations {
+        if let DiffOp::Equal {
+            old_index,
+            new_index,
+            len,
+        } = operation
+        {
+            let same = |n| (Alignment::Same, Some(old_index + n), Some(new_index + n));
+            pairs.extend((0..len).map(same));
+            continue;
+        }
+        let gone = operation
+            .old_range()
+            .map(|n| (Alignment::Gone, Some(n), None));
+        pairs.extend(gone);
+        pairs.extend(
+            operation
+                .new_range()
+                .map(|n| (Alignment::New, None, Some(n))),
+        );
+    }
+    pair_moved(&mut pairs, &before, &after);
+    group(&pairs, functions, [&before, &after])
+}
+
+/// Pairs instructions that are gone with equal ones that are new elsewhere.
+fn pair_moved(
+    pairs: &mut Vec<(Alignment, Option<usize>, Option<usize>)>,
+    before: &[(LineIndex, &ListedInstruction)],
+    after: &[(LineIndex, &ListedInstruction)],
+) {
+    let mut gone: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, pair) in pairs.iter().enumerate().rev() {
+        if let (Alignment::Gone, Some(old), None) = pair {
+            gone.entry(&before[*old].1.text).or_default().push(at);
+        }
+    }
+    let mut is_paired = vec![false; pairs.len()];
+    for at in 0..pairs.len() {
+        if let (Alignment::New, None, Some(new)) = pairs[at] {
+            let same = gone.get_mut(after[new].1.text.as_str()).and_then(Vec::pop);
+            if let Some(from) = same.filter(|_| !after[new].1.text.is_empty()) {
+                pairs[at] = (Alignment::Moved, pairs[from].1, Some(new));
+                is_paired[from] = true;
+            }
+        }
+    }
+    let mut is_paired = is_paired.into_iter();
+    pairs.retain(|_| is_paired.next() != Some(true));
+}
+
+/// Groups aligned instructions by the line after, and those that are gone by the line that has most
+/// of the others of their line.
+fn group(
+    pairs: &[(Alignment, Option<usize>, Option<usize>)],
+    functions: [Option<&ListedFunction>; 2],
+    sides: [&[(LineIndex, &ListedInstruction)]; 2],
+) -> Vec<ComparedLine> {
+    let mut votes: HashMap<LineIndex, BTreeMap<LineIndex, usize>> = HashMap::new();
+    for (_, old, new) in pairs {
+        if let (Some(old), Some(new)) = (old, new) {
+            let lines = votes.entry(sides[0][*old].0).or_default();
+            *lines.entry(sides[1][*new].0).or_default() += 1;
+        }
+    }
+    let line_after = |before: LineIndex| {
+        let lines = votes.get(&before)?.iter();
+        lines
+            .max_by_key(|(_, votes)| **votes)
+            .map(|(line, _)| *line)
+    };
+    let mut lines: BTreeMap<(Option<LineIndex>, Option<LineIndex>), ComparedLine> = BTreeMap::new();
+    for (alignment, old, new) in pairs {
+        let before = old.map(|old| sides[0][old].0);
+        let after = new.map(|new| sides[1][new].0);
+        let after = after.or_else(|| line_after(before?));
+        // A line without counterpart is known by its index before.
+        let key = (after, before.filter(|_| after.is_none()));
+        let line = lines.entry(key).or_default();
+        for (side, index) in [before, after].into_iter().enumerate() {
+            let listed = index.zip(functions[side]);
+            if let Some((index, function)) = listed.filter(|_| line.at[side].is_none()) {
+                line.at[side].clone_from(&function.lines[index].at);
+                line.text[side].clone_from(&function.lines[index].text);
+            }
+        }
+        line.instructions.push(AlignedInstruction {
+            alignment: *alignment,
+            sides: [
+                old.map(|old| sides[0][old].1.clone()),
+                new.map(|new| sides[1][new].1.clone()),
+            ],
+        });
+    }
+    let mut lines: Vec<ComparedLine> = lines.into_values().collect();
+    lines.sort_by(|a, b| b.change().abs().total_cmp(&a.change().abs()));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::listing::examples::{function, listing};
+
+    /// Instructions by line and text, with their slots.
+    type Code<'a> = &'a [(u32, &'a str, f64)];
+
+    fn compared(before: Code<'_>, after: Code<'_>) -> ListingComparison {
+        let [before, after] = [before, after].map(|code| listing(vec![function("decode", code)]));
+        ListingComparison::new(before, after)
+    }
+
+    fn alignments(comparison: &ListingComparison) -> Vec<(Alignment, String, f64)> {
+        let lines = comparison.functions[0].lines.iter();
+        let mut all: Vec<(u64, Alignment, String, f64)> = Vec::new();
+        for one in lines.flat_map(|line| &line.instructions) {
+            let shown = one.sides[1].as_ref().or(one.sides[0].as_ref()).unwrap();
+            all.push((
+                shown.address,
+                one.alignment,
+                shown.text.clone(),
+                one.change(),
+            ));
+        }
+        all.sort_by_key(|(address, ..)| *address);
+        all.into_iter()
+            .map(|(_, a, text, by)| (a, text, by))
+            .collect()
+    }
+
+    #[test]
+    fn inserted_instruction_is_new_and_its_line_comes_first() {
+        let before: Code<'_> = &[(1, "load", 10.0), (2, "add", 5.0), (3, "store", 5.0)];
+        let after: Code<'_> = &[
+            (1, "load", 10.0),
+            (2, "divide", 40.0),
+            (2, "add", 6.0),
+            (4, "store", 5.0),
+        ];
+        let comparison = compared(before, after);
+        assert_eq!(comparison.change(), 41.0);
+        let (_, first) = comparison.most_telling()[0];
+        assert_eq!(first.at[1].as_ref().unwrap().line, 2);
+        assert_eq!(first.change(), 41.0);
+        assert_eq!(first.reason().0, Alignment::New);
+        let expected = [
+            (Alignment::Same, "load", 0.0),
+            (Alignment::New, "divide", 40.0),
+            (Alignment::Same, "add", 1.0),
+            (Alignment::Same, "store", 0.0),
+        ];
+        let expected = expected.map(|(a, text, by)| (a, text.to_owned(), by));
+        assert_eq!(alignments(&comparison), expected);
+        let lines = &comparison.functions[0].lines;
+        let store = lines
+            .iter()
+            .find(|line| line.at[1].as_ref().unwrap().line == 4);
+        assert_eq!(store.unwrap().at[0].as_ref().unwrap().line, 3);
+    }
+
+    #[test]
+    fn reordered_instruction_has_moved() {
+        let before: Code<'_> = &[(1, "a", 1.0), (2, "b", 1.0), (3, "c", 1.0)];
+        let after: Code<'_> = &[(2, "b", 1.0), (3, "c", 1.0), (1, "a", 4.0)];
+        let alignments = alignments(&compared(before, after));
+        assert_eq!(alignments.len(), 3);
+        assert!(alignments.contains(&(Alignment::Moved, "a".to_owned(), 3.0)));
+    }
+
+    #[test]
+    fn changes_of_all_instructions_add_up() {
+        let before: Code<'_> = &[(1, "a", 1.0), (2, "b", 2.0), (9, "x", 30.0)];
+        let after: Code<'_> = &[(1, "a", 8.0), (2, "q", 7.0), (3, "b", 2.5)];
+        let comparison = compared(before, after);
+        let sum: f64 = alignments(&comparison).iter().map(|(_, _, by)| by).sum();
+        assert_eq!(sum, comparison.change());
+        let (_, first) = comparison.most_telling()[0];
+        assert_eq!(first.at[0].as_ref().unwrap().line, 9);
+        assert_eq!(first.reason(), (Alignment::Gone, None));
+    }
+
+    #[test]
+    fn function_of_one_side_is_new_or_gone() {
+        let before = listing(vec![function("old", &[(1, "a", 5.0)])]);
+        let after = listing(vec![function("new", &[(1, "a", 9.0)])]);
+        let comparison = ListingComparison::new(before, after);
+        let functions: Vec<_> = comparison
+            .functions
+            .iter()
+            .map(|f| (f.name.as_deref().unwrap(), f.slots.map(|s| s.is_some())))
+            .collect();
+        assert_eq!(functions, [("new", [false, true]), ("old", [true, false])]);
+    }
+}
