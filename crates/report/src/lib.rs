@@ -29,6 +29,11 @@ pub mod html;
 mod junit;
 #[cfg(test)]
 mod kernels;
+pub mod listing_comparison_text;
+#[cfg(test)]
+mod listing_examples;
+pub mod listing_text;
+mod listing_words;
 mod markdown;
 pub mod markdown_text;
 mod measured_group;
