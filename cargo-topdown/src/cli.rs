@@ -1,5 +1,6 @@
 //! The command line. Larger subcommands have their flags in separate files.
 
+mod annotate;
 mod baseline;
 mod bench;
 mod cargo_bench;
@@ -23,6 +24,7 @@ use crate::store_location::StoreLocation;
 use topdown_adoption::Service;
 use topdown_store::baselines::BaselineName;
 
+pub use annotate::*;
 pub use baseline::*;
 pub use bench::*;
 pub use cargo_bench::*;
@@ -59,6 +61,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Measure why one benchmark loses its slots
     Explain(Box<ExplainArgs>),
+    /// Show the source lines and instructions to which one benchmark's slots go
+    Annotate(Box<AnnotateArgs>),
     /// Show where benchmarks changed over all runs of a baseline
     History(HistoryArgs),
     /// Print a stored run, or write it as an HTML page

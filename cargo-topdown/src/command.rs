@@ -1,6 +1,7 @@
 //! One file per subcommand.
 
 mod accept;
+mod annotate;
 pub mod baseline;
 mod bench;
 mod check;
@@ -34,6 +35,7 @@ pub fn run(command: Command) -> Result<Exit, Error> {
     match command {
         Command::Bench(args) => bench::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Annotate(args) => annotate::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Exec(args) => exec::run(&args),

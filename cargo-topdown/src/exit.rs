@@ -175,9 +175,10 @@ fn of_base_tree(error: &BaseTreeError) -> Exit {
 
 fn of_explain(error: &ExplainError) -> Exit {
     match error {
-        ExplainError::NotOne { .. } => Exit::Usage,
+        ExplainError::NotOne { .. } | ExplainError::NoSuchFunction { .. } => Exit::Usage,
         ExplainError::NoSlots { .. }
         | ExplainError::NoCategories(_)
+        | ExplainError::NoInstructions { .. }
         | ExplainError::NoTable(_)
         | ExplainError::OneSided { .. }
         | ExplainError::NotComparable { .. }

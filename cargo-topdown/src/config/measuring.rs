@@ -101,6 +101,8 @@ fn combined<const N: usize>(layers: [&Layer; N]) -> Result<Settings, ConfigError
         launch_timeout: time("launch-timeout", |l| l.launch_timeout)?,
         fingerprints: first(layers, |l| l.fingerprints).unwrap_or(default.fingerprints),
         paths: first(layers, |l| l.paths).unwrap_or(default.paths),
+        // `annotate` alone asks for them.
+        instructions: false,
         allocations: first(layers, |l| l.allocations).unwrap_or(default.allocations),
     })
 }
@@ -187,6 +189,7 @@ mod tests {
                 launch_timeout: Some(Duration::from_secs(30)),
                 fingerprints: false,
                 paths: true,
+                instructions: false,
                 allocations: false,
             }
         );

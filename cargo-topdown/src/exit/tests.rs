@@ -213,10 +213,17 @@ fn usage_errors_exit_2() {
     check(2, [core_of_file(nowhere).unwrap_err()]);
     check(
         2,
-        [ExplainError::NotOne {
-            wanted: "a".to_owned(),
-            ids: vec![id()],
-        }],
+        [
+            ExplainError::NotOne {
+                wanted: "a".to_owned(),
+                ids: vec![id()],
+            },
+            ExplainError::NoSuchFunction {
+                wanted: "a".to_owned(),
+                id: Box::new(id()),
+                nearest: String::new(),
+            },
+        ],
     );
 }
 
@@ -415,6 +422,10 @@ fn incomparable_runs_exit_102() {
                 reason: "no".to_owned(),
             },
             ExplainError::NoCategories(id()),
+            ExplainError::NoInstructions {
+                id: Box::new(id()),
+                reason: "no".to_owned(),
+            },
             ExplainError::NoTable(open_error()),
             ExplainError::OneSided {
                 id: Box::new(id()),

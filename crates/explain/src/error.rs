@@ -36,6 +36,27 @@ pub enum ExplainError {
     /// The launch counted slots but no categories.
     #[error("`{0}` has no slots by category, so there is nothing to explain; measure for longer")]
     NoCategories(BenchmarkId),
+    /// Nothing is known of its instructions.
+    #[error(
+        "the slots of single instructions of `{id}` are unknown: {reason}{model}",
+        model = of_the_model("; `--source model` counts them on a modelled core")
+    )]
+    NoInstructions {
+        /// The benchmark.
+        id: Box<BenchmarkId>,
+        /// Why.
+        reason: String,
+    },
+    /// It has no slots in such a function.
+    #[error("no function of `{id}` with `{wanted}` in its name has slots{nearest}")]
+    NoSuchFunction {
+        /// The function that the user asked for.
+        wanted: String,
+        /// The benchmark.
+        id: Box<BenchmarkId>,
+        /// The function that may have been meant.
+        nearest: String,
+    },
     /// There are no metric groups for this CPU.
     #[error("the metric groups of this CPU are not known: {0}")]
     NoTable(OpenError),

@@ -13,7 +13,7 @@ use super::listing_words::{
 };
 use super::number::percent;
 use super::style::{DIM, HEADING, Look};
-use super::table::{Cell, Column, Keep, Table};
+use super::table::{Cell, Column, Table};
 use super::text::wrapped;
 
 /// How much of a listing is shown.
@@ -84,7 +84,7 @@ pub fn write(
     let mut notes: Vec<String> = notes_of(listing).into_iter().map(str::to_owned).collect();
     if left_out.total() > 0.0 {
         notes.push(format!(
-            "lines below {} % of the slots are left out, together {} %; `--all` or a FUNCTION \
+            "lines below {} % of the slots are left out, together {} %; `--all-lines` or a FUNCTION \
              shows them",
             percent(MIN_LINE_SHARE),
             share_of(listing, &left_out, look.unicode)

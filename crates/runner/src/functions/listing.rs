@@ -16,6 +16,9 @@ use super::slots::limited;
 use super::source_text::SourceTexts;
 use super::symbols::{CodePosition, Symbols};
 
+/// Missing text of an instruction below this share of the slots is not reported.
+const MIN_SHARE: f64 = 0.001;
+
 /// No instruction of x86 is longer.
 const MAX_INSTRUCTION_BYTES: u32 = 15;
 
@@ -29,6 +32,7 @@ pub fn listing(
 ) -> Listing {
     let mut builder = Builder {
         iterations: code.iterations.max(1),
+        slots: code.places.values().map(|place| place.level1.sum()).sum(),
         is_sampled: code.sampled.is_some(),
         symbols,
         syntax,
@@ -47,6 +51,8 @@ type FunctionName = (Option<String>, Option<String>);
 
 struct Builder<'a> {
     iterations: u64,
+    /// Of all iterations.
+    slots: f64,
     is_sampled: bool,
     symbols: &'a mut Symbols,
     syntax: Syntax,
@@ -130,8 +136,14 @@ impl Builder<'_> {
         let name = innermost.as_ref().and_then(|frame| frame.name.clone());
         let key = (name.as_deref().map(limited), self.symbols.label_of(module));
         let at = innermost.and_then(|frame| frame.line);
-        let text = self.text(module, at.as_ref(), path.as_deref());
         let slots = instruction.slots;
+        let text = self.text(module, at.as_ref(), path.as_deref());
+        let matters = slots.total() * self.iterations as f64 >= MIN_SHARE * self.slots;
+        // Of libraries, sources are not expected.
+        if matters && self.symbols.label_of(module).is_none() {
+            self.without_text = self.without_text.max(text.as_ref().err().copied());
+        }
+        let text = text.ok();
         let function = self.functions.entry(key.clone()).or_insert_with(|| {
             let callers = frames.into_iter().filter_map(|frame| frame.name);
             ListedFunction {
@@ -162,20 +174,15 @@ impl Builder<'_> {
         module: &str,
         at: Option<&SourceLine>,
         path: Option<&str>,
-    ) -> Option<String> {
-        let text = match at.zip(path) {
+    ) -> Result<String, WithoutText> {
+        match at.zip(path) {
             Some((at, path)) => {
                 let sources = self.sources.entry(module.to_owned());
                 let sources = sources.or_insert_with(|| SourceTexts::of_module(Path::new(module)));
                 sources.line(path, at.line)
             }
             None => Err(WithoutText::NoDebugInformation),
-        };
-        // Of libraries, sources are not expected.
-        let is_own = self.symbols.label_of(module).is_none();
-        let why_not = text.as_ref().err().copied().filter(|_| is_own);
-        self.without_text = self.without_text.max(why_not);
-        text.ok()
+        }
     }
 
     fn finish(self, id: &BenchmarkId, provenance: &Provenance, code: &SlotsByAddress) -> Listing {

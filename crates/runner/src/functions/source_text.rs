@@ -169,17 +169,20 @@ mod tests {
              .text\n.loc 1 2\nnop\n"
         );
         fs::write(&assembly, text).unwrap();
-        let object = directory.path().join("program.o");
-        let assembled = Command::new("cc")
-            .args(["-c", "-Wa,--gdwarf-5", "-o"])
-            .args([&object, &assembly])
+        let library = directory.path().join("program.so");
+        let linked = Command::new("cc")
+            .args(["-shared", "-nostdlib", "-Wa,--gdwarf-5", "-o"])
+            .args([&library, &assembly])
             .status();
-        assert!(assembled.unwrap().success());
+        assert!(linked.unwrap().success());
         let line = |text: &str| {
             fs::write(&source, text).unwrap();
-            SourceTexts::of_module(&object).line(source.to_str().unwrap(), 2)
+            let file = fs::File::options().append(true).open(&source).unwrap();
+            file.set_modified(SystemTime::now() + Duration::from_secs(100))
+                .unwrap();
+            SourceTexts::of_module(&library).line(source.to_str().unwrap(), 2)
         };
-        // It is newer than the object file.
+        // The source is newer than the library.
         assert_eq!(line(SOURCE).as_deref(), Ok("    println!(\"7\");"));
         assert_eq!(line(&SOURCE.replace('7', "8")), Err(WithoutText::Changed));
     }

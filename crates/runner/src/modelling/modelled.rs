@@ -157,6 +157,7 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
         }
     }
     timed.samples.extend(modelled.collected.samples);
+    timed.by_address.extend(modelled.collected.by_address);
     // A benchmark without time was reported before. One too long for the budget keeps its time.
     let has_time = |id: &BenchmarkId| timed.benchmarks.iter().any(|b| b.id == *id);
     errors.retain(|error| !is_too_long(error) && asked_for(error.id()) && has_time(error.id()));
