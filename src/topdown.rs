@@ -14,7 +14,7 @@ use crate::message;
 use crate::recorder::{Parts, Recorder};
 use crate::windows;
 use topdown_counters::error::OpenError;
-use topdown_counters::{Reading, Source, empty_windows_by, median_window};
+use topdown_counters::{Reading, Source, empty_modelled_windows_by, median_window};
 use topdown_run::doubling;
 use topdown_run::provenance::{EmptyWindow, Provenance, SourceKind};
 use topdown_run::sample::Sample;
@@ -166,7 +166,7 @@ impl TopDown {
             return;
         }
         self.source.set_calibrating(true);
-        let samples = empty_windows_by(&|| {
+        let samples = empty_modelled_windows_by(&|| {
             self.zero();
             windows::take(window())
         });

@@ -16,7 +16,8 @@ pub(crate) struct Ledger {
     in_cycle: u64,
     slots: Slots,
     events: Events,
-    blocks: Box<[BlockCounts]>,
+    /// Up to the last block that was executed. Never more than there is room for.
+    blocks: Vec<BlockCounts>,
     /// The current block.
     block: usize,
     /// By block; nothing unless each instruction is one.
@@ -76,21 +77,25 @@ impl FixedCosts {
 
 impl Ledger {
     pub(crate) fn new(width: u32, blocks: usize) -> Self {
-        Ledger {
+        let mut ledger = Ledger {
             width: u64::from(width.max(1)),
             cycle: 0,
             in_cycle: 0,
             slots: Slots::default(),
             events: Events::default(),
-            blocks: vec![BlockCounts::default(); blocks.max(1)].into_boxed_slice(),
+            blocks: Vec::new(),
             block: 0,
             waits: Box::default(),
-        }
+        };
+        ledger.make_room(blocks);
+        ledger
     }
 
-    /// Makes room for this many blocks, before anything is counted.
+    /// Makes room for this many blocks, before anything is counted. Untouched, it costs nothing:
+    /// most programs have few blocks.
     pub(crate) fn make_room(&mut self, blocks: usize) {
-        self.blocks = vec![BlockCounts::default(); blocks].into_boxed_slice();
+        self.blocks = Vec::with_capacity(blocks.max(1));
+        self.blocks.push(BlockCounts::default());
     }
 
     /// Keeps what delayed each of this many blocks, too.
@@ -112,7 +117,8 @@ impl Ledger {
 
     /// Forgets what each block cost. Nothing is in flight.
     pub(crate) fn forget_blocks(&mut self) {
-        self.blocks.fill(BlockCounts::default());
+        self.blocks.clear();
+        self.blocks.push(BlockCounts::default());
         self.waits.fill(Waits::default());
         self.block = 0;
     }
@@ -167,6 +173,9 @@ impl Ledger {
     #[inline]
     pub(crate) fn execute(&mut self, block: u32, costs: &FixedCosts) {
         self.block = block as usize;
+        if self.block >= self.blocks.len() {
+            self.reach(self.block);
+        }
         if let Some(counts) = self.blocks.get_mut(self.block) {
             counts.executions += 1;
         }
@@ -174,6 +183,14 @@ impl Ledger {
         self.events.unknown_instructions += u64::from(costs.unknown_instructions);
         self.slots.light_operations += u64::from(costs.light_operations);
         self.slots.heavy_operations += u64::from(costs.heavy_operations);
+    }
+
+    /// Begins to count for a block, if there is room.
+    #[cold]
+    fn reach(&mut self, block: usize) {
+        if block < self.blocks.capacity() {
+            self.blocks.resize(block + 1, BlockCounts::default());
+        }
     }
 
     /// Advances the clock by `slots` (more than the width, if `MANY`), which the caller charges,

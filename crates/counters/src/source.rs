@@ -143,27 +143,34 @@ pub fn latencies_of_provenance(provenance: &Provenance) -> Option<&'static Laten
 
 /// Returns the median cost of an empty window of `source`.
 pub fn empty_window_of(source: &dyn Source) -> EmptyWindow {
-    let mut windows = empty_windows_of(source);
+    let mut windows = empty_windows_by(&|| empty_window(source));
     for window in &mut windows {
         *window = source.completed(window);
     }
     median_window(&windows)
 }
 
-/// Returns the cost of some empty windows of `source`.
-pub fn empty_windows_of(source: &dyn Source) -> Vec<Sample> {
-    empty_windows_by(&|| {
-        source.sample_boundary();
-        let start = source.start();
-        source.end(&start)
-    })
+/// Takes an empty window of `source`.
+pub fn empty_window(source: &dyn Source) -> Sample {
+    source.sample_boundary();
+    let start = source.start();
+    source.end(&start)
 }
 
 /// Returns the cost of some empty windows that `window` takes.
 pub fn empty_windows_by(window: &dyn Fn() -> Sample) -> Vec<Sample> {
-    const WINDOWS: usize = 101;
-    let mut samples = Vec::with_capacity(WINDOWS);
-    for _ in 0..WINDOWS {
+    some_windows(101, window)
+}
+
+/// Returns the cost of some empty windows that `window` takes on a modelled core. There, all cost
+/// the same once predictors know them, which takes a dozen.
+pub fn empty_modelled_windows_by(window: &dyn Fn() -> Sample) -> Vec<Sample> {
+    some_windows(31, window)
+}
+
+fn some_windows(number: usize, window: &dyn Fn() -> Sample) -> Vec<Sample> {
+    let mut samples = Vec::with_capacity(number);
+    for _ in 0..number {
         samples.push(window());
     }
     samples

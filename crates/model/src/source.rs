@@ -39,7 +39,9 @@ use self::code::CodeDetail;
 use self::observer::Observer;
 use self::outside_time::OutsideTime;
 use topdown_counters::error::OpenError;
-use topdown_counters::{Reading, Source, clock, empty_windows_of, median_window, modules};
+use topdown_counters::{
+    Reading, Source, clock, empty_modelled_windows_by, empty_window, median_window, modules,
+};
 use topdown_run::code::CodeSlots;
 use topdown_run::doubling::FINGERPRINT_SAMPLES;
 use topdown_run::environment;
@@ -91,7 +93,8 @@ impl Model {
             outside_time: OutsideTime::default(),
             calibrating: Cell::new(true),
         };
-        model.modelled.empty_window = Some(median_window(&empty_windows_of(&model)));
+        let empty = empty_modelled_windows_by(&|| empty_window(&model));
+        model.modelled.empty_window = Some(median_window(&empty));
         model.calibrating.set(false);
         model.benchmark_boundary();
         Ok(model)

@@ -14,7 +14,10 @@ pub(crate) struct Evicted {
 /// All that belongs to a set lies together, since a large table misses the caches of the CPU that
 /// executes the model.
 pub(crate) struct Lookup {
-    sets: Box<[Set]>,
+    /// The words of all sets, not arrays of them: only then does the allocator provide the zeros.
+    words: Box<[u64]>,
+    /// Number of sets, less one.
+    last_set: usize,
     associativity: usize,
     /// The position in the order of a full set that a new number takes. It becomes the first once
     /// it is used again.
@@ -26,7 +29,8 @@ pub(crate) struct Lookup {
 /// are the most recently used number + 1, because usually it is the same one again; the order of
 /// the ways, as a difference to [`Recency::INITIAL`]; their [signs](Signs); and for each way its
 /// number + 1, shifted left by one, with the dirty mark as the lowest bit, or 0 if it is empty.
-type Set = [u64; WAYS + Recency::MAX_WAYS];
+type Set = [u64; SET_WORDS];
+const SET_WORDS: usize = WAYS + Recency::MAX_WAYS;
 const RECENT: usize = 0;
 const ORDER: usize = 1;
 const SIGNS: usize = 2;
@@ -114,7 +118,8 @@ impl Lookup {
             .max(1)
             .next_power_of_two();
         Lookup {
-            sets: vec![[0; WAYS + Recency::MAX_WAYS]; sets].into_boxed_slice(),
+            words: vec![0; sets * SET_WORDS].into_boxed_slice(),
+            last_set: sets - 1,
             associativity,
             new_place: 0,
             hashed: false,
@@ -138,18 +143,31 @@ impl Lookup {
         }
     }
 
+    /// Returns where the set of `number` begins.
     #[inline]
-    fn set_index(&self, number: u64) -> usize {
+    fn first_word(&self, number: u64) -> usize {
         let set_index = if self.hashed { mixed(number) } else { number };
-        set_index as usize & (self.sets.len() - 1)
+        (set_index as usize & self.last_set) * SET_WORDS
+    }
+
+    #[inline]
+    fn set(&self, number: u64) -> &Set {
+        let words = self.words[self.first_word(number)..].first_chunk();
+        words.expect("all words belong to whole sets")
+    }
+
+    #[inline]
+    fn set_mut(&mut self, number: u64) -> &mut Set {
+        let first = self.first_word(number);
+        let words = self.words[first..].first_chunk_mut();
+        words.expect("all words belong to whole sets")
     }
 
     /// Returns whether `number` is present. It becomes the most recently used, and dirty if
     /// requested.
     #[inline]
     pub(crate) fn touch(&mut self, number: u64, dirty: bool) -> bool {
-        let set_index = self.set_index(number);
-        let set = &mut self.sets[set_index];
+        let set = self.set_mut(number);
         if set[RECENT] != number + 1 {
             return touch_another(set, number, dirty);
         }
@@ -162,21 +180,21 @@ impl Lookup {
     /// Returns whether `number` is present, without changing anything.
     #[inline]
     pub(crate) fn contains(&self, number: u64) -> bool {
-        let set = &self.sets[self.set_index(number)];
+        let set = self.set(number);
         set[RECENT] == number + 1 || contains_another(set, number)
     }
 
     /// Replaces the last number of a set with `number`, which is not present.
     pub(crate) fn insert(&mut self, number: u64, dirty: bool) -> Option<Evicted> {
-        let set_index = self.set_index(number);
-        let set = &mut self.sets[set_index];
-        let way = order(set).nth(self.associativity - 1);
+        let (associativity, new_place) = (self.associativity, self.new_place);
+        let set = self.set_mut(number);
+        let way = order(set).nth(associativity - 1);
         let entry = (number + 1) << 1 | u64::from(dirty);
         let victim = std::mem::replace(&mut set[WAYS + way], entry);
         Signs::set(set, way, Signs::of(number));
         // An empty way before the middle would never become the last.
-        if self.new_place > 0 && victim != 0 {
-            let moved = order(set).moved_up(self.associativity, self.new_place);
+        if new_place > 0 && victim != 0 {
+            let moved = order(set).moved_up(associativity, new_place);
             set_order(set, moved);
         } else {
             use_way(set, way, number);

@@ -77,10 +77,6 @@ impl BlockStore {
         // Rust code averages six instructions per block.
         let blocks = (instructions / 2).max(16);
         let slots = (blocks * 2).next_power_of_two();
-        let mut index = Arena::new(slots)?;
-        for _ in 0..slots {
-            index.push(0);
-        }
         Ok(BlockStore {
             blocks: Arena::new(blocks)?,
             instructions: Arena::new(instructions)?,
@@ -88,7 +84,7 @@ impl BlockStore {
             // Programs average four bytes per instruction.
             sources: Arena::new(instructions * 8)?,
             offsets: Arena::new(instructions)?,
-            index,
+            index: Arena::zeros(slots)?,
             index_mask: slots - 1,
             trusts: true,
             first_remembered: 0,

@@ -46,7 +46,8 @@ impl IndirectTable {
             _mapping: mapping,
             base,
         };
-        table.forget();
+        // The rest is zero, and takes no memory yet.
+        table.free_first_entries();
         Ok(table)
     }
 
@@ -72,16 +73,17 @@ impl IndirectTable {
     }
 
     pub(crate) fn forget(&mut self) {
-        let [targets, codes, second_targets, second_codes] = self.arrays();
-        for array in [codes, second_codes] {
+        for array in self.arrays() {
             array.fill(0);
         }
-        for array in [targets, second_targets] {
-            array.fill(0);
-            // A free entry looks like the target 0, which belongs in the first one and must not be
-            // found.
-            array[0] = 1;
-        }
+        self.free_first_entries();
+    }
+
+    /// A free entry looks like the target 0, which belongs in the first one and must not be found.
+    fn free_first_entries(&mut self) {
+        let [targets, _, second_targets, _] = self.arrays();
+        targets[0] = 1;
+        second_targets[0] = 1;
     }
 
     fn arrays(&mut self) -> [&mut [u64]; 4] {

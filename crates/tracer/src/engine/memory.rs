@@ -118,6 +118,15 @@ impl Drop for Mapping {
     }
 }
 
+impl Arena<u32> {
+    /// Returns `len` zeros, which take no memory until they are changed.
+    pub(crate) fn zeros(len: usize) -> io::Result<Arena<u32>> {
+        // The kernel has written zeros, which are numbers.
+        let arena = Arena::new(len)?;
+        Ok(Arena { len, ..arena })
+    }
+}
+
 /// A vector of fixed capacity in its own mapping.
 pub(crate) struct Arena<T> {
     mapping: Mapping,
@@ -176,7 +185,7 @@ impl<T: Copy> Arena<T> {
     }
 
     pub(crate) fn as_slice(&self) -> &[T] {
-        // SAFETY: the first `len` items were written by `push`.
+        // SAFETY: the first `len` items were written by `push`, or are zeros of the kernel.
         unsafe { std::slice::from_raw_parts(self.mapping.start().cast::<T>(), self.len) }
     }
 
