@@ -8,4 +8,5 @@ mod tree;
 mod worktree;
 
 pub use self::error::BaseTreeError;
-pub use self::tree::BaseTree;
+pub use self::reference::commit_of;
+pub use self::tree::{BaseTree, shown};

@@ -3,6 +3,7 @@
 mod annotate;
 mod baseline;
 mod bench;
+mod bisect;
 mod cargo_bench;
 mod choices;
 mod ci;
@@ -27,6 +28,7 @@ use topdown_store::baselines::BaselineName;
 pub use annotate::*;
 pub use baseline::*;
 pub use bench::*;
+pub use bisect::*;
 pub use cargo_bench::*;
 pub use ci::*;
 pub use comparison::*;
@@ -63,6 +65,8 @@ pub enum Command {
     Explain(Box<ExplainArgs>),
     /// Show the source lines and instructions to which one benchmark's slots go
     Annotate(Box<AnnotateArgs>),
+    /// Find the commit or the toolchain at which benchmarks became slower
+    Bisect(Box<BisectArgs>),
     /// Show where benchmarks changed over all runs of a baseline
     History(HistoryArgs),
     /// Print a stored run, or write it as an HTML page

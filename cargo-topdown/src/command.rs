@@ -4,6 +4,7 @@ mod accept;
 mod annotate;
 pub mod baseline;
 mod bench;
+mod bisect;
 mod check;
 mod ci;
 mod compare;
@@ -25,6 +26,8 @@ mod share;
 mod start_bench;
 mod stored_run;
 
+pub use bisect::BisectError;
+
 use crate::cli::Command;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -34,6 +37,7 @@ pub fn run(command: Command) -> Result<Exit, Error> {
     topdown_arm_specification::load_from_environment()?;
     match command {
         Command::Bench(args) => bench::run(&args),
+        Command::Bisect(args) => bisect::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Annotate(args) => annotate::run(&args),
         Command::Explain(args) => explain::run(&args),

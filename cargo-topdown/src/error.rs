@@ -11,6 +11,7 @@ use topdown_gate::filter_expression::ExpressionError;
 use topdown_run::run_file::RunFileError;
 
 use crate::accepted_file::AcceptedError;
+use crate::command::BisectError;
 use crate::config::{ConfigError, WorkspaceError};
 use crate::measure::MeasureError;
 use crate::merge::MergeError;
@@ -41,6 +42,9 @@ pub enum Error {
     /// The benches could not be built, run or stored.
     #[error(transparent)]
     Measure(#[from] MeasureError),
+    /// There is nothing to search, or the search ended early.
+    #[error(transparent)]
+    Bisect(#[from] BisectError),
     /// Nothing could be explained.
     #[error(transparent)]
     Explain(#[from] ExplainError),

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::base_tree::BaseTreeError;
+use crate::command::BisectError;
 use crate::error::{CiError, Error, ExecError};
 use crate::measure::MeasureError;
 use topdown_adoption::AdoptionError;
@@ -87,6 +88,7 @@ impl From<&Error> for Exit {
             Error::Adoption(error) => of_adoption(error),
             Error::Accepted(error) if error.is_of_writing() => Exit::BenchFailed,
             Error::Measure(error) => of_measure(error),
+            Error::Bisect(error) => of_bisect(error),
             Error::Explain(error) => of_explain(error),
             Error::Exec(error) => of_exec(error),
             Error::Ci(error) => of_ci(error),
@@ -170,6 +172,22 @@ fn of_base_tree(error: &BaseTreeError) -> Exit {
         BaseTreeError::Submodule { .. } | BaseTreeError::Busy { .. } | BaseTreeError::Io { .. } => {
             Exit::BenchFailed
         }
+    }
+}
+
+fn of_bisect(error: &BisectError) -> Exit {
+    match error {
+        BisectError::NoRun
+        | BisectError::NotAncestor { .. }
+        | BisectError::Same { .. }
+        | BisectError::NoRange(_)
+        | BisectError::NoToolchain { .. }
+        | BisectError::ToolchainOrder { .. } => Exit::Usage,
+        BisectError::NoGoodCommit { .. } => Exit::NoComparison,
+        BisectError::End { .. } | BisectError::NotKept { .. } | BisectError::Rustup { .. } => {
+            Exit::BenchFailed
+        }
+        BisectError::Interrupted { .. } => Exit::Interrupted,
     }
 }
 

@@ -36,8 +36,8 @@ impl Renames<'_> {
         }
     }
 
-    /// Follows several renames of one benchmark.
-    fn newest(self, id: &BenchmarkId) -> BenchmarkId {
+    /// Returns the newest name of a benchmark, which may have been renamed several times.
+    pub fn newest(self, id: &BenchmarkId) -> BenchmarkId {
         let mut newest = id.clone();
         // Ends also where they form a circle.
         for _ in 0..self.0.len() {

@@ -19,6 +19,7 @@ use crate::command::baseline::{BASELINES_SCHEMA_VERSION, BaselineList};
 use crate::diagnosis::json::{DOCTOR_SCHEMA_VERSION, DoctorReport};
 use crate::diagnosis::machine_report_json::{MACHINE_REPORT_SCHEMA_VERSION, MachineReport};
 use crate::documentation::generated::GENERATE;
+use topdown_bisect::{BISECTION_SCHEMA_VERSION, Bisection};
 use topdown_gate::metric::Metric;
 use topdown_gate::pattern::Pattern;
 use topdown_gate::policy::{Budget, Policy, Subject};
@@ -40,7 +41,7 @@ struct Document {
     schema: fn(SchemaGenerator) -> Schema,
 }
 
-const DOCUMENTS: [Document; 13] = [
+const DOCUMENTS: [Document; 14] = [
     Document {
         name: "run",
         title: "A run: run.json, and `cargo topdown baseline show --json`",
@@ -83,6 +84,12 @@ const DOCUMENTS: [Document; 13] = [
         title: "A history: `cargo topdown history --json`",
         version: TREND_SCHEMA_VERSION,
         schema: of::<Trend>,
+    },
+    Document {
+        name: "bisection",
+        title: "A search for the commit that made benchmarks slower: `cargo topdown bisect --json`",
+        version: BISECTION_SCHEMA_VERSION,
+        schema: of::<Bisection>,
     },
     Document {
         name: "baselines",

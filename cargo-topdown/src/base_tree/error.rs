@@ -68,7 +68,8 @@ pub enum BaseTreeError {
     NoDefaultBranch,
     /// Another process uses the only worktree.
     #[error(
-        "another `bench --against` is running in {}; wait for it, or set another CARGO_TARGET_DIR",
+        "another `bench --against` or `bisect` is running in {}; wait for it, or set another \
+         CARGO_TARGET_DIR",
         path.display()
     )]
     Busy {

@@ -8,7 +8,12 @@ use crate::git::{GitError, git};
 /// The word for the commit at which the current branch left the default branch.
 const MERGE_BASE: &str = "merge-base";
 
-pub(super) fn commit_of(reference: &str, directory: &Path) -> Result<String, BaseTreeError> {
+/// Returns the commit that `reference` names in the repository around `directory`: `merge-base`, or
+/// anything that git resolves to one.
+///
+/// # Errors
+/// Returns an error if there is none.
+pub fn commit_of(reference: &str, directory: &Path) -> Result<String, BaseTreeError> {
     let is_shallow = || -> Result<bool, GitError> {
         Ok(git(directory, &["rev-parse", "--is-shallow-repository"])? == "true")
     };

@@ -55,14 +55,7 @@ impl BaseTree {
     ) -> Result<BaseTree, BaseTreeError> {
         let against = kept.join("against");
         let at = BaseTreeError::at;
-        fs::create_dir_all(&against).map_err(at(&against))?;
-        let lock = File::create(against.join("lock")).map_err(at(&against))?;
-        lock.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => BaseTreeError::Busy {
-                path: against.clone(),
-            },
-            TryLockError::Error(error) => at(&against)(error),
-        })?;
+        let lock = locked(&against)?;
         let directory = Path::new(reference);
         if directory.join("Cargo.toml").is_file() {
             let base_root = directory.canonicalize().map_err(at(directory))?;
@@ -91,8 +84,40 @@ impl BaseTree {
                 candidate: format!("{} without changes", shown(&commit)),
             });
         }
-        let tree = against.join("tree");
-        check_out_worktree(&commit, workspace_root, &tree)?;
+        let label = format!("{reference} ({})", shown(&commit));
+        BaseTree::in_worktree(&commit, label, workspace_root, against, lock)
+    }
+
+    /// Checks `commit` out into a worktree in `directory`, where it is also built. `workspace_root`
+    /// is a workspace of the same repository, at the same place within it.
+    ///
+    /// # Errors
+    /// Returns an error if the commit does not exist, or its worktree cannot be created.
+    pub fn check_out(
+        commit: &str,
+        workspace_root: &Path,
+        directory: PathBuf,
+    ) -> Result<BaseTree, BaseTreeError> {
+        let lock = locked(&directory)?;
+        BaseTree::in_worktree(
+            commit,
+            shown(commit).to_owned(),
+            workspace_root,
+            directory,
+            lock,
+        )
+    }
+
+    fn in_worktree(
+        commit: &str,
+        label: String,
+        workspace_root: &Path,
+        directory: PathBuf,
+        lock: File,
+    ) -> Result<BaseTree, BaseTreeError> {
+        let at = BaseTreeError::at;
+        let tree = directory.join("tree");
+        check_out_worktree(commit, workspace_root, &tree)?;
         let top = PathBuf::from(git(workspace_root, &["rev-parse", "--show-toplevel"])?);
         submodules::check_out(&top, &tree)?;
         let inside = git(workspace_root, &["rev-parse", "--show-prefix"])?;
@@ -109,13 +134,13 @@ impl BaseTree {
         let ignored_files = IgnoredFiles {
             candidate: top,
             base: tree,
-            list: against.join("copied"),
+            list: directory.join("copied"),
         };
         ignored_files.renew()?;
         Ok(BaseTree {
             workspace_root: base_root,
-            target_directory: against.join("target"),
-            label: format!("{reference} ({})", shown(&commit)),
+            target_directory: directory.join("target"),
+            label,
             is_worktree: true,
             ignored_files: Some(ignored_files),
             _lock: lock,
@@ -145,7 +170,22 @@ impl BaseTree {
     }
 }
 
-fn shown(commit: &str) -> &str {
+/// Creates `directory` and locks it, so that no other process moves its tree to another commit.
+fn locked(directory: &Path) -> Result<File, BaseTreeError> {
+    let at = BaseTreeError::at;
+    fs::create_dir_all(directory).map_err(at(directory))?;
+    let lock = File::create(directory.join("lock")).map_err(at(directory))?;
+    lock.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => BaseTreeError::Busy {
+            path: directory.to_owned(),
+        },
+        TryLockError::Error(error) => at(directory)(error),
+    })?;
+    Ok(lock)
+}
+
+/// Returns the first digits of a commit's hash.
+pub fn shown(commit: &str) -> &str {
     &commit[..commit.len().min(SHOWN_HASH_DIGITS)]
 }
 

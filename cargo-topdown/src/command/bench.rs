@@ -2,7 +2,7 @@
 //! two sides of them, which are compared.
 
 mod against;
-mod base_build;
+pub mod base_build;
 mod build;
 mod run;
 mod suite;

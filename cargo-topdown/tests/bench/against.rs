@@ -82,12 +82,12 @@ impl Project {
         fs::write(self.path("Cargo.toml"), manifest).unwrap();
     }
 
-    fn sum_up_to(&self, length: u64) {
+    pub fn sum_up_to(&self, length: u64) {
         let bench = BENCH.replace("LENGTH", &length.to_string());
         fs::write(self.path("benches/sums.rs"), bench).unwrap();
     }
 
-    fn git(&self, words: &[&str]) {
+    pub fn git(&self, words: &[&str]) {
         let status = Command::new("git")
             .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
             .args(words)
@@ -98,9 +98,14 @@ impl Project {
 
     /// Returns the command that measures the project.
     pub fn command(&self, words: &[&str]) -> Command {
+        self.command_of("bench", words)
+    }
+
+    /// Returns a subcommand that builds the project.
+    pub fn command_of(&self, subcommand: &str, words: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         command
-            .args(["topdown", "bench"])
+            .args(["topdown", subcommand])
             .args(words)
             // The candidate's dependencies are built already, the base's are built here.
             .args(Fixture::build_arguments())

@@ -3,6 +3,8 @@
 #[cfg(unix)]
 mod action;
 mod against;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod bisect;
 #[cfg(unix)]
 mod cargo_runner;
 mod clock;

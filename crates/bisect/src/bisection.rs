@@ -8,6 +8,10 @@ use crate::answer::{Answer, LOOKS};
 use crate::history::History;
 use crate::search::{Outcome, Search};
 
+/// A benchmark that slowed down by this much after the point that was found has a second change.
+/// Judgement: above what recompiling moves and what noise leaves open.
+const MIN_FURTHER_DIFFERENCE: f64 = 0.05;
+
 /// The version of [`Bisection`] as JSON.
 pub const BISECTION_SCHEMA_VERSION: u32 = 1;
 
@@ -80,7 +84,10 @@ pub struct Row {
     /// The gate's verdict; absent if it was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// Slots per iteration, or nanoseconds without slots.
+    /// Slots per iteration at the good point, or nanoseconds without slots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub good_value: Option<f64>,
+    /// The same at this point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
     /// Whether the value is a number of slots.
@@ -135,9 +142,9 @@ pub struct BenchmarkResult {
     /// The change from the good point to the bad one, as a fraction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<f64>,
-    /// The change at the point that was found.
+    /// The change from the point that was found to the bad one, if that is a further slowdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub difference_at_point: Option<f64>,
+    pub further_difference: Option<f64>,
     /// The files that the commit changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diffstat: Option<String>,
@@ -225,7 +232,7 @@ impl Bisection {
                 ),
                 sentence: there.or(last).map(|row| row.sentence.clone()),
                 difference: last.and_then(|row| row.difference),
-                difference_at_point: there.and_then(|row| row.difference),
+                further_difference: further(there, last),
                 diffstat: found.and_then(&diffstat),
                 id,
             }
@@ -241,4 +248,10 @@ impl Bisection {
             .flat_map(|tried| tried.rows.iter().map(|r| (tried.point, r)));
         rows.filter(move |(_, row)| row.id == *id)
     }
+}
+
+/// Returns the change between two points, if it is a further slowdown.
+fn further(found: Option<&Row>, last: Option<&Row>) -> Option<f64> {
+    let further = (1.0 + last?.difference?) / (1.0 + found?.difference?) - 1.0;
+    (further >= MIN_FURTHER_DIFFERENCE).then_some(further)
 }

@@ -131,6 +131,12 @@ impl Search {
         }
     }
 
+    /// Returns how many points may be the first bad one of a benchmark that is still open.
+    pub fn suspects(&self) -> usize {
+        let open = self.lines.iter().filter(|line| line.is_open());
+        open.map(|line| line.points().count()).max().unwrap_or(0)
+    }
+
     /// Returns what is known of a benchmark.
     pub fn outcome(&self, benchmark: usize) -> Outcome {
         let line = &self.lines[benchmark];

@@ -8,6 +8,7 @@ pub mod annotations;
 #[cfg(test)]
 mod awkward_cases;
 mod bar;
+pub mod bisection_text;
 pub mod budget_text;
 mod category_table;
 pub mod commit_pages;

@@ -1,0 +1,268 @@
+//! The points of a search: commits between two, or installed toolchains.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use thiserror::Error;
+use topdown_bisect::{Kind, Point};
+use topdown_run::run_file::read_run;
+
+use crate::base_tree::{commit_of, shown};
+use crate::cli::BisectArgs;
+use crate::error::Error;
+use crate::git::{GitError, git};
+use crate::measure::{MeasureError, Session};
+use topdown_system::waits;
+
+/// There is nothing to search, or the search ended early.
+#[derive(Debug, Error)]
+pub enum BisectError {
+    /// The search launches benches.
+    #[error("`bisect` has to launch the benches; leave out `--no-run`")]
+    NoRun,
+    /// The baseline does not name a commit.
+    #[error(
+        "baseline `{baseline}` {why}, so the good commit is not known; name it: `cargo topdown \
+         bisect GOOD`"
+    )]
+    NoGoodCommit { baseline: String, why: &'static str },
+    /// The commits are not in this order.
+    #[error("{good} is not an ancestor of {bad}; name an earlier commit that is still fast first")]
+    NotAncestor { good: String, bad: String },
+    /// Both ends are the same.
+    #[error("`{good}` and `{bad}` are the same, {id}, so there is nothing to search")]
+    Same {
+        good: String,
+        bad: String,
+        id: String,
+    },
+    /// `--toolchain` has no two names.
+    #[error("`--toolchain {0}` needs two toolchains: `--toolchain 1.90.0..1.95.0`")]
+    NoRange(String),
+    /// A toolchain is not installed.
+    #[error("the toolchain `{name}` is not installed; installed are {}", installed.join(", "))]
+    NoToolchain {
+        name: String,
+        installed: Vec<String>,
+    },
+    /// The first toolchain is newer than the second.
+    #[error("the toolchain `{good}` is newer than `{bad}`; name the older one first")]
+    ToolchainOrder { good: String, bad: String },
+    /// rustup does not work.
+    #[error("`rustup {command}` failed, which lists and finds toolchains: {message}")]
+    Rustup { command: String, message: String },
+    /// The first or the last point cannot be measured.
+    #[error("could not measure {point}: {reason}; choose another one")]
+    End { point: String, reason: String },
+    /// The search could not be kept.
+    #[error("could not keep the search in {}: {error}", path.display())]
+    NotKept { path: PathBuf, error: io::Error },
+    /// The user interrupted it.
+    #[error("interrupted; {tried} results are kept, and the same command goes on from there")]
+    Interrupted {
+        /// How many points were tried.
+        tried: usize,
+    },
+}
+
+/// What is searched.
+pub struct Points {
+    pub kind: Kind,
+    pub points: Vec<Point>,
+    /// The commit that all toolchains build.
+    pub commit: Option<String>,
+}
+
+/// Returns the points that the command line names.
+pub fn of(args: &BisectArgs, session: &Session) -> Result<Points, Error> {
+    let root = session.workspace.metadata.workspace_root.as_std_path();
+    let bad = commit_of(&args.bad, root).map_err(MeasureError::BaseTree)?;
+    if let Some(range) = &args.toolchain {
+        return Ok(Points {
+            kind: Kind::Toolchains,
+            points: toolchains(range)?,
+            commit: Some(bad),
+        });
+    }
+    let name = match &args.good {
+        Some(name) => name.clone(),
+        None => commit_of_baseline(args, session)?,
+    };
+    let good = commit_of(&name, root).map_err(MeasureError::BaseTree)?;
+    if good == bad {
+        return Err(BisectError::Same {
+            good: name,
+            bad: args.bad.clone(),
+            id: shown(&good).to_owned(),
+        }
+        .into());
+    }
+    match git(root, &["merge-base", "--is-ancestor", &good, &bad]) {
+        Err(error) if error.is_silent() => {
+            return Err(BisectError::NotAncestor {
+                good: name,
+                bad: args.bad.clone(),
+            }
+            .into());
+        }
+        checked => checked.map_err(of_git)?,
+    };
+    Ok(Points {
+        kind: Kind::Commits,
+        points: commits(root, &good, &bad, args.all_parents).map_err(of_git)?,
+        commit: None,
+    })
+}
+
+fn of_git(error: GitError) -> MeasureError {
+    MeasureError::BaseTree(error.into())
+}
+
+/// Returns the commit of the baseline that the newest run would be compared with.
+fn commit_of_baseline(args: &BisectArgs, session: &Session) -> Result<String, Error> {
+    let store = args.store.store_location().store_of(&session.workspace);
+    let stored = store.default_one()?;
+    let build = read_run(&stored.directory)?.build;
+    let why = match (build.git_commit, build.git_dirty) {
+        (Some(commit), None | Some(false)) => return Ok(commit),
+        (Some(_), Some(true)) => "includes uncommitted changes",
+        (None, _) => "has no commit",
+    };
+    Err(BisectError::NoGoodCommit {
+        baseline: stored.name.to_string(),
+        why,
+    }
+    .into())
+}
+
+/// Lists the commits from `good` to `bad`, oldest first.
+fn commits(root: &Path, good: &str, bad: &str, all_parents: bool) -> Result<Vec<Point>, GitError> {
+    let mut points = vec![Point {
+        id: good.to_owned(),
+        title: git(root, &["log", "--max-count=1", "--format=%s", good, "--"])?,
+        parents: Vec::new(),
+    }];
+    let range = format!("{good}..{bad}");
+    let format = "--format=%H%x00%P%x00%s";
+    let mut words = vec!["log", "--reverse", "--topo-order", format];
+    if !all_parents {
+        words.push("--first-parent");
+    }
+    let listed = git(root, &[&words[..], &[&range, "--"]].concat())?;
+    let mut indices: HashMap<String, usize> = HashMap::from([(good.to_owned(), 0)]);
+    for line in listed.lines() {
+        let mut fields = line.splitn(3, '\0');
+        let (Some(id), Some(parents)) = (fields.next(), fields.next()) else {
+            continue;
+        };
+        let parents = if all_parents {
+            let parents = parents.split(' ');
+            parents.filter_map(|id| indices.get(id).copied()).collect()
+        } else {
+            vec![points.len() - 1]
+        };
+        indices.insert(id.to_owned(), points.len());
+        points.push(Point {
+            id: id.to_owned(),
+            title: fields.next().unwrap_or_default().to_owned(),
+            parents,
+        });
+    }
+    Ok(points)
+}
+
+/// Lists the installed toolchains of `range`, oldest first.
+fn toolchains(range: &str) -> Result<Vec<Point>, BisectError> {
+    let ends = range.split_once("..");
+    let Some((good, bad)) = ends.filter(|(a, b)| !a.is_empty() && !b.is_empty()) else {
+        return Err(BisectError::NoRange(range.to_owned()));
+    };
+    let listed = rustup(&["toolchain", "list"])?;
+    // `stable-x86_64-unknown-linux-gnu (default)`
+    let names = listed
+        .lines()
+        .filter_map(|line| line.split_whitespace().next());
+    let mut installed = names.map(Toolchain::find).collect::<Result<Vec<_>, _>>()?;
+    installed.sort_by(|a, b| a.age.cmp(&b.age));
+    let find = |name: &str| {
+        let with_host = format!("{name}-");
+        let is_it = |one: &Toolchain| one.name == name || one.name.starts_with(&with_host);
+        let position = installed.iter().position(is_it);
+        position.ok_or_else(|| BisectError::NoToolchain {
+            name: name.to_owned(),
+            installed: installed.iter().map(|one| one.name.clone()).collect(),
+        })
+    };
+    let (first, last) = (find(good)?, find(bad)?);
+    if installed[first].version == installed[last].version {
+        return Err(BisectError::Same {
+            good: good.to_owned(),
+            bad: bad.to_owned(),
+            id: installed[first].version.clone(),
+        });
+    }
+    if first > last {
+        return Err(BisectError::ToolchainOrder {
+            good: good.to_owned(),
+            bad: bad.to_owned(),
+        });
+    }
+    let mut between: Vec<Toolchain> = installed.drain(first..=last).collect();
+    // `stable` and `1.95.0` may be one compiler.
+    between.dedup_by(|a, b| a.version == b.version);
+    let points = between.into_iter().enumerate();
+    let points = points.map(|(index, toolchain)| Point {
+        id: toolchain.name,
+        title: toolchain.version,
+        parents: index.checked_sub(1).into_iter().collect(),
+    });
+    Ok(points.collect())
+}
+
+/// An installed toolchain.
+struct Toolchain {
+    name: String,
+    /// What its compiler says of itself.
+    version: String,
+    /// The date of its compiler's commit, which orders nightlies and releases alike, and its
+    /// release.
+    age: (String, String),
+}
+
+impl Toolchain {
+    fn find(name: &str) -> Result<Toolchain, BisectError> {
+        let said = rustup(&["run", name, "rustc", "-vV"])?;
+        let field = |wanted: &str| {
+            let value = said.lines().find_map(|line| line.strip_prefix(wanted));
+            value.unwrap_or_default().to_owned()
+        };
+        Ok(Toolchain {
+            name: name.to_owned(),
+            version: said.lines().next().unwrap_or_default().to_owned(),
+            age: (field("commit-date: "), field("release: ")),
+        })
+    }
+}
+
+/// Returns the path of a program of a toolchain.
+pub fn program(toolchain: &str, program: &str) -> Result<PathBuf, BisectError> {
+    Ok(rustup(&["which", "--toolchain", toolchain, program])?.into())
+}
+
+fn rustup(words: &[&str]) -> Result<String, BisectError> {
+    let failed = |message: String| BisectError::Rustup {
+        command: words.join(" "),
+        message,
+    };
+    let mut command = Command::new("rustup");
+    command.args(words);
+    let output = waits::TOOL.output(&mut command);
+    let output = output.map_err(|error| failed(error.to_string()))?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr);
+        return Err(failed(message.trim().to_owned()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
