@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use topdown_bisect::{Answer, BenchmarkResult, Bisection, Kind, Outcome, Row};
+use topdown_bisect::{Answer, BenchmarkResult, Bisection, Executed, Kind, Outcome, Row};
 use topdown_gate::verdict::BenchmarkVerdict;
 use topdown_terminal::count_of;
 
@@ -66,12 +66,20 @@ pub fn write(bisection: &Bisection, look: Look, out: &mut impl Write) -> io::Res
             "{HEADING}Nothing to find{HEADING:#}: no benchmark is surely slower"
         );
     }
-    let mut outcomes: Vec<&Outcome> = slower.iter().map(|result| &result.outcome).collect();
-    outcomes.dedup();
-    for outcome in outcomes {
-        let results = slower.iter().filter(|result| result.outcome == *outcome);
+    let notes = slower.len() < bisection.results.len();
+    let mut written: Vec<&Outcome> = Vec::new();
+    for result in &slower {
+        let outcome = &result.outcome;
+        if written.contains(&outcome) {
+            continue;
+        }
+        if notes || !written.is_empty() {
+            writeln!(out)?;
+        }
+        let results = slower.iter().filter(|other| other.outcome == *outcome);
         let results: Vec<&BenchmarkResult> = results.copied().collect();
         found(bisection, outcome, &results, &lines, out)?;
+        written.push(outcome);
     }
     Ok(())
 }
@@ -92,10 +100,18 @@ fn table(bisection: &Bisection, result: &BenchmarkResult, look: Look) -> Table {
         Column::number(if is_slots { "slots" } else { "time" }),
         Column::number("change"),
         Column::text("verdict"),
-        Column::name("subject", 16).keep(Keep::Optional(1)),
+        Column::name(
+            match bisection.kind {
+                Kind::Commits => "subject",
+                Kind::Toolchains => "compiler",
+            },
+            16,
+        )
+        .keep(Keep::Optional(1)),
         Column::wrapped("cause"),
     ])
     .indented(2);
+    let mut above: Vec<(Executed, usize)> = Vec::new();
     for (point, what) in bisection.points.iter().enumerate() {
         let row = rows
             .iter()
@@ -112,13 +128,13 @@ fn table(bisection: &Bisection, result: &BenchmarkResult, look: Look) -> Table {
             (None, Some(reason)) => (None, Cell::styled("skipped", WARNING), reason),
             (None, None) => continue,
         };
-        let same = row
-            .and_then(|row| row.same_code_as)
-            .filter(|point| *point > 0);
-        let cause = match same {
-            Some(same) => format!("executes the same code as {}", name(bisection, same)),
+        let executed = row.and_then(|row| row.executed);
+        let before = executed.and_then(|own| above.iter().find(|(other, _)| *other == own));
+        let cause = match before {
+            Some((_, same)) => format!("executes the same code as {}", name(bisection, *same)),
             None => cause.to_owned(),
         };
+        above.extend(executed.map(|executed| (executed, point)));
         let change = row.and_then(|row| row.difference);
         table.row([
             name(bisection, point).into(),
@@ -147,8 +163,16 @@ fn name(bisection: &Bisection, point: usize) -> String {
     let id = &bisection.points[point].id;
     match bisection.kind {
         Kind::Commits => id.chars().take(HASH_DIGITS).collect(),
-        Kind::Toolchains => id.clone(),
+        Kind::Toolchains => id.strip_suffix(host(bisection)).unwrap_or(id).to_owned(),
     }
+}
+
+/// Returns what the names of all toolchains end with: `-x86_64-unknown-linux-gnu`.
+fn host(bisection: &Bisection) -> &str {
+    let first = bisection.points.first().map_or("", |point| &point.id);
+    let mut endings = first.match_indices('-').map(|(at, _)| &first[at..]);
+    let is_common = |ending: &&str| bisection.points.iter().all(|p| p.id.ends_with(ending));
+    endings.find(is_common).unwrap_or_default()
 }
 
 /// Writes the point or points at which these benchmarks became slower.
@@ -185,7 +209,7 @@ fn found(
         let error = match result.error_bound {
             0.0 => String::new(),
             bound => format!(
-                " (the search errs with a probability of at most {})",
+                " (the search errs with a probability of at most {} %)",
                 percent(bound)
             ),
         };
@@ -197,10 +221,11 @@ fn found(
         )?;
         if let Some(further) = result.further_difference {
             let text = format!(
-                "`{}` is {} slower still at the end, so there is a later change too: search on from \
-                 here",
+                "`{}` is another {} slower at {}; this commit is the good one of a search for that \
+                 change",
                 result.id.name,
-                size(further)
+                size(further),
+                name(bisection, bisection.points.len() - 1)
             );
             lines.write(out, &format!("{DIM}note{DIM:#} "), 5, &text)?;
         }
@@ -212,4 +237,164 @@ fn found(
         writeln!(out, " {}", diffstat.trim())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use topdown_bisect::{BISECTION_SCHEMA_VERSION, Point, Tried, alpha_of_look};
+    use topdown_gate::scenario::id;
+    use topdown_gate::verdict::Verdict;
+    use topdown_run::run_file::Hash;
+
+    const TITLES: [&str; 9] = [
+        "Release 1.2.0",
+        "Describe the grammar in the README",
+        "Check UTF-8 in one pass over the input, before any token is read",
+        "Use a map of names",
+        "Format",
+        "Move the table of escapes",
+        "Intern names in the parser, so that nodes can be compared by their addresses alone",
+        "Fix a typo",
+        "Release 1.3.0",
+    ];
+
+    fn row(name: &str, answer: Answer, slower: f64, sentence: &str) -> Row {
+        let verdict = match answer {
+            Answer::Good => Some(Verdict::Unchanged),
+            Answer::Bad => Some(Verdict::Regressed),
+            Answer::Undecided => Some(Verdict::Inconclusive),
+            Answer::Skipped => None,
+        };
+        Row {
+            id: id(name),
+            answer,
+            verdict,
+            good_value: verdict.map(|_| 5000.0),
+            value: verdict.map(|_| 5000.0 * (1.0 + slower)),
+            is_slots: true,
+            difference: verdict.map(|_| slower),
+            is_exact: true,
+            sentence: sentence.to_owned(),
+            same_code_as: None,
+            executed: verdict.map(|_| Executed {
+                code: Hash((1000.0 * slower) as u64),
+                data: Hash(0),
+            }),
+        }
+    }
+
+    fn searched(kind: Kind, tried: Vec<Tried>) -> Bisection {
+        let points = TITLES.iter().enumerate().map(|(index, title)| Point {
+            id: match kind {
+                Kind::Commits => format!("{index}c1b5f0e2d4a69b7c3e1f5a8d2b4c6e8f0a1b3c5"),
+                Kind::Toolchains => format!("1.8{index}.0-x86_64-unknown-linux-gnu"),
+            },
+            title: match kind {
+                Kind::Commits => (*title).to_owned(),
+                Kind::Toolchains => {
+                    format!("rustc 1.8{index}.0 ({index}07c1b5f0 2025-0{index}-28)")
+                }
+            },
+            parents: index.checked_sub(1).into_iter().collect(),
+        });
+        let mut bisection = Bisection {
+            schema_version: BISECTION_SCHEMA_VERSION,
+            kind,
+            question: Hash(1),
+            alpha_of_look: alpha_of_look(0.05, TITLES.len() - 1),
+            points: points.collect(),
+            tried,
+            results: Vec::new(),
+        };
+        let stat = " src/parse.rs | 18 ++++++++++--------\n 1 file changed, 10 insertions(+), 8 deletions(-)";
+        bisection.end(|_| Some(stat.to_owned()));
+        bisection
+    }
+
+    fn at(point: usize, rows: Vec<Row>) -> Tried {
+        Tried {
+            point,
+            skipped: None,
+            rows,
+        }
+    }
+
+    fn skipped(point: usize) -> Tried {
+        Tried {
+            point,
+            skipped: Some("the benches could not be built".to_owned()),
+            rows: Vec::new(),
+        }
+    }
+
+    fn shown(bisection: &Bisection) -> String {
+        let widths = [80, 200].map(|width| {
+            let mut out = Vec::new();
+            let look = Look {
+                width,
+                unicode: true,
+            };
+            write(bisection, look, &mut out).unwrap();
+            anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
+        });
+        widths.join("=== at 200 columns\n")
+    }
+
+    const SLOWER: &str = "is 12.4 % slower: 9.1 points in `parse::intern` (backend bound), 3.3 in \
+                          `parse::name` (bad speculation)";
+
+    #[test]
+    fn commit_is_found() {
+        let good = |point| {
+            at(
+                point,
+                vec![row("parse", Answer::Good, 0.001, "is unchanged")],
+            )
+        };
+        let bad = |point| at(point, vec![row("parse", Answer::Bad, 0.124, SLOWER)]);
+        let last = vec![
+            row("lex", Answer::Good, 0.0, "is unchanged"),
+            row("parse", Answer::Bad, 0.21, "is 21.0 % slower"),
+            row(
+                "print",
+                Answer::Undecided,
+                0.02,
+                "may be 2.0 % slower: launches differ too much",
+            ),
+        ];
+        let tried = vec![at(8, last), skipped(4), good(5), bad(6)];
+        insta::assert_snapshot!(shown(&searched(Kind::Commits, tried)));
+    }
+
+    #[test]
+    fn skipped_commits_leave_a_range() {
+        let mut slower = row("parse", Answer::Bad, 0.124, SLOWER);
+        slower.is_exact = false;
+        let last = at(8, vec![slower.clone()]);
+        let good = at(4, vec![row("parse", Answer::Good, 0.0, "is unchanged")]);
+        let absent = at(7, vec![row("parse", Answer::Skipped, 0.0, "is not there")]);
+        let tried = vec![last, good, at(6, vec![slower]), skipped(5), absent];
+        insta::assert_snapshot!(shown(&searched(Kind::Commits, tried)));
+    }
+
+    #[test]
+    fn nothing_is_slower() {
+        let last = vec![row("parse", Answer::Good, 0.0, "is unchanged")];
+        insta::assert_snapshot!(shown(&searched(Kind::Commits, vec![at(8, last)])));
+    }
+
+    #[test]
+    fn toolchain_is_found() {
+        let row = |answer, slower, sentence| vec![row("parse", answer, slower, sentence)];
+        let tried = vec![
+            at(8, row(Answer::Bad, 0.124, SLOWER)),
+            at(4, row(Answer::Bad, 0.124, SLOWER)),
+            at(2, row(Answer::Good, -0.003, "is unchanged")),
+            at(3, row(Answer::Bad, 0.124, SLOWER)),
+        ];
+        let mut bisection = searched(Kind::Toolchains, tried);
+        bisection.end(|_| None);
+        insta::assert_snapshot!(shown(&bisection));
+    }
 }
