@@ -183,7 +183,7 @@ fn of_bisect(error: &BisectError) -> Exit {
         | BisectError::NoRange(_)
         | BisectError::NoToolchain { .. }
         | BisectError::ToolchainOrder { .. } => Exit::Usage,
-        BisectError::NoGoodCommit { .. } => Exit::NoComparison,
+        BisectError::NoBaseline(_) | BisectError::NoGoodCommit { .. } => Exit::NoComparison,
         BisectError::End { .. } | BisectError::NotKept { .. } | BisectError::Rustup { .. } => {
             Exit::BenchFailed
         }

@@ -14,7 +14,9 @@ use crate::cli::BisectArgs;
 use crate::error::Error;
 use crate::git::{GitError, git};
 use crate::measure::{MeasureError, Session};
+use topdown_store::baselines::StoreError;
 use topdown_system::waits;
+use topdown_terminal::count_of;
 
 /// There is nothing to search, or the search ended early.
 #[derive(Debug, Error)]
@@ -22,6 +24,9 @@ pub enum BisectError {
     /// The search launches benches.
     #[error("`bisect` has to launch the benches; leave out `--no-run`")]
     NoRun,
+    /// There is no baseline to take the commit from.
+    #[error("{0}\nor name the good commit: `cargo topdown bisect GOOD`")]
+    NoBaseline(StoreError),
     /// The baseline does not name a commit.
     #[error(
         "baseline `{baseline}` {why}, so the good commit is not known; name it: `cargo topdown \
@@ -60,7 +65,11 @@ pub enum BisectError {
     #[error("could not keep the search in {}: {error}", path.display())]
     NotKept { path: PathBuf, error: io::Error },
     /// The user interrupted it.
-    #[error("interrupted; {tried} results are kept, and the same command goes on from there")]
+    #[error(
+        "interrupted; the same command goes on after {}, which {} kept",
+        count_of(*tried, "result"),
+        if *tried == 1 { "is" } else { "are" }
+    )]
     Interrupted {
         /// How many points were tried.
         tried: usize,
@@ -123,7 +132,7 @@ fn of_git(error: GitError) -> MeasureError {
 /// Returns the commit of the baseline that the newest run would be compared with.
 fn commit_of_baseline(args: &BisectArgs, session: &Session) -> Result<String, Error> {
     let store = args.store.store_location().store_of(&session.workspace);
-    let stored = store.default_one()?;
+    let stored = store.default_one().map_err(BisectError::NoBaseline)?;
     let build = read_run(&stored.directory)?.build;
     let why = match (build.git_commit, build.git_dirty) {
         (Some(commit), None | Some(false)) => return Ok(commit),
