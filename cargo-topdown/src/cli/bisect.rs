@@ -24,7 +24,7 @@ pub struct BisectArgs {
     #[arg(long)]
     pub all_parents: bool,
 
-    /// Search the installed toolchains from A to B, with the sources of BAD or HEAD
+    /// Search the installed toolchains from A to B, with the sources of HEAD
     ///
     /// A and B are names that `rustup toolchain list` shows.
     #[arg(long, value_name = "A..B", conflicts_with_all = ["good", "all_parents"])]

@@ -71,7 +71,7 @@ pub enum BisectError {
         if *tried == 1 { "is" } else { "are" }
     )]
     Interrupted {
-        /// How many points were tried.
+        /// The number of points that were tried.
         tried: usize,
     },
 }
