@@ -34,7 +34,7 @@ fn program_and_benches_share_dependencies() {
         // Packages of this workspace have their path; benches optimize them anyway.
         let is_shared = !package.contains('(') || package.ends_with("(proc-macro)");
         let of_program = program.get(package).filter(|_| is_shared);
-        if of_program.is_some_and(|of| of != features) && !DIFFERENT.contains(&name) {
+        if of_program.is_some_and(|program| program != features) && !DIFFERENT.contains(&name) {
             different.push((package, features, of_program));
         }
     }

@@ -236,9 +236,11 @@ mod tests {
     #[test]
     fn mutation_is_determined_by_its_seed() {
         let corpus = corpus("import");
-        let of = |seed| mutated(&corpus, &mut Rng::with_seed(seed));
-        assert_eq!(of(1), of(1));
-        let different = (0..100).filter(|seed| !corpus.contains(&of(*seed))).count();
+        let input = |seed| mutated(&corpus, &mut Rng::with_seed(seed));
+        assert_eq!(input(1), input(1));
+        let different = (0..100)
+            .filter(|seed| !corpus.contains(&input(*seed)))
+            .count();
         assert!(different > 80, "{different}");
     }
 

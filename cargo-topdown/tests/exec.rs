@@ -54,10 +54,13 @@ fn launches_are_samples_and_output_passes() {
     assert_eq!(benchmark.launches(), 3);
     let samples = read_samples(&directory.path().join("run")).unwrap();
     assert_eq!(samples.len(), 3);
-    for (of, value) in samples.iter().zip(&benchmark.times.launches) {
-        let samples = &of.samples;
+    for (launch, value) in samples.iter().zip(&benchmark.times.launches) {
+        let samples = &launch.samples;
         assert_eq!((samples.len(), samples[0].iterations), (1, 1));
-        assert_eq!((of.launch, of.source), (value.launch, SourceKind::Time));
+        assert_eq!(
+            (launch.launch, launch.source),
+            (value.launch, SourceKind::Time)
+        );
         assert_eq!(samples[0].sample.wall_ns as f64, value.wall_ns);
     }
 }

@@ -139,11 +139,11 @@ fn improvements_fail_nothing() {
 fn pattern_selects_output_without_changing_verdicts() {
     let workspace = Workspace::new();
     workspace.save(&this_machine(), &step(0.2));
-    let of = |arguments: &[&str]| -> serde_json::Value {
+    let history = |arguments: &[&str]| -> serde_json::Value {
         serde_json::from_str(&workspace.answer(arguments).1).unwrap()
     };
-    let all = of(&["history", "--json"]);
-    let one = of(&["history", "--json", "--benchmark", "json/*"]);
+    let all = history(&["history", "--json"]);
+    let one = history(&["history", "--json", "--benchmark", "json/*"]);
     let shown = one["benchmarks"].as_array().unwrap();
     assert!(!shown.is_empty() && shown.len() < all["benchmarks"].as_array().unwrap().len());
     for benchmark in shown {

@@ -458,10 +458,14 @@ fn user_statements_must_match_the_files() {
 fn functions_of(run: &Run) -> Vec<(String, f64, f64)> {
     let functions = run.benchmarks[0].functions.as_ref().unwrap();
     let total = functions.total().slots() as f64;
-    let row = |of: &topdown_run::run_file::Function| {
-        let slots = of.counts.slots() as f64;
-        let retiring = of.counts.level1_slots.retiring as f64 / slots;
-        Some((of.name.clone()?, 100.0 * slots / total, 100.0 * retiring))
+    let row = |function: &topdown_run::run_file::Function| {
+        let slots = function.counts.slots() as f64;
+        let retiring = function.counts.level1_slots.retiring as f64 / slots;
+        Some((
+            function.name.clone()?,
+            100.0 * slots / total,
+            100.0 * retiring,
+        ))
     };
     functions.largest.iter().filter_map(row).collect()
 }
@@ -490,10 +494,10 @@ fn recorded_group_gives_functions() {
             ("spin_b", 30.4, 20.0),
             ("spin_a", 8.7, 70.0),
         ];
-        for ((name, share, retiring), of) in found.iter().zip(expected) {
-            assert_eq!(name, of.0, "{file}");
-            assert!((share - of.1).abs() < 3.0, "{file}: {found:?}");
-            assert!((retiring - of.2).abs() < 0.5, "{file}: {found:?}");
+        for ((name, share, retiring), wanted) in found.iter().zip(expected) {
+            assert_eq!(name, wanted.0, "{file}");
+            assert!((share - wanted.1).abs() < 3.0, "{file}: {found:?}");
+            assert!((retiring - wanted.2).abs() < 0.5, "{file}: {found:?}");
         }
         assert!(text.contains("spin_c (three)"), "{text}");
     }

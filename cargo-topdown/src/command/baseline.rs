@@ -292,12 +292,12 @@ fn remove(args: &BaselineRemoveArgs) -> Result<Exit, Error> {
     let mut out = style::stdout(args.output.color);
     for stored in &removed {
         store.remove(stored)?;
-        let of = if stored.machine_key == this_key {
+        let machine = if stored.machine_key == this_key {
             "this machine"
         } else {
             &stored.machine_key
         };
-        writeln!(out, "removed baseline `{}` of {of}", stored.name)?;
+        writeln!(out, "removed baseline `{}` of {machine}", stored.name)?;
     }
     let others = store.list()?;
     let left = others.iter().filter(|s| s.name == args.name).count();

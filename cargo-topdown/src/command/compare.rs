@@ -98,9 +98,9 @@ fn explain(
     sides: Sides<'_>,
 ) -> Result<(), Error> {
     let verdict = wanted_verdict(wanted, comparison)?;
-    let of = |run: &Run| run.benchmarks.iter().position(|b| b.id == verdict.id);
+    let position_in = |run: &Run| run.benchmarks.iter().position(|b| b.id == verdict.id);
     // A verdict is about a benchmark that both runs have.
-    if let (Some(a), Some(b)) = (of(sides.baseline), of(sides.candidate)) {
+    if let (Some(a), Some(b)) = (position_in(sides.baseline), position_in(sides.candidate)) {
         let runs = [sides.baseline, sides.candidate];
         let explanation = Explanation {
             difference: Difference::new(verdict, comparison, runs),

@@ -288,8 +288,8 @@ impl Text<'_> {
     }
 
     fn describe_obstacles(&self, obstacles: &[Obstacle], text: &mut Lines) {
-        let of = |framework| obstacles.iter().filter(move |o| o.framework == framework);
-        for obstacle in of(Framework::Criterion) {
+        let of_framework = |framework| obstacles.iter().filter(move |o| o.framework == framework);
+        for obstacle in of_framework(Framework::Criterion) {
             let (package, target) = (&obstacle.package, &obstacle.target);
             let path = self.shown(&obstacle.path);
             text.write_sentence(format_args!(
@@ -300,7 +300,9 @@ impl Text<'_> {
             ));
         }
         for (framework, what, steps) in NOT_CRITERION {
-            let paths: Vec<String> = of(*framework).map(|o| self.shown(&o.path)).collect();
+            let paths: Vec<String> = of_framework(*framework)
+                .map(|o| self.shown(&o.path))
+                .collect();
             if !paths.is_empty() {
                 text.write_sentence(format_args!("{what}: {}", paths.join(", ")));
                 steps.iter().for_each(|step| text.write_sentence(step));

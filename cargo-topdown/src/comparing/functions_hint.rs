@@ -30,7 +30,7 @@ pub fn functions_hint_for(
 ) -> Option<String> {
     let tried_in = |side: &ComparedRun| {
         let mut tried = side.without_functions.iter();
-        tried.any(|(of, _)| *of == verdict.id)
+        tried.any(|(id, _)| *id == verdict.id)
     };
     if verdict.verdict != Verdict::Regressed || tried_in(baseline) || tried_in(candidate) {
         return None;

@@ -59,18 +59,23 @@ impl Sampled {
             Sampled::None => Vec::new(),
             Sampled::All => all.collect(),
             Sampled::MostRegressed => {
-                let difference = |of: &BenchmarkVerdict| {
-                    of.effect(Metric::Slots)
+                let difference = |benchmark: &BenchmarkVerdict| {
+                    benchmark
+                        .effect(Metric::Slots)
                         .map_or(0.0, |slots| slots.difference)
                 };
-                let mut regressed: Vec<&BenchmarkVerdict> =
-                    all.filter(|of| of.verdict == Verdict::Regressed).collect();
+                let mut regressed: Vec<&BenchmarkVerdict> = all
+                    .filter(|benchmark| benchmark.verdict == Verdict::Regressed)
+                    .collect();
                 regressed.sort_by(|a, b| difference(b).total_cmp(&difference(a)));
                 regressed.truncate(MAX_UNREQUESTED);
                 regressed
             }
         };
-        wanted.into_iter().map(|of| of.id.clone()).collect()
+        wanted
+            .into_iter()
+            .map(|benchmark| benchmark.id.clone())
+            .collect()
     }
 }
 
@@ -160,9 +165,9 @@ impl ComparedRun {
             topdown_arm_specification::for_benches(),
         );
         let style = Style::for_process(false, false);
-        let launch = |of: &[BenchTarget], launcher: &Launcher| {
-            let mut progress = Progress::new(style, of, 1);
-            let outcome = topdown_runner::run(of, launcher, false, &mut progress);
+        let launch = |targets: &[BenchTarget], launcher: &Launcher| {
+            let mut progress = Progress::new(style, targets, 1);
+            let outcome = topdown_runner::run(targets, launcher, false, &mut progress);
             progress.finish();
             outcome.map_err(|error| match error {
                 LaunchError::Interrupted => MeasureError::Interrupted,

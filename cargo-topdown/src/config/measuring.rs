@@ -75,8 +75,8 @@ fn combined<const N: usize>(layers: [&Layer; N]) -> Result<Settings, ConfigError
             });
         }
     }
-    let time = |setting, of: fn(&Layer) -> Option<f64>| {
-        first(layers, of)
+    let time = |setting, setting_in: fn(&Layer) -> Option<f64>| {
+        first(layers, setting_in)
             .map(|seconds| checked_time(setting, seconds))
             .transpose()
     };

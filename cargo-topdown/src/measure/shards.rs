@@ -77,7 +77,7 @@ fn restricted(targets: &[BenchTarget], mine: &[Item]) -> Vec<BenchTarget> {
     for (index, target) in targets.iter().enumerate() {
         let names: Vec<&Option<String>> = mine
             .iter()
-            .filter(|(of, _)| *of == index)
+            .filter(|(shard, _)| *shard == index)
             .map(|(_, name)| name)
             .collect();
         if names.is_empty() && target.has_criterion {

@@ -70,8 +70,11 @@ fn timed_and_modelled_runs_have_the_same_fingerprints() {
         }
     }
     for run in [&timed, &modelled] {
-        let of = |name| &named(run, name).fingerprint;
-        assert_eq!((of("too long"), of("with a thread")), (&None, &None));
+        let fingerprint = |name| &named(run, name).fingerprint;
+        assert_eq!(
+            (fingerprint("too long"), fingerprint("with a thread")),
+            (&None, &None)
+        );
     }
     assert_eq!(named(&modelled, "alternating").fingerprint, None);
 }

@@ -86,9 +86,9 @@ fn samples_of(filter: &str, benchmarks: usize) -> Vec<[Vec<Vec<IterationSample>>
         };
         assert_eq!((first.slots, first.level1), (second.slots, second.level1));
         let samples_by = |source| -> Vec<Vec<IterationSample>> {
-            let own = all.iter().filter(|of| of.benchmark == benchmark.id);
-            let own = own.filter(|of| of.source == source);
-            own.map(|of| of.samples.clone()).collect()
+            let own = all.iter().filter(|launch| launch.benchmark == benchmark.id);
+            let own = own.filter(|launch| launch.source == source);
+            own.map(|launch| launch.samples.clone()).collect()
         };
         let (modelled, timed) = (samples_by(SourceKind::Model), samples_by(SourceKind::Time));
         assert_eq!(modelled.len(), 2);

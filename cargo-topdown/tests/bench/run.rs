@@ -73,9 +73,12 @@ fn every_sample_keeps_its_iterations() {
     let samples = read_samples(&fixture.newest()).unwrap();
     let launches: Vec<u32> = samples.iter().map(|sample| sample.launch).collect();
     assert_eq!(launches, [0, 1]);
-    for of in &samples {
-        assert_eq!((of.source, of.samples.len()), (SourceKind::Hardware, 10));
-        for sample in &of.samples {
+    for launch in &samples {
+        assert_eq!(
+            (launch.source, launch.samples.len()),
+            (SourceKind::Hardware, 10)
+        );
+        for sample in &launch.samples {
             assert_eq!(sample.sample.slots, Some(8 * sample.iterations));
             assert_eq!(sample.sample.windows, sample.iterations);
         }
@@ -308,8 +311,8 @@ fn unselected_packages_with_benches_are_named() {
 #[test]
 fn build_failure_names_packages_with_benches() {
     let broken = beside_a_member_with_benches("broken", "compile_error!(\"no protoc\");");
-    let bench = |of: &tempfile::TempDir, more: &[&str]| {
-        let manifest = of.path().join("Cargo.toml");
+    let bench = |workspace: &tempfile::TempDir, more: &[&str]| {
+        let manifest = workspace.path().join("Cargo.toml");
         let words = ["--manifest-path", manifest.to_str().unwrap()];
         Fixture::new().bench(&[&words, more].concat())
     };

@@ -100,7 +100,7 @@ fn concurrency_changes_nothing_in_a_run() {
         let slots: Vec<_> = slots.collect();
         let order = read_samples(&fixture.newest()).unwrap().into_iter();
         let order: Vec<_> = order
-            .map(|of| (of.benchmark, of.source, of.launch))
+            .map(|launch| (launch.benchmark, launch.source, launch.launch))
             .collect();
         (slots, order)
     });

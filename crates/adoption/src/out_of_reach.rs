@@ -32,14 +32,20 @@ impl Fork {
         sources: &[&str],
         has_criterion: bool,
     ) -> Option<Fork> {
-        let key = |of: &Dependency| of.rename.as_ref().unwrap_or(&of.name).clone();
-        let is_named = |of: &Dependency| {
-            let path = key(of).replace('-', "_") + "::";
+        let key = |dependency: &Dependency| {
+            dependency
+                .rename
+                .as_ref()
+                .unwrap_or(&dependency.name)
+                .clone()
+        };
+        let is_named = |dependency: &Dependency| {
+            let path = key(dependency).replace('-', "_") + "::";
             sources.iter().any(|source| source.contains(&path))
         };
-        let is_fork = |of: &&Dependency| {
-            let is_itself = of.name == "criterion" || of.name == PACKAGE;
-            !is_itself && (key(of) == "criterion" || of.name.contains("criterion"))
+        let is_fork = |dependency: &&Dependency| {
+            let is_itself = dependency.name == "criterion" || dependency.name == PACKAGE;
+            !is_itself && (key(dependency) == "criterion" || dependency.name.contains("criterion"))
         };
         let mut forks = package.dependencies.iter().filter(is_fork);
         let fork = forks.find(|fork| !has_criterion || is_named(fork))?;

@@ -80,11 +80,11 @@ impl Counted {
     }
 }
 
-fn assert_near(value: f64, expected: f64, of: &str) {
+fn assert_near(value: f64, expected: f64, what: &str) {
     let error = (value - expected).abs();
     assert!(
         error <= 1e-9 * expected.abs().max(1.0),
-        "{of}: {value} and not {expected}"
+        "{what}: {value} and not {expected}"
     );
 }
 
@@ -160,8 +160,8 @@ fn metrics_sample_events_of_the_specification() {
             let Some(named) = named(metric.name) else {
                 continue;
             };
-            let is_otherwise = OTHERWISE.iter().any(|(cores, of, events)| {
-                cores.iter().any(|core| name == core) && *of == metric.name && *events == named
+            let is_otherwise = OTHERWISE.iter().any(|(cores, known, events)| {
+                cores.iter().any(|core| name == core) && *known == metric.name && *events == named
             });
             let sampled = metric
                 .sample_events
@@ -191,7 +191,8 @@ fn metrics_sample_events_of_the_specification() {
                         STALLED => &STALLED_PARTS,
                         _ => &[event],
                     };
-                    let is_counted = |of: &&str| form.events.iter().any(|event| event.name == *of);
+                    let is_counted =
+                        |part: &&str| form.events.iter().any(|event| event.name == *part);
                     assert!(parts.iter().all(is_counted), "{name} {event}");
                 }
             }

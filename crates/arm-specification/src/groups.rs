@@ -181,7 +181,7 @@ fn metric_of(file: &File, name: &str, events: &mut Group<'_>) -> Result<Metric, 
 /// Rewrites a specification's unit in the form that the library's own groups use.
 fn unit_in_words(units: &str) -> String {
     match units.strip_prefix("percent of ") {
-        Some(of) => format!("% of {of}"),
+        Some(whole) => format!("% of {whole}"),
         None if units == "MPKI" => "per 1000 instructions".to_owned(),
         None => units.to_owned(),
     }

@@ -167,11 +167,11 @@ fn times(count: u64, numerator: u64, denominator: u64) -> u64 {
 impl Counts {
     /// Returns these counts scaled to as many `instructions`.
     pub(crate) fn scaled_to(self, instructions: u64) -> Counts {
-        let of = self.events.instructions;
+        let counted = self.events.instructions;
         Counts {
-            cycles: times(self.cycles, instructions, of),
-            slots: self.slots.times(instructions, of),
-            events: self.events.times(instructions, of),
+            cycles: times(self.cycles, instructions, counted),
+            slots: self.slots.times(instructions, counted),
+            events: self.events.times(instructions, counted),
         }
     }
 }

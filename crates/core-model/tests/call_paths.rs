@@ -61,11 +61,11 @@ fn too_deep_recursion_counts_for_callers() {
         let slots: u64 = model.blocks().map(|(_, counts)| counts.slots.total()).sum();
         assert_eq!(slots, model.counts().slots.total());
         let [counted, truth] = [calls(model), TRUTH.take().calls];
-        let of = |function: Function| function as usize as u64;
-        assert_eq!(counted[&vec![of(deep)]], truth[&vec![of(deep)]]);
+        let address = |function: Function| function as usize as u64;
+        assert_eq!(counted[&vec![address(deep)]], truth[&vec![address(deep)]]);
         let of_tail = |calls: &BTreeMap<Vec<u64>, u64>| {
             let mut calls = calls.clone();
-            calls.retain(|path, _| path[0] == of(tail));
+            calls.retain(|path, _| path[0] == address(tail));
             calls
         };
         assert_eq!(of_tail(&counted), of_tail(&truth));

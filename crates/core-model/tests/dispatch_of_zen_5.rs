@@ -12,7 +12,7 @@ type Slots = fn(&mut CodeAssembler, char);
 
 /// Returns the cycles of a pattern of slots in a loop, without those of the loop itself.
 fn cycles(pattern: &str, slots: Slots) -> f64 {
-    let of = |patterns: usize| {
+    let cycles = |patterns: usize| {
         let program = Program::looped(1, |a| {
             for kind in pattern.repeat(patterns).chars() {
                 slots(a, kind);
@@ -21,7 +21,7 @@ fn cycles(pattern: &str, slots: Slots) -> f64 {
         let times = 200;
         program.repeat_all(&ZEN_5, times).cycles as f64 / (times as f64 / 2.0)
     };
-    (of(72) - of(24)) / 48.0
+    (cycles(72) - cycles(24)) / 48.0
 }
 
 fn assert_cycles(measured: &[(&str, f64)], slots: Slots) {

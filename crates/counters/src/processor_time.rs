@@ -138,12 +138,12 @@ mod linux {
         (result == 0).then_some(nanoseconds)
     }
 
-    pub fn usage(of: libc::c_int) -> Option<libc::rusage> {
+    pub fn usage(who: libc::c_int) -> Option<libc::rusage> {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: the pointer is valid for writes of a rusage. Its fields are numbers, so the
         // zeroed one is valid even if the call fails.
         let (result, usage) = unsafe {
-            let result = libc::getrusage(of, usage.as_mut_ptr());
+            let result = libc::getrusage(who, usage.as_mut_ptr());
             (result, usage.assume_init())
         };
         (result == 0).then_some(usage)

@@ -192,9 +192,9 @@ mod tests {
         measured.collect()
     }
 
-    fn finding(of: &str, values: &[(&str, &[f64])]) -> GroupFinding {
+    fn finding(group: &str, values: &[(&str, &[f64])]) -> GroupFinding {
         let all = groups(values);
-        let measured = all.iter().find(|measured| measured.group.name == of);
+        let measured = all.iter().find(|measured| measured.group.name == group);
         of_group(measured.unwrap(), Some(MEMORY_BOUND), &all)
     }
 

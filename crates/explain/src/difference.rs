@@ -55,13 +55,13 @@ pub struct LaunchDifference<'a> {
 
 impl<'a> LaunchDifference<'a> {
     fn new(id: &BenchmarkId, [baseline, candidate]: [&'a Run; 2]) -> LaunchDifference<'a> {
-        let of = |run: &'a Run| {
+        let benchmark = |run: &'a Run| {
             let mut benchmarks = run.benchmarks.iter();
             benchmarks.find(|b| b.id == *id)?.launches_differ.as_deref()
         };
         LaunchDifference {
-            baseline: of(baseline),
-            candidate: of(candidate),
+            baseline: benchmark(baseline),
+            candidate: benchmark(candidate),
         }
     }
 

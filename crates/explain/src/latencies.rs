@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn groups_without_any_latency_are_not_measured() {
-        let known = |name, of| can_be_known(group(name), Some(table(of)));
+        let known = |name, core| can_be_known(group(name), Some(table(core)));
         assert!(known("Load_Latency (memory)", "Sapphire, Emerald Rapids"));
         assert!(!known("Lock_Latency", "Sapphire, Emerald Rapids"));
         assert!(known("Lock_Latency", "Meteor Lake, Arrow Lake U"));

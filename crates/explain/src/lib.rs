@@ -280,19 +280,19 @@ mod tests {
 
     #[test]
     fn core_without_slots_uses_stalled_cycles() {
-        let of = |name, are_hidden| {
+        let first_group = |name, are_hidden| {
             let table = TABLES.iter().find(|table| table.name == name).unwrap();
             stalled_cycles(table, are_hidden).map(|group| group.name)
         };
-        assert_eq!(of("Neoverse N1", false), Some("Cycle_Accounting"));
-        assert_eq!(of("Neoverse V1", false), None);
-        assert_eq!(of("Zen 1 … Zen 3", false), None);
+        assert_eq!(first_group("Neoverse N1", false), Some("Cycle_Accounting"));
+        assert_eq!(first_group("Neoverse V1", false), None);
+        assert_eq!(first_group("Zen 1 … Zen 3", false), None);
         // As on `n2-filtered` of the emulated machines.
         for name in ["Neoverse N2", "Neoverse V1", "Arm"] {
-            assert_eq!(of(name, true), Some("Cycle_Accounting"), "{name}");
+            assert_eq!(first_group(name, true), Some("Cycle_Accounting"), "{name}");
         }
         // Its groups are parts of either.
-        assert_eq!(of("Neoverse V3", true), None);
+        assert_eq!(first_group("Neoverse V3", true), None);
         assert_eq!(
             stalling_category(&[Some(50.0), Some(20.0)]),
             Category::FrontendBound

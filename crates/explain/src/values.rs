@@ -217,16 +217,16 @@ mod tests {
             table: table.copied(),
             sampled: &[],
         };
-        let of = values_of(group, &provenance, &[sample; 4], false, known).unwrap();
+        let found = values_of(group, &provenance, &[sample; 4], false, known).unwrap();
         // 8000 loads of 8.8 cycles, and a quarter for those that wait for the same lines.
-        let [Some(l2), Some(l3)] = of.values[..] else {
-            panic!("{of:?}")
+        let [Some(l2), Some(l3)] = found.values[..] else {
+            panic!("{found:?}")
         };
         assert!((l2 - 8.8).abs() < 1e-9 && l3 == 0.0, "{l2} {l3}");
-        assert_eq!(of.latencies.len(), 2);
+        assert_eq!(found.latencies.len(), 2);
         // Without a table there is nothing to multiply with.
-        let of = measured(group, &provenance, &[sample; 4], false).unwrap();
-        assert_eq!(of.values, [None, None]);
+        let found = measured(group, &provenance, &[sample; 4], false).unwrap();
+        assert_eq!(found.values, [None, None]);
     }
 
     const COUNTS: [[u64; 2]; 4] = [[1000, 0], [1000, 2_000_000], [1000, 2_000_000], [1000, 0]];
@@ -236,9 +236,9 @@ mod tests {
         let provenance = provenance(group().formula());
         let samples = samples(Flags::NONE, &COUNTS);
         for may_hide in [false, true] {
-            let of = measured(group(), &provenance, &samples, may_hide).unwrap();
-            assert_eq!(of.values, [Some(1.0)]);
-            assert_eq!(of.uncounted, [""; 0]);
+            let found = measured(group(), &provenance, &samples, may_hide).unwrap();
+            assert_eq!(found.values, [Some(1.0)]);
+            assert_eq!(found.uncounted, [""; 0]);
         }
     }
 
@@ -247,11 +247,11 @@ mod tests {
     fn possibly_hidden_event_is_named() {
         let provenance = provenance(group().formula());
         let samples = samples(Flags::NONE, &[[1000, 0]; 4]);
-        let of = measured(group(), &provenance, &samples, false).unwrap();
-        assert_eq!((of.values, of.uncounted), (vec![Some(0.0)], vec![]));
-        let of = measured(group(), &provenance, &samples, true).unwrap();
-        assert_eq!(of.values, [None]);
-        assert_eq!(of.uncounted, [group().events[1].name]);
+        let found = measured(group(), &provenance, &samples, false).unwrap();
+        assert_eq!((found.values, found.uncounted), (vec![Some(0.0)], vec![]));
+        let found = measured(group(), &provenance, &samples, true).unwrap();
+        assert_eq!(found.values, [None]);
+        assert_eq!(found.uncounted, [group().events[1].name]);
 
         let machine = |architecture: &str, hypervisor: Option<&str>| Machine {
             architecture: architecture.to_owned(),

@@ -35,7 +35,7 @@ impl Allocated {
         let all: Vec<Allocated> = launches
             .map(|launch| Allocated::from_events(&launch.events))
             .collect::<Option<_>>()?;
-        let most = |of: fn(&Allocated) -> f64| all.iter().map(of).reduce(f64::max);
+        let most = |quantity: fn(&Allocated) -> f64| all.iter().map(quantity).reduce(f64::max);
         Some(Allocated {
             times: most(|a| a.times)?,
             bytes: most(|a| a.bytes)?,
@@ -59,14 +59,14 @@ mod tests {
 
     #[test]
     fn whole_numbers_are_exact_and_others_have_a_margin() {
-        let of = |times, bytes| Allocated { times, bytes };
-        assert!(of(3.0, 96.0).exceeds(&of(1.0, 96.0)));
-        assert!(of(1001.0, 96.0).exceeds(&of(1000.0, 96.0)));
-        assert!(of(1.0, 97.0).exceeds(&of(1.0, 96.0)));
-        assert!(of(1.0, 0.0).exceeds(&of(0.0, 0.0)));
-        assert!(!of(1.0, 96.0).exceeds(&of(1.0, 96.0)));
-        assert!(!of(0.0, 0.0).exceeds(&of(1.0, 8.0)));
-        assert!(!of(0.1005, 8.0).exceeds(&of(0.1, 8.0)));
-        assert!(of(0.102, 8.0).exceeds(&of(0.1, 8.0)));
+        let allocated = |times, bytes| Allocated { times, bytes };
+        assert!(allocated(3.0, 96.0).exceeds(&allocated(1.0, 96.0)));
+        assert!(allocated(1001.0, 96.0).exceeds(&allocated(1000.0, 96.0)));
+        assert!(allocated(1.0, 97.0).exceeds(&allocated(1.0, 96.0)));
+        assert!(allocated(1.0, 0.0).exceeds(&allocated(0.0, 0.0)));
+        assert!(!allocated(1.0, 96.0).exceeds(&allocated(1.0, 96.0)));
+        assert!(!allocated(0.0, 0.0).exceeds(&allocated(1.0, 8.0)));
+        assert!(!allocated(0.1005, 8.0).exceeds(&allocated(0.1, 8.0)));
+        assert!(allocated(0.102, 8.0).exceeds(&allocated(0.1, 8.0)));
     }
 }

@@ -57,10 +57,10 @@ pub fn of_launches(
     let first = launches.iter().map(|launch| launch.get(..samples));
     let first: Vec<&[IterationSample]> = first.collect::<Option<_>>()?;
     let iterations: u64 = first[0].iter().map(|s| s.iterations).sum();
-    let per_iteration = |of: &dyn Fn(&IterationSample) -> u64| {
+    let per_iteration = |quantity: &dyn Fn(&IterationSample) -> u64| {
         let sums = first
             .iter()
-            .map(|launch| launch.iter().map(of).sum::<u64>());
+            .map(|launch| launch.iter().map(quantity).sum::<u64>());
         sums.map(|sum| sum as f64 / iterations as f64).collect()
     };
     Some(Cold {

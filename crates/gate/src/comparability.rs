@@ -131,8 +131,8 @@ pub fn of_benchmark(
     if baseline.source != candidate.source {
         // All other differences follow from this one. A benchmark can have become too long for the
         // model, so the reason for time is worth its length.
-        let source = |of: &Provenance| match of.source {
-            SourceKind::Time => format!("`{}` ({})", of.source.name(), of.reason),
+        let source = |provenance: &Provenance| match provenance.source {
+            SourceKind::Time => format!("`{}` ({})", provenance.source.name(), provenance.reason),
             kind => format!("`{}`", kind.name()),
         };
         fields.0.push(Difference {

@@ -503,17 +503,17 @@ mod tests {
 
     #[test]
     fn flags_become_one_expression() {
-        let of = |expressions: &[&str], skipped: &[&str]| {
+        let selection = |expressions: &[&str], skipped: &[&str]| {
             let owned = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
             text_of(&owned(expressions), &owned(skipped))
         };
-        assert_eq!(of(&[], &[]), None);
-        assert_eq!(of(&["test(a)"], &[]).unwrap(), "test(a)");
+        assert_eq!(selection(&[], &[]), None);
+        assert_eq!(selection(&["test(a)"], &[]).unwrap(), "test(a)");
         assert_eq!(
-            of(&["test(a)", "test(b)"], &["x*"]).unwrap(),
+            selection(&["test(a)", "test(b)"], &["x*"]).unwrap(),
             "((test(a)) or (test(b))) and not id(#x*)"
         );
-        let skips = of(&[], &["(b)"]).unwrap();
+        let skips = selection(&[], &["(b)"]).unwrap();
         assert_eq!(skips, r"not (test(~(b\)) or id(=(b\)))");
         assert_eq!(matched(&skips), ["sort/10", "parse", "sum"]);
     }

@@ -78,11 +78,11 @@ const OF_C: [&str; 9] = [
 impl Origin {
     /// Classifies a demangled name of the executable of the benchmark `id`.
     pub fn new(name: &str, id: &BenchmarkId) -> Origin {
-        let is_crate = |of: &str, package: &str| of == package.replace('-', "_");
+        let is_crate = |crate_name: &str, package: &str| crate_name == package.replace('-', "_");
         match crate_of(name) {
-            Some(of) if TOOLCHAIN.contains(&of) => Origin::Toolchain,
-            Some(of) if is_crate(of, &id.package) => Origin::Package,
-            Some(of) if is_crate(of, &id.target) => Origin::Target,
+            Some(crate_name) if TOOLCHAIN.contains(&crate_name) => Origin::Toolchain,
+            Some(crate_name) if is_crate(crate_name, &id.package) => Origin::Package,
+            Some(crate_name) if is_crate(crate_name, &id.target) => Origin::Target,
             Some(_) => Origin::OtherCrate,
             None if OF_C.contains(&name) || name.starts_with("__r") => Origin::Toolchain,
             None => Origin::OtherCrate,

@@ -30,7 +30,8 @@ impl LaunchesMade {
                 .map(|benchmark| benchmark.times.launches.len())
         };
         let most = timed().max().unwrap_or(0);
-        let is_modelled = |of: &&Benchmark| of.provenance().source == SourceKind::Model;
+        let is_modelled =
+            |benchmark: &&Benchmark| benchmark.provenance().source == SourceKind::Model;
         let modelled = run.benchmarks.iter().filter(is_modelled);
         LaunchesMade {
             most,
@@ -47,7 +48,7 @@ mod tests {
 
     #[test]
     fn launches_are_counted_in_the_run() {
-        let of = |launches| Planted {
+        let planted = |launches| Planted {
             launches,
             ..Planted::default()
         };
@@ -57,10 +58,10 @@ mod tests {
             fewest,
             modelled: None,
         };
-        let two = || vec![benchmark("a", of(4)), timed("b", of(4))];
+        let two = || vec![benchmark("a", planted(4)), timed("b", planted(4))];
         assert_eq!(made(two()), plain(4, None));
         // Interrupted in the middle of a round.
-        let interrupted = vec![benchmark("a", of(4)), timed("b", of(3))];
+        let interrupted = vec![benchmark("a", planted(4)), timed("b", planted(3))];
         assert_eq!(made(interrupted), plain(4, Some(3)));
         // No launch of one succeeded.
         let mut failed = two();
@@ -71,6 +72,6 @@ mod tests {
             modelled: Some(2),
             ..plain(2, None)
         };
-        assert_eq!(made(vec![modelled("a", of(2))]), exact);
+        assert_eq!(made(vec![modelled("a", planted(2))]), exact);
     }
 }

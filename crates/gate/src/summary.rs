@@ -271,12 +271,12 @@ mod tests {
 
     #[test]
     fn thread_with_few_cycles_waits() {
-        let of = |cycles| Launch {
+        let launch = |cycles| Launch {
             wall_ns: 1000.0,
             cycles,
             ..value(100.0, 50.0)
         };
-        let waits = |cycles| summary_of(vec![of(cycles)]).mostly_waits();
+        let waits = |cycles| summary_of(vec![launch(cycles)]).mostly_waits();
         assert!(waits(Some(99.0)));
         assert!(!waits(Some(101.0)));
         assert!(!waits(None));

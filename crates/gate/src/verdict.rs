@@ -152,7 +152,7 @@ pub fn with_functions(
         }
         verdict
     };
-    let is_of_functions = |of: &Warning| matches!(of, Warning::SampledOtherwise { .. });
+    let is_of_functions = |warning: &Warning| matches!(warning, Warning::SampledOtherwise { .. });
     let mut warnings = comparison.warnings;
     warnings.retain(|warning| !is_of_functions(warning));
     warnings.extend(warning::sampled_otherwise(&pairs));

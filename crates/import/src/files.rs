@@ -199,7 +199,7 @@ fn together(
         if !execution.hits.is_empty() {
             let core_type = first
                 .as_ref()
-                .and_then(|(_, _, of)| of.core_type.as_deref());
+                .and_then(|(_, _, provenance)| provenance.core_type.as_deref());
             let functions = functions::functions_of(execution, &known, core_type);
             let functions = functions.map_err(|(line, problem)| ImportError::Content {
                 path: path.to_path_buf(),
@@ -221,7 +221,7 @@ fn together(
     }
     let launches: Vec<_> = hit
         .iter()
-        .map(|(of, functions)| (&of[..], functions))
+        .map(|(benchmark, functions)| (&benchmark[..], functions))
         .collect();
     let (path, execution, meaning) = first.expect("a format gives executions or an error");
     Ok(Imported {

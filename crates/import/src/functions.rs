@@ -23,8 +23,8 @@ pub fn functions_of(
     };
     let (mut slots, mut squared_slots, mut cycles) = (0.0, 0.0, 0);
     for hit in &execution.hits {
-        for (Count { count, .. }, of) in part.counts.iter_mut().zip(&hit.counts) {
-            *count = Ok(*of);
+        for (Count { count, .. }, sampled) in part.counts.iter_mut().zip(&hit.counts) {
+            *count = Ok(*sampled);
         }
         let sample = sample_of_part(&part, known, core_type)?;
         let own = sample.slots.unwrap_or(0) as f64;

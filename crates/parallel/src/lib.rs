@@ -5,17 +5,17 @@ use std::thread;
 
 /// Returns what `of` makes of each item, in their order. Each CPU that the process may use gets a
 /// thread and a part of neighbouring items. A single part stays on the calling thread.
-pub fn map<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let part = items.len().div_ceil(threads).max(1);
     if part >= items.len() {
-        return items.iter().map(of).collect();
+        return items.iter().map(work).collect();
     }
-    let of = &of;
+    let work = &work;
     thread::scope(|scope| {
         let parts = items.chunks(part);
         let threads: Vec<_> = parts
-            .map(|part| scope.spawn(move || part.iter().map(of).collect::<Vec<R>>()))
+            .map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<R>>()))
             .collect();
         let joined = threads.into_iter().map(|thread| thread.join());
         joined

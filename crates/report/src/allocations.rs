@@ -36,10 +36,10 @@ mod tests {
     #[test]
     fn growth_is_one_phrase() {
         let reported = |before: [f64; 2], after: [f64; 2]| {
-            let of = |[times, bytes]: [f64; 2]| Allocated { times, bytes };
+            let allocated = |[times, bytes]: [f64; 2]| Allocated { times, bytes };
             grown(&AllocationChange {
-                baseline: of(before),
-                candidate: of(after),
+                baseline: allocated(before),
+                candidate: allocated(after),
                 grew: true,
                 gated: false,
             })

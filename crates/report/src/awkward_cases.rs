@@ -22,7 +22,7 @@ fn text_in(width: usize, baseline: Vec<Benchmark>, candidate: Vec<Benchmark>) ->
 
 /// `size` benchmarks, each with the backend-bound slots that `slower` adds.
 fn suite(seed: u64, size: usize, slower: impl Fn(usize) -> f64) -> Vec<Benchmark> {
-    let of = |index: usize| {
+    let benchmark_at = |index: usize| {
         let planted = Planted {
             seed,
             categories: [0.0, 0.0, 0.0, slower(index)].into(),
@@ -30,7 +30,7 @@ fn suite(seed: u64, size: usize, slower: impl Fn(usize) -> f64) -> Vec<Benchmark
         };
         benchmark(&format!("b{index:02}"), planted)
     };
-    (0..size).map(of).collect()
+    (0..size).map(benchmark_at).collect()
 }
 
 /// A benchmark of nothing but time, which takes `factor` times as long for a slot.
@@ -45,8 +45,8 @@ fn of_time(name: &str, seed: u64, factor: f64) -> Benchmark {
 
 /// `size` of them, each as long as `factor` says.
 fn timed_suite(seed: u64, size: usize, factor: impl Fn(usize) -> f64) -> Vec<Benchmark> {
-    let of = |index| of_time(&format!("t{index}"), seed, factor(index));
-    (0..size).map(of).collect()
+    let benchmark_at = |index| of_time(&format!("t{index}"), seed, factor(index));
+    (0..size).map(benchmark_at).collect()
 }
 
 fn unchanged(_: usize) -> f64 {
@@ -125,7 +125,7 @@ fn time_only_suite_on_a_slower_machine() {
 #[test]
 fn one_time_only_benchmark_lags_behind_faster_ones() {
     let side = |seed, is_candidate: bool| -> Vec<Benchmark> {
-        let of = |index: usize| {
+        let benchmark_at = |index: usize| {
             let time_per_slot = match (is_candidate, index) {
                 (false, _) | (true, 0) => 1.0,
                 (true, 1..12) => 0.8,
@@ -141,7 +141,7 @@ fn one_time_only_benchmark_lags_behind_faster_ones() {
                 _ => modelled(&format!("m{index:02}"), planted),
             }
         };
-        (0..34).map(of).collect()
+        (0..34).map(benchmark_at).collect()
     };
     insta::assert_snapshot!(text(side(1, false), side(2, true)));
 }
@@ -177,7 +177,7 @@ fn all_slower_with_a_wild_baseline_launch() {
 #[test]
 fn time_regression_at_equal_slots_fails_if_gated() {
     let side = |seed, is_candidate: bool| -> Vec<Benchmark> {
-        let of = |index| {
+        let benchmark_at = |index| {
             let time_per_slot = match (is_candidate, index) {
                 (true, 3) => 1.12,
                 (true, 7) => 1.04,
@@ -190,7 +190,7 @@ fn time_regression_at_equal_slots_fails_if_gated() {
             };
             benchmark(&format!("b{index:02}"), planted)
         };
-        (0..24).map(of).collect()
+        (0..24).map(benchmark_at).collect()
     };
     insta::assert_snapshot!(text(side(1, false), side(2, true)));
 }

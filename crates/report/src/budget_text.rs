@@ -15,21 +15,27 @@ use topdown_terminal::count_of;
 /// # Errors
 /// Returns an error if writing to `out` fails.
 pub fn write(check: &BudgetCheck, look: Look, out: &mut impl Write) -> io::Result<()> {
-    let of = |status| {
+    let with_status = |status| {
         let results = check.results.iter();
         results.filter(move |result| result.status == status)
     };
     let all = check.results.len();
     let (word, word_style, rest) = match check.outcome {
         Outcome::Failed => ("OVER BUDGET", style::BAD, {
-            format!("{} of {all} budgets", of(BudgetStatus::Exceeded).count())
+            format!(
+                "{} of {all} budgets",
+                with_status(BudgetStatus::Exceeded).count()
+            )
         }),
         Outcome::NotComparable => {
             let rest = "a budget that was not measured does not pass".to_owned();
             ("NOT CHECKED", style::BAD, rest)
         }
         Outcome::Inconclusive | Outcome::NothingDecided => ("UNCERTAIN", style::BAD, {
-            format!("{} of {all} budgets", of(BudgetStatus::Uncertain).count())
+            format!(
+                "{} of {all} budgets",
+                with_status(BudgetStatus::Uncertain).count()
+            )
         }),
         Outcome::Passed => ("WITHIN BUDGET", style::GOOD, format!("{all} budgets")),
     };
@@ -49,7 +55,7 @@ pub fn write(check: &BudgetCheck, look: Look, out: &mut impl Write) -> io::Resul
         (BudgetStatus::Uncertain, "uncertain"),
         (BudgetStatus::Kept, "kept"),
     ] {
-        for result in of(status) {
+        for result in with_status(status) {
             table.row([name, &result.id.to_string(), &sentence(result)]);
         }
     }

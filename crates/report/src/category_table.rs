@@ -27,8 +27,8 @@ pub(super) fn write(out: &mut impl Write, shares: &Shares, look: Look) -> io::Re
         Column::number(""),
         Column::text(""),
     ];
-    let rows = CATEGORIES.iter().zip(&all).map(|(of, share)| {
-        let parts = of
+    let rows = CATEGORIES.iter().zip(&all).map(|(category, share)| {
+        let parts = category
             .category
             .and_then(|category| Some((category, shares.level2?[category])))
             .map(|(category, part)| {
@@ -38,20 +38,20 @@ pub(super) fn write(out: &mut impl Write, shares: &Shares, look: Look) -> io::Re
                 ]
                 .map(|(name, share)| format!("{name} {}", percent(share)))
             });
-        (of, share, parts)
+        (category, share, parts)
     });
     let rows: Vec<_> = rows.collect();
     let mut parts = rows.iter().filter_map(|(_, _, parts)| parts.as_ref());
     let fits = parts.all(|parts| BEFORE_PARTS + parts.join(", ").len() <= look.width);
     let mut table = Table::new(columns).indented(2);
-    for (of, share, parts) in rows {
+    for (category, share, parts) in rows {
         let mut row = |start: [Cell; 3], parts: String| {
             let parts = Cell::styled(parts, DIM);
             table.row(start.into_iter().chain([parts]));
         };
         let start = [
-            Cell::styled(of.glyph(look.unicode), of.style),
-            of.name().into(),
+            Cell::styled(category.glyph(look.unicode), category.style),
+            category.name().into(),
             format!("{} %", percent(*share)).into(),
         ];
         match parts {

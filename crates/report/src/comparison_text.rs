@@ -264,8 +264,8 @@ mod tests {
             seed,
             ..Planted::default()
         };
-        let of = |n| modelled(&format!("same/{n:03}"), planted);
-        (0..count).map(of).collect()
+        let unchanged_at = |n| modelled(&format!("same/{n:03}"), planted);
+        (0..count).map(unchanged_at).collect()
     }
 
     fn rows_of_unchanged(text: &str) -> usize {
@@ -290,10 +290,10 @@ mod tests {
 
     #[test]
     fn table_lists_up_to_twenty_benchmarks() {
-        let of = |count| text(unchanged(count, 1), scenario::run(unchanged(count, 2)), 80);
-        let few = of(20);
+        let text_on = |count| text(unchanged(count, 1), scenario::run(unchanged(count, 2)), 80);
+        let few = text_on(20);
         assert_eq!(rows_of_unchanged(&few), 20, "{few}");
-        insta::assert_snapshot!("nothing_changed_in_21", of(21));
+        insta::assert_snapshot!("nothing_changed_in_21", text_on(21));
     }
 
     #[test]

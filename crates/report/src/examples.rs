@@ -64,7 +64,7 @@ pub const HOSTILE_NAME: &str = "<script>alert('1')</script> @user [x](https://ex
 
 /// A suite whose only benchmark regressed and is called [`HOSTILE_NAME`].
 pub fn hostile() -> (Run, Run) {
-    let of = |seed, backend_bound| {
+    let run = |seed, backend_bound| {
         let planted = Planted {
             seed,
             categories: [0.0, 0.0, 0.0, backend_bound].into(),
@@ -79,7 +79,7 @@ pub fn hostile() -> (Run, Run) {
         let benchmark = benchmark(HOSTILE_NAME, planted);
         scenario::run(vec![with_functions(benchmark, &[function])])
     };
-    (of(1, 0.0), of(2, 0.2))
+    (run(1, 0.0), run(2, 0.2))
 }
 
 /// Makes these launches of `benchmark` 60 % slower.

@@ -245,12 +245,12 @@ impl ForeignComparison {
     fn worst_first(&self, verdicts: &[Verdict]) -> Vec<&Benchmark> {
         let size =
             |benchmark: &Benchmark| benchmark.reported_change().map_or(0.0, |(_, size)| size);
-        let of = |verdict: &Verdict| {
+        let with_verdict = |verdict: &Verdict| {
             let mut benchmarks: Vec<&Benchmark> = self.with(*verdict).collect();
             benchmarks.sort_by(|a, b| size(b).total_cmp(&size(a)));
             benchmarks
         };
-        verdicts.iter().flat_map(of).collect()
+        verdicts.iter().flat_map(with_verdict).collect()
     }
 
     /// Returns whether the two runs could be compared.

@@ -124,7 +124,7 @@ pub fn write_candidate_only(
     (baseline, candidate): (&Run, &Run),
     look: Look,
 ) -> io::Result<()> {
-    let regressed = |of: &&BenchmarkVerdict| of.verdict == Verdict::Regressed;
+    let regressed = |benchmark: &&BenchmarkVerdict| benchmark.verdict == Verdict::Regressed;
     let regressed = comparison.benchmarks.iter().filter(regressed);
     let regressed: Vec<&BenchmarkId> = regressed.map(|benchmark| &benchmark.id).collect();
     if regressed.is_empty() {
@@ -188,8 +188,8 @@ fn title(benchmark: &Benchmark) -> String {
         .functions
         .as_ref()
         .and_then(|functions| functions.sampled);
-    let hits = sampled.map_or(String::new(), |of| {
-        format!(", {}", count_of(of.hits, "PMU sample"))
+    let hits = sampled.map_or(String::new(), |sampled| {
+        format!(", {}", count_of(sampled.hits, "PMU sample"))
     });
     format!("{HEADING}{}{HEADING:#}{total}{hits}", benchmark.id.name)
 }

@@ -28,7 +28,7 @@ fn explanations(core: &str) -> String {
     for benchmark in &run.benchmarks {
         let of_model = samples
             .iter()
-            .find(|of| of.benchmark == benchmark.id && of.source == SourceKind::Model);
+            .find(|launch| launch.benchmark == benchmark.id && launch.source == SourceKind::Model);
         let of_model = &of_model.unwrap().samples;
         let machine = run.machine.clone();
         let explained = Explained::modelled(benchmark, of_model, None, machine).unwrap();

@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn events_are_shown_only_on_request() {
-        let of = |misses| {
+        let run_with = |misses| {
             let mut benchmark = benchmark("a", Planted::default());
             for launch in benchmark.slots_launches_mut() {
                 launch.instructions = Some(1000.0);
@@ -352,7 +352,7 @@ mod tests {
             }
             scenario::run(vec![benchmark])
         };
-        let comparison = compared(&of(4.0), &of(40.0));
+        let comparison = compared(&run_with(4.0), &run_with(40.0));
         assert!(!summary(&comparison, false).contains("Events"));
         let text = summary(&comparison, true);
         let (_, events) = text.split_once("<details><summary>Events (1)").unwrap();

@@ -54,15 +54,25 @@ pub(super) fn write(
         }
     }
     match &measured.functions {
-        Some(Ok(of)) => {
+        Some(Ok(sampled)) => {
             let mut events: Vec<(&str, &EventFunctions)> = Vec::new();
             if shows_pace {
                 let pace = measured.group.events[measured.group.paced_at()];
-                events.push((pace.name, &of.paced));
+                events.push((pace.name, &sampled.paced));
             }
-            events.extend(of.events.iter().map(|(event, of)| (event.as_str(), of)));
-            for (event, of) in events {
-                paragraph(out, &event_sentence(event, of, look), indent + 2, look)?;
+            events.extend(
+                sampled
+                    .events
+                    .iter()
+                    .map(|(event, sampled)| (event.as_str(), sampled)),
+            );
+            for (event, functions) in events {
+                paragraph(
+                    out,
+                    &event_sentence(event, functions, look),
+                    indent + 2,
+                    look,
+                )?;
             }
         }
         Some(Err(error)) => {
@@ -78,23 +88,27 @@ pub(super) fn write(
 }
 
 /// Says in which functions an event happens, the most frequent ones first.
-fn event_sentence(event: &str, of: &EventFunctions, look: Look) -> String {
+fn event_sentence(event: &str, sampled: &EventFunctions, look: Look) -> String {
     const MAX_FUNCTIONS: usize = 3;
-    if of.hits < MIN_PMU_SAMPLES {
-        let samples = count_of(of.hits, "PMU sample");
+    if sampled.hits < MIN_PMU_SAMPLES {
+        let samples = count_of(sampled.hits, "PMU sample");
         return format!(
             "{event}: only {samples}; at least {MIN_PMU_SAMPLES} are needed to name \
                         functions"
         );
     }
     let sign = plus_minus(look.unicode);
-    let functions = of.functions.iter().take(MAX_FUNCTIONS).map(|function| {
-        let label = label_of(&function.name, &function.module);
-        let margin = percent(share_margin(function.share, of.hits));
-        format!("{label} {} {sign} {margin} %", percent(function.share))
-    });
+    let functions = sampled
+        .functions
+        .iter()
+        .take(MAX_FUNCTIONS)
+        .map(|function| {
+            let label = label_of(&function.name, &function.module);
+            let margin = percent(share_margin(function.share, sampled.hits));
+            format!("{label} {} {sign} {margin} %", percent(function.share))
+        });
     let functions: Vec<String> = functions.collect();
-    let samples = count_of(of.hits, "PMU sample");
+    let samples = count_of(sampled.hits, "PMU sample");
     format!("{event} in {} ({samples})", functions.join(", "))
 }
 

@@ -74,7 +74,11 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
                 measured_group::write(out, measured, advice.as_ref(), (indent, shows_pace), look)?;
             }
         }
-        for (_, advice) in findings.nodes.iter().filter(|(of, _)| *of == node) {
+        for (_, advice) in findings
+            .nodes
+            .iter()
+            .filter(|(explained, _)| *explained == node)
+        {
             write_advice(out, advice, indent, look)?;
         }
     }
@@ -99,9 +103,10 @@ fn launches(explained: &Explained) -> String {
     let of_groups = explained
         .groups
         .iter()
-        .filter_map(|of| of.latencies.as_ref());
-    let was_launched =
-        |of: &Latencies| of.not_sampled.is_some() || of.used.iter().any(|used| used.hits.is_some());
+        .filter_map(|values| values.latencies.as_ref());
+    let was_launched = |latencies: &Latencies| {
+        latencies.not_sampled.is_some() || latencies.used.iter().any(|used| used.hits.is_some())
+    };
     if of_groups.into_iter().any(was_launched) {
         launches.push("one for the retire latencies of each group that uses them");
     }
@@ -128,7 +133,7 @@ fn write_functions(out: &mut impl Write, explained: &Explained, look: Look) -> i
         return Ok(());
     };
     let how = match functions.sampled {
-        Some(of) => format!(", sampled by {}", count_of(of.hits, "PMU sample")),
+        Some(sampled) => format!(", sampled by {}", count_of(sampled.hits, "PMU sample")),
         None => String::new(),
     };
     writeln!(out, "\n{HEADING}functions{HEADING:#}{how}")?;
@@ -339,11 +344,11 @@ mod tests {
         insta::assert_snapshot!(text(&explained, 80, true));
         let json: serde_json::Value = serde_json::from_str(&json(&explained)).unwrap();
         let groups = json["groups"].as_array().unwrap();
-        let of = |name| groups.iter().find(|group| group["name"] == name).unwrap();
-        let latency = &of("Load_Latency")["latencies"][0];
+        let group = |name| groups.iter().find(|group| group["name"] == name).unwrap();
+        let latency = &group("Load_Latency")["latencies"][0];
         assert_eq!(latency["origin"], "sampled");
         assert_eq!(latency["counted_cycles"], 11.0);
-        let memory = of("Load_Latency (memory)");
+        let memory = group("Load_Latency (memory)");
         assert_eq!(memory["latencies_not_sampled"], "the kernel refused it");
     }
 

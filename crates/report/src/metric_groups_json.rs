@@ -320,16 +320,16 @@ impl LatencyValue {
 }
 
 impl<'a> SampledEvent<'a> {
-    fn new(event: &'a str, of: &'a EventFunctions) -> SampledEvent<'a> {
-        let functions = of.functions.iter().map(|function| SampledFunction {
+    fn new(event: &'a str, sampled: &'a EventFunctions) -> SampledEvent<'a> {
+        let functions = sampled.functions.iter().map(|function| SampledFunction {
             name: &function.name,
             module: &function.module,
             share: function.share,
-            margin: share_margin(function.share, of.hits),
+            margin: share_margin(function.share, sampled.hits),
         });
         SampledEvent {
             event,
-            hits: of.hits,
+            hits: sampled.hits,
             functions: functions.collect(),
         }
     }
@@ -360,11 +360,12 @@ impl<'a> Group<'a> {
                 .as_ref()
                 .and_then(|latencies| latencies.not_sampled.as_deref()),
             sampled: match &measured.functions {
-                Some(Ok(of)) => {
+                Some(Ok(sampled)) => {
                     let pace = measured.group.events[measured.group.paced_at()].name;
-                    let events = of.events.iter().map(|(event, of)| (event.as_str(), of));
-                    let all = std::iter::once((pace, &of.paced)).chain(events);
-                    all.map(|(event, of)| SampledEvent::new(event, of))
+                    let events = sampled.events.iter();
+                    let events = events.map(|(event, sampled)| (event.as_str(), sampled));
+                    let all = std::iter::once((pace, &sampled.paced)).chain(events);
+                    all.map(|(event, sampled)| SampledEvent::new(event, sampled))
                         .collect()
                 }
                 _ => Vec::new(),

@@ -61,7 +61,7 @@ fn intervals_of_sampled_model_are_explained() {
 
 /// Benchmarks that spend more in the allocator, after a function of the project changed.
 fn allocating_more(count: usize, version: u64) -> Vec<Benchmark> {
-    let of = |n: usize| {
+    let benchmark_at = |n: usize| {
         let more = version * (100 + 20 * n as u64);
         let planted = Planted {
             seed: version,
@@ -87,7 +87,7 @@ fn allocating_more(count: usize, version: u64) -> Vec<Benchmark> {
             &functions,
         )
     };
-    (0..count).map(of).collect()
+    (0..count).map(benchmark_at).collect()
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn eleven_regressions_with_one_cause_are_one_sentence() {
 #[test]
 fn eleven_regressions_have_table_and_three_sentences() {
     let suite = |version: u64| -> Vec<Benchmark> {
-        let of = |n: u64| {
+        let benchmark_at = |n: u64| {
             let more = version * (100 + 20 * n);
             let planted = Planted {
                 seed: version,
@@ -111,7 +111,7 @@ fn eleven_regressions_have_table_and_three_sentences() {
             let functions = [(Some(&*function), None, [400, 100, 150, 344 + more])];
             with_functions(modelled(&format!("kernel/{n:02}"), planted), &functions)
         };
-        (0..11).map(of).collect()
+        (0..11).map(benchmark_at).collect()
     };
     let text = text(suite(0), suite(1), 80);
     assert!(
@@ -152,7 +152,7 @@ fn inlined_and_unnamed_functions_are_readable() {
 #[test]
 fn identical_code_is_unchanged_by_proof() {
     let side = |seed, is_candidate: bool| -> Vec<Benchmark> {
-        let of = |index: u64| {
+        let benchmark_at = |index: u64| {
             let (time, backend_bound, data, code) = match (is_candidate, index) {
                 (true, 0) => (3.0, 0.0, 7, 5),
                 (true, 1) => (1.0, 0.1, 7, 6),
@@ -171,7 +171,7 @@ fn identical_code_is_unchanged_by_proof() {
             let benchmark = with_functions(modelled(&format!("m{index}"), planted), &functions);
             with_fingerprint(benchmark, data, &[("kernel", code), ("memcpy", 3)])
         };
-        (0..12).map(of).collect()
+        (0..12).map(benchmark_at).collect()
     };
     let candidate = side(2, true);
     insta::assert_snapshot!(text(side(1, false), candidate, 60));

@@ -26,8 +26,8 @@ fn write_control(
     control: &Comparison,
     look: Look,
 ) -> io::Result<()> {
-    let most = |of: fn(&BenchmarkVerdict) -> u32| {
-        let launches = control.benchmarks.iter().map(of);
+    let most = |quantity: fn(&BenchmarkVerdict) -> u32| {
+        let launches = control.benchmarks.iter().map(quantity);
         launches.max().unwrap_or_default()
     };
     let tests = match control.suite.tests {
@@ -152,18 +152,18 @@ mod tests {
 
     /// Quiet, noisy and time-only benchmarks; one has no launches.
     fn mixed() -> Vec<Benchmark> {
-        let of = |deviation| Planted {
+        let planted = |deviation| Planted {
             deviation,
             launches: 20,
             ..Planted::default()
         };
-        let mut nothing = benchmark("nothing", of(0.0));
+        let mut nothing = benchmark("nothing", planted(0.0));
         nothing.slots = None;
         nothing.times.launches.clear();
         vec![
-            benchmark("quiet", of(0.002)),
-            benchmark("a_group/with a rather long name/1048576", of(0.03)),
-            timed("clock", of(0.05)),
+            benchmark("quiet", planted(0.002)),
+            benchmark("a_group/with a rather long name/1048576", planted(0.03)),
+            timed("clock", planted(0.05)),
             nothing,
         ]
     }

@@ -188,10 +188,10 @@ mod tests {
 
     #[test]
     fn file_extension_is_the_format() {
-        let of = |path: &str| ProfileFormat::of(Path::new(path));
-        assert_eq!(of("a/b.folded"), Some(ProfileFormat::Folded));
-        assert_eq!(of("b.json"), Some(ProfileFormat::Speedscope));
-        assert_eq!((of("folded"), of("b.svg")), (None, None));
+        let format = |path: &str| ProfileFormat::of(Path::new(path));
+        assert_eq!(format("a/b.folded"), Some(ProfileFormat::Folded));
+        assert_eq!(format("b.json"), Some(ProfileFormat::Speedscope));
+        assert_eq!((format("folded"), format("b.svg")), (None, None));
     }
 
     #[test]

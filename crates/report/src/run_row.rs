@@ -169,9 +169,12 @@ fn notes(benchmark: &Benchmark, summary: &Summary, plus_minus: &str) -> Vec<Stri
 }
 
 /// `first iteration: 34.3 M slots, later ones 900`.
-fn first_iterations(of: &Initialisation) -> String {
-    let (all, later) = (slots(of.slots), slots(of.later_slots));
-    match of.iterations {
+fn first_iterations(initialisation: &Initialisation) -> String {
+    let (all, later) = (
+        slots(initialisation.slots),
+        slots(initialisation.later_slots),
+    );
+    match initialisation.iterations {
         1 => format!("first iteration: {all} slots, later ones {later}"),
         count => format!("first {count} iterations: {all} slots together, later ones {later} each"),
     }

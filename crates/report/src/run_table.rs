@@ -83,10 +83,10 @@ pub fn write_run_table(out: &mut impl Write, run: &Run, look: Look) -> io::Resul
 
 /// Adds the numbers, bar and shares of a benchmark. A number that others have is `-`.
 fn add_row(table: &mut Table, row: &Row, rows: &[Row], look: Look) {
-    let or_dash = |of: fn(&Row) -> &Option<String>| -> Cell {
-        let is_known = rows.iter().any(|row| of(row).is_some());
+    let or_dash = |column: fn(&Row) -> &Option<String>| -> Cell {
+        let is_known = rows.iter().any(|row| column(row).is_some());
         let missing = if is_known { "-" } else { "" };
-        of(row).as_deref().unwrap_or(missing).into()
+        column(row).as_deref().unwrap_or(missing).into()
     };
     let numbers = [
         row.name.as_str().into(),

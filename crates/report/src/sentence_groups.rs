@@ -119,7 +119,8 @@ fn points_in(name: &FunctionName, benchmarks: &[&BenchmarkVerdict]) -> Option<(S
     let parts = parts.filter(|part| part.functions.contains(name));
     let differences: Vec<f64> = parts.map(|part| part.difference).collect();
     let (least, most) = range(differences.iter().map(|difference| difference.abs()))?;
-    let [least, most] = [least, most].map(|of| points(of).trim_start_matches('+').to_owned());
+    let [least, most] =
+        [least, most].map(|difference| points(difference).trim_start_matches('+').to_owned());
     let text = if least == most {
         most
     } else {
@@ -130,9 +131,9 @@ fn points_in(name: &FunctionName, benchmarks: &[&BenchmarkVerdict]) -> Option<(S
 
 /// ` (backend bound)`, the category that grew most in most of them.
 fn category_of_many(benchmarks: &[&BenchmarkVerdict]) -> String {
-    let main = |of: &&BenchmarkVerdict| Some(main_part(of.cause.as_ref()?)?.category);
+    let main = |benchmark: &&BenchmarkVerdict| Some(main_part(benchmark.cause.as_ref()?)?.category);
     let all: Vec<Metric> = benchmarks.iter().filter_map(main).collect();
-    let count = |of: &&Metric| all.iter().filter(|other| other == of).count();
+    let count = |metric: &&Metric| all.iter().filter(|other| other == metric).count();
     // On a tie, the first.
     let most = all.iter().rev().max_by_key(count);
     most.map_or(String::new(), |category| format!(" ({})", category.name()))

@@ -187,7 +187,7 @@ fn first_iterations(comparison: &Comparison) -> Vec<String> {
 
 /// `first iteration of `parse`: slower, +50.1 % (34.3M to 51.5M slots); left out of its verdict`.
 fn first_of(change: &ColdChange) -> String {
-    let which = |of: &Initialisation| match of.iterations {
+    let which = |initialisation: &Initialisation| match initialisation.iterations {
         1 => "first iteration".to_owned(),
         count => format!("first {count} iterations"),
     };

@@ -128,7 +128,7 @@ pub(super) fn notes(trend: &Trend) -> Vec<String> {
 }
 
 fn left_out(left_out: &LeftOut) -> String {
-    let of = match &left_out.benchmark {
+    let what = match &left_out.benchmark {
         Some(benchmark) => format!("{benchmark} of the run of "),
         None => "the run of ".to_owned(),
     };
@@ -147,7 +147,7 @@ fn left_out(left_out: &LeftOut) -> String {
     } else {
         why.join("; ")
     };
-    format!("left out: {of}{}: {why}", when(&left_out.run))
+    format!("left out: {what}{}: {why}", when(&left_out.run))
 }
 
 fn amount(benchmark: &BenchmarkTrend, value: f64, look: Look) -> String {

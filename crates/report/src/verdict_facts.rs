@@ -226,11 +226,11 @@ mod tests {
                 categories: [0.0, 0.0, 0.0, [0.0, 0.05][index]].into(),
                 ..Planted::default()
             };
-            let of = |name, slots: [u64; 2]| (Some(name), None, [slots[index], 0, 0, 0]);
+            let function = |name, slots: [u64; 2]| (Some(name), None, [slots[index], 0, 0, 0]);
             let functions = [
-                of("suite::inlined_code", [100, 500]),
-                of("suite::its_caller", [600, 198]),
-                of("suite::became_slower", [294, 346]),
+                function("suite::inlined_code", [100, 500]),
+                function("suite::its_caller", [600, 198]),
+                function("suite::became_slower", [294, 346]),
             ];
             scenario::run(vec![with_functions(modelled("m", planted), &functions)])
         };

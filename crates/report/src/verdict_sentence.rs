@@ -461,8 +461,11 @@ mod tests {
                 categories: [0.0, 0.0, 0.0, [0.0, 0.027][index]].into(),
                 ..Planted::default()
             };
-            let of = |name, slots: [u64; 2]| (Some(name), None, [slots[index], 0, 0, 0]);
-            let functions = [of("suite::load", load), of("suite::get_debt", wait)];
+            let function = |name, slots: [u64; 2]| (Some(name), None, [slots[index], 0, 0, 0]);
+            let functions = [
+                function("suite::load", load),
+                function("suite::get_debt", wait),
+            ];
             scenario::run(vec![with_functions(modelled("m", planted), &functions)])
         };
         let comparison = compared(&side(0), &side(1));

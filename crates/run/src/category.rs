@@ -144,22 +144,22 @@ impl<T> PerCategory<T> {
 
     /// Creates it with the value of `of` for each category.
     #[inline]
-    pub fn from_fn(mut of: impl FnMut(Category) -> T) -> PerCategory<T> {
+    pub fn from_fn(mut value: impl FnMut(Category) -> T) -> PerCategory<T> {
         PerCategory {
-            retiring: of(Category::Retiring),
-            bad_speculation: of(Category::BadSpeculation),
-            frontend_bound: of(Category::FrontendBound),
-            backend_bound: of(Category::BackendBound),
+            retiring: value(Category::Retiring),
+            bad_speculation: value(Category::BadSpeculation),
+            frontend_bound: value(Category::FrontendBound),
+            backend_bound: value(Category::BackendBound),
         }
     }
 
     /// Like [`of`](PerCategory::from_fn), but returns `None` if any value is missing.
-    pub fn from_known(mut of: impl FnMut(Category) -> Option<T>) -> Option<PerCategory<T>> {
+    pub fn from_known(mut value: impl FnMut(Category) -> Option<T>) -> Option<PerCategory<T>> {
         Some(PerCategory {
-            retiring: of(Category::Retiring)?,
-            bad_speculation: of(Category::BadSpeculation)?,
-            frontend_bound: of(Category::FrontendBound)?,
-            backend_bound: of(Category::BackendBound)?,
+            retiring: value(Category::Retiring)?,
+            bad_speculation: value(Category::BadSpeculation)?,
+            frontend_bound: value(Category::FrontendBound)?,
+            backend_bound: value(Category::BackendBound)?,
         })
     }
 

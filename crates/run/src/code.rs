@@ -186,17 +186,17 @@ mod tests {
 
     #[test]
     fn moves_count_if_slots_depend_on_them() {
-        let of = |executed, moves| Digest {
+        let digest = |executed, moves| Digest {
             executed,
             moves,
             samples: 5,
         };
         for (one, other, is_repeated) in [
-            (of(1, None), of(1, Some(7)), true),
-            (of(1, Some(7)), of(1, Some(7)), true),
-            (of(1, Some(7)), of(1, Some(8)), false),
-            (of(1, Some(7)), of(1, None), false),
-            (of(1, None), of(2, Some(7)), false),
+            (digest(1, None), digest(1, Some(7)), true),
+            (digest(1, Some(7)), digest(1, Some(7)), true),
+            (digest(1, Some(7)), digest(1, Some(8)), false),
+            (digest(1, Some(7)), digest(1, None), false),
+            (digest(1, None), digest(2, Some(7)), false),
         ] {
             assert_eq!(one.is_repeated_by(&other), is_repeated, "{one:?} {other:?}");
         }

@@ -79,14 +79,14 @@ impl Record {
             samples::samples(&mut json, &self.groups);
             json.close("}");
         }
-        if let Some(of) = &self.code {
+        if let Some(samples) = &self.code {
             json.open_field("code", "{");
-            code::code(&mut json, of);
+            code::code(&mut json, samples);
             json.close("}");
         }
-        if let Some(of) = &self.hits {
+        if let Some(samples) = &self.hits {
             json.open_field("hits", "{");
-            code_samples::code_samples(&mut json, of);
+            code_samples::code_samples(&mut json, samples);
             json.close("}");
         }
         json.close("}");
@@ -94,17 +94,17 @@ impl Record {
     }
 }
 
-fn provenance(json: &mut Json<'_>, of: &Provenance) {
-    json.text("source", of.source.name());
-    json.text("formula", &of.formula);
-    if let Some(core_type) = &of.core_type {
+fn provenance(json: &mut Json<'_>, provenance: &Provenance) {
+    json.text("source", provenance.source.name());
+    json.text("formula", &provenance.formula);
+    if let Some(core_type) = &provenance.core_type {
         json.text("core_type", core_type);
     }
-    if let Some(slots) = of.slots_per_cycle {
+    if let Some(slots) = provenance.slots_per_cycle {
         json.field("slots_per_cycle", &slots);
     }
-    json.text("reason", &of.reason);
-    if let Some(window) = of.empty_window {
+    json.text("reason", &provenance.reason);
+    if let Some(window) = provenance.empty_window {
         json.open_field("empty_window", "{");
         for (name, count) in [
             ("slots", window.slots),
@@ -118,10 +118,10 @@ fn provenance(json: &mut Json<'_>, of: &Provenance) {
         json.field("wall_ns", &window.wall_ns);
         json.close("}");
     }
-    if of.threads != CountedThreads::Own {
-        json.text("threads", of.threads.name());
+    if provenance.threads != CountedThreads::Own {
+        json.text("threads", provenance.threads.name());
     }
-    if let Some(elsewhere) = of.elsewhere {
+    if let Some(elsewhere) = provenance.elsewhere {
         let (kind, fraction) = match elsewhere {
             UncountedWork::OtherThreads { fraction } => ("other_threads", fraction),
             UncountedWork::Waiting { fraction } => ("waiting", fraction),
@@ -132,13 +132,13 @@ fn provenance(json: &mut Json<'_>, of: &Provenance) {
         json.number(fraction);
         json.close("}");
     }
-    if let Some(units) = of.sampled_units {
+    if let Some(units) = provenance.sampled_units {
         json.field("sampled_units", &units);
     }
-    if let Some(iterations) = of.warmed_iterations {
+    if let Some(iterations) = provenance.warmed_iterations {
         json.field("warmed_iterations", &iterations);
     }
-    if let Some(fraction) = of.cold_fraction {
+    if let Some(fraction) = provenance.cold_fraction {
         json.name("cold_fraction");
         json.number(fraction);
     }

@@ -498,15 +498,21 @@ mod tests {
 
     #[test]
     fn launch_does_not_end_with_initialisation() {
-        let of = |initialises: fn(u64) -> u64| counted_of(move |n| initialises(n) + 10_000);
+        let counted_if = |initialises: fn(u64) -> u64| counted_of(move |n| initialises(n) + 10_000);
         let settled = (8, 128);
-        assert_eq!(of(|_| 0), settled);
-        assert_eq!(of(|n| if n == 0 { 9_000_000 } else { 0 }), settled);
-        assert_eq!(of(|n| if n == 1 { 21_000_000 } else { 0 }), settled);
-        assert_eq!(of(|n| if n == 2 { 90_000_000 } else { 0 }), settled);
-        assert_eq!(of(|n| if n < 3 { 8_000_000 } else { 0 }), settled);
-        assert_eq!(of(|n| if n == 100 { 20_000_000 } else { 0 }), settled);
-        assert_eq!(of(|n| if n == 200 { 20_000_000 } else { 0 }), (9, 256));
+        assert_eq!(counted_if(|_| 0), settled);
+        assert_eq!(counted_if(|n| if n == 0 { 9_000_000 } else { 0 }), settled);
+        assert_eq!(counted_if(|n| if n == 1 { 21_000_000 } else { 0 }), settled);
+        assert_eq!(counted_if(|n| if n == 2 { 90_000_000 } else { 0 }), settled);
+        assert_eq!(counted_if(|n| if n < 3 { 8_000_000 } else { 0 }), settled);
+        assert_eq!(
+            counted_if(|n| if n == 100 { 20_000_000 } else { 0 }),
+            settled
+        );
+        assert_eq!(
+            counted_if(|n| if n == 200 { 20_000_000 } else { 0 }),
+            (9, 256)
+        );
     }
 
     #[test]

@@ -132,8 +132,8 @@ impl Progress {
                     Sampling::Doubling => " on the model",
                     _ => "",
                 };
-                let of = planned.map_or(String::new(), |planned| format!(" of {planned}"));
-                message!("      Launch {number}{of}{on}: {}{left}", self.name);
+                let of_planned = planned.map_or(String::new(), |planned| format!(" of {planned}"));
+                message!("      Launch {number}{of_planned}{on}: {}{left}", self.name);
             }
             Style::Events => Event::LaunchStarted {
                 package: &target.package,

@@ -95,20 +95,20 @@ fn functions_of(benchmark: &Benchmark, hit: &mut Outcome) -> Result<Box<Function
     }
     let found = collected.benchmarks.iter_mut().find(|b| b.id == *id);
     let functions = found.and_then(|found| {
-        let of = benchmark.provenance().formula.as_str();
+        let formula = benchmark.provenance().formula.as_str();
         let functions = found.functions.take();
         let other = found.provenance().formula.as_str();
         // Plain counters split the slots of the register's cores into the same categories.
         let is_alike = |functions: &Functions| {
             let engine = functions.sampled.map(|sampled| sampled.engine);
-            of == other || is_register(of) && engine == Some(SamplingEngine::OwnPeriods)
+            formula == other || is_register(formula) && engine == Some(SamplingEngine::OwnPeriods)
         };
         functions.filter(|functions| is_alike(functions))
     });
     let hits = functions
         .as_ref()
-        .and_then(|of| of.sampled)
-        .map(|of| of.hits);
+        .and_then(|functions| functions.sampled)
+        .map(|functions| functions.hits);
     match (functions, hits) {
         (Some(functions), Some(MIN_PMU_SAMPLES..)) => Ok(functions),
         (Some(_), Some(hits)) => Err(format!(

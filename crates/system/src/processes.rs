@@ -243,7 +243,8 @@ mod tests {
             let is_left = |process: &u32| {
                 let environment = fs::read(format!("/proc/{process}/environ"));
                 let has_mark = |variable: &[u8]| variable == mark.as_bytes();
-                let is_marked = |of: Vec<u8>| of.split(|&byte| byte == 0).any(has_mark);
+                let is_marked =
+                    |environment: Vec<u8>| environment.split(|&byte| byte == 0).any(has_mark);
                 !is_zombie(*process) && environment.is_ok_and(is_marked)
             };
             // What was killed takes a moment to end on a busy machine.

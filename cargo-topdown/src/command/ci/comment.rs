@@ -293,28 +293,28 @@ mod tests {
 
     #[test]
     fn pull_request_comes_from_event() {
-        let of = |changed: &[_]| inputs(changed).map(|inputs| inputs.pull_request);
-        assert_eq!(of(&[]), Ok(PullRequest::Number(7)));
+        let number_for = |changed: &[_]| inputs(changed).map(|inputs| inputs.pull_request);
+        assert_eq!(number_for(&[]), Ok(PullRequest::Number(7)));
         let head = [
             ("HEAD_OWNER", "fork$(id)"),
             ("HEAD_BRANCH", "patch`id`"),
             ("HEAD_SHA", "aaaa"),
         ];
         // The number is surer.
-        assert_eq!(of(&head), Ok(PullRequest::Number(7)));
+        assert_eq!(number_for(&head), Ok(PullRequest::Number(7)));
         let fork = [&head[..], &[("PULL_REQUEST", "")]].concat();
         let expected = PullRequest::Head {
             owner: "fork$(id)".to_owned(),
             branch: "patch`id`".to_owned(),
             sha: "aaaa".to_owned(),
         };
-        assert_eq!(of(&fork), Ok(expected));
+        assert_eq!(number_for(&fork), Ok(expected));
         for text in ["seven", "-7", "7/../../8", "7 "] {
             let number = [("PULL_REQUEST", text)];
-            assert_eq!(of(&number), Err(NoComment::NoPullRequest), "{text}");
+            assert_eq!(number_for(&number), Err(NoComment::NoPullRequest), "{text}");
         }
         // As of a fork that was deleted.
-        assert_eq!(of(&[("PULL_REQUEST", "")]), Err(NoComment::NoHead));
+        assert_eq!(number_for(&[("PULL_REQUEST", "")]), Err(NoComment::NoHead));
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Answer<'_> {
 
     fn has_header(&self, name: &str, is: impl Fn(&str) -> bool) -> bool {
         let mut headers = self.head.lines().filter_map(|line| line.split_once(':'));
-        headers.any(|(of, value)| of.eq_ignore_ascii_case(name) && is(value.trim()))
+        headers.any(|(header, value)| header.eq_ignore_ascii_case(name) && is(value.trim()))
     }
 }
 
@@ -124,8 +124,8 @@ impl Answer<'_> {
 pub fn list<T: DeserializeOwned>(doing: &str, arguments: &[&str]) -> Result<Vec<T>, GhError> {
     let mut all = Vec::new();
     for page in 1.. {
-        let (of, most) = (format!("page={page}"), format!("per_page={PAGE}"));
-        let paged = ["--method", "GET", "-f", &most, "-f", &of];
+        let (page, most) = (format!("page={page}"), format!("per_page={PAGE}"));
+        let paged = ["--method", "GET", "-f", &most, "-f", &page];
         let printed = call(doing, &[arguments, &paged].concat(), "")?;
         let entries: Vec<T> = serde_json::from_slice(&printed).map_err(|_| GhError::Refused {
             doing: doing.to_owned(),

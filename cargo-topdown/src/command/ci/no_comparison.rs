@@ -198,16 +198,16 @@ mod tests {
             fs::write(root.path().join(FILE), json).unwrap();
             comment(root.path(), "failure")
         };
-        let of = |name: &str| {
+        let sentence_on = |name: &str| {
             let missing = serde_json::json!({"baseline": name, "has_other_machines": false});
             comment(&serde_json::json!({"outcome": "x", "missing": missing}).to_string())
         };
-        let text = of("@everyone [x](y) #1").unwrap();
+        let text = sentence_on("@everyone [x](y) #1").unwrap();
         for forbidden in ["@", "[x](", " #1"] {
             assert!(!text.contains(forbidden), "{text}");
         }
-        assert_eq!(of("<img src=x>"), None);
-        assert_eq!(of(&"x".repeat(300)), None);
+        assert_eq!(sentence_on("<img src=x>"), None);
+        assert_eq!(sentence_on(&"x".repeat(300)), None);
         let failed = comment(r#"{"outcome": "@everyone"}"#).unwrap();
         assert!(failed.contains("The job failed"), "{failed}");
         assert_eq!(comment("@everyone"), Some(failed));

@@ -81,12 +81,12 @@ struct Plan {
 impl Plan {
     /// Takes the launches that were counted: at most as many again are made.
     fn new(counted: &[IterationSample], max_launches: u32) -> Plan {
-        let of = |number: fn(&IterationSample) -> Option<u64>| {
+        let total = |number: fn(&IterationSample) -> Option<u64>| {
             let sum: u64 = counted.iter().filter_map(number).sum();
             sum as f64 / counted.len().max(1) as f64
         };
-        let cycles = of(|cycle| cycle.sample.cycles.or(cycle.sample.slots));
-        let seconds = of(|second| Some(second.sample.wall_ns)) / 1e9;
+        let cycles = total(|cycle| cycle.sample.cycles.or(cycle.sample.slots));
+        let seconds = total(|second| Some(second.sample.wall_ns)) / 1e9;
         let least = MIN_LAUNCHES.min(max_launches);
         // Few enough for the kernel, and not more than are wanted.
         let hits = (MAX_SAMPLES_PER_SECOND * seconds).min(TARGET_SAMPLES / f64::from(least));
@@ -113,10 +113,10 @@ impl Plan {
 /// Returns the first prime number that is not smaller, so that PMU samples do not keep step with a
 /// loop.
 fn prime_from(number: u64) -> u64 {
-    let divisors = |of: u64| (3..).step_by(2).take_while(move |by| by * by <= of);
+    let divisors = |number: u64| (3..).step_by(2).take_while(move |by| by * by <= number);
     (number | 1..)
         .step_by(2)
-        .find(|of| divisors(*of).all(|by| of % by != 0))
+        .find(|number| divisors(*number).all(|by| number % by != 0))
         .unwrap_or(number)
 }
 
@@ -140,12 +140,12 @@ fn launch_all(
             recorded: Recorded::Hits(counters, plan.period_of(launch)),
         };
         let launched = launch_once(&command, (launch, plan.launches))?;
-        let Some(of) = launched.hits else {
+        let Some(sampled) = launched.hits else {
             continue;
         };
         let CommandSamples {
             hits, executable, ..
-        } = &of;
+        } = &sampled;
         let symbols = symbols
             .get_or_insert_with(|| Symbols::new(executable.as_deref().unwrap_or(Path::new(""))));
         let functions = attribute_samples(hits, symbols, counters.provenance());
@@ -154,8 +154,8 @@ fn launch_all(
             sample: launched.sample,
         };
         found.push((vec![sample], functions));
-        unsampled.1 += of.threads;
-        if let Some((threads, why)) = of.unsampled {
+        unsampled.1 += sampled.threads;
+        if let Some((threads, why)) = sampled.unsampled {
             unsampled.0 += threads;
             unsampled.2.get_or_insert(why);
         }
@@ -168,7 +168,7 @@ fn launch_all(
     }
     let launches: Vec<_> = found
         .iter()
-        .map(|(of, functions)| (&of[..], functions))
+        .map(|(benchmark, functions)| (&benchmark[..], functions))
         .collect();
     let functions = functions_of_samples(&launches)
         .ok_or_else(|| Unknown::Reason("its launches recorded no PMU samples".to_owned()))?;
@@ -216,11 +216,11 @@ mod tests {
             wall_ns,
             ..Sample::EMPTY
         };
-        let of = IterationSample {
+        let execution = IterationSample {
             iterations: 1,
             sample,
         };
-        vec![of; 2]
+        vec![execution; 2]
     }
 
     #[test]
@@ -245,15 +245,15 @@ mod tests {
 
     #[test]
     fn fewer_than_100_pmu_samples_are_too_few() {
-        let of = |hits| {
+        let checked = |hits| {
             check_sample_count(Sampled {
                 hits,
                 ..Sampled::default()
             })
         };
-        assert_eq!(of(100), Ok(()));
+        assert_eq!(checked(100), Ok(()));
         assert!(
-            of(99)
+            checked(99)
                 .unwrap_err()
                 .starts_with("only 99 PMU samples; at least 100 are needed; raise")
         );

@@ -211,7 +211,7 @@ impl ExplanationLaunches<'_> {
         let not_sampled = sampled.as_ref().err();
         let values = values(group, outcome, known);
         let functions = match &values {
-            Ok(of) => self.sample_group(group, &of.counts, target, id)?,
+            Ok(measured) => self.sample_group(group, &measured.counts, target, id)?,
             Err(_) => None,
         };
         Ok(MeasuredGroup {
@@ -272,7 +272,7 @@ pub(super) fn recorded(outcome: Outcome) -> Result<(Provenance, Vec<IterationSam
     let collected = outcome.collected;
     let samples = collected.samples.into_iter().next();
     match (collected.benchmarks.first(), samples) {
-        (Some(benchmark), Some(of)) => Ok((benchmark.provenance().clone(), of.samples)),
+        (Some(benchmark), Some(launch)) => Ok((benchmark.provenance().clone(), launch.samples)),
         _ => Err(GroupError::Launch(match collected.errors.first() {
             Some(error) => error.to_string(),
             None => "the benchmark did not run".to_owned(),

@@ -142,7 +142,7 @@ impl Metric {
     pub(crate) const fn percent(
         name: &'static str,
         event: Event,
-        of: Event,
+        whole: Event,
         unit: &'static str,
     ) -> Metric {
         Metric {
@@ -150,7 +150,7 @@ impl Metric {
             unit,
             latency_of: None,
             sample_events: [None; MAX_SAMPLE_EVENTS],
-            formula: MetricFormula::ratio(100.0, event, of),
+            formula: MetricFormula::ratio(100.0, event, whole),
         }
     }
 

@@ -168,16 +168,16 @@ mod tests {
 
     #[test]
     fn wrong_fraction_sum_is_found_once_settled() {
-        let of = |slots, ratios| Registers { slots, ratios }.adds_up();
-        assert!(of(5000, 0x3333_3366));
-        assert!(of(5000, 0x3333_3364));
-        assert!(!of(5000, 0x3333_3363));
-        assert!(of(5000, 0x3333_3368));
-        assert!(!of(5000, 0x3333_3369));
-        assert!(of(999, 0));
-        assert!(!of(1000, 0));
+        let adds_up = |slots, ratios| Registers { slots, ratios }.adds_up();
+        assert!(adds_up(5000, 0x3333_3366));
+        assert!(adds_up(5000, 0x3333_3364));
+        assert!(!adds_up(5000, 0x3333_3363));
+        assert!(adds_up(5000, 0x3333_3368));
+        assert!(!adds_up(5000, 0x3333_3369));
+        assert!(adds_up(999, 0));
+        assert!(!adds_up(1000, 0));
         assert!(
-            of(5000, 0xffff_ffff_3333_3366),
+            adds_up(5000, 0xffff_ffff_3333_3366),
             "the upper bytes do not count"
         );
     }

@@ -188,9 +188,9 @@ impl Event {
 
     /// Lets the event write its records into the buffer of another one, which is mapped.
     pub fn write_into(&self, other: &Event) -> io::Result<()> {
-        let (of, into) = (self.descriptor.as_raw_fd(), other.descriptor.as_raw_fd());
+        let (event, into) = (self.descriptor.as_raw_fd(), other.descriptor.as_raw_fd());
         // SAFETY: both descriptors are open, and the request takes a number, not a pointer.
-        done(unsafe { sys::ioctls::SET_OUTPUT(of, into) })
+        done(unsafe { sys::ioctls::SET_OUTPUT(event, into) })
     }
 
     /// Reads the group into `words` and returns how many were filled: the number of events, the

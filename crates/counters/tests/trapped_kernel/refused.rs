@@ -35,10 +35,13 @@ fn assert_next_is_right(hardware: &Hardware) {
     assert_eq!((sample.slots, sample.flags), (Some(600_000), Flags::NONE));
 }
 
-fn assert_dropped(sample: &Sample, of: impl std::fmt::Debug) {
+fn assert_dropped(sample: &Sample, what: impl std::fmt::Debug) {
     let flags = sample.flags;
-    assert!(flags.intersects(Flags::NOT_COUNTING), "{of:?}: {sample:?}");
-    assert_eq!(sample.slots, Some(0), "{of:?}");
+    assert!(
+        flags.intersects(Flags::NOT_COUNTING),
+        "{what:?}: {sample:?}"
+    );
+    assert_eq!(sample.slots, Some(0), "{what:?}");
 }
 
 fn after_reads(reads: u32, what: Disturbance) -> impl FnOnce(&mut Machine) {

@@ -203,11 +203,11 @@ fn command_pmu_samples_cover_exec_to_exit() {
     assert_eq!(found.counted_slots, (40 * STEP) as f64);
     let hits = found.hits;
     assert_eq!((hits.sampled.hits, hits.sampled.lost), (40, 0));
-    let slots_at = |of: u64| -> u64 {
+    let slots_at = |relative: u64| -> u64 {
         let places = hits
             .places
             .iter()
-            .filter(|location| location.offset == offset + of);
+            .filter(|location| location.offset == offset + relative);
         places.map(|location| location.slots).sum()
     };
     assert_eq!((slots_at(0x10), slots_at(0x20)), (30 * STEP, 10 * STEP));

@@ -144,7 +144,7 @@ impl FromStr for MarginScope {
 impl MarginSetting {
     /// Makes the margins for `word`: a metric, `categories`, or `model`.
     pub fn new(word: &str, margins: Margins) -> Result<MarginSetting, String> {
-        let of = word.parse()?;
+        let scope = word.parse()?;
         let Margins { sure, point } = margins;
         if !(sure >= 0.0 && point > 0.0 && point >= sure && point.is_finite()) {
             return Err(format!(
@@ -154,7 +154,7 @@ impl MarginSetting {
                 point * 100.0
             ));
         }
-        Ok(MarginSetting { of, margins })
+        Ok(MarginSetting { of: scope, margins })
     }
 
     /// Returns whether this completely replaces `other`.

@@ -121,7 +121,9 @@ mod tests {
         let all: Vec<BackendDrift> = (0..200)
             .map(|_| BackendDrift::new(&suite(60, slope, deviation, &mut rng), &EXPECTED).unwrap())
             .collect();
-        let typical = |of: fn(&BackendDrift) -> f64| median(all.iter().map(of).collect()).unwrap();
+        let typical = |quantity: fn(&BackendDrift) -> f64| {
+            median(all.iter().map(quantity).collect()).unwrap()
+        };
         [typical(|b| b.slope), typical(|b| b.drift.deviation)]
     }
 

@@ -357,8 +357,8 @@ mod tests {
             .collect()
     }
 
-    fn typical(suites: usize, mut of: impl FnMut() -> f64) -> f64 {
-        median((0..suites).map(|_| of()).collect()).unwrap()
+    fn typical(suites: usize, mut next: impl FnMut() -> f64) -> f64 {
+        median((0..suites).map(|_| next()).collect()).unwrap()
     }
 
     #[test]
@@ -538,11 +538,11 @@ mod tests {
             is_factor: true,
             ..BOUNDED
         };
-        let drift_of = |of: fn(f64) -> f64| {
+        let drift_of = |factor_of: fn(f64) -> f64| {
             let suite: Vec<Deviating> = factors
                 .iter()
                 .map(|factor| Deviating {
-                    difference: of(*factor) - 1.0,
+                    difference: factor_of(*factor) - 1.0,
                     standard_error: 0.0,
                 })
                 .collect();

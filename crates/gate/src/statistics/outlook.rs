@@ -213,15 +213,15 @@ mod tests {
 
     #[test]
     fn hopeless_cases_get_no_launch_count() {
-        let of = |is: fn(Advice) -> bool| {
+        let share = |is: fn(Advice) -> bool| {
             let mut rng = Rng::with_seed(20261122);
             decided(0.3, &mut rng, |outlook| {
                 is(outlook.advice([0.5, 0.8], 10)).then_some(MAX_LAUNCHES)
             })
         };
-        let hopeless = of(|advice| matches!(advice, Advice::Hopeless(_)));
+        let hopeless = share(|advice| matches!(advice, Advice::Hopeless(_)));
         assert!(hopeless < UNLIKELY, "{hopeless}");
-        let open = of(|advice| matches!(advice, Advice::Open(_)));
+        let open = share(|advice| matches!(advice, Advice::Open(_)));
         assert!((hopeless..0.5).contains(&open), "{open}");
     }
 

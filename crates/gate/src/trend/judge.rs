@@ -145,11 +145,11 @@ mod tests {
     use crate::scenario::{self, Planted, benchmark, timed};
 
     /// Makes `count` runs of these benchmarks, which depend on the run's number.
-    fn runs(count: usize, of: impl Fn(usize) -> Vec<Benchmark>) -> Vec<Run> {
+    fn runs(count: usize, benchmarks: impl Fn(usize) -> Vec<Benchmark>) -> Vec<Run> {
         (0..count)
             .map(|number| Run {
                 id: format!("run-{number}"),
-                ..scenario::run(of(number))
+                ..scenario::run(benchmarks(number))
             })
             .collect()
     }

@@ -24,7 +24,8 @@ pub enum Uncounted {
 impl Uncounted {
     /// Returns the sides that did not count their allocations, if any.
     pub(super) fn allocations_of(baseline: &Benchmark, candidate: &Benchmark) -> Option<Uncounted> {
-        let counted = [baseline, candidate].map(|of| Allocated::from_benchmark(of).is_some());
+        let counted =
+            [baseline, candidate].map(|benchmark| Allocated::from_benchmark(benchmark).is_some());
         match counted {
             [true, true] => None,
             [false, true] => Some(Uncounted::Baseline),

@@ -211,24 +211,24 @@ fn values_of(benchmark: &Benchmark, quantity: BudgetQuantity) -> Option<Vec<f64>
     }
 }
 
-fn allocated(benchmark: &Benchmark, of: fn(Allocated) -> f64) -> Option<Vec<f64>> {
+fn allocated(benchmark: &Benchmark, quantity: fn(Allocated) -> f64) -> Option<Vec<f64>> {
     let launches = benchmark.slots_launches().iter();
     let values: Vec<f64> = launches
-        .map(|launch| Allocated::from_events(&launch.events).map(of))
+        .map(|launch| Allocated::from_events(&launch.events).map(quantity))
         .collect::<Option<_>>()?;
     (!values.is_empty()).then_some(values)
 }
 
 /// Returns how far off a category may be, however many launches there are, in the quantity's unit.
 fn resolution(launches: &[SlotsValue], quantity: BudgetQuantity) -> f64 {
-    let of = |resolution: fn(&SlotsValue) -> f64| {
+    let largest = |resolution: fn(&SlotsValue) -> f64| {
         let values: Vec<f64> = launches.iter().map(resolution).collect();
         0.5 * mean(&values)
     };
     match quantity {
-        BudgetQuantity::Share(_) => of(|launch| launch.resolution_fraction),
+        BudgetQuantity::Share(_) => largest(|launch| launch.resolution_fraction),
         BudgetQuantity::Slots(metric) if metric != Metric::Slots => {
-            of(|launch| launch.resolution_fraction * launch.slots)
+            largest(|launch| launch.resolution_fraction * launch.slots)
         }
         _ => 0.0,
     }
@@ -357,12 +357,12 @@ mod tests {
                 policy.budgets = vec![(Pattern::new("*"), budget)];
                 checked(&scenario::run(vec![benchmark]), &policy).exit_code
             };
-            let of = |times| scenario::allocating(modelled("a", planted), times, 96.0);
-            assert_eq!(check(of(1.0), "<= 1 allocation"), 0);
-            assert_eq!(check(of(2.0), "<= 1 allocation"), 100);
-            assert_eq!(check(of(0.0), "<= 0 allocations"), 0);
-            assert_eq!(check(of(1.0), "<= 95 bytes"), 100);
-            assert_eq!(check(of(1.0), "<= 96 bytes"), 0);
+            let allocating = |times| scenario::allocating(modelled("a", planted), times, 96.0);
+            assert_eq!(check(allocating(1.0), "<= 1 allocation"), 0);
+            assert_eq!(check(allocating(2.0), "<= 1 allocation"), 100);
+            assert_eq!(check(allocating(0.0), "<= 0 allocations"), 0);
+            assert_eq!(check(allocating(1.0), "<= 95 bytes"), 100);
+            assert_eq!(check(allocating(1.0), "<= 96 bytes"), 0);
             // What is not known is not 0.
             let unknown = modelled("a", planted);
             assert_eq!(check(unknown, "<= 0 allocations"), 102);

@@ -41,7 +41,7 @@ pub fn common_causes<'a>(members: &[&'a BenchmarkVerdict]) -> Vec<CommonCause<'a
         .iter()
         .map(|member| key(member, &common).filter(|_| is_explained(member)))
         .collect();
-    let count = |key| keys.iter().filter(|of| **of == key).count();
+    let count = |key| keys.iter().filter(|other| **other == key).count();
     let mut groups: Vec<CommonCause<'_>> = Vec::new();
     for (member, key) in members.iter().zip(&keys) {
         let shared = key.filter(|_| count(*key) >= MIN_BENCHMARKS);

@@ -127,7 +127,7 @@ mod tests {
     fn runs(count: u64, size: usize, drift: f64, rng: &mut Rng) -> Vec<Run> {
         (0..count)
             .map(|seed| {
-                let of = |index: usize| {
+                let benchmark_at = |index: usize| {
                     let planted = Planted {
                         seed: seed + 1,
                         categories: [0.0, 0.0, 0.0, drift * scenario::normal(rng)].into(),
@@ -135,7 +135,7 @@ mod tests {
                     };
                     benchmark(&format!("b{index}"), planted)
                 };
-                scenario::run((0..size).map(of).collect())
+                scenario::run((0..size).map(benchmark_at).collect())
             })
             .collect()
     }

@@ -157,14 +157,15 @@ mod tests {
             let names = names.iter().map(|name| name.name.clone().unwrap());
             names.collect::<Vec<_>>().join(" ")
         };
-        let of = parts(&changes, points / 100.0).into_iter();
-        of.map(|part| {
-            let points = (part.difference * 1000.0).round() / 10.0;
-            let explains = if part.explains { "" } else { "(" };
-            let functions = format!("{explains}{}", names(&part.functions));
-            (functions, names(&part.offset_by), part.moved, points)
-        })
-        .collect()
+        let found = parts(&changes, points / 100.0).into_iter();
+        found
+            .map(|part| {
+                let points = (part.difference * 1000.0).round() / 10.0;
+                let explains = if part.explains { "" } else { "(" };
+                let functions = format!("{explains}{}", names(&part.functions));
+                (functions, names(&part.offset_by), part.moved, points)
+            })
+            .collect()
     }
 
     fn part(

@@ -220,8 +220,8 @@ mod tests {
     fn window_functions_are_not_blamed() {
         let window =
             "<criterion_topdown::topdown::TopDown as criterion::measurement::Measurement>::end";
-        let of = |slots| side(&[("parse", 100), (window, slots)]);
-        let changes = changes(&of(100), &of(300));
+        let with_window = |slots| side(&[("parse", 100), (window, slots)]);
+        let changes = changes(&with_window(100), &with_window(300));
         let names: Vec<_> = changes.iter().map(|c| c.name.as_deref()).collect();
         assert_eq!(names, [Some("parse")]);
         assert_eq!(changes[0].difference, 0.0);
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn sampled_changes_are_certain_only_beyond_chance() {
         let [before, after] = [500, 560].map(|slots| side(&[("a", slots), ("b", 494)]));
-        let of = |hits| {
+        let change_with = |hits| {
             let changes = changes(
                 &sampled(before.clone(), hits),
                 &sampled(after.clone(), hits),
@@ -323,9 +323,9 @@ mod tests {
             assert_eq!(changes[0].name.as_deref(), Some("a"));
             (changes[0].is_certain(), changes[0].margin.unwrap())
         };
-        let (is_certain, margin) = of(20_000);
+        let (is_certain, margin) = change_with(20_000);
         assert!(is_certain && (0.009..0.011).contains(&margin), "{margin}");
-        assert!(!of(200).0);
+        assert!(!change_with(200).0);
         assert!(changes(&before, &after)[0].is_certain());
         assert_eq!(changes(&sampled(before, 9), &after), []);
     }

@@ -248,13 +248,17 @@ mod tests {
             .collect()
     }
 
-    fn typical(report: &NoiseReport, metric: Metric, of: fn(&MetricNoiseLevel) -> f64) -> f64 {
+    fn typical(
+        report: &NoiseReport,
+        metric: Metric,
+        quantity: fn(&MetricNoiseLevel) -> f64,
+    ) -> f64 {
         let values: Vec<f64> = report
             .benchmarks
             .iter()
             .flat_map(|b| &b.metrics)
             .filter(|level| level.metric == metric)
-            .map(of)
+            .map(quantity)
             .collect();
         crate::statistics::median(values).unwrap()
     }

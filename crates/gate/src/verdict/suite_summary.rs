@@ -66,12 +66,12 @@ impl MachineShift {
     /// Returns what is removed from the times of a benchmark that has slots or has not. Without
     /// slots, it is the shift of the benchmarks like it, or else that of the time per slot.
     pub fn removed_from(shifts: &[MachineShift], has_slots: bool) -> Option<f64> {
-        let of = |basis| shifts.iter().find(|shift| shift.basis == basis);
-        let per_slot = of(ShiftBasis::TimePerSlot);
+        let shift_by = |basis| shifts.iter().find(|shift| shift.basis == basis);
+        let per_slot = shift_by(ShiftBasis::TimePerSlot);
         let shift = if has_slots {
             per_slot
         } else {
-            of(ShiftBasis::Time).or(per_slot)
+            shift_by(ShiftBasis::Time).or(per_slot)
         };
         shift
             .filter(|shift| shift.removed)

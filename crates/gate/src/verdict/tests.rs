@@ -374,13 +374,13 @@ fn nothing_decided_exits_104_unless_allowed() {
 #[test]
 fn only_timed_benchmarks_are_tested_by_time() {
     let suite = |seed, factor: f64| {
-        let of = |index: usize| Planted {
+        let planted = |index: usize| Planted {
             seed,
             time_per_slot: if index.is_multiple_of(4) { factor } else { 1.0 },
             ..Planted::default()
         };
-        let modelled = (0..24).map(|n| modelled(&format!("m{n:02}"), of(n)));
-        let timed = (0..4).map(|n| timed(&format!("t{n}"), of(n)));
+        let modelled = (0..24).map(|n| modelled(&format!("m{n:02}"), planted(n)));
+        let timed = (0..4).map(|n| timed(&format!("t{n}"), planted(n)));
         scenario::run(modelled.chain(timed).collect())
     };
     let comparison = judged(&suite(1, 1.0), &suite(2, 1.3));
@@ -460,17 +460,17 @@ fn categories_add_up_without_nan() {
         });
         let comparison = judged(&suite(30, 1, unchanged), &candidate);
         for benchmark in &comparison.benchmarks {
-            let of = |metric| benchmark.effect(metric).unwrap();
+            let effect = |metric| benchmark.effect(metric).unwrap();
             let parts: f64 = [
                 Metric::Retiring,
                 Metric::BadSpeculation,
                 Metric::FrontendBound,
                 Metric::BackendBound,
             ]
-            .map(|category| of(category).difference)
+            .map(|category| effect(category).difference)
             .iter()
             .sum();
-            assert!((parts - of(Metric::Slots).difference).abs() < 1e-12);
+            assert!((parts - effect(Metric::Slots).difference).abs() < 1e-12);
             for effect in &benchmark.effects {
                 let numbers = [
                     effect.difference,

@@ -335,7 +335,7 @@ fn judged_by_time(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
 }
 
 pub(super) fn sampled_otherwise(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
-    let engine = |of: &Benchmark| Some(of.functions.as_ref()?.sampled?.engine);
+    let engine = |benchmark: &Benchmark| Some(benchmark.functions.as_ref()?.sampled?.engine);
     let differs = |(old, new): &&(&Benchmark, &Benchmark)| {
         let engines = engine(old).zip(engine(new));
         engines.is_some_and(|(old, new)| old != new)
@@ -371,7 +371,8 @@ fn allocations_unknown(
 ) -> Vec<Warning> {
     let mut by_sides: BTreeMap<Uncounted, Vec<BenchmarkId>> = BTreeMap::new();
     for ((old, new), verdict) in pairs.both.iter().zip(benchmarks) {
-        let is_modelled = |of: &Benchmark| of.provenance().source == SourceKind::Model;
+        let is_modelled =
+            |benchmark: &Benchmark| benchmark.provenance().source == SourceKind::Model;
         let could_count = is_modelled(old) && is_modelled(new);
         let is_gated = policy.rules_of(&old.id).gates_allocations();
         let Some(uncounted) = Uncounted::allocations_of(old, new) else {
@@ -397,7 +398,8 @@ fn mostly_waiting(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
 }
 
 fn work_removed(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
-    let is_removed = |of: &Benchmark| Summary::new(of).map(|summary| summary.seems_removed());
+    let is_removed =
+        |benchmark: &Benchmark| Summary::new(benchmark).map(|summary| summary.seems_removed());
     let both = pairs.both.iter();
     let benchmarks: Vec<BenchmarkId> = both
         .filter(|(old, new)| is_removed(new) == Some(true) && is_removed(old) == Some(false))

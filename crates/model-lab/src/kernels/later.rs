@@ -38,24 +38,24 @@ fn wildcard() -> Box<dyn FnMut()> {
         b"*/target/*/deps/*",
     ];
     fn matches(pattern: &[u8], name: &[u8]) -> bool {
-        let (mut at, mut of) = (0, 0);
+        let (mut at, mut next) = (0, 0);
         let mut star: Option<(usize, usize)> = None;
         while at < name.len() {
-            if of < pattern.len() && pattern[of] == b'*' {
-                star = Some((of, at));
-                of += 1;
-            } else if of < pattern.len() && (pattern[of] == b'?' || pattern[of] == name[at]) {
-                of += 1;
+            if next < pattern.len() && pattern[next] == b'*' {
+                star = Some((next, at));
+                next += 1;
+            } else if next < pattern.len() && (pattern[next] == b'?' || pattern[next] == name[at]) {
+                next += 1;
                 at += 1;
             } else if let Some((place, begin)) = star {
-                of = place + 1;
+                next = place + 1;
                 at = begin + 1;
                 star = Some((place, at));
             } else {
                 return false;
             }
         }
-        pattern[of..].iter().all(|byte| *byte == b'*')
+        pattern[next..].iter().all(|byte| *byte == b'*')
     }
     let mut random = Random(211);
     let words = [
@@ -105,9 +105,10 @@ fn bilinear() -> Box<dyn FnMut()> {
             for x in 0..TO {
                 let source_x = x as f32 * step;
                 let (left, weight_x) = (source_x as usize, source_x.fract());
-                let of = |dx: usize, dy: usize| f32::from(picture[(top + dy) * FROM + left + dx]);
-                let above = of(0, 0) + (of(1, 0) - of(0, 0)) * weight_x;
-                let below = of(0, 1) + (of(1, 1) - of(0, 1)) * weight_x;
+                let pixel =
+                    |dx: usize, dy: usize| f32::from(picture[(top + dy) * FROM + left + dx]);
+                let above = pixel(0, 0) + (pixel(1, 0) - pixel(0, 0)) * weight_x;
+                let below = pixel(0, 1) + (pixel(1, 1) - pixel(0, 1)) * weight_x;
                 scaled[y * TO + x] = (above + (below - above) * weight_y) as u8;
             }
         }
@@ -143,15 +144,15 @@ fn timestamps() -> Box<dyn FnMut()> {
     let mut random = Random(227);
     let dates: Vec<String> = (0..400)
         .map(|_| {
-            let mut of = |most: u64| random.next() % most;
+            let mut below = |most: u64| random.next() % most;
             format!(
                 "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
-                1900 + of(200),
-                1 + of(12),
-                1 + of(28),
-                of(24),
-                of(60),
-                of(60)
+                1900 + below(200),
+                1 + below(12),
+                1 + below(28),
+                below(24),
+                below(60),
+                below(60)
             )
         })
         .collect();
@@ -189,7 +190,7 @@ fn intersect() -> Box<dyn FnMut()> {
                     step *= 2;
                 }
                 let end = rest.len().min(step + 1);
-                let at = step / 2 + rest[step / 2..end].partition_point(|of| *of < wanted);
+                let at = step / 2 + rest[step / 2..end].partition_point(|value| *value < wanted);
                 rest = &rest[at..];
                 if rest.first() == Some(&wanted) {
                     common.push(wanted);
@@ -448,8 +449,10 @@ fn sparse_rows() -> Box<dyn FnMut()> {
     let vector: Vec<f64> = (0..SIDE).map(|n| 1.0 / (n + 1) as f64).collect();
     let mut product = vec![0.0; SIDE];
     Box::new(move || {
-        for (row, of) in product.iter_mut().zip(begins.windows(2)) {
-            let parts = columns[of[0]..of[1]].iter().zip(&values[of[0]..of[1]]);
+        for (row, range) in product.iter_mut().zip(begins.windows(2)) {
+            let parts = columns[range[0]..range[1]]
+                .iter()
+                .zip(&values[range[0]..range[1]]);
             *row = parts
                 .map(|(column, value)| value * vector[*column as usize])
                 .sum();
@@ -501,10 +504,10 @@ fn treap() -> Box<dyn FnMut()> {
         let mut random = Random(269);
         let mut root = NONE;
         for _ in 0..900 {
-            let of = random.next();
+            let drawn = random.next();
             let new = Node {
-                key: (of >> 40) as u32,
-                rank: of as u32,
+                key: (drawn >> 40) as u32,
+                rank: drawn as u32,
                 children: [NONE; 2],
             };
             root = insert(&mut nodes, root, new);
@@ -590,10 +593,10 @@ fn vertices() -> Box<dyn FnMut()> {
     Box::new(move || {
         let (mut least, mut most) = ([f32::MAX; 3], [f32::MIN; 3]);
         for [x, y, z] in black_box(&vertices) {
-            let of = |row: &[f32; 4]| row[0] * x + row[1] * y + row[2] * z + row[3];
-            let depth = of(&matrix[3]);
+            let product = |row: &[f32; 4]| row[0] * x + row[1] * y + row[2] * z + row[3];
+            let depth = product(&matrix[3]);
             for axis in 0..3 {
-                let place = of(&matrix[axis]) / depth;
+                let place = product(&matrix[axis]) / depth;
                 least[axis] = least[axis].min(place);
                 most[axis] = most[axis].max(place);
             }

@@ -471,14 +471,14 @@ mod tests {
         for (name, change) in [plain].into_iter().chain(DIFFERENCES) {
             let mut received = base();
             change(&mut received);
-            let of = digest(&received, 0);
+            let here = digest(&received, 0);
             let there = counts(&received, 0);
             for bytes in [PAGE_BYTES, 77 * PAGE_BYTES, RECENT_BYTES << 10] {
                 let received = moved(received.clone(), bytes);
                 let elsewhere = digest(&received, bytes);
-                assert_eq!(of.executed, elsewhere.executed, "{name}");
+                assert_eq!(here.executed, elsewhere.executed, "{name}");
                 let is_far = bytes % RECENT_BYTES == 0;
-                assert_eq!(of.is_repeated_by(&elsewhere), is_far, "{name}");
+                assert_eq!(here.is_repeated_by(&elsewhere), is_far, "{name}");
                 assert_eq!(counts(&received, bytes), there, "{name}");
             }
             slots.push(there);

@@ -163,10 +163,10 @@ mod tests {
     #[test]
     fn requested_interval_is_kept() {
         let mut keeper = TrailKeeper::new("1:4:7,nonsense,3:0:2");
-        let of = |keeper: &mut TrailKeeper| trail(keeper, 10..20).stretch;
-        assert_eq!(of(&mut keeper), [0; 0]);
-        assert_eq!(of(&mut keeper), [14, 15, 16]);
-        assert_eq!(of(&mut keeper), [0; 0]);
-        assert_eq!(of(&mut keeper), [10, 11]);
+        let blocks = |keeper: &mut TrailKeeper| trail(keeper, 10..20).stretch;
+        assert_eq!(blocks(&mut keeper), [0; 0]);
+        assert_eq!(blocks(&mut keeper), [14, 15, 16]);
+        assert_eq!(blocks(&mut keeper), [0; 0]);
+        assert_eq!(blocks(&mut keeper), [10, 11]);
     }
 }

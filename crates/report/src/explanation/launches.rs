@@ -53,7 +53,7 @@ fn table(
     let values: Vec<Vec<(u32, f64)>> = values.map(Option::unwrap_or_default).collect();
     for (launch, samples) in launches {
         let cells = values.iter().map(|column| {
-            let value = column.iter().find(|(of, _)| of == launch);
+            let value = column.iter().find(|(number, _)| number == launch);
             value.map_or(String::new(), |(_, value)| format!("{value:.2}"))
         });
         table.row(

@@ -140,8 +140,9 @@ impl Row {
             instructions_per_cycle: String::new(),
             shares: Vec::new(),
             launches: None,
-            history: history
-                .and_then(|of| HistoryChart::new(of, of.trend.of(&benchmark.id)?, None)),
+            history: history.and_then(|history| {
+                HistoryChart::new(history, history.trend.of(&benchmark.id)?, None)
+            }),
             flame_graph: FlameGraph::for_run(benchmark),
             functions: benchmark
                 .functions

@@ -42,7 +42,7 @@ pub(super) fn samples(json: &mut Json<'_>, samples: &[Sample]) {
         group_counts(json, samples);
         json.close("]");
     }
-    let is_watched = |sample: &Sample| sample.activity.is_some_and(|of| of.windows > 0);
+    let is_watched = |sample: &Sample| sample.activity.is_some_and(|activity| activity.windows > 0);
     if samples.iter().any(is_watched) {
         json.open_field("activity", "{");
         activity(json, samples);
@@ -64,10 +64,10 @@ fn are_all(samples: &[Sample], is_so: &dyn Fn(&Sample) -> bool) -> bool {
 }
 
 #[inline(never)]
-fn counts(json: &mut Json<'_>, name: &str, samples: &[Sample], of: &dyn Fn(&Sample) -> u64) {
+fn counts(json: &mut Json<'_>, name: &str, samples: &[Sample], quantity: &dyn Fn(&Sample) -> u64) {
     json.open_field(name, "[");
     for sample in samples {
-        json.value(&of(sample));
+        json.value(&quantity(sample));
     }
     json.close("]");
 }
@@ -76,18 +76,18 @@ fn known_counts(
     json: &mut Json<'_>,
     name: &str,
     samples: &[Sample],
-    of: &dyn Fn(&Sample) -> Option<u64>,
+    quantity: &dyn Fn(&Sample) -> Option<u64>,
 ) {
-    if are_all(samples, &|sample| of(sample).is_some()) {
-        counts(json, name, samples, &|sample| of(sample).unwrap_or(0));
+    if are_all(samples, &|sample| quantity(sample).is_some()) {
+        counts(json, name, samples, &|sample| quantity(sample).unwrap_or(0));
     }
 }
 
 #[inline(never)]
-fn numbers(json: &mut Json<'_>, name: &str, samples: &[Sample], of: &dyn Fn(&Sample) -> f64) {
+fn numbers(json: &mut Json<'_>, name: &str, samples: &[Sample], quantity: &dyn Fn(&Sample) -> f64) {
     json.open_field(name, "[");
     for sample in samples {
-        json.number(of(sample));
+        json.number(quantity(sample));
     }
     json.close("]");
 }

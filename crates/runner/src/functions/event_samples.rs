@@ -13,10 +13,10 @@ use super::slots::FunctionKey;
 pub fn group_functions(launches: &[&SampledFunctions]) -> Option<GroupFunctions> {
     let mut events = Vec::new();
     for (at, event) in launches.first()?.events.iter().enumerate() {
-        let is_it = |of: &GroupEvent| of.name == event.name && of.period > 0;
+        let is_it = |known: &GroupEvent| known.name == event.name && known.period > 0;
         if !launches
             .iter()
-            .all(|of| of.events.get(at).is_some_and(is_it))
+            .all(|launch| launch.events.get(at).is_some_and(is_it))
         {
             continue;
         }
@@ -108,9 +108,9 @@ mod tests {
     fn event_functions_need_a_period() {
         let one = launch(["CPU_CYCLES", "STALL_BACKEND"], [0, 331]);
         let found = group_functions(&[&one, &one]).unwrap();
-        let shares = |of: &EventFunctions| -> Vec<(String, f64)> {
-            let functions = of.functions.iter();
-            let module = |of: &SampledFunction| of.module.clone().unwrap();
+        let shares = |event: &EventFunctions| -> Vec<(String, f64)> {
+            let functions = event.functions.iter();
+            let module = |function: &SampledFunction| function.module.clone().unwrap();
             functions
                 .map(|function| (module(function), function.share))
                 .collect()

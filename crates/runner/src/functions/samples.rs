@@ -225,10 +225,10 @@ impl SampledFunctions {
             name: name.as_deref().map(|name| limited(&visible(name))),
             module: module.as_deref().map(|module| visible(module).into_owned()),
         };
-        let of = self.counts.entry(function).or_default();
-        of.all.add(&counts);
+        let counted = self.counts.entry(function).or_default();
+        counted.all.add(&counts);
         if is_inside {
-            of.inside.add(&counts);
+            counted.inside.add(&counts);
         }
     }
 }
@@ -305,17 +305,19 @@ pub fn functions_of_samples(
     // If all launches agree, the events of one are those of the others.
     let engine = engines.clone().next().unwrap_or_default();
     let engine = match engine {
-        SamplingEngine::OwnPeriods if !engines.clone().all(|of| of == engine) => {
+        SamplingEngine::OwnPeriods if !engines.clone().all(|other| other == engine) => {
             SamplingEngine::Counters
         }
         engine => engine,
     };
-    let formula = launches.first().and_then(|(_, of)| of.formula.as_ref());
+    let formula = launches
+        .first()
+        .and_then(|(_, launch)| launch.formula.as_ref());
     let formula = formula.filter(|_| engine == SamplingEngine::OwnPeriods);
     for (samples, functions) in launches {
         let usable = samples
             .iter()
-            .filter(|of| !of.sample.flags.intersects(Flags::UNUSABLE));
+            .filter(|sample| !sample.sample.flags.intersects(Flags::UNUSABLE));
         for sample in usable {
             iterations = iterations.saturating_add(sample.iterations);
         }

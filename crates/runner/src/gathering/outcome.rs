@@ -138,12 +138,12 @@ mod tests {
 
     #[test]
     fn further_launches_are_appended_without_failures() {
-        let of = |names: &[&str]| {
+        let outcome_of = |names: &[&str]| {
             let benchmark = |name: &&str| benchmark(name, Planted::default());
             Outcome::of(names.iter().map(benchmark).collect())
         };
-        let mut outcome = of(&["kept", "drops out", "not asked"]);
-        let mut further = of(&["kept"]);
+        let mut outcome = outcome_of(&["kept", "drops out", "not asked"]);
+        let mut further = outcome_of(&["kept"]);
         further.collected.errors.push(BenchmarkError::DroppedOut {
             id: id("drops out"),
             ran: 1,

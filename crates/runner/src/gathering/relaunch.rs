@@ -79,9 +79,9 @@ pub fn numbered_from(more: Collected, first: impl Fn(&BenchmarkId) -> Option<u32
         }
         Some(benchmark)
     });
-    let samples = more.samples.into_iter().filter_map(|of| {
-        let launch = of.launch + first(&of.benchmark)?;
-        Some(LaunchSamples { launch, ..of })
+    let samples = more.samples.into_iter().filter_map(|samples| {
+        let launch = samples.launch + first(&samples.benchmark)?;
+        Some(LaunchSamples { launch, ..samples })
     });
     Collected {
         benchmarks: benchmarks.collect(),

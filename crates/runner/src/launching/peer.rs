@@ -186,13 +186,13 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         let own = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         let (accepted, _) = listener.accept().unwrap();
-        let of = |stream: &TcpStream, child| {
+        let peer = |stream: &TcpStream, child| {
             let [peer] = of_all(std::slice::from_ref(stream), child)[..] else {
                 panic!("one stream has one peer");
             };
             peer
         };
-        assert_eq!(of(&accepted, std::process::id()), Peer::Child);
+        assert_eq!(peer(&accepted, std::process::id()), Peer::Child);
         // With a grandchild: the shell waits for the one that connects.
         let connect = format!("(exec 3<>/dev/tcp/127.0.0.1/{port}; echo; read -r _ <&3); true");
         let mut child = Command::new("bash")
@@ -200,7 +200,7 @@ mod tests {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        assert_eq!(of(&accepted, child.id()), Peer::Stranger);
+        assert_eq!(peer(&accepted, child.id()), Peer::Stranger);
         let (of_child, _) = listener.accept().unwrap();
         let mut byte = [0];
         child
@@ -209,10 +209,10 @@ mod tests {
             .unwrap()
             .read_exact(&mut byte)
             .unwrap();
-        assert_eq!(of(&of_child, child.id()), Peer::Child);
+        assert_eq!(peer(&of_child, child.id()), Peer::Child);
         drop(of_child);
         child.wait().unwrap();
         drop(own);
-        assert_eq!(of(&accepted, std::process::id()), Peer::Stranger);
+        assert_eq!(peer(&accepted, std::process::id()), Peer::Stranger);
     }
 }

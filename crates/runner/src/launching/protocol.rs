@@ -472,7 +472,7 @@ mod tests {
 
     #[test]
     fn throughput_without_unit_is_omitted() {
-        let of = |throughputs: Vec<(&str, Value)>| {
+        let throughput = |throughputs: Vec<(&str, Value)>| {
             let list = throughputs.into_iter();
             let list = list.map(|(kind, amount)| Value::Map(vec![(Value::from(kind), amount)]));
             let id = Value::Map(vec![
@@ -485,7 +485,7 @@ mod tests {
             let throughput = id.throughput();
             throughput.map(|throughput| (throughput.per_iteration, throughput.unit))
         };
-        let of_one = |kind, amount| of(vec![(kind, amount)]);
+        let of_one = |kind, amount| throughput(vec![(kind, amount)]);
         let seven = || Value::from(7);
         let both = Value::Map(vec![
             (Value::from("elements"), seven()),
@@ -497,9 +497,9 @@ mod tests {
         assert_eq!(of_one("ElementsAndBytes", both), known("elements"));
         assert_eq!(of_one("Furlongs", seven()), None);
         assert_eq!(of_one("Bytes", Value::from(-1)), None);
-        assert_eq!(of(vec![]), None);
+        assert_eq!(throughput(vec![]), None);
         let several = vec![("Elements", seven()), ("Bytes", Value::from(9))];
-        assert_eq!(of(several), known("elements"));
+        assert_eq!(throughput(several), known("elements"));
     }
 
     /// A byte of a message can announce a map or a list.

@@ -74,7 +74,7 @@ pub(crate) fn compare_digests(launched: &mut Launched, first: &Digest) {
 pub(crate) fn complete_repeated(launches: &mut [(u32, Measured)]) -> bool {
     let first = launches
         .iter()
-        .find(|(_, of)| of.slots_of == SlotsOrigin::Own);
+        .find(|(_, measured)| measured.slots_of == SlotsOrigin::Own);
     let Some((_, first)) = first.cloned() else {
         return false;
     };
@@ -84,11 +84,11 @@ pub(crate) fn complete_repeated(launches: &mut [(u32, Measured)]) -> bool {
         has_any = true;
         let times = measured.samples.iter().map(|sample| sample.sample.wall_ns);
         let samples = first.samples.iter().zip(times);
-        let samples = samples.map(|(of, wall_ns)| IterationSample {
-            iterations: of.iterations,
+        let samples = samples.map(|(sample, wall_ns)| IterationSample {
+            iterations: sample.iterations,
             sample: Sample {
                 wall_ns,
-                ..of.sample
+                ..sample.sample
             },
         });
         *measured = Measured {
@@ -157,8 +157,9 @@ mod tests {
         let with = || measured(Some(DIGEST), 1, Some(1));
         let scratch = Scratch::new().unwrap();
         let launcher = Launcher::new(&scratch, Vec::new(), None);
-        let of = |target: &BenchTarget, all| digest_to_repeat(&launcher, target, &launched(all));
-        let first = |all| of(&target(), all);
+        let digest =
+            |target: &BenchTarget, all| digest_to_repeat(&launcher, target, &launched(all));
+        let first = |all| digest(&target(), all);
         assert_eq!(first(vec![with()]), Some(DIGEST));
         assert_eq!(first(vec![with(), with()]), None);
         assert_eq!(first(vec![measured(None, 1, Some(1))]), None);
@@ -167,10 +168,10 @@ mod tests {
         differs
             .environment
             .insert(STRETCHES.to_owned(), "0:1:2".into());
-        assert_eq!(of(&differs, vec![with()]), None);
+        assert_eq!(digest(&differs, vec![with()]), None);
         let mut timed = target();
         timed.settings.source = SourceChoice::Time;
-        assert_eq!(of(&timed, vec![with()]), None);
+        assert_eq!(digest(&timed, vec![with()]), None);
         let moving = Digest {
             moves: Some(1),
             ..DIGEST
@@ -201,8 +202,8 @@ mod tests {
         let mut launches: Vec<(u32, Measured)> = vec![(0, measured(Some(DIGEST), 10, Some(100)))];
         launches.extend(again.measured.into_iter().map(|launch| (1, launch)));
         assert!(complete_repeated(&mut launches));
-        let samples = launches.iter().map(|(launch, of)| {
-            let of_samples = of.samples.iter();
+        let samples = launches.iter().map(|(launch, measured)| {
+            let of_samples = measured.samples.iter();
             let of_samples = of_samples.map(|of_sample| {
                 (
                     of_sample.iterations,

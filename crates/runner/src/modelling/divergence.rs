@@ -159,7 +159,10 @@ pub fn divergences<'a>(
 }
 
 fn trails_of<'a>(seen: &'a Collected, id: &BenchmarkId) -> impl Iterator<Item = &'a LaunchTrail> {
-    let of_benchmark = seen.trails.iter().filter(move |(of, _)| of == id);
+    let of_benchmark = seen
+        .trails
+        .iter()
+        .filter(move |(benchmark, _)| benchmark == id);
     of_benchmark.map(|(_, trail)| trail)
 }
 

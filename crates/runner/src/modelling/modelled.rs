@@ -47,9 +47,9 @@ pub fn times(modelled: &Collected) -> Vec<(&BenchmarkId, Duration)> {
     let timed = modelled.benchmarks.iter().filter(is_timed);
     let timed: HashSet<&BenchmarkId> = timed.map(|benchmark| &benchmark.id).collect();
     let samples = modelled.samples.iter();
-    for of in samples.filter(|sample| !timed.contains(&sample.benchmark)) {
-        let id = &of.benchmark;
-        let ns = of.samples.iter().map(|s| s.sample.wall_ns).sum();
+    for launch in samples.filter(|sample| !timed.contains(&sample.benchmark)) {
+        let id = &launch.benchmark;
+        let ns = launch.samples.iter().map(|s| s.sample.wall_ns).sum();
         let took = Duration::from_nanos(ns);
         match times.iter_mut().find(|(known, _)| *known == id) {
             Some((_, total)) => *total += took,
@@ -371,7 +371,7 @@ mod tests {
                 ..Sample::EMPTY
             },
         };
-        let of = |name, launch, samples| LaunchSamples {
+        let launch = |name, launch, samples| LaunchSamples {
             benchmark: id(name),
             source: SourceKind::Model,
             launch,
@@ -380,10 +380,10 @@ mod tests {
         };
         let modelled = Collected {
             samples: vec![
-                of("a", 0, vec![sample(1), sample(2)]),
-                of("b", 0, vec![sample(5)]),
-                of("a", 1, vec![sample(4)]),
-                of("too long", 0, vec![sample(900)]),
+                launch("a", 0, vec![sample(1), sample(2)]),
+                launch("b", 0, vec![sample(5)]),
+                launch("a", 1, vec![sample(4)]),
+                launch("too long", 0, vec![sample(900)]),
             ],
             benchmarks: vec![with_launches("too long", SourceKind::Time, Vec::new())],
             ..Collected::default()

@@ -45,7 +45,7 @@ impl Cargo {
         let packages = metadata.workspace_packages().into_iter();
         let packages = packages.filter(|package| selected.contains(package.name.as_str()));
         let (with, without): (Vec<&Package>, Vec<_>) = packages.partition(|p| has_benches(p));
-        let names = |of: Vec<&Package>| of.iter().map(|p| p.name.to_string()).collect();
+        let names = |packages: Vec<&Package>| packages.iter().map(|p| p.name.to_string()).collect();
         (names(with), names(without))
     }
 }

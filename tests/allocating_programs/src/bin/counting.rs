@@ -13,10 +13,10 @@ thread_local! {
     static TRUTH: Cell<Counts> = const { Cell::new([0; 6]) };
 }
 
-fn count(of: usize, bytes: usize) {
+fn count(kind: usize, bytes: usize) {
     let mut counts = TRUTH.get();
-    counts[of] += 1;
-    counts[of + 1] += bytes as u64;
+    counts[kind] += 1;
+    counts[kind + 1] += bytes as u64;
     TRUTH.set(counts);
 }
 

@@ -93,8 +93,8 @@ impl TimedHardware {
             });
         }
         let mut rings = Vec::new();
-        for (of, event) in events.iter().zip(&wanted) {
-            let mapped = Ring::map(of.event.descriptor(), &PAGES);
+        for (timed, event) in events.iter().zip(&wanted) {
+            let mapped = Ring::map(timed.event.descriptor(), &PAGES);
             rings.push(mapped.map_err(|error| opener.unmappable(event.name, error))?);
         }
         let leader = &events[0].event;
@@ -210,14 +210,14 @@ impl Source for TimedHardware {
             && last.enabled_ns - before.enabled_ns == last.running_ns - before.running_ns;
         let mut counts = [0; 2 * MAX_COUNTERS];
         let mut has_gap = !was_running;
-        for ((of, ring), pair) in self.events.iter().zip(rings).zip(counts.chunks_mut(2)) {
+        for ((timed, ring), pair) in self.events.iter().zip(rings).zip(counts.chunks_mut(2)) {
             let data_bytes = ring.data_bytes();
             let records = ring.take();
             let weights = Weights::of(records.unwrap_or_default());
             // criterion's windows grow: the next one may be twice as long.
             let is_half_full = records.is_none_or(|records| 2 * records.len() > data_bytes);
             if weights.too_many || is_half_full {
-                of.interrupt_less();
+                timed.interrupt_less();
             }
             has_gap |= weights.has_gap || records.is_none();
             pair.copy_from_slice(&[weights.hits, weights.cycles]);

@@ -144,10 +144,10 @@ impl Machine {
 
     /// Lets an event write into the buffer of another one.
     pub(super) fn set_output(&mut self, descriptor: c_int, other: c_int) -> i64 {
-        let [of, into] = [descriptor, other].map(|of| self.find(of));
-        match (of, into.filter(|at| self.events[*at].ring.is_some())) {
-            (Some(of), Some(_)) if descriptor != other && self.period(of) > 0 => {
-                self.events[of].output = Some(other);
+        let [event, into] = [descriptor, other].map(|event| self.find(event));
+        match (event, into.filter(|at| self.events[*at].ring.is_some())) {
+            (Some(event), Some(_)) if descriptor != other && self.period(event) > 0 => {
+                self.events[event].output = Some(other);
                 0
             }
             _ => -i64::from(libc::EINVAL),

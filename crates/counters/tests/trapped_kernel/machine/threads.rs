@@ -123,7 +123,7 @@ impl Machine {
         let mut was_one = false;
         for group in &mut self.thread_groups {
             let before = group.events.len();
-            group.events.retain(|(of, _, _)| *of != descriptor);
+            group.events.retain(|(event, _, _)| *event != descriptor);
             was_one |= group.events.len() < before;
         }
         self.thread_groups.retain(|group| !group.events.is_empty());

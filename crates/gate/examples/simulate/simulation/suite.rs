@@ -563,8 +563,9 @@ mod tests {
     fn noise_follows_machine_and_shares() {
         let mut rng = Rng::with_seed(1);
         let suite = Suite::draw(SHARED_MACHINE, 20_000, &mut rng);
-        let median = |of: fn(&Workload) -> f64| {
-            topdown_gate::statistics::median(suite.workloads.iter().map(of).collect()).unwrap()
+        let median = |quantity: fn(&Workload) -> f64| {
+            topdown_gate::statistics::median(suite.workloads.iter().map(quantity).collect())
+                .unwrap()
         };
         let noise = median(|workload| noise_of(workload.shares));
         assert!((noise / TYPICAL_NOISE - 1.0).abs() < 0.02, "{noise}");

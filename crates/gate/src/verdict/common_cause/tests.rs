@@ -38,8 +38,8 @@ fn compared(benchmarks: Vec<[Benchmark; 2]>) -> Comparison {
 /// Returns each cause of all benchmarks: what changed, where the slots are spent, and of whom.
 fn causes(comparison: &Comparison) -> Vec<(Option<&str>, Option<&str>, usize)> {
     let members: Vec<&BenchmarkVerdict> = comparison.benchmarks.iter().collect();
-    fn name(of: Option<&FunctionName>) -> Option<&str> {
-        of?.name.as_deref()
+    fn name(function: Option<&FunctionName>) -> Option<&str> {
+        function?.name.as_deref()
     }
     let causes = common_causes(&members).into_iter();
     causes
@@ -67,28 +67,28 @@ fn own_changed_function_precedes_the_allocator() {
 
 #[test]
 fn without_an_own_function_the_allocator_is_the_cause() {
-    let of = |n| sides(&format!("a{n}"), &[GROW], GROW, 200);
-    let comparison = compared((0..3).map(of).collect());
+    let benchmark_sides = |n| sides(&format!("a{n}"), &[GROW], GROW, 200);
+    let comparison = compared((0..3).map(benchmark_sides).collect());
     assert_eq!(causes(&comparison), [(None, Some(GROW), 3)]);
 }
 
 #[test]
 fn two_benchmarks_have_no_common_cause() {
-    let of = |n| sides(&format!("a{n}"), &["suite::f"], "suite::f", 200);
-    let comparison = compared((0..2).map(of).collect());
+    let benchmark_sides = |n| sides(&format!("a{n}"), &["suite::f"], "suite::f", 200);
+    let comparison = compared((0..2).map(benchmark_sides).collect());
     assert_eq!(causes(&comparison), [(None, None, 1), (None, None, 1)]);
-    let comparison = compared((0..3).map(of).collect());
+    let comparison = compared((0..3).map(benchmark_sides).collect());
     assert_eq!(causes(&comparison), [(Some("suite::f"), None, 3)]);
 }
 
 #[test]
 fn the_shared_function_is_in_most_benchmarks() {
     let shared = |count, all| {
-        let of = |n| {
+        let benchmark_sides = |n| {
             let grown = if n < count { GROW } else { "suite::f" };
             sides(&format!("a{n}"), &[], grown, 200)
         };
-        let comparison = compared((0..all).map(of).collect());
+        let comparison = compared((0..all).map(benchmark_sides).collect());
         shared_function(&comparison, 0.04)
             .map(|shared| (shared.name.name.unwrap(), shared.benchmarks, shared.of))
     };

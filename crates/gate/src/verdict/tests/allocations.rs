@@ -68,7 +68,7 @@ fn slots_come_first() {
 /// Returns the verdict, its rule and the exit code, and the warnings about allocations.
 fn on_unknown(before: &Run, after: &Run, words: &[&str]) -> (BenchmarkVerdict, u8, Vec<String>) {
     let comparison = judged_by(before, after, &gating(words));
-    let is_of_them = |of: &&Warning| matches!(of, Warning::AllocationsUnknown { .. });
+    let is_of_them = |warning: &&Warning| matches!(warning, Warning::AllocationsUnknown { .. });
     let texts = (comparison.warnings.iter().filter(is_of_them)).map(Warning::to_string);
     let texts = texts.collect();
     let verdict = comparison.benchmarks.into_iter().next().unwrap();
@@ -129,14 +129,14 @@ fn uncounted_allocations_do_not_pass_their_gate() {
 
 #[test]
 fn slower_benchmark_fails_with_unknown_allocations() {
-    let of = |backend| {
+    let run = |backend| {
         let planted = Planted {
             categories: [0.0, 0.0, 0.0, backend].into(),
             ..Planted::default()
         };
         scenario::run(vec![modelled("a", planted)])
     };
-    let (before, after) = (of(0.0), of(0.5));
+    let (before, after) = (run(0.0), run(0.5));
     let (verdict, exit_code, warnings) = on_unknown(&before, &after, &["slots", "allocations"]);
     assert_eq!((verdict.rule, exit_code), (Some(Rule::Slower), 100));
     assert_eq!(warnings.len(), 1);
@@ -159,14 +159,14 @@ fn slower_benchmark_fails_with_unknown_allocations() {
 
 #[test]
 fn same_code_has_same_allocations() {
-    let of = |data| {
+    let run = |data| {
         let benchmark = modelled("a", Planted::default());
         let benchmark = with_functions(benchmark, &[(Some("f"), None, [400, 100, 150, 350])]);
         scenario::run(vec![with_fingerprint(benchmark, data, &[("kernel", 5)])])
     };
-    let (verdict, exit_code, _) = on_unknown(&of(7), &of(7), &["allocations"]);
+    let (verdict, exit_code, _) = on_unknown(&run(7), &run(7), &["allocations"]);
     assert_eq!((verdict.rule, exit_code), (Some(Rule::SameCode), 0));
-    let (verdict, exit_code, _) = on_unknown(&of(7), &of(8), &["allocations"]);
+    let (verdict, exit_code, _) = on_unknown(&run(7), &run(8), &["allocations"]);
     assert_eq!(
         (verdict.rule, exit_code),
         (Some(Rule::AllocationsUnknown), 102)
@@ -199,9 +199,9 @@ fn accepted_growth_passes_up_to_its_limit() {
         policy.accepted.insert(id, change);
         judged_by(&before, &after, &policy).benchmarks[0].verdict
     };
-    let of = |times, bytes| Some(Allocated { times, bytes });
-    assert_eq!(accepted(of(3.0, 192.0)), Verdict::Accepted);
-    assert_eq!(accepted(of(3.0, 191.0)), Verdict::Regressed);
-    assert_eq!(accepted(of(2.0, 192.0)), Verdict::Regressed);
+    let allocated = |times, bytes| Some(Allocated { times, bytes });
+    assert_eq!(accepted(allocated(3.0, 192.0)), Verdict::Accepted);
+    assert_eq!(accepted(allocated(3.0, 191.0)), Verdict::Regressed);
+    assert_eq!(accepted(allocated(2.0, 192.0)), Verdict::Regressed);
     assert_eq!(accepted(None), Verdict::Regressed);
 }

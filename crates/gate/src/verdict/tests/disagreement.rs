@@ -9,7 +9,7 @@ const WHOLE: [u64; 4] = [400, 100, 150, 350];
 /// Modelled benchmarks, the first of which takes `factor` times as long per slot, in a function
 /// with that name and with slots that differ by `backend_bound`.
 fn modelled_suite(size: usize, seed: u64, factor: f64, function: &str, backend_bound: f64) -> Run {
-    let of = |index: usize| {
+    let benchmark_at = |index: usize| {
         let is_first = index == 0;
         let planted = Planted {
             seed,
@@ -21,7 +21,7 @@ fn modelled_suite(size: usize, seed: u64, factor: f64, function: &str, backend_b
         let benchmark = modelled(&format!("m{index:02}"), planted);
         with_functions(benchmark, &[(Some(function), None, WHOLE)])
     };
-    scenario::run((0..size).map(of).collect())
+    scenario::run((0..size).map(benchmark_at).collect())
 }
 
 fn baseline(size: usize) -> Run {
@@ -51,7 +51,7 @@ fn time_explained_by_load_is_no_disagreement() {
         run.competing_threads = Some(threads);
         run
     };
-    let of = |longer, threads| {
+    let judged = |longer, threads| {
         let candidate = modelled_suite(12, 2, longer, "after", 0.0);
         let comparison = judged(&busy(baseline(12), threads), &busy(candidate, threads));
         let reported = comparison.warnings.into_iter();
@@ -59,9 +59,9 @@ fn time_explained_by_load_is_no_disagreement() {
         let warnings = reported.filter(is_busy).count();
         (comparison.counts.time_disagrees, warnings)
     };
-    assert_eq!(of(1.9, 0.0), (1, 0));
-    assert_eq!(of(1.9, 17.0), (0, 2));
-    assert_eq!(of(8.58, 17.0), (1, 2));
+    assert_eq!(judged(1.9, 0.0), (1, 0));
+    assert_eq!(judged(1.9, 17.0), (0, 2));
+    assert_eq!(judged(8.58, 17.0), (1, 2));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn noisy_time_beside_exact_slots_is_no_disagreement() {
     let modelled_suite = |seed| {
-        let of = |index| {
+        let benchmark_at = |index| {
             let planted = Planted {
                 seed,
                 ..Planted::default()
@@ -22,7 +22,7 @@ fn noisy_time_beside_exact_slots_is_no_disagreement() {
             benchmark.times.launches = noise.times.launches;
             benchmark
         };
-        scenario::run((0..100).map(of).collect())
+        scenario::run((0..100).map(benchmark_at).collect())
     };
     let longer = |b: &&BenchmarkVerdict| b.evidence.unwrap().time_disagrees;
     let comparison = judged(&modelled_suite(1), &modelled_suite(2));

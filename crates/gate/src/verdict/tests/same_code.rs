@@ -23,7 +23,7 @@ const BEFORE: First = First {
 };
 
 fn side(seed: u64, first: First) -> Run {
-    let of = |index: usize| {
+    let benchmark_at = |index: usize| {
         let First {
             factor,
             backend_bound,
@@ -42,7 +42,7 @@ fn side(seed: u64, first: First) -> Run {
         let benchmark = with_functions(benchmark, &[(Some("f"), None, [400, 100, 150, cost])]);
         with_fingerprint(benchmark, data, &[("kernel", code), ("memcpy", 3)])
     };
-    scenario::run((0..12).map(of).collect())
+    scenario::run((0..12).map(benchmark_at).collect())
 }
 
 fn slower(factor: f64) -> First {
@@ -96,7 +96,7 @@ fn differing_slots_data_or_code_are_judged() {
 /// Twelve counted or timed benchmarks; the first has this `factor` on everything, and this hash of
 /// its code.
 fn measured(
-    of: fn(&str, Planted) -> Benchmark,
+    make: fn(&str, Planted) -> Benchmark,
     seed: u64,
     (factor, code): (f64, u64),
     deviation: f64,
@@ -110,16 +110,20 @@ fn measured(
             deviation,
             ..Planted::default()
         };
-        with_fingerprint(of(&format!("m{index:02}"), planted), 7, &[("kernel", code)])
+        with_fingerprint(
+            make(&format!("m{index:02}"), planted),
+            7,
+            &[("kernel", code)],
+        )
     };
     scenario::run((0..12).map(planted).collect())
 }
 
 #[test]
 fn counted_or_timed_same_code_is_unchanged() {
-    for of in [benchmark, timed] {
-        let before = measured(of, 1, (1.0, 5), 0.004);
-        let slower = measured(of, 2, (1.25, 5), 0.004);
+    for make in [benchmark, timed] {
+        let before = measured(make, 1, (1.0, 5), 0.004);
+        let slower = measured(make, 2, (1.25, 5), 0.004);
         let comparison = judged(&before, &slower);
         let first = &comparison.benchmarks[0];
         assert!(first.holds(Rule::Slower));
@@ -133,7 +137,7 @@ fn counted_or_timed_same_code_is_unchanged() {
         assert_eq!(comparison.benchmarks[0].verdict, Verdict::Regressed);
         assert_eq!(comparison.exit_code, 100);
 
-        let other_code = measured(of, 2, (1.25, 6), 0.004);
+        let other_code = measured(make, 2, (1.25, 6), 0.004);
         let comparison = judged(&before, &other_code);
         assert_eq!(comparison.benchmarks[0].verdict, Verdict::Regressed);
         assert_eq!(comparison.exit_code, 100);

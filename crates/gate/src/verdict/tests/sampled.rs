@@ -5,7 +5,7 @@ use super::*;
 /// A suite of benchmarks whose groups of units differ by this deviation, as a fraction of the
 /// slots.
 fn sampled_suite(size: usize, seed: u64, deviation: f64, slower: f64) -> Run {
-    let of = |index| {
+    let benchmark_at = |index| {
         let planted = Planted {
             seed,
             deviation,
@@ -14,7 +14,7 @@ fn sampled_suite(size: usize, seed: u64, deviation: f64, slower: f64) -> Run {
         };
         scenario::sampled(&format!("b{index:02}"), planted)
     };
-    scenario::run((0..size).map(of).collect())
+    scenario::run((0..size).map(benchmark_at).collect())
 }
 
 /// Returns in how many of this many comparisons some benchmark regressed, and how many benchmarks
@@ -60,8 +60,8 @@ fn equal_units_on_both_sides_are_proof() {
     });
     // One category of one group, or the instructions of all, and they no longer agree.
     for differ in [
-        (|of: &mut SlotsValue| of.slots += 1.0) as fn(&mut SlotsValue),
-        |of| of.instructions = Some(1.0 + of.instructions.unwrap_or(0.0)),
+        (|value: &mut SlotsValue| value.slots += 1.0) as fn(&mut SlotsValue),
+        |value| value.instructions = Some(1.0 + value.instructions.unwrap_or(0.0)),
     ] {
         let mut other = run.clone();
         differ(&mut other.benchmarks[0].slots_launches_mut()[3]);
@@ -129,11 +129,11 @@ fn a_sampled_benchmark_says_why_it_names_no_function() {
         [0, 300].map(|more: u64| {
             let names: Vec<String> = (0..functions).map(|n| format!("f{n}")).collect();
             let each = |all: u64| all / functions as u64;
-            let of = |name: &String| {
+            let outcome = |name: &String| {
                 let slots = [each(400), each(100), each(150), each(344 + more)];
                 (name.clone(), slots)
             };
-            let all: Vec<(String, [u64; 4])> = names.iter().map(of).collect();
+            let all: Vec<(String, [u64; 4])> = names.iter().map(outcome).collect();
             let all: Vec<_> = all.iter().map(|(n, s)| (Some(&**n), None, *s)).collect();
             let mut side = with_functions(benchmark("b", slower(more as f64 / 1000.0)), &all);
             side.functions.as_mut().unwrap().sampled = Some(Sampled {

@@ -20,7 +20,7 @@ fn differently_sampled_functions_are_a_warning() {
         let warnings = judged(baseline, candidate).warnings;
         warnings
             .into_iter()
-            .any(|of| matches!(of, Warning::SampledOtherwise { .. }))
+            .any(|warning| matches!(warning, Warning::SampledOtherwise { .. }))
     };
     assert!(warned(&own, &register));
     assert!(!warned(&own, &own));

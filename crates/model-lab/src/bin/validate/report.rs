@@ -191,9 +191,9 @@ mod tests {
 
     #[test]
     fn similar_accuracy_lines_are_near() {
-        let line = |of: &str, mean: f64, worst: f64| {
+        let line = |name: &str, mean: f64, worst: f64| {
             format!(
-                "| zen-5 9 | {of} | 16 | {mean:.1} % | 8.1 % | {worst:.1} % (`trie`) | 9 | 0.9 |"
+                "| zen-5 9 | {name} | 16 | {mean:.1} % | 8.1 % | {worst:.1} % (`trie`) | 9 | 0.9 |"
             )
         };
         let known = line("held out", 10.2, 60.0);

@@ -71,7 +71,7 @@ fn initialisation_before_long_iterations_does_not_count() {
     let Some(model) = sampling(&cores::GOLDEN_COVE, 0.1) else {
         return;
     };
-    let of = |first: u64| {
+    let slots = |first: u64| {
         let mut is_first = true;
         let samples = launch(&model, || {
             long(if std::mem::take(&mut is_first) {
@@ -83,9 +83,9 @@ fn initialisation_before_long_iterations_does_not_count() {
         assert!(model.provenance().sampled_units.is_some());
         (samples.len(), slots_per_iteration(&samples))
     };
-    let (equal_samples, equal) = of(ROUNDS);
+    let (equal_samples, equal) = slots(ROUNDS);
     assert_eq!(equal_samples, 3);
-    let (_, cold) = of(5 * ROUNDS);
+    let (_, cold) = slots(5 * ROUNDS);
     // Units scatter.
     assert!((cold / equal - 1.0).abs() < 0.06, "{cold} {equal}");
 }

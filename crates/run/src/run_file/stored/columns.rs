@@ -244,13 +244,13 @@ impl ActivityColumns {
             .collect();
         let column = |field: fn(&Activity) -> u64| all.iter().map(field).collect();
         all.iter()
-            .any(|of| of.windows > 0)
+            .any(|activity| activity.windows > 0)
             .then(|| ActivityColumns {
                 windows: column(|window| window.windows),
                 wall_ns: column(|wall_n| wall_n.wall_ns),
                 own_ns: column(|own_n| own_n.own_ns),
                 others_ns: column(|others_n| others_n.others_ns),
-                blocked: column(|of| of.blocked),
+                blocked: column(|activity| activity.blocked),
             })
     }
 

@@ -199,18 +199,18 @@ impl Sampler {
     /// mapped that was sampled.
     fn empty(&mut self, thread: pid_t, is_mapped: bool) {
         let (_, _, shape) = self.counters.parts();
-        let Some(of) = self.threads.get_mut(&thread) else {
+        let Some(sampled) = self.threads.get_mut(&thread) else {
             return;
         };
-        let Some(records) = of.ring.take() else {
-            of.reached.has_gap();
+        let Some(records) = sampled.ring.take() else {
+            sampled.reached.has_gap();
             return;
         };
-        let records = Records::new(records, &of.group.ids, self.periods.reading());
+        let records = Records::new(records, &sampled.group.ids, self.periods.reading());
         let how = (shape, &self.periods);
         if self
             .found
-            .add_records(records, &mut of.reached, how, is_mapped)
+            .add_records(records, &mut sampled.reached, how, is_mapped)
         {
             self.interrupt_less();
         }
@@ -219,19 +219,19 @@ impl Sampler {
     /// Doubles the periods of all threads, about.
     fn interrupt_less(&mut self) {
         self.periods = self.periods.doubled();
-        for of in self.threads.values() {
+        for sampled in self.threads.values() {
             // A thread that keeps a shorter one has more PMU samples.
-            let _ = of.group.set_periods(&self.periods);
+            let _ = sampled.group.set_periods(&self.periods);
         }
     }
 
     /// Takes the last PMU samples of a thread, and forgets it.
     fn end(&mut self, thread: pid_t) {
         self.empty(thread, true);
-        let Some(of) = self.threads.remove(&thread) else {
+        let Some(sampled) = self.threads.remove(&thread) else {
             return;
         };
-        let Some(totals) = of.group.totals() else {
+        let Some(totals) = sampled.group.totals() else {
             return;
         };
         let (opener, shape) = self.opener(Counted::Thread(thread));
@@ -293,9 +293,9 @@ impl Threads for Shared<'_> {
             let link = format!("/proc/{thread}/exe");
             sampler.outcome.executable = std::fs::read_link(link).ok();
         }
-        if let Some(mut of) = sampler.threads.remove(&former) {
-            of.reached.executes(thread);
-            sampler.threads.insert(thread, of);
+        if let Some(mut sampled) = sampler.threads.remove(&former) {
+            sampled.reached.executes(thread);
+            sampler.threads.insert(thread, sampled);
         }
     }
 

@@ -136,12 +136,12 @@ impl Periods {
 /// Returns the largest difference of a category, or of a part of one, in slots.
 fn max_difference(before: &Split, after: &Split) -> f64 {
     let (l1, l2) = (&before.level1, &after.level1);
-    let contention = |of: &Split| of.level1.smt_contention_slots.unwrap_or(0.0);
+    let contention = |split: &Split| split.level1.smt_contention_slots.unwrap_or(0.0);
     let mut most = (contention(after) - contention(before)).abs();
     let parts = [before, after].map(|part| part.level2.unwrap_or_default());
-    for (of, now) in [(l1.slots, l2.slots), (parts[0], parts[1])] {
-        for (of, now) in of.into_array().into_iter().zip(now.into_array()) {
-            most = most.max((now - of).abs());
+    for (before, now) in [(l1.slots, l2.slots), (parts[0], parts[1])] {
+        for (before, now) in before.into_array().into_iter().zip(now.into_array()) {
+            most = most.max((now - before).abs());
         }
     }
     most
@@ -171,7 +171,7 @@ mod tests {
 
     /// The names of the events that interrupt, and their periods.
     fn of(table: &str, form: usize) -> Vec<(&'static str, u64)> {
-        let table = TABLES.iter().find(|of| of.name == table).unwrap();
+        let table = TABLES.iter().find(|known| known.name == table).unwrap();
         let plan = Plan::for_form(&table.forms()[form]);
         let shape = Shape::Exact {
             plan,

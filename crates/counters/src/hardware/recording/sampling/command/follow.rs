@@ -170,13 +170,13 @@ mod tests {
 
         fn executes(&mut self, thread: pid_t, former: pid_t) {
             self.executed += 1;
-            self.alive.retain(|of| *of != former);
+            self.alive.retain(|alive| *alive != former);
             self.alive.push(thread);
         }
 
         fn ends(&mut self, thread: pid_t) {
             let before = self.alive.len();
-            self.alive.retain(|of| *of != thread);
+            self.alive.retain(|alive| *alive != thread);
             self.ended += before - self.alive.len();
         }
     }

@@ -84,7 +84,7 @@ impl Found {
     pub fn add_records(
         &mut self,
         records: Records<'_>,
-        of: &mut ThreadPosition,
+        position: &mut ThreadPosition,
         (shape, periods): (Shape, &Periods),
         is_mapped: bool,
     ) -> bool {
@@ -93,9 +93,9 @@ impl Found {
         for record in records {
             match record {
                 Record::Hit { address, counts } => {
-                    let location = self.named(of.location(address, &mut may_read));
-                    let after = of.after.replace(location);
-                    let Some(previous) = of.previous.replace(counts) else {
+                    let location = self.named(position.location(address, &mut may_read));
+                    let after = position.after.replace(location);
+                    let Some(previous) = position.previous.replace(counts) else {
                         continue;
                     };
                     let since: GroupCounts =
@@ -110,20 +110,20 @@ impl Found {
                     event,
                     count,
                 } => {
-                    let location = self.named(of.location(address, &mut may_read));
+                    let location = self.named(position.location(address, &mut may_read));
                     self.own.add_hit(location, event, count);
                 }
                 Record::Lost(hits) => {
                     self.sampled.lost = self.sampled.lost.saturating_add(hits);
-                    of.has_gap();
+                    position.has_gap();
                     too_many = true;
                 }
                 Record::Throttled => {
                     self.sampled.throttled += 1;
-                    of.has_gap();
+                    position.has_gap();
                     too_many = true;
                 }
-                Record::Unthrottled | Record::Unreadable => of.has_gap(),
+                Record::Unthrottled | Record::Unreadable => position.has_gap(),
                 Record::Other => {}
             }
         }
@@ -231,12 +231,12 @@ mod tests {
         let periods = Periods::own(shape, 1000).unwrap();
         let mut found = Found::default();
         // A process that is gone has nothing mapped.
-        let mut of = ThreadPosition::new(-1);
+        let mut position = ThreadPosition::new(-1);
         let mut too_many = false;
         for slice in slices {
             let bytes = slice.concat();
             let records = Records::new(&bytes, &IDS, periods.reading());
-            too_many |= found.add_records(records, &mut of, (shape, &periods), true);
+            too_many |= found.add_records(records, &mut position, (shape, &periods), true);
         }
         (found.into_hits(shape, &periods), too_many)
     }
