@@ -20,6 +20,7 @@ use topdown_explain::ExplainError;
 use topdown_import::ImportError;
 use topdown_report::foreign_comment::ForeignComparisonError;
 use topdown_report::request::ReportError;
+use topdown_runner::record::RelaunchError;
 use topdown_store::baselines::{BaselineNameError, StoreError, unless_written};
 use topdown_store::shared::SharedStoreError;
 use topdown_terminal::nearest::Suggestion;
@@ -134,6 +135,33 @@ pub enum Error {
     ReportNeedsComparison {
         /// The report as requested.
         report: String,
+    },
+    /// Lines were requested of a run that is not compared.
+    #[error(
+        "`--annotate` shows what changed between two sides, so it needs `--against`; \
+         `cargo topdown annotate BENCH` shows the lines of one"
+    )]
+    AnnotateNeedsComparison,
+    /// A flag for lines was given without them.
+    #[error("`{flag}` says how to show lines; add `--annotate`")]
+    NeedsAnnotate { flag: &'static str },
+    /// No benchmark changed whose lines could be shown.
+    #[error(
+        "no benchmark's slots changed, so there are no lines to show; name one with \
+         `--annotate=BENCH`"
+    )]
+    NothingToAnnotate,
+    /// A side of a comparison cannot be launched for its lines.
+    #[error(
+        "the lines of `{run}` are unknown, because a stored run does not hold them and its \
+         executables cannot be launched again: {reason}; `cargo topdown bench --against COMMIT \
+         --annotate` builds and launches both sides"
+    )]
+    NotAnnotated {
+        /// The name of the run.
+        run: String,
+        #[source]
+        reason: RelaunchError,
     },
     /// The name of a profile does not say its format.
     #[error(

@@ -99,6 +99,8 @@ impl From<&Error> for Exit {
             | Error::ForeignComparison(_)
             | Error::Merge(_)
             | Error::SameRun { .. }
+            | Error::NothingToAnnotate
+            | Error::NotAnnotated { .. }
             | Error::NoSuchHistory { .. }
             | Error::NothingSelected { .. }
             | Error::ShortHistory { .. } => Exit::NoComparison,
@@ -109,6 +111,8 @@ impl From<&Error> for Exit {
             | Error::Specification(_)
             | Error::Workspace(_)
             | Error::Expression(_)
+            | Error::AnnotateNeedsComparison
+            | Error::NeedsAnnotate { .. }
             | Error::ReportNeedsComparison { .. }
             | Error::ProfileFormat { .. }
             | Error::NoCallPaths { .. }

@@ -49,9 +49,9 @@ pub struct AnnotateArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Listing")]
 pub struct ListingArgs {
-    /// The syntax of the disassembly
-    #[arg(long, value_name = "SYNTAX", default_value = "intel")]
-    pub syntax: SyntaxChoice,
+    /// The syntax of the disassembly [default: intel]
+    #[arg(long, value_name = "SYNTAX")]
+    pub syntax: Option<SyntaxChoice>,
 
     /// Show lines and instructions with few slots, too
     #[arg(long)]
@@ -63,6 +63,22 @@ pub struct ListingArgs {
 }
 
 impl ListingArgs {
+    /// Returns the syntax of the disassembly.
+    pub fn syntax(&self) -> Syntax {
+        self.syntax.map_or_else(Syntax::default, Syntax::from)
+    }
+
+    /// Returns the first of these flags that is given.
+    pub fn first_flag(&self) -> Option<&'static str> {
+        let given = [
+            ("--syntax", self.syntax.is_some()),
+            ("--all-lines", self.all_lines),
+            ("--pages", self.pages.is_some()),
+        ];
+        let given = given.into_iter().find(|(_, is_given)| *is_given);
+        given.map(|(flag, _)| flag)
+    }
+
     /// Returns how much is shown.
     pub fn extent(&self) -> Extent {
         if self.all_lines {

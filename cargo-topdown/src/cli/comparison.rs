@@ -3,7 +3,8 @@
 use clap::Args;
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::{OutputArgs, SelectionArgs, StoreArgs};
+use super::{ListingArgs, OutputArgs, SelectionArgs, StoreArgs};
+use crate::error::Error;
 use topdown_gate::policy::{
     FailOnClass, MarginSetting, Overrides, Subject, checked_alarms_per_year, checked_alpha,
 };
@@ -239,9 +240,39 @@ pub struct ComparisonArgs {
     /// `=PATH`. Without a comparison, `html` and `json` show the run, and no other is available.
     #[arg(long = "report", value_name = "FORMAT[=PATH]")]
     pub reports: Vec<ReportRequest>,
+
+    /// Show which lines and instructions of BENCH changed [default: the benchmark that regressed
+    /// most]
+    ///
+    /// Launches the executables of both sides once more, so they must still exist, on this machine.
+    /// `bench --against` builds both, and keeps the base's run in `target/topdown/against/run`.
+    #[arg(
+        long,
+        value_name = "BENCH",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "",
+        conflicts_with = "json"
+    )]
+    pub annotate: Option<String>,
+
+    #[command(flatten)]
+    pub listing: ListingArgs,
 }
 
 impl ComparisonArgs {
+    /// Refuses flags for lines that are not shown. `compares` says whether there are two sides.
+    ///
+    /// # Errors
+    /// Returns an error that names the flag.
+    pub fn check_listing(&self, compares: bool) -> Result<(), Error> {
+        match (&self.annotate, self.listing.first_flag()) {
+            (Some(_), _) if !compares => Err(Error::AnnotateNeedsComparison),
+            (None, Some(flag)) => Err(Error::NeedsAnnotate { flag }),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns whether any report shows the baseline's history.
     pub fn shows_history(&self) -> bool {
         self.reports.iter().any(ReportRequest::shows_history)

@@ -1,15 +1,21 @@
 //! `cargo topdown annotate`, and the two listings of a comparison.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use topdown_run::run_file::{Benchmark, BenchmarkId};
 
-use crate::cli::AnnotateArgs;
+use crate::cli::{AnnotateArgs, ColorChoice, ComparisonArgs};
+use crate::comparing::second_look::ComparedRun;
+use crate::comparing::wanted_verdict;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::measure::{Session, problems};
+use crate::measure::{Request, Session, problems};
 use topdown_explain::ExplainError;
-use topdown_explain::listing::Listing;
+use topdown_explain::listing::{Listing, ListingComparison};
+use topdown_gate::metric::Metric;
+use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
+use topdown_report::listing_comparison_text;
 use topdown_report::listing_text::{self, Extent};
 use topdown_report::style::{self, Look};
 use topdown_run::code_samples::DEFAULT_PERIOD_CYCLES;
@@ -17,6 +23,7 @@ use topdown_runner::functions::{Symbols, Syntax, listing};
 use topdown_runner::gathering::relaunch::restricted_to;
 use topdown_runner::launching::launcher::Launcher;
 use topdown_runner::modelling::model_or_clock;
+use topdown_runner::record::LaunchRecord;
 use topdown_runner::sampling;
 use topdown_runner::settings::Settings;
 use topdown_runner::targets::bench_targets::BenchTarget;
@@ -34,7 +41,7 @@ pub fn run(args: &AnnotateArgs) -> Result<Exit, Error> {
         return Ok(Exit::Success);
     }
     let targets = session.without_left_out(targets)?;
-    let syntax = args.listing.syntax.into();
+    let syntax = args.listing.syntax();
     let mut listing = annotated(&session, &targets, &args.benchmark, syntax)?;
     let mut extent = args.listing.extent();
     if let Some(function) = &args.function {
@@ -58,6 +65,89 @@ fn keep_functions(listing: &mut Listing, wanted: &str) -> Result<(), ExplainErro
         id: Box::new(listing.id.clone()),
         nearest: Suggestion(nearest(wanted, &names)).to_string(),
     })
+}
+
+/// Returns the benchmark of a comparison whose lines to show; if `wanted` is empty, the one whose
+/// slots grew most, of those that regressed if any did.
+///
+/// # Errors
+/// Returns an error if there is no such benchmark.
+pub fn benchmark_of(wanted: &str, comparison: &Comparison) -> Result<BenchmarkId, Error> {
+    if !wanted.is_empty() {
+        return Ok(wanted_verdict(wanted, comparison)?.id.clone());
+    }
+    let change = |of: &BenchmarkVerdict| of.effect(Metric::Slots).map_or(0.0, |e| e.difference);
+    let key = |of: &BenchmarkVerdict| (of.verdict == Verdict::Regressed, change(of).abs());
+    let changed = comparison.benchmarks.iter();
+    let changed = changed.filter(|of| change(of) != 0.0);
+    let most = changed.max_by(|a, b| {
+        let (a, b) = (key(a), key(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    });
+    most.map(|of| of.id.clone()).ok_or(Error::NothingToAnnotate)
+}
+
+/// Launches the executables of two stored runs for the lines of the benchmark `id`.
+///
+/// # Errors
+/// Returns an error if those of a side are gone, or if nothing is known of its instructions.
+pub fn of_runs(
+    runs: [&ComparedRun; 2],
+    id: &BenchmarkId,
+    args: &ComparisonArgs,
+    manifest_path: Option<PathBuf>,
+) -> Result<ListingComparison, Error> {
+    let record_of = |side: &ComparedRun| {
+        let record = LaunchRecord::read(&side.directory, &side.run);
+        record.map_err(|reason| Error::NotAnnotated {
+            run: side.label.clone(),
+            reason,
+        })
+    };
+    let [base, candidate] = [record_of(runs[0])?, record_of(runs[1])?];
+    let session = Session::begin(Request {
+        criterion: candidate.criterion,
+        manifest_path,
+        ..Request::default()
+    })?;
+    of_targets(&session, [&base.targets, &candidate.targets], id, args)
+}
+
+/// Launches both sides of a comparison for the lines of the benchmark `id`.
+///
+/// # Errors
+/// Returns an error if nothing is known of its instructions on a side.
+pub fn of_targets(
+    session: &Session,
+    sides: [&[BenchTarget]; 2],
+    id: &BenchmarkId,
+    args: &ComparisonArgs,
+) -> Result<ListingComparison, Error> {
+    let listing = |targets: &[BenchTarget]| {
+        let targets = restricted_to(std::slice::from_ref(id), targets, |_| 1);
+        annotated(session, &targets, &id.name, args.listing.syntax())
+    };
+    let [before, after] = sides;
+    Ok(ListingComparison::new(listing(before)?, listing(after)?))
+}
+
+/// Prints the lines of both sides, if they are known.
+///
+/// # Errors
+/// Returns an error if standard output cannot be written.
+pub fn print(
+    listing: Option<&ListingComparison>,
+    args: &ComparisonArgs,
+    color: ColorChoice,
+) -> Result<(), Error> {
+    let Some(listing) = listing else {
+        return Ok(());
+    };
+    let mut out = style::stdout(color);
+    writeln!(out)?;
+    let look = Look::from_environment();
+    listing_comparison_text::write(&mut out, listing, args.listing.extent(), look)?;
+    Ok(out.flush()?)
 }
 
 /// Launches the benchmark `wanted` for the slots of its instructions: on the model once, with
@@ -96,6 +186,7 @@ pub fn annotated(
         let sampled = session.launch(&to_sample, &launcher)?.collected;
         outcome.collected.by_address.extend(sampled.by_address);
     }
+    problems::report(&outcome);
     let collected = outcome.collected;
     let mut benchmarks = collected.benchmarks.iter();
     let benchmark = benchmarks.find(|benchmark| benchmark.id == id);

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use topdown_run::run_file::Run;
 
-use super::comparison_output;
+use super::{annotate, comparison_output};
 use crate::cli::CompareArgs;
 use crate::comparing::functions_hint::functions_hint;
 use crate::comparing::judged::{ComparisonRequest, Judged, judged};
@@ -23,6 +23,7 @@ use topdown_terminal::terminal::message;
 
 /// Runs the subcommand; its exit code is the gate.
 pub fn run(args: &CompareArgs) -> Result<Exit, Error> {
+    args.comparison.check_listing(true)?;
     let Judged {
         baseline,
         candidate,
@@ -41,7 +42,21 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Error> {
         .shows_history()
         .then(|| history::page_history(&baseline.label, &base_path, config.renames()))
         .flatten();
+    let listing = args.comparison.annotate.as_ref();
+    let listing = listing
+        .map(|wanted| {
+            let id = annotate::benchmark_of(wanted, &comparison)?;
+            let manifest_path = args.store.manifest_path.clone();
+            annotate::of_runs(
+                [&baseline, &candidate],
+                &id,
+                &args.comparison,
+                manifest_path,
+            )
+        })
+        .transpose()?;
     let sides = Sides {
+        listing: listing.as_ref(),
         baseline: &baseline.run,
         candidate: &candidate.run,
         history: history.as_ref(),
@@ -54,6 +69,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Error> {
         }
         None => output.report(&comparison, sides)?,
     }
+    annotate::print(listing.as_ref(), &args.comparison, args.output.color)?;
     if args.relaunch.is_none() && !relaunched {
         second_look::hint(&baseline, &candidate, &comparison);
     }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anstream::ColorChoice;
+use topdown_explain::listing::ListingComparison;
 use topdown_gate::trend::Trend;
 use topdown_gate::verdict::Comparison;
 use topdown_run::run_file::Run;
@@ -34,6 +35,8 @@ pub struct Sides<'a> {
     pub candidate: &'a Run,
     /// The baseline's history, for pages.
     pub history: Option<&'a Trend>,
+    /// The lines of one benchmark, if they were requested.
+    pub listing: Option<&'a ListingComparison>,
 }
 
 /// What the user wants to see of a comparison.
@@ -74,6 +77,7 @@ impl Output<'_> {
             baseline: sides.baseline,
             candidate: sides.candidate,
             history: sides.history,
+            listing: sides.listing,
             events: self.events,
             commits: commits.as_ref(),
         };

@@ -128,6 +128,8 @@ fn usage_errors_exit_2() {
                 range: "at least 1".to_owned(),
             }
             .into(),
+            Error::AnnotateNeedsComparison,
+            Error::NeedsAnnotate { flag: "--pages" },
             Error::ReportNeedsComparison {
                 report: "github".to_owned(),
             },

@@ -1,5 +1,6 @@
 //! A comparison, as reports receive it.
 
+use topdown_explain::listing::ListingComparison;
 use topdown_gate::trend::Trend;
 use topdown_gate::verdict::Comparison;
 use topdown_run::run_file::Run;
@@ -19,6 +20,8 @@ pub struct Compared<'a> {
     pub history: Option<&'a Trend>,
     /// Whether Markdown lists the events of both sides.
     pub events: bool,
+    /// The lines of one benchmark on both sides, if they were requested; only Markdown shows them.
+    pub listing: Option<&'a ListingComparison>,
     /// Where a page links to commits.
     pub commits: Option<&'a CommitPages>,
 }

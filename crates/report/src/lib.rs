@@ -33,6 +33,7 @@ mod kernels;
 pub mod listing_comparison_text;
 #[cfg(test)]
 mod listing_examples;
+mod listing_markdown;
 pub mod listing_text;
 mod listing_words;
 mod markdown;

@@ -6,6 +6,7 @@
 //! images, mentions or table cells. Comments on pull requests are made by `foreign_comment`.
 
 use super::event_table::{COLUMNS, LEGEND};
+use super::listing_markdown::push_lines;
 use super::markdown_text::{Bounded, code, folded, inline};
 use super::names::Names;
 use super::number::points;
@@ -14,6 +15,7 @@ use super::sentences::{Headline, counted, headline, members, remedy, run_in_shor
 use super::suite_notes::suite_notes;
 use super::verdict_facts::facts;
 use super::verdict_sentence::predicate;
+use topdown_explain::listing::ListingComparison;
 use topdown_gate::event_rates::EventRates;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{
@@ -28,12 +30,16 @@ pub(super) const COMMENT_BYTES: usize = 60_000;
 pub(super) const END_BYTES: usize = 4_000;
 
 /// Returns the step summary, with a table of the events if `events` is set.
-pub fn summary(comparison: &Comparison, events: bool) -> String {
-    document(comparison, events, SUMMARY_BYTES)
+pub fn summary(
+    comparison: &Comparison,
+    events: bool,
+    listing: Option<&ListingComparison>,
+) -> String {
+    document(comparison, events, listing, SUMMARY_BYTES)
 }
 
 /// Returns the comment. Its first line tells programs whether there is anything to report.
-pub fn comment(comparison: &Comparison) -> String {
+pub fn comment(comparison: &Comparison, listing: Option<&ListingComparison>) -> String {
     let counts = &comparison.counts;
     let has_news = comparison.outcome != Outcome::Passed
         || counts.sometimes_slower
@@ -44,11 +50,16 @@ pub fn comment(comparison: &Comparison) -> String {
             > 0;
     let state = if has_news { "news" } else { "quiet" };
     let marker = format!("<!-- cargo-topdown: {state} -->\n");
-    let document = document(comparison, false, COMMENT_BYTES - marker.len());
+    let document = document(comparison, false, listing, COMMENT_BYTES - marker.len());
     marker + &document
 }
 
-fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
+fn document(
+    comparison: &Comparison,
+    events: bool,
+    listing: Option<&ListingComparison>,
+    limit: usize,
+) -> String {
     let mut text = Bounded::new(limit, END_BYTES);
     let names = Names::new(comparison);
     let Headline { word, rest, .. } = headline(comparison);
@@ -79,6 +90,9 @@ fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
         }
         if !reported.is_empty() {
             text.push("\n");
+        }
+        if let Some(listing) = listing {
+            push_lines(listing, &mut text);
         }
         folded(
             "The causes in full",
@@ -308,7 +322,8 @@ mod tests {
         let (baseline, candidate) = one_of_each();
         insta::assert_snapshot!(summary(
             &compared(&scenario::run(baseline), &candidate),
-            false
+            false,
+            None
         ));
     }
 
@@ -317,7 +332,7 @@ mod tests {
         let one = || scenario::run(vec![benchmark("a", Planted::default())]);
         let mut candidate = one();
         candidate.machine.model = 207;
-        insta::assert_snapshot!(comment(&compared(&one(), &candidate)));
+        insta::assert_snapshot!(comment(&compared(&one(), &candidate), None));
     }
 
     #[test]
@@ -329,13 +344,13 @@ mod tests {
             };
             scenario::run(vec![benchmark("a", planted)])
         };
-        let text = comment(&compared(&one(1), &one(2)));
+        let text = comment(&compared(&one(1), &one(2)), None);
         assert!(
             text.starts_with("<!-- cargo-topdown: quiet -->\n## TopDown: passed\n"),
             "{text}"
         );
         let (baseline, candidate) = one_of_each();
-        let text = comment(&compared(&scenario::run(baseline), &candidate));
+        let text = comment(&compared(&scenario::run(baseline), &candidate), None);
         assert!(
             text.starts_with("<!-- cargo-topdown: news -->\n## TopDown: regressed\n"),
             "{text}"
@@ -353,8 +368,8 @@ mod tests {
             scenario::run(vec![benchmark])
         };
         let comparison = compared(&run_with(4.0), &run_with(40.0));
-        assert!(!summary(&comparison, false).contains("Events"));
-        let text = summary(&comparison, true);
+        assert!(!summary(&comparison, false, None).contains("Events"));
+        let text = summary(&comparison, true, None);
         let (_, events) = text.split_once("<details><summary>Events (1)").unwrap();
         insta::assert_snapshot!(events);
     }
@@ -362,7 +377,7 @@ mod tests {
     #[test]
     fn names_stay_text() {
         let (baseline, candidate) = hostile();
-        let text = summary(&compared(&baseline, &candidate), false);
+        let text = summary(&compared(&baseline, &candidate), false, None);
         let bare = text.replace("<code>", "").replace("</code>", "");
         let bare = bare.replace("<details>", "").replace("</details>", "");
         let bare = bare.replace("<summary>", "").replace("</summary>", "");
@@ -385,7 +400,7 @@ mod tests {
             scenario::run(benchmarks.collect())
         };
         let comparison = compared(&suite(1), &suite(2));
-        let comment = comment(&comparison);
+        let comment = comment(&comparison, None);
         assert!(comment.len() <= COMMENT_BYTES, "{}", comment.len());
         assert!(comment.len() > COMMENT_BYTES / 2, "{}", comment.len());
         assert!(comment.contains("more, left out for lack of space"));
@@ -397,6 +412,6 @@ mod tests {
             comment.matches("<details>").count(),
             comment.matches("</details>").count()
         );
-        assert!(summary(&comparison, false).len() <= SUMMARY_BYTES);
+        assert!(summary(&comparison, false, None).len() <= SUMMARY_BYTES);
     }
 }

@@ -112,9 +112,12 @@ impl FileFormat {
         let comparison = compared.comparison;
         match self {
             FileFormat::Markdown => {
-                out.write_all(markdown::summary(comparison, compared.events).as_bytes())
+                let (events, listing) = (compared.events, compared.listing);
+                out.write_all(markdown::summary(comparison, events, listing).as_bytes())
             }
-            FileFormat::Comment => out.write_all(markdown::comment(comparison).as_bytes()),
+            FileFormat::Comment => {
+                out.write_all(markdown::comment(comparison, compared.listing).as_bytes())
+            }
             FileFormat::Junit => junit::write(comparison, out),
             FileFormat::Html => html::write_comparison(compared, out),
             FileFormat::Json => comparison_json::write_file(comparison, out),

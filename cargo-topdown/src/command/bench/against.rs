@@ -13,7 +13,7 @@ use super::base_build::{self, report_missing_files};
 use super::build::build;
 use crate::base_tree::{BaseTree, BaseTreeError};
 use crate::cli::BenchArgs;
-use crate::command::comparison_output;
+use crate::command::{annotate, comparison_output};
 use crate::comparing::history::{self, ASSUMED_MERGES_PER_YEAR};
 use crate::comparing::output::Sides;
 use crate::comparing::sampled_functions::{self, Sampled};
@@ -25,6 +25,7 @@ use topdown_gate::verdict::{self, Comparison, FirstLook, LabelledRun, Sessions};
 use topdown_runner::gathering::collect::Collected;
 use topdown_runner::gathering::relaunch;
 use topdown_runner::modelling::model_or_clock;
+use topdown_runner::record::LaunchRecord;
 use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_terminal::terminal::message;
 
@@ -78,6 +79,8 @@ pub fn run(args: &BenchArgs, reference: &str) -> Result<Exit, Error> {
     // Before the second look, which may be interrupted.
     baseline.write()?;
     measured.write()?;
+    record_launches(&baseline, &base.targets, &session.request.criterion);
+    record_launches(&measured, &candidate.targets, &session.request.criterion);
 
     let sides = [&base, &candidate];
     let comparison = judge(&session, sides, [&mut baseline, &mut measured], &policy)?;
@@ -90,6 +93,14 @@ pub fn run(args: &BenchArgs, reference: &str) -> Result<Exit, Error> {
     let comparison =
         verdict::with_functions(comparison, runs, unknown.each_ref().map(|ids| &ids[..]));
 
+    let listing = args.comparison.annotate.as_ref();
+    let listing = listing
+        .map(|wanted| {
+            let id = annotate::benchmark_of(wanted, &comparison)?;
+            let targets = [&base.targets[..], &candidate.targets];
+            annotate::of_targets(&session, targets, &id, &args.comparison)
+        })
+        .transpose()?;
     let verbose = args.launch.cargo.verbose > 0;
     let workspace = session.end();
     let history = args
@@ -101,10 +112,22 @@ pub fn run(args: &BenchArgs, reference: &str) -> Result<Exit, Error> {
         baseline: &baseline.run,
         candidate: &measured.run,
         history: history.as_ref(),
+        listing: listing.as_ref(),
     };
     comparison_output::output(&args.comparison, verbose, args.output.color)
         .report(&comparison, sides)?;
+    annotate::print(listing.as_ref(), &args.comparison, args.output.color)?;
     Ok(comparison.outcome.into())
+}
+
+/// Records how a side was launched. `compare --annotate` needs it, and `compare --relaunch`.
+fn record_launches(side: &MeasuredRun, targets: &[BenchTarget], criterion: &[String]) {
+    if let Err(error) = LaunchRecord::write(&side.directory, &side.run, targets, criterion) {
+        message!(
+            "note: `compare` cannot launch {} again: {error}",
+            side.label
+        );
+    }
 }
 
 /// Prepares the sources to compare against, and says what follows.

@@ -10,6 +10,7 @@ use crate::exit::Exit;
 /// # Errors
 /// Returns an error if the benches could not be built, or there is nothing to store or compare.
 pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
+    args.comparison.check_listing(args.against.is_some())?;
     match &args.against {
         Some(reference) => against::run(args, reference),
         None => suite::run(args),

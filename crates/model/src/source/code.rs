@@ -223,7 +223,10 @@ impl CodeAccount {
     fn code_slots(&self, model: &Model, executed: &mut Executed) -> CodeSlots {
         let room = self.before.capacity();
         let mut blocks = BlockTable {
-            ranges: with_room(room, executed.ranges()),
+            ranges: match self.events_before {
+                Some(_) => with_room(room, model.ranges()),
+                None => with_room(room, executed.ranges()),
+            },
             rows: with_room(room, model.blocks().map(|(row, _)| row)),
             index_of: Vec::with_capacity(room),
             root_of: Vec::with_capacity(room),

@@ -220,6 +220,7 @@ mod tests {
             candidate,
             history,
             events: false,
+            listing: None,
             commits: commits.as_ref(),
         };
         written(|out| write_comparison(&compared, out))

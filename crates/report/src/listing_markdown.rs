@@ -1,0 +1,61 @@
+//! The most telling lines of a comparison as Markdown.
+
+use topdown_explain::listing::ListingComparison;
+
+use super::listing_comparison_text::{MAX_TELLING_LINES, line_in_words, signed};
+use super::listing_words::{function_label, reason_in_words};
+use super::markdown_text::{Bounded, code, inline};
+use super::number::slots;
+
+/// Appends a table of the lines that changed most.
+pub fn push_lines(comparison: &ListingComparison, text: &mut Bounded) {
+    let telling = comparison.most_telling().into_iter();
+    let telling = telling.filter(|(_, line)| line.change() != 0.0);
+    let rows: Vec<String> = telling
+        .take(MAX_TELLING_LINES)
+        .map(|(function, line)| {
+            let [before, after] = [0, 1].map(|side| slots(line.slots(side).total()));
+            format!(
+                "| {} | {before} | {after} | {} | {} | {} |\n",
+                signed(line.change()),
+                code(&line_in_words(line)),
+                code(&function_label(&function.name, &function.module)),
+                reason_in_words(line)
+            )
+        })
+        .collect();
+    if rows.is_empty() {
+        return;
+    }
+    text.push(&format!(
+        "\n**Lines of {} with the greatest change** (slots per iteration)\n\n",
+        inline(&comparison.id.name)
+    ));
+    text.push("| change | before | after | line | function | why |\n|--:|--:|--:|:--|:--|:--|\n");
+    text.items(rows.into_iter());
+    text.push("\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::listing_examples::decode;
+
+    #[test]
+    fn ten_most_telling_lines_are_escaped() {
+        let mut after = decode(400.0);
+        after.functions[0].lines[0].text = Some("a | b <script> @me `c`".to_owned());
+        let comparison = ListingComparison::new(decode(0.0), after);
+        let mut text = Bounded::new(10_000, 1_000);
+        push_lines(&comparison, &mut text);
+        insta::assert_snapshot!(text.finish());
+    }
+
+    #[test]
+    fn equal_listings_have_no_table() {
+        let comparison = ListingComparison::new(decode(0.0), decode(0.0));
+        let mut text = Bounded::new(10_000, 1_000);
+        push_lines(&comparison, &mut text);
+        assert_eq!(text.finish(), "");
+    }
+}
