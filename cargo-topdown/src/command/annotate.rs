@@ -1,7 +1,8 @@
 //! `cargo topdown annotate`, and the two listings of a comparison.
 
+use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use topdown_run::run_file::{Benchmark, BenchmarkId};
 
@@ -15,8 +16,10 @@ use topdown_explain::ExplainError;
 use topdown_explain::listing::{Listing, ListingComparison};
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
+use topdown_report::html::{self, NamedPage};
 use topdown_report::listing_comparison_text;
 use topdown_report::listing_text::{self, Extent};
+use topdown_report::request::ReportError;
 use topdown_report::style::{self, Look};
 use topdown_run::code_samples::DEFAULT_PERIOD_CYCLES;
 use topdown_runner::functions::{Symbols, Syntax, listing};
@@ -27,6 +30,7 @@ use topdown_runner::record::LaunchRecord;
 use topdown_runner::sampling;
 use topdown_runner::settings::Settings;
 use topdown_runner::targets::bench_targets::BenchTarget;
+use topdown_system::whole_file;
 use topdown_terminal::nearest::{Suggestion, nearest};
 
 /// Runs the subcommand.
@@ -48,10 +52,24 @@ pub fn run(args: &AnnotateArgs) -> Result<Exit, Error> {
         keep_functions(&mut listing, function)?;
         extent = Extent::All;
     }
+    if let Some(directory) = &args.listing.pages {
+        write_pages(directory, &html::listing_pages(&listing))?;
+    }
     let mut out = style::stdout(args.output.color);
     listing_text::write(&mut out, &listing, extent, Look::from_environment())?;
     out.flush()?;
     Ok(Exit::Success)
+}
+
+fn write_pages(directory: &Path, pages: &[NamedPage]) -> Result<(), ReportError> {
+    let written = fs::create_dir_all(directory);
+    written.map_err(|error| ReportError::new(directory, error))?;
+    for (name, text) in pages {
+        let path = directory.join(name);
+        whole_file::write(&path, text.as_bytes())
+            .map_err(|error| ReportError::new(&path, error))?;
+    }
+    Ok(())
 }
 
 fn keep_functions(listing: &mut Listing, wanted: &str) -> Result<(), ExplainError> {
@@ -143,6 +161,9 @@ pub fn print(
     let Some(listing) = listing else {
         return Ok(());
     };
+    if let Some(directory) = &args.listing.pages {
+        write_pages(directory, &html::comparison_pages(listing))?;
+    }
     let mut out = style::stdout(color);
     writeln!(out)?;
     let look = Look::from_environment();

@@ -13,10 +13,12 @@ mod comparison_row;
 mod flame_graph;
 mod functions;
 mod history;
+mod listing;
 mod run;
 mod waterfall;
 
 pub use comparison::write_comparison;
+pub use listing::{NamedPage, comparison_pages, listing_pages};
 pub use run::write_run;
 
 use topdown_gate::metric::Metric;
