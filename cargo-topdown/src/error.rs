@@ -18,7 +18,7 @@ use crate::merge::MergeError;
 use topdown_arm_specification::SpecificationError;
 use topdown_explain::ExplainError;
 use topdown_import::ImportError;
-use topdown_report::foreign_comment::ForeignComparisonError;
+use topdown_report::foreign_comparison::ForeignComparisonError;
 use topdown_report::request::ReportError;
 use topdown_runner::record::RelaunchError;
 use topdown_store::baselines::{BaselineNameError, StoreError, unless_written};

@@ -20,7 +20,7 @@ use topdown_run::run_file::{BenchmarkId, Record, parse_run, parse_samples};
 use crate::accepted_file;
 use topdown_arm_specification::described_core;
 use topdown_import::ImportOptions;
-use topdown_report::foreign_comment::ForeignComparison;
+use topdown_report::foreign_comparison::ForeignComparison;
 use topdown_runner::functions::{
     Symbols, attribute, attribute_paths, attribute_samples, fingerprint_of,
 };

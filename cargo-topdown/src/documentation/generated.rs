@@ -57,7 +57,7 @@ fn commands_page_is_generated_from_clap() {
          `CARGO_TOPDOWN_` with the flag's name in\n\
          capitals, and `_` for `-`, does the same as the flag.\n\n\
          Nearly all commands take `--baselines`, `--manifest-path` and `--color`, which \
-         [`bench`](#bench) explains.\n"
+         [`bench`](#bench) explains. Those with `--json` are in [JSON for programs](schemas.md).\n"
     );
     write_commands(&command(), &mut Explained::new(), &mut page);
     check("commands.md", &page);
@@ -90,6 +90,9 @@ fn write_arguments(command: &Command, name: &str, explained: &mut Explained, pag
     let mut tables: Vec<(&str, String)> = Vec::new();
     let mut repeated: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for arg in command.get_arguments().filter(|arg| arg.get_id() != "help") {
+        if arg.get_long() == Some("json") && name != "bench" {
+            continue;
+        }
         let row = format!("| `{}` | {} |\n", shown(arg), meaning(arg));
         if let Some(earlier) = explained.get(&row) {
             let long = arg.get_long().map(|long| format!("`--{long}`"));
@@ -112,8 +115,9 @@ fn write_arguments(command: &Command, name: &str, explained: &mut Explained, pag
     }
     for (heading, rows) in tables {
         if heading == CARGO_HEADING {
-            let flags = rows.lines().filter_map(|row| row.split(" | ").next());
-            let flags: Vec<&str> = flags.map(|flag| flag.trim_start_matches("| ")).collect();
+            let names = rows.lines().filter_map(|row| row.split("--").nth(1));
+            let flags = names.filter_map(|name| name.split([' ', ',', '`']).next());
+            let flags: Vec<String> = flags.map(|flag| format!("`--{flag}`")).collect();
             writeln!(
                 page,
                 "| **{heading}** | As for cargo: {} |",

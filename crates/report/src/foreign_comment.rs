@@ -1,28 +1,14 @@
-//! The comment on a pull request, from a comparison that the pull request itself may have written.
-//!
-//! A pull request's benches can write anything into the `comparison.json` that their job uploads.
-//! So only numbers, the words of verdicts, and benchmark ids as code are taken from it. Every
-//! sentence is ours.
+//! The comment on a pull request, from a [`ForeignComparison`]. Every sentence is ours; ids are code.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-use thiserror::Error;
-use topdown_run::run_file::stored_file;
-use topdown_run::run_file::{BenchmarkId, RunFileProblem};
-use topdown_run::visible::visible_json;
-
-use super::comparison_json::MAX_FILE_BYTES;
+use super::foreign_comparison::{Benchmark, ForeignComparison};
 use super::markdown::{COMMENT_BYTES, END_BYTES};
 use super::markdown_text::{Bounded, code, folded};
 use super::number::points;
 use super::verdict_sentence::change_in_words;
 use topdown_gate::metric::Metric;
-use topdown_gate::verdict::{COMPARISON_SCHEMA_VERSION, Outcome, Verdict};
-
-/// Larger changes are not measurements.
-const LARGEST_CHANGE: f64 = 1e6;
+use topdown_gate::verdict::{Outcome, Verdict};
 
 /// The most lines of a list but the last. Judgement: nobody reads more of them in a comment.
 const MAX_LINES: usize = 100;
@@ -53,34 +39,7 @@ const FIELDS: [&str; 12] = [
     "RUSTFLAGS",
 ];
 
-/// The parts of a comparison that are read.
-#[derive(Debug, Deserialize)]
-pub struct ForeignComparison {
-    schema_version: u32,
-    outcome: Outcome,
-    differences: Vec<Differing>,
-    benchmarks: Vec<Benchmark>,
-    missing: Vec<BenchmarkId>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Differing {
-    field: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct Benchmark {
-    id: BenchmarkId,
-    verdict: Verdict,
-    effects: Vec<Change>,
-}
-
 impl Benchmark {
-    fn change(&self, metric: Metric) -> Option<f64> {
-        let change = self.effects.iter().find(|change| change.metric == metric);
-        change.map(|change| change.difference)
-    }
-
     /// Returns whether the time made the verdict, with this change of the slots.
     fn is_about_time(&self, slots: f64) -> bool {
         const MIN_CERTAIN_CHANGE: f64 = 0.01;
@@ -134,79 +93,7 @@ impl Benchmark {
     }
 }
 
-#[derive(Debug, Deserialize)]
-struct Change {
-    metric: Metric,
-    difference: f64,
-}
-
-impl ForeignComparisonError {
-    /// Returns whether the file is longer than any that this program writes.
-    pub fn is_too_long(&self) -> bool {
-        matches!(self.problem, Problem::File(RunFileProblem::TooLong { .. }))
-    }
-}
-
-/// A comparison that cannot be read.
-#[derive(Debug, Error)]
-#[error("{} is not a comparison: {problem}", path.display())]
-pub struct ForeignComparisonError {
-    path: PathBuf,
-    #[source]
-    problem: Problem,
-}
-
-#[derive(Debug, Error)]
-enum Problem {
-    #[error("{0}")]
-    File(#[source] RunFileProblem),
-    // The content is not quoted: it may be anything.
-    #[error("line {} is not in the format of this release", .0.line())]
-    Json(#[source] serde_json::Error),
-    #[error("schema version {0} is not known to this release")]
-    SchemaVersion(u32),
-    #[error("a change is too large to be a measurement")]
-    Change,
-}
-
 impl ForeignComparison {
-    /// Reads and checks a comparison.
-    ///
-    /// # Errors
-    /// Returns an error if it is not a valid comparison.
-    pub fn read(path: &Path) -> Result<ForeignComparison, ForeignComparisonError> {
-        ForeignComparison::checked(path).map_err(|problem| ForeignComparisonError {
-            path: path.to_owned(),
-            problem,
-        })
-    }
-
-    fn checked(path: &Path) -> Result<ForeignComparison, Problem> {
-        let json = stored_file::read(path, MAX_FILE_BYTES).map_err(Problem::File)?;
-        ForeignComparison::from_json(&json)
-    }
-
-    fn from_json(json: &[u8]) -> Result<ForeignComparison, Problem> {
-        let read: ForeignComparison =
-            serde_json::from_slice(&visible_json(json)).map_err(Problem::Json)?;
-        if read.schema_version != COMPARISON_SCHEMA_VERSION {
-            return Err(Problem::SchemaVersion(read.schema_version));
-        }
-        let mut changes = read.benchmarks.iter().flat_map(|b| &b.effects);
-        if changes.any(|change| change.difference.abs() > LARGEST_CHANGE) {
-            Err(Problem::Change)
-        } else {
-            Ok(read)
-        }
-    }
-
-    /// Returns the comment for the comparison in `json`, if it is one.
-    #[cfg(any(test, fuzzing, feature = "examples"))]
-    pub fn comment_of(json: &[u8]) -> Option<String> {
-        let read = ForeignComparison::from_json(json).ok()?;
-        Some(read.to_string())
-    }
-
     /// Says why the runs as a whole could not be compared, and what follows.
     fn why_not(&self) -> Option<String> {
         let differ = |field: &&str| self.differences.iter().any(|d| d.field == **field);
@@ -251,20 +138,6 @@ impl ForeignComparison {
             benchmarks
         };
         verdicts.iter().flat_map(with_verdict).collect()
-    }
-
-    /// Returns whether the two runs could be compared.
-    pub fn is_comparable(&self) -> bool {
-        self.outcome != Outcome::NotComparable
-    }
-
-    /// Returns whether there is anything to report.
-    pub fn has_news(&self) -> bool {
-        let is_told =
-            |b: &Benchmark| !matches!(b.verdict, Verdict::Unchanged | Verdict::Inconclusive);
-        self.outcome != Outcome::Passed
-            || !self.missing.is_empty()
-            || self.benchmarks.iter().any(is_told)
     }
 }
 

@@ -23,7 +23,8 @@ pub mod event_table;
 #[cfg(any(test, feature = "examples"))]
 pub mod examples;
 pub mod explanation;
-pub mod foreign_comment;
+mod foreign_comment;
+pub mod foreign_comparison;
 mod function_rows;
 pub mod function_table;
 pub mod html;

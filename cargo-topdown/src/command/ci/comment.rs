@@ -18,7 +18,7 @@ use super::outcome::Ending;
 use super::variables::Variables;
 use crate::exit::Exit;
 use topdown_report::comparison_json::MAX_FILE_BYTES;
-use topdown_report::foreign_comment::ForeignComparison;
+use topdown_report::foreign_comparison::ForeignComparison;
 use topdown_report::workflow_command::Level;
 use topdown_terminal::terminal::message;
 

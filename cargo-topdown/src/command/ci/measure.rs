@@ -17,7 +17,7 @@ use crate::error::{CiError, Error};
 use crate::exit::Exit;
 use crate::merge::check_whole;
 use crate::store_location::StoreLocation;
-use topdown_report::foreign_comment::ForeignComparison;
+use topdown_report::foreign_comparison::ForeignComparison;
 use topdown_report::workflow_command::Level;
 use topdown_store::baselines::StoreError;
 use topdown_system::whole_file;
