@@ -63,8 +63,8 @@ impl InstructionRows {
     }
 
     /// Executes the operations from the row `executed.block` on, and leaves the last row there.
-    /// Returns when the last one is done. All are executed as if they were rare: that is slower, but
-    /// records what delays them.
+    /// Returns when the last one is done. All are executed as if they were rare, which is slower,
+    /// but records what delays them.
     pub(crate) fn execute(
         &self,
         core: &mut Core,

@@ -1,4 +1,4 @@
-//! The comment on a pull request, from a [`ForeignComparison`]. Every sentence is ours; ids are code.
+//! The comment on a pull request, from a [`ForeignComparison`]: our own sentences, and ids as code.
 
 use std::fmt;
 

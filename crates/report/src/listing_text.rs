@@ -16,7 +16,7 @@ use super::style::{DIM, HEADING, Look};
 use super::table::{Cell, Column, Table};
 use super::text::wrapped;
 
-/// How much of a listing is shown.
+/// The shown part of a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// The lines and instructions that matter.

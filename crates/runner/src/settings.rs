@@ -44,7 +44,7 @@ pub struct Settings {
     /// Whether modelled launches follow calls.
     #[serde(default)]
     pub paths: bool,
-    /// Whether launches find slots by instruction: modelled ones exactly, counted ones by PMU samples.
+    /// Whether launches find slots by instruction: modelled ones exactly, counted ones by samples.
     #[serde(default)]
     pub instructions: bool,
     /// Whether modelled launches count allocations.

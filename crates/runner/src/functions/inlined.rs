@@ -85,8 +85,8 @@ impl InlinedFunctions {
         kept
     }
 
-    /// Returns the mangled name of the innermost function at `address`, if that is inlined and of the
-    /// standard library.
+    /// Returns the mangled name of the innermost function at `address`, if that is inlined and in
+    /// the standard library.
     pub fn inlined_standard(&self, address: u64) -> Option<String> {
         let mut frames = self.loader.find_frames(address).ok()?;
         let first = frames.next().ok()??;

@@ -98,7 +98,7 @@ impl Builder<'_> {
                 events: events.filter(|_| !is_fused),
                 ..ListedInstruction::default()
             };
-            self.place(module, offset + (one.address - begins), instruction);
+            self.add_instruction(module, offset + (one.address - begins), instruction);
         }
         if decoded.is_empty() {
             let instruction = ListedInstruction {
@@ -107,7 +107,7 @@ impl Builder<'_> {
                 events,
                 ..ListedInstruction::default()
             };
-            self.place(module, offset, instruction);
+            self.add_instruction(module, offset, instruction);
         }
     }
 
@@ -124,8 +124,8 @@ impl Builder<'_> {
         decoded
     }
 
-    /// Puts an instruction under its function and line.
-    fn place(&mut self, module: &str, offset: u64, mut instruction: ListedInstruction) {
+    /// Adds an instruction under its function and line.
+    fn add_instruction(&mut self, module: &str, offset: u64, mut instruction: ListedInstruction) {
         let CodePosition {
             mut frames,
             path,
