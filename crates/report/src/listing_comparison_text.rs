@@ -19,10 +19,6 @@ use super::text::wrapped;
 /// The most telling lines come first, as many as these.
 pub const MAX_TELLING_LINES: usize = 10;
 
-/// Lines and instructions whose slots changed by less than this fraction of the benchmark's are
-/// left out.
-const MIN_CHANGE: f64 = 0.005;
-
 const LINES: [Column; 6] = [
     Column::number("change"),
     Column::number("before").keep(Keep::Optional(1)),
@@ -65,13 +61,10 @@ pub fn write(
     for line in wrapped(&title, look.width) {
         writeln!(out, "{HEADING}{line}{HEADING:#}")?;
     }
-    let matters = |change: f64| {
-        extent == Extent::All || change.abs() >= MIN_CHANGE * before.slots.max(after.slots)
-    };
+    let matters = |change: f64| extent == Extent::All || comparison.matters(change);
     let telling: Vec<_> = comparison
         .most_telling()
         .into_iter()
-        .filter(|(_, line)| matters(line.change()))
         .take(MAX_TELLING_LINES)
         .collect();
     writeln!(out)?;

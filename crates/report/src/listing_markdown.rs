@@ -10,7 +10,6 @@ use super::number::slots;
 /// Appends a table of the lines that changed most.
 pub fn push_lines(comparison: &ListingComparison, text: &mut Bounded) {
     let telling = comparison.most_telling().into_iter();
-    let telling = telling.filter(|(_, line)| line.change() != 0.0);
     let rows: Vec<String> = telling
         .take(MAX_TELLING_LINES)
         .map(|(function, line)| {

@@ -7,6 +7,9 @@ use topdown_run::run_file::{BenchmarkId, SourceLine};
 
 use super::{Cause, ListedFunction, ListedInstruction, ListedSlots, Listing};
 
+/// A change of a line or instruction below this fraction of the benchmark's slots tells nothing.
+const MIN_CHANGE: f64 = 0.005;
+
 /// What changed between two listings of a benchmark.
 #[derive(Clone, Debug)]
 pub struct ListingComparison {
@@ -157,13 +160,21 @@ impl ListingComparison {
         self.sides[1].slots - self.sides[0].slots
     }
 
-    /// Returns all lines with their functions: first those that changed most in the direction of
-    /// the benchmark.
+    /// Returns whether a change of so many slots is worth showing.
+    pub fn matters(&self, change: f64) -> bool {
+        let [before, after] = self.sides.each_ref().map(|side| side.slots);
+        change.abs() >= MIN_CHANGE * before.max(after) && change != 0.0
+    }
+
+    /// Returns the lines whose change matters with their functions: first those that changed most
+    /// in the direction of the benchmark.
     pub fn most_telling(&self) -> Vec<(&ComparedFunction, &ComparedLine)> {
         let direction = self.change().signum();
         let mut lines: Vec<(&ComparedFunction, &ComparedLine)> = Vec::new();
         for function in &self.functions {
-            lines.extend(function.lines.iter().map(|line| (function, line)));
+            let telling = function.lines.iter();
+            let telling = telling.filter(|line| self.matters(line.change()));
+            lines.extend(telling.map(|line| (function, line)));
         }
         let key = |line: &ComparedLine| direction * line.change();
         lines.sort_by(|a, b| key(b.1).total_cmp(&key(a.1)));
@@ -260,9 +271,12 @@ fn group(
         }
     }
     let line_after = |before: LineIndex| {
+        // A line with the same text is the same line.
+        let text_of = |side: usize, line: LineIndex| functions[side]?.lines[line].text.as_ref();
+        let is_same = |line| text_of(1, line).is_some() && text_of(1, line) == text_of(0, before);
         let lines = votes.get(&before)?.iter();
         lines
-            .max_by_key(|(_, votes)| **votes)
+            .max_by_key(|(line, votes)| (is_same(**line), **votes))
             .map(|(line, _)| *line)
     };
     let mut lines: BTreeMap<(Option<LineIndex>, Option<LineIndex>), ComparedLine> = BTreeMap::new();

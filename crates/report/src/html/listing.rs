@@ -161,7 +161,7 @@ pub fn listing_pages(listing: &Listing) -> Vec<NamedPage> {
 fn lines_of(listing: &Listing, function: &ListedFunction) -> PageTable {
     let mut rows = Vec::new();
     for line in &function.lines {
-        let text = line.text.as_deref().unwrap_or_default();
+        let text = line.text.as_deref().map(str::trim).unwrap_or_default();
         let place = format!("{}  {text}", place_of(line.at.as_ref()));
         rows.push(row(listing, true, &line.slots, place.trim_end(), None));
         for one in &line.instructions {
@@ -302,7 +302,10 @@ fn sides_of(function: &ComparedFunction) -> PageTable {
 
 fn line_row(line: &ComparedLine) -> Row {
     let side = |side: usize| {
-        let text = line.text[side].as_deref().unwrap_or_default();
+        let text = line.text[side]
+            .as_deref()
+            .map(str::trim)
+            .unwrap_or_default();
         let place = line.at[side].as_ref();
         let place = place.map_or(String::new(), |at| format!("{at}  {text}"));
         [
