@@ -21,7 +21,7 @@ const PAGE_BYTES: u64 = 4096;
 const AREAS: usize = 1024;
 /// The kernel and the calling convention align the stack to this.
 const STACK_ALIGNMENT: u64 = 16;
-/// Distance between places: all of them fit into the 47 bits that a program has.
+/// Distance between mappings: all of them fit into the 47 bits that a program has.
 const AREA_SPACING_BYTES: u64 = 1 << 36;
 /// Each mapping begins this many pages further on in the sets than the previous one, so that they
 /// do not all begin in the first set. The number is odd, so that as many consecutive mappings as a
@@ -57,7 +57,7 @@ pub struct AddressSpace {
     mapping_at: Option<MappingAt>,
     /// In ascending, non-overlapping order.
     areas: Vec<Area>,
-    places: u64,
+    mappings: u64,
     /// Pages, and how far each was moved.
     recent: Box<[(u64, u64); RECENT]>,
 }
@@ -74,7 +74,7 @@ impl AddressSpace {
         AddressSpace {
             mapping_at,
             areas: Vec::with_capacity(AREAS),
-            places: 0,
+            mappings: 0,
             recent: boxed((u64::MAX, 0)),
         }
     }
@@ -97,10 +97,10 @@ impl AddressSpace {
         self.areas.iter().map(|area| area.moved_by)
     }
 
-    /// Forgets all places, as if nothing had been touched.
+    /// Forgets all mappings, as if nothing had been touched.
     pub fn clear(&mut self) {
         self.areas.clear();
-        self.places = 0;
+        self.mappings = 0;
         self.recent.fill((u64::MAX, 0));
     }
 
@@ -161,8 +161,8 @@ impl AddressSpace {
     }
 
     fn next_area(&mut self, address: u64, mapping: &Mapping) -> u64 {
-        let number = self.places;
-        self.places += 1;
+        let number = self.mappings;
+        self.mappings += 1;
         let stagger = number * STAGGER_PAGES % STAGGER_PERIOD_PAGES * PAGE_BYTES;
         // In the middle, with room to grow on both sides.
         let model_address = number * AREA_SPACING_BYTES + AREA_SPACING_BYTES / 2 + stagger;
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn placement_ignores_system_address() {
-        let places = |shift: u64, stack_bytes: u64| {
+        let mappings = |shift: u64, stack_bytes: u64| {
             let mut space = shifted(shift);
             let page = shift * PAGE_BYTES;
             [
@@ -225,8 +225,8 @@ mod tests {
             ]
             .map(|address| space.model_address(address))
         };
-        assert_eq!(places(0, 0), places(77, 0));
-        assert_eq!(places(0, 0), places(3, 5 * STACK_ALIGNMENT));
+        assert_eq!(mappings(0, 0), mappings(77, 0));
+        assert_eq!(mappings(0, 0), mappings(3, 5 * STACK_ALIGNMENT));
     }
 
     #[test]

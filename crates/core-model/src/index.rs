@@ -3,7 +3,7 @@
 /// Finds rows by their keys, which only the rows hold.
 pub(crate) struct Index {
     /// Row numbers plus 1; 0 where there is none.
-    places: Box<[u32]>,
+    buckets: Box<[u32]>,
 }
 
 pub(crate) struct Vacant(usize);
@@ -12,12 +12,12 @@ impl Index {
     /// Reserves room for this many rows.
     pub(crate) fn new(rows: usize) -> Index {
         Index {
-            places: vec![0; (2 * rows.max(1)).next_power_of_two()].into_boxed_slice(),
+            buckets: vec![0; (2 * rows.max(1)).next_power_of_two()].into_boxed_slice(),
         }
     }
 
     pub(crate) fn clear(&mut self) {
-        self.places.fill(0);
+        self.buckets.fill(0);
     }
 
     /// Returns the row with a key, or where to insert it. `is_it` says whether a row has the key.
@@ -25,20 +25,20 @@ impl Index {
         let mixed = key.iter().fold(0_u64, |hash, value| {
             (hash.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         });
-        let mask = self.places.len() - 1;
-        let mut place = (mixed >> 32) as usize & mask;
+        let mask = self.buckets.len() - 1;
+        let mut bucket = (mixed >> 32) as usize & mask;
         loop {
-            match self.places[place] {
-                0 => return Err(Vacant(place)),
+            match self.buckets[bucket] {
+                0 => return Err(Vacant(bucket)),
                 row if is_it(row - 1) => return Ok(row - 1),
-                _ => place = (place + 1) & mask,
+                _ => bucket = (bucket + 1) & mask,
             }
         }
     }
 
     /// Inserts a row. There must be room for it.
     pub(crate) fn insert(&mut self, vacant: Vacant, row: u32) {
-        self.places[vacant.0] = row + 1;
+        self.buckets[vacant.0] = row + 1;
     }
 }
 

@@ -19,9 +19,9 @@ pub struct Execution {
     pub has_nameless_metrics: bool,
     pub wall_ns: Option<u64>,
     /// Where the program was, if the tool recorded that; the counts are their sums.
-    pub hits: Vec<ToolSample>,
+    pub samples: Vec<ToolSample>,
     /// PMU samples that were lost.
-    pub lost_hits: u64,
+    pub lost_samples: u64,
 }
 
 /// An address, and the counts since the PMU sample before.

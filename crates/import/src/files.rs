@@ -196,7 +196,7 @@ fn together(
             Some(_) => {}
             None => first = Some((path, execution, meaning)),
         }
-        if !execution.hits.is_empty() {
+        if !execution.samples.is_empty() {
             let core_type = first
                 .as_ref()
                 .and_then(|(_, _, provenance)| provenance.core_type.as_deref());

@@ -22,7 +22,7 @@ pub fn functions_of(
         ..Execution::default()
     };
     let (mut slots, mut squared_slots, mut cycles) = (0.0, 0.0, 0);
-    for hit in &execution.hits {
+    for hit in &execution.samples {
         for (Count { count, .. }, sampled) in part.counts.iter_mut().zip(&hit.counts) {
             *count = Ok(*sampled);
         }
@@ -33,7 +33,7 @@ pub fn functions_of(
         cycles += sample.cycles.unwrap_or(0);
         functions.add_hit((&hit.function, &hit.module), hit.is_inside, &sample);
     }
-    let hits = execution.hits.len() as u64;
+    let hits = execution.samples.len() as u64;
     let is_metric = |count: &Count| count.name.contains("topdown-");
     functions.sampled = Sampled {
         engine: match execution.counts.iter().any(is_metric) {
@@ -44,7 +44,7 @@ pub fn functions_of(
         period_cycles: cycles / hits.max(1),
         hits,
         effective_hits: (slots * slots / squared_slots).round() as u64,
-        lost: execution.lost_hits,
+        lost: execution.lost_samples,
         throttled: 0,
     };
     Ok(functions)

@@ -119,7 +119,7 @@ pub fn is_line(line: &str) -> bool {
 /// Returns what is wrong with it, and where.
 pub fn read(text: &str) -> Result<Execution, Located> {
     let mut events: Vec<Count> = Vec::new();
-    let mut hits: Vec<ToolSample> = Vec::new();
+    let mut samples: Vec<ToolSample> = Vec::new();
     let mut last_of_thread: HashMap<&str, (Option<String>, Option<String>)> = HashMap::new();
     let mut current = None;
     let (mut first_ns, mut last_ns) = (u64::MAX, 0);
@@ -130,10 +130,11 @@ pub fn read(text: &str) -> Result<Execution, Located> {
             continue;
         }
         if line.contains("PERF_RECORD_") {
-            let hits = line
+            let count = line
                 .split_once("PERF_RECORD_LOST lost ")
-                .map(|(_, hits)| hits.trim());
-            lost = lost.saturating_add(hits.and_then(|hits| hits.parse().ok()).unwrap_or(0));
+                .map(|(_, count)| count.trim());
+            let count = count.and_then(|count| count.parse().ok());
+            lost = lost.saturating_add(count.unwrap_or(0));
             // What was counted meanwhile belongs to nothing that is known.
             last_of_thread.clear();
             continue;
@@ -159,39 +160,39 @@ pub fn read(text: &str) -> Result<Execution, Located> {
         });
         let key = (found.thread, found.time, found.location);
         let is_next = current != Some(key)
-            || hits
+            || samples
                 .last()
                 .is_some_and(|hit| hit.counts.get(event).is_some_and(|count| *count > 0));
         if is_next {
             current = Some(key);
             let function = found.function();
             let before = last_of_thread.insert(found.thread, function.clone());
-            hits.push(ToolSample {
+            samples.push(ToolSample {
                 is_inside: before.is_some_and(|before| before == function),
                 function: function.0,
                 module: function.1,
                 counts: Vec::new(),
             });
         }
-        let counts = &mut hits.last_mut().expect("one was pushed").counts;
+        let counts = &mut samples.last_mut().expect("one was pushed").counts;
         counts.resize(counts.len().max(event + 1), 0);
         counts[event] = found.period;
     }
-    for hit in &mut hits {
+    for hit in &mut samples {
         hit.counts.resize(events.len(), 0);
         for (event, more) in events.iter_mut().zip(&hit.counts) {
             event.count = event.count.clone().map(|count| count.saturating_add(*more));
         }
     }
-    if hits.is_empty() {
+    if samples.is_empty() {
         return Err((None, Problem::Empty));
     }
     Ok(Execution {
         tool: TOOL,
         counts: events,
         wall_ns: (last_ns > first_ns).then(|| last_ns - first_ns),
-        hits,
-        lost_hits: lost,
+        samples,
+        lost_samples: lost,
         ..Execution::default()
     })
 }
@@ -234,8 +235,8 @@ my tool  4242  10.000501:        700 slots:u:      ffff [unknown] ([unknown])
             .collect();
         assert_eq!(counts, [("slots:u", Some(2800)), ("cycles:u", Some(250))]);
         assert_eq!(execution.wall_ns, Some(500_000));
-        let hits: Vec<_> = execution
-            .hits
+        let samples: Vec<_> = execution
+            .samples
             .iter()
             .map(|hit| {
                 let (function, module) = (hit.function.as_deref(), hit.module.as_deref());
@@ -245,7 +246,7 @@ my tool  4242  10.000501:        700 slots:u:      ffff [unknown] ([unknown])
         let (hot, tool) = (Some("work::hot"), Some("my tool"));
         let new = Some("operator new(unsigned long)");
         assert_eq!(
-            hits,
+            samples,
             [
                 (hot, tool, false, &[1200, 200][..]),
                 (hot, tool, true, &[600, 0]),
@@ -262,8 +263,8 @@ my tool  4242  10.000501:        700 slots:u:      ffff [unknown] ([unknown])
             "my tool     0     0.000000: PERF_RECORD_LOST lost 7\nmy tool  4242  10.000002",
         );
         let execution = read(&lost).unwrap();
-        assert_eq!(execution.lost_hits, 7);
-        assert!(execution.hits.iter().all(|hit| !hit.is_inside));
+        assert_eq!(execution.lost_samples, 7);
+        assert!(execution.samples.iter().all(|hit| !hit.is_inside));
     }
 
     #[test]

@@ -24,10 +24,10 @@ pub(super) struct Keys {
 
 impl Keys {
     /// Numbers this many addresses; all others are their own keys.
-    pub(super) fn new(places: usize) -> Keys {
+    pub(super) fn new(addresses: usize) -> Keys {
         Keys {
-            numbered: Vec::with_capacity(places),
-            index: Index::new(places),
+            numbered: Vec::with_capacity(addresses),
+            index: Index::new(addresses),
         }
     }
 

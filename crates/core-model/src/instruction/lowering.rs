@@ -336,21 +336,21 @@ const STATUS_FLAGS: u32 = RflagsBits::CF
 /// A fixed-size set of registers, filled from the front. Excess registers are dropped and
 /// duplicates are skipped.
 struct Slots<'a, const N: usize> {
-    places: &'a mut [Register; N],
+    registers: &'a mut [Register; N],
     used: usize,
 }
 
 impl<'a, const N: usize> Slots<'a, N> {
-    fn new(places: &'a mut [Register; N]) -> Self {
-        Slots { places, used: 0 }
+    fn new(registers: &'a mut [Register; N]) -> Self {
+        Slots { registers, used: 0 }
     }
 
     fn push(&mut self, register: Register) {
-        if self.places.contains(&register) {
+        if self.registers.contains(&register) {
             return;
         }
-        if let Some(place) = self.places.get_mut(self.used) {
-            *place = register;
+        if let Some(free) = self.registers.get_mut(self.used) {
+            *free = register;
             self.used += 1;
         }
     }

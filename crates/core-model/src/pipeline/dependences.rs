@@ -310,13 +310,13 @@ mod tests {
     fn three_hundred_loads_learn_independently() {
         let (mut learner, rules) = learner();
         let mut state = 1_u64;
-        let places = (0..300).map(|_| {
+        let addresses = (0..300).map(|_| {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
             LOAD + (state >> 48)
         });
-        let loads: Vec<u64> = places.collect();
+        let loads: Vec<u64> = addresses.collect();
         for _ in 0..=rules.doubt_at_first {
             for load in &loads {
                 learner.learn(*load, IN_TIME, false, true);

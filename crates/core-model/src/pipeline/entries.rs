@@ -70,17 +70,17 @@ impl Entries {
     /// Reads the instruction at `ip`, which takes this many slots of an entry, in `cycle` or later.
     /// Returns the cycle.
     #[inline]
-    pub(super) fn read(&mut self, ip: u64, places: u32, cycle: u64) -> u64 {
-        if places <= self.room {
-            self.room -= places;
+    pub(super) fn read(&mut self, ip: u64, slots: u32, cycle: u64) -> u64 {
+        if slots <= self.room {
+            self.room -= slots;
             return cycle;
         }
-        self.read_entry(ip, places, cycle)
+        self.read_entry(ip, slots, cycle)
     }
 
     #[inline(never)]
-    fn read_entry(&mut self, ip: u64, places: u32, cycle: u64) -> u64 {
-        self.room = self.parameters.instructions.saturating_sub(places);
+    fn read_entry(&mut self, ip: u64, slots: u32, cycle: u64) -> u64 {
+        self.room = self.parameters.instructions.saturating_sub(slots);
         let cost = if self.count == 0 {
             self.begin_block(ip)
         } else {

@@ -105,8 +105,8 @@ impl Frontend {
                 }
                 Reads::Operations(_) => {}
                 Reads::Entries(entries) => {
-                    let places = operation.entry_slots.into();
-                    let read = entries.read(operation.ip, places, self.cycle);
+                    let slots = operation.entry_slots.into();
+                    let read = entries.read(operation.ip, slots, self.cycle);
                     if read > self.cycle {
                         self.next_cycle(read);
                     }

@@ -307,8 +307,8 @@ impl UserReads {
             time_running_ns,
         };
         let mut are_all = true;
-        let places = self.counters.iter().zip(&self.offsets);
-        for ((counter, offset), page) in places.zip(self.pages()) {
+        let locations = self.counters.iter().zip(&self.offsets);
+        for ((counter, offset), page) in locations.zip(self.pages()) {
             offset.set(page.offset());
             match page.counter() {
                 Some(shown) => counter.set(shown),

@@ -48,9 +48,9 @@ impl LargeCode {
     pub fn in_order_of_addresses() -> Self {
         let mut by_address = FUNCTIONS.as_flattened().to_vec();
         by_address.sort_unstable_by_key(|&function| function as usize);
-        let places = (0..LARGE_CODE_FUNCTIONS).map(|call| call * STRIDE % LARGE_CODE_FUNCTIONS);
+        let order = (0..LARGE_CODE_FUNCTIONS).map(|call| call * STRIDE % LARGE_CODE_FUNCTIONS);
         LargeCode {
-            functions: places.map(|location| by_address[location]).collect(),
+            functions: order.map(|location| by_address[location]).collect(),
         }
     }
 
