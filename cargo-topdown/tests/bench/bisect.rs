@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -101,6 +102,65 @@ fn planted_change_is_found_after_an_interruption() {
     );
 }
 
+/// A rustup that has three toolchains, two of which are one compiler.
+const RUSTUP: &str = r#"#!/bin/sh
+case "$*" in
+"toolchain list")
+    echo stable-x86_64-unknown-linux-gnu '(active, default)'
+    echo 1.90.0-x86_64-unknown-linux-gnu
+    echo nightly-2026-01-01-x86_64-unknown-linux-gnu
+    echo 1.95.0-x86_64-unknown-linux-gnu ;;
+"run nightly-2026-01-01-"*) printf 'rustc 1.94.0-nightly\nhost: x86_64-unknown-linux-gnu\ncommit-date: 2025-12-31\n' ;;
+"run 1.90"*) printf 'rustc 1.90.0\nhost: x86_64-unknown-linux-gnu\ncommit-date: 2025-09-14\n' ;;
+"run "*) printf 'rustc 1.95.0\nhost: x86_64-unknown-linux-gnu\ncommit-date: 2026-04-14\n' ;;
+*) echo "no $*" >&2; exit 1 ;;
+esac
+"#;
+
+#[test]
+fn wrong_toolchains_are_usage_errors() {
+    let project = project();
+    let programs = tempfile::tempdir().unwrap();
+    let rustup = programs.path().join("rustup");
+    fs::write(&rustup, RUSTUP).unwrap();
+    fs::set_permissions(&rustup, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", programs.path().display());
+    for (range, code, text) in [
+        ("1.90.0", 2, "`--toolchain 1.90.0` needs two toolchains"),
+        ("..1.95.0", 2, "needs two toolchains"),
+        (
+            "1.9..1.95.0",
+            2,
+            "the toolchain `1.9` is not installed; installed are 1.90.0-x86_64",
+        ),
+        (
+            "nightly..stable",
+            2,
+            "the toolchain `nightly` is not installed",
+        ),
+        (
+            "1.95.0..nightly-2026-01-01",
+            2,
+            "the toolchain `1.95.0` is newer than `nightly-2026-",
+        ),
+        (
+            "stable..1.95.0",
+            2,
+            "`stable` and `1.95.0` are the same, rustc 1.95.0",
+        ),
+        (
+            "1.90.0..stable",
+            101,
+            "`rustup which --toolchain 1.90.0-x86_64-unknown-linux-gnu rustc`",
+        ),
+    ] {
+        let mut command = project.command_of("bisect", &["--toolchain", range]);
+        command.env("PATH", &path);
+        Outcome::new(command).fails_with(code, text);
+    }
+}
+
 #[test]
 fn wrong_points_are_usage_errors() {
     let project = project();
@@ -123,7 +183,6 @@ fn wrong_points_are_usage_errors() {
             "or name the good commit: `cargo topdown bisect GOOD`",
         ),
         (&["HEAD~1", "--no-run"], 2, "leave out `--no-run`"),
-        (&["--toolchain", "1.90.0"], 2, "needs two toolchains"),
         (&["HEAD~1", "--toolchain", "a..b"], 2, "cannot be used with"),
         (&["HEAD~1", "-E", "name("], 2, "name("),
     ] {

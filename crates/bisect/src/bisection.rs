@@ -12,6 +12,9 @@ use crate::search::{Outcome, Search};
 /// Judgement: above what recompiling moves and what noise leaves open.
 const MIN_FURTHER_DIFFERENCE: f64 = 0.05;
 
+/// A change from the point before is another than that from the good point if they differ by this.
+const MIN_STEP_DIFFERENCE: f64 = 0.01;
+
 /// The version of [`Bisection`] as JSON.
 pub const BISECTION_SCHEMA_VERSION: u32 = 1;
 
@@ -139,6 +142,10 @@ pub struct BenchmarkResult {
     /// What changed at that point, compared with the good one, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sentence: Option<String>,
+    /// The change at that point from the last one before it that is not slower, if that is another
+    /// than from the good point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<Step>,
     /// The change from the good point to the bad one, as a fraction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<f64>,
@@ -148,6 +155,16 @@ pub struct BenchmarkResult {
     /// The files that the commit changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diffstat: Option<String>,
+}
+
+/// The change between two points.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Step {
+    /// The earlier one.
+    pub from: usize,
+    /// The change, as a fraction.
+    pub difference: f64,
 }
 
 impl Bisection {
@@ -166,16 +183,16 @@ impl Bisection {
             .map(|row| &row.id)
     }
 
+    fn history(&self) -> History {
+        let points = self.points.iter();
+        History::new(points.map(|point| point.parents.clone()).collect())
+    }
+
     /// Returns the search with all answers so far; `None` before the bad point was tried.
     pub fn search(&self) -> Option<Search> {
         let ids: Vec<&BenchmarkId> = self.benchmarks().collect();
-        let parents = self
-            .points
-            .iter()
-            .map(|point| point.parents.clone())
-            .collect();
         self.tried.first()?;
-        let mut search = Search::new(History::new(parents), ids.len());
+        let mut search = Search::new(self.history(), ids.len());
         for tried in &self.tried {
             for (benchmark, id) in ids.iter().enumerate() {
                 let row = tried.rows.iter().find(|row| row.id == **id);
@@ -206,6 +223,7 @@ impl Bisection {
         let Some(search) = self.search() else {
             return;
         };
+        let history = self.history();
         let ids: Vec<BenchmarkId> = self.benchmarks().cloned().collect();
         let results = ids.into_iter().enumerate().map(|(benchmark, id)| {
             let outcome = search.outcome(benchmark);
@@ -230,6 +248,19 @@ impl Bisection {
                     1.0,
                     self.alpha_of_look * f64::from(LOOKS) * by_chance.count() as f64,
                 ),
+                step: found.zip(there).and_then(|(found, there)| {
+                    let ancestors = history.ancestors(found);
+                    let good = rows.iter().filter(|(point, row)| {
+                        ancestors[*point] && row.answer == Answer::Good && row.value.is_some()
+                    });
+                    let (from, before) = good.max_by_key(|(point, _)| *point)?;
+                    let difference = there.value? / before.value? - 1.0;
+                    let differs = (difference - there.difference?).abs() >= MIN_STEP_DIFFERENCE;
+                    differs.then_some(Step {
+                        from: *from,
+                        difference,
+                    })
+                }),
                 sentence: there.or(last).map(|row| row.sentence.clone()),
                 difference: last.and_then(|row| row.difference),
                 further_difference: further(there, last),

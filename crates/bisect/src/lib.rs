@@ -27,7 +27,7 @@ mod search;
 
 pub use answer::{Answer, LOOKS, alpha_of_look, decisions};
 pub use bisection::{
-    BISECTION_SCHEMA_VERSION, BenchmarkResult, Bisection, Executed, Kind, Point, Row, Tried,
+    BISECTION_SCHEMA_VERSION, BenchmarkResult, Bisection, Executed, Kind, Point, Row, Step, Tried,
 };
 pub use history::History;
 pub use search::{Outcome, Search};

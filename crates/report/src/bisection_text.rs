@@ -219,6 +219,14 @@ fn found(
             2,
             &format!("`{}` {sentence}{error}", result.id.name),
         )?;
+        if let Some(step) = result.step {
+            let text = format!(
+                "compared with {}, the last one before it: {}",
+                name(bisection, step.from),
+                percent_change(step.difference)
+            );
+            lines.write(out, "  ", 4, &text)?;
+        }
         if let Some(further) = result.further_difference {
             let text = format!(
                 "`{}` is another {} slower at {}; this commit is the good one of a search for that \
@@ -347,10 +355,8 @@ mod tests {
     #[test]
     fn commit_is_found() {
         let good = |point| {
-            at(
-                point,
-                vec![row("parse", Answer::Good, 0.001, "is unchanged")],
-            )
+            let row = row("parse", Answer::Good, -0.05, "is 5.0 % faster");
+            at(point, vec![row])
         };
         let bad = |point| at(point, vec![row("parse", Answer::Bad, 0.124, SLOWER)]);
         let last = vec![

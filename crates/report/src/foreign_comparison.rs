@@ -126,6 +126,14 @@ impl ForeignComparison {
         self.outcome != Outcome::NotComparable
     }
 
+    /// Returns the names of the benchmarks that regressed.
+    pub fn regressed(&self) -> Vec<String> {
+        let regressed = self.benchmarks.iter();
+        let regressed = regressed.filter(|benchmark| benchmark.verdict == Verdict::Regressed);
+        let names = regressed.map(|benchmark| benchmark.id.name.clone());
+        names.collect()
+    }
+
     /// Returns whether there is anything to report.
     pub fn has_news(&self) -> bool {
         let is_told =

@@ -196,8 +196,13 @@ fn toolchains(range: &str) -> Result<Vec<Point>, BisectError> {
     let mut installed = names.map(Toolchain::find).collect::<Result<Vec<_>, _>>()?;
     installed.sort_by(|a, b| a.age.cmp(&b.age));
     let find = |name: &str| {
-        let with_host = format!("{name}-");
-        let is_it = |one: &Toolchain| one.name == name || one.name.starts_with(&with_host);
+        let is_it = |one: &Toolchain| {
+            let host = one
+                .name
+                .strip_prefix(name)
+                .map(|rest| rest.trim_start_matches('-'));
+            host.is_some_and(|host| host.is_empty() || host == one.host)
+        };
         let position = installed.iter().position(is_it);
         position.ok_or_else(|| BisectError::NoToolchain {
             name: name.to_owned(),
@@ -219,7 +224,13 @@ fn toolchains(range: &str) -> Result<Vec<Point>, BisectError> {
         });
     }
     let mut between: Vec<Toolchain> = installed.drain(first..=last).collect();
-    // `stable` and `1.95.0` may be one compiler.
+    // `stable` and `1.95.0` may be one compiler. The names of the command line stay.
+    let ends =
+        [&between[0], &between[last - first]].map(|end| (end.name.clone(), end.version.clone()));
+    between.retain(|one| {
+        ends.iter()
+            .all(|(name, version)| one.version != *version || one.name == *name)
+    });
     between.dedup_by(|a, b| a.version == b.version);
     let points = between.into_iter().enumerate();
     let points = points.map(|(index, toolchain)| Point {
@@ -233,6 +244,7 @@ fn toolchains(range: &str) -> Result<Vec<Point>, BisectError> {
 /// An installed toolchain.
 struct Toolchain {
     name: String,
+    host: String,
     /// What its compiler says of itself.
     version: String,
     /// The date of its compiler's commit, which orders nightlies and releases alike, and its
@@ -249,6 +261,7 @@ impl Toolchain {
         };
         Ok(Toolchain {
             name: name.to_owned(),
+            host: field("host: "),
             version: said.lines().next().unwrap_or_default().to_owned(),
             age: (field("commit-date: "), field("release: ")),
         })

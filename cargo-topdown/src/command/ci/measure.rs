@@ -10,11 +10,12 @@ use topdown_run::run_file;
 
 use super::github::{add_to_summary, annotate, set_outputs};
 use super::no_comparison::{self, MissingBaseline};
-use super::outcome::{Ending, Last, Outcome};
+use super::outcome::{Ending, Last, Outcome, quoted};
 use super::program;
 use super::variables::Variables;
 use crate::error::{CiError, Error};
 use crate::exit::Exit;
+use crate::git::git;
 use crate::merge::check_whole;
 use crate::store_location::StoreLocation;
 use topdown_report::foreign_comparison::ForeignComparison;
@@ -59,7 +60,13 @@ pub fn run(variables: &Variables) -> Result<Exit, Error> {
         let message = "the baseline cannot be compared with this run, which replaces it";
         annotate(Level::Notice, message);
     }
-    add_to_summary(variables, &inputs.summary(&outcome, missing.as_ref())?)?;
+    let mut summary = inputs.summary(&outcome, missing.as_ref())?;
+    if compare == Some(Exit::Regressed.code().into())
+        && let Some(since) = inputs.several_commits_since(Path::new("."))
+    {
+        summary += &inputs.searched(variables, &since)?;
+    }
+    add_to_summary(variables, &summary)?;
     let measured = if bench == 0 { "true" } else { "false" };
     set_outputs(
         variables,
@@ -87,6 +94,8 @@ struct Inputs {
     flags: Vec<(&'static str, String)>,
     bench_args: Vec<String>,
     compare_args: Vec<String>,
+    /// The default branch's commit before this push.
+    before: Option<String>,
     /// The directory of the reports.
     report: PathBuf,
     /// The directory of the baselines.
@@ -113,6 +122,7 @@ impl Inputs {
             flags: flags.into_iter().flatten().chain(packages).collect(),
             bench_args: variables.lines("INPUT_BENCH_ARGS"),
             compare_args: variables.lines("INPUT_COMPARE_ARGS"),
+            before: variables.some("PUSHED_AFTER").map(str::to_owned),
             report: variables.required("REPORT")?.into(),
             baselines: variables.some("CARGO_TOPDOWN_BASELINES").map(PathBuf::from),
         })
@@ -200,6 +210,72 @@ impl Inputs {
         arguments.map(str::to_owned).to_vec()
     }
 
+    /// Returns the commit before a push to the default branch, if the push brought several commits.
+    /// The run alone does not tell which of them is slower.
+    fn several_commits_since(&self, directory: &Path) -> Option<String> {
+        // All zeros for a new branch.
+        let is_commit = |before: &&String| before.contains(|digit| digit != '0');
+        let before = self
+            .before
+            .as_ref()
+            .filter(|_| self.save)
+            .filter(is_commit)?;
+        let range = format!("{before}..HEAD");
+        match git(
+            directory,
+            &["rev-list", "--count", "--first-parent", &range],
+        ) {
+            Ok(count) => (count.parse::<usize>().ok()? > 1).then(|| before.clone()),
+            Err(_) => {
+                let message = "the checkout lacks the commits of this push, so the one that is \
+                               slower is not searched; check out with `fetch-depth: 0`";
+                annotate(Level::Notice, message);
+                None
+            }
+        }
+    }
+
+    /// Searches the commits after `since` for the first slow one, and returns what was found for
+    /// the summary.
+    fn searched(&self, variables: &Variables, since: &str) -> Result<String, CiError> {
+        let arguments = self.bisect(since, &self.regressed());
+        let file = self.report.join("bisect.txt");
+        let printed = self.printed(Last::Compare);
+        program::run_into(variables, &arguments, &printed, &file)?;
+        let found = fs::read_to_string(&file).unwrap_or_default();
+        Ok(match found.trim() {
+            "" => String::new(),
+            found => format!("\n### Since which commit\n\n{}", quoted(found)),
+        })
+    }
+
+    /// Returns the arguments of `bisect`, for the benchmarks with these names.
+    fn bisect(&self, since: &str, names: &[String]) -> Vec<String> {
+        let mut arguments = vec!["bisect".to_owned()];
+        let flags = self.flags.iter();
+        arguments.extend(flags.map(|(flag, value)| format!("{flag}={value}")));
+        let for_cargo = self
+            .bench_args
+            .iter()
+            .take_while(|argument| *argument != "--");
+        arguments.extend(for_cargo.cloned());
+        let names = names.iter().map(|name| {
+            let escaped = name.replace('\\', r"\\").replace(')', r"\)");
+            format!("--filterset=test(={escaped})")
+        });
+        arguments.extend(names);
+        arguments.extend(["--".to_owned(), since.to_owned()]);
+        arguments
+    }
+
+    /// Returns the names of the benchmarks that regressed; none if they are too many.
+    fn regressed(&self) -> Vec<String> {
+        let comparison = ForeignComparison::read(&self.report.join("comparison.json"));
+        let names = comparison.map_or(Vec::new(), |comparison| comparison.regressed());
+        let fits = names.len() <= MAX_SEARCHED;
+        names.into_iter().filter(|_| fits).collect()
+    }
+
     /// Returns the flags that request the reports of a comparison.
     fn reports(&self) -> impl Iterator<Item = String> {
         let files = [
@@ -247,6 +323,9 @@ impl Inputs {
         Ok(summary)
     }
 }
+
+/// With more benchmarks that regressed, all are searched.
+const MAX_SEARCHED: usize = 20;
 
 /// The report that becomes the step's summary.
 const SUMMARY: &str = "summary.md";
@@ -374,6 +453,55 @@ mod tests {
             page_history.bench(false),
             [&["bench", "--against=HEAD^1"], &REPORTS[..], &after].concat()
         );
+    }
+
+    #[test]
+    fn push_of_several_commits_is_searched() {
+        let inputs = inputs(&[
+            ("SAVE", "true"),
+            ("INPUT_SOURCE", "model"),
+            ("INPUT_BENCH_ARGS", "--locked\n--\n--quick"),
+        ]);
+        let names = ["parse".to_owned(), r"odd (1\2)".to_owned()];
+        assert_eq!(
+            inputs.bisect("0a1b", &names),
+            [
+                "bisect",
+                "--source=model",
+                "--locked",
+                "--filterset=test(=parse)",
+                r"--filterset=test(=odd (1\\2\))",
+                "--",
+                "0a1b",
+            ]
+        );
+    }
+
+    #[test]
+    fn only_a_push_of_several_commits_to_the_default_branch_is_searched() {
+        let repository = tempfile::tempdir().unwrap();
+        let git = |words: &[&str]| {
+            let who = ["-c", "user.name=a", "-c", "user.email=a@b"];
+            git(repository.path(), &[&who[..], words].concat()).unwrap()
+        };
+        git(&["init", "--quiet"]);
+        for subject in ["one", "two", "three"] {
+            git(&["commit", "--quiet", "--allow-empty", "--message", subject]);
+        }
+        let since = |before: &str, save| {
+            let inputs = Inputs {
+                before: Some(before.to_owned()),
+                ..inputs(&[("SAVE", save)])
+            };
+            inputs.several_commits_since(repository.path())
+        };
+        let [one, two] = ["HEAD~1", "HEAD~2"].map(|before| git(&["rev-parse", before]));
+        assert_eq!(since(&two, "true"), Some(two.clone()));
+        assert_eq!(since(&two, "false"), None);
+        assert_eq!(since(&one, "true"), None);
+        assert_eq!(since(&"0".repeat(40), "true"), None);
+        // Not in the checkout.
+        assert_eq!(since(&"1".repeat(40), "true"), None);
     }
 
     #[test]

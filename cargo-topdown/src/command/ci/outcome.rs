@@ -144,7 +144,7 @@ impl Outcome {
 const MAX_QUOTATION_BYTES: usize = 16_000;
 
 /// Quotes text of a program in Markdown: no tag, mention or link, and no end of the block.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let start = text.len().saturating_sub(MAX_QUOTATION_BYTES);
     let start = (start..text.len()).find(|index| text.is_char_boundary(*index));
     let mut quoted = String::from("<pre>\n");

@@ -1,7 +1,7 @@
 //! Starts this program again, for the benches of a pull request: without what the job keeps secret,
 //! and keeping what it prints.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -16,12 +16,36 @@ use topdown_system::waits;
 /// # Errors
 /// Returns an error if it cannot be started, or the file not be written.
 pub fn run(variables: &Variables, arguments: &[String], file: &Path) -> Result<i32, CiError> {
+    exit_code(command(variables, arguments)?, file)
+}
+
+fn command(variables: &Variables, arguments: &[String]) -> Result<Command, CiError> {
     let mut command = Command::new(std::env::current_exe().map_err(CiError::Program)?);
     command.args(arguments);
     for name in variables.names().filter(|name| is_withheld(name)) {
         command.env_remove(name);
     }
-    exit_code(command, file)
+    Ok(command)
+}
+
+/// As [`run`], with the standard output in `out`, and then in the log.
+///
+/// # Errors
+/// As [`run`], and if `out` cannot be written.
+pub fn run_into(
+    variables: &Variables,
+    arguments: &[String],
+    file: &Path,
+    out: &Path,
+) -> Result<i32, CiError> {
+    let not_written = |error| CiError::file(out, error);
+    let mut command = command(variables, arguments)?;
+    command.stdout(File::create(out).map_err(not_written)?);
+    let code = exit_code(command, file)?;
+    let text = std::fs::read(out).map_err(not_written)?;
+    // If nobody reads the log, the file has it.
+    let _ = io::stdout().write_all(&text);
+    Ok(code)
 }
 
 /// Returns whether builds and benches do not get the variable `name`: they run the code of whoever
@@ -36,6 +60,7 @@ fn is_withheld(name: &str) -> bool {
         "GITHUB_STATE",
         "GITHUB_STEP_SUMMARY",
         "CARGO_TOPDOWN_STORE",
+        "PUSHED_AFTER",
         "SAVE",
         "REPORT",
     ];

@@ -80,6 +80,10 @@ fn job(event: &str, reference: &str) -> Job {
         ("github.event_name", event),
         ("github.ref", reference),
         ("github.event.repository.default_branch", "main"),
+        (
+            "github.event.before",
+            "0000000000000000000000000000000000000000",
+        ),
         ("github.event.pull_request.number", "7"),
         ("github.server_url", "https://github.com"),
         ("github.repository", "owner/name"),
