@@ -67,6 +67,8 @@ pub enum Command {
     Annotate(Box<AnnotateArgs>),
     /// Find the commit or the toolchain at which benchmarks became slower
     Bisect(Box<BisectArgs>),
+    /// Compare benchmarks of one run with each other: two of them, or all of a group
+    Versus(VersusArgs),
     /// Show where benchmarks changed over all runs of a baseline
     History(HistoryArgs),
     /// Print a stored run, or write it as an HTML page
@@ -171,6 +173,40 @@ pub struct ReportArgs {
 
     #[command(flatten)]
     pub selection: SelectionArgs,
+
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo topdown versus`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo topdown versus parse/ours parse/serde   two benchmarks of the newest run
+  cargo topdown versus sort                     sort/std/10, sort/ours/10, sort/std/1000 ...")]
+pub struct VersusArgs {
+    /// A benchmark, or without OTHER a group: the names that begin with `BENCH/`
+    #[arg(value_name = "BENCH")]
+    pub benchmark: String,
+
+    /// The benchmark to compare it with
+    #[arg(value_name = "OTHER")]
+    pub reference: Option<String>,
+
+    /// The run: a baseline's name or a run file [default: the newest run]
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+
+    /// Write an HTML page of the group to PATH instead
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["json", "reference"])]
+    pub html: Option<PathBuf>,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
 
     #[command(flatten)]
     pub store: StoreArgs,

@@ -25,6 +25,7 @@ mod run_output;
 mod share;
 mod start_bench;
 mod stored_run;
+mod versus;
 
 pub use bisect::BisectError;
 
@@ -48,6 +49,7 @@ pub fn run(command: Command) -> Result<Exit, Error> {
         Command::Import(args) => import::run(&args),
         Command::Baseline(command) => baseline::run(command),
         Command::Merge(args) => merge::run(&args),
+        Command::Versus(args) => versus::run(&args),
         Command::History(args) => history::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Completions(args) => manual::completions(&args),

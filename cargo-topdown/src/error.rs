@@ -99,11 +99,39 @@ pub enum Error {
     )]
     NoBudgets,
     /// The argument does not select exactly one benchmark of both runs.
-    #[error("`{wanted}` {}{nearest}", which_text(like))]
+    #[error(
+        "`{wanted}` {}{nearest}",
+        which_text(
+            like,
+            "is not in both runs; `compare` without --explain lists the benchmarks"
+        )
+    )]
     NoSuchBenchmark {
         wanted: String,
         /// The ids that contain it.
         like: Vec<String>,
+        /// The name that may have been meant.
+        nearest: Suggestion,
+    },
+    /// The argument does not select exactly one benchmark of the run.
+    #[error(
+        "`{wanted}` {}{nearest}",
+        which_text(like, "is not in the run; `cargo topdown report` lists its benchmarks")
+    )]
+    NotInRun {
+        wanted: String,
+        /// The ids that contain it.
+        like: Vec<String>,
+        /// The name that may have been meant.
+        nearest: Suggestion,
+    },
+    /// No name of the run begins with the group.
+    #[error(
+        "no benchmark's name begins with `{group}/`; name a group, or a second benchmark to \
+         compare `{group}` with{nearest}"
+    )]
+    NoSuchGroup {
+        group: String,
         /// The name that may have been meant.
         nearest: Suggestion,
     },
@@ -219,9 +247,9 @@ impl From<ConfigError> for Error {
     }
 }
 
-fn which_text(like: &[String]) -> String {
+fn which_text(like: &[String], missing: &str) -> String {
     match like {
-        [] => "is not in both runs; `compare` without --explain lists the benchmarks".to_owned(),
+        [] => missing.to_owned(),
         like => format!(
             "matches several benchmarks; name one of\n  {}",
             like.join("\n  ")

@@ -118,7 +118,9 @@ impl From<&Error> for Exit {
             | Error::NoCallPaths { .. }
             | Error::NoBudgets
             | Error::NothingToAccept { .. }
-            | Error::NoSuchBenchmark { .. } => Exit::Usage,
+            | Error::NoSuchBenchmark { .. }
+            | Error::NotInRun { .. }
+            | Error::NoSuchGroup { .. } => Exit::Usage,
         }
     }
 }

@@ -29,6 +29,7 @@ use topdown_gate::verdict::{
     BudgetCheck, COMPARISON_SCHEMA_VERSION, Comparison, LabelledRun, NoiseReport, check_budgets,
     noise_of,
 };
+use topdown_gate::versus::{VERSUS_SCHEMA_VERSION, Versus};
 use topdown_report::difference_json::{DIFFERENCE_SCHEMA_VERSION, DifferenceReport};
 use topdown_report::examples;
 use topdown_report::metric_groups_json::{EXPLAIN_SCHEMA_VERSION, ExplainReport};
@@ -41,7 +42,7 @@ struct Document {
     schema: fn(SchemaGenerator) -> Schema,
 }
 
-const DOCUMENTS: [Document; 14] = [
+const DOCUMENTS: [Document; 15] = [
     Document {
         name: "run",
         title: "A run: run.json, and `cargo topdown baseline show --json`",
@@ -90,6 +91,12 @@ const DOCUMENTS: [Document; 14] = [
         title: "A search for the commit that made benchmarks slower: `cargo topdown bisect --json`",
         version: BISECTION_SCHEMA_VERSION,
         schema: of::<Bisection>,
+    },
+    Document {
+        name: "versus",
+        title: "Benchmarks of one run against each other: `cargo topdown versus --json`",
+        version: VERSUS_SCHEMA_VERSION,
+        schema: of::<Versus>,
     },
     Document {
         name: "baselines",

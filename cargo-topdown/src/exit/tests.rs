@@ -115,6 +115,15 @@ fn usage_errors_exit_2() {
                 wanted: "a".to_owned(),
                 like: Vec::new(),
             },
+            Error::NotInRun {
+                nearest: Suggestion(None),
+                wanted: "a".to_owned(),
+                like: Vec::new(),
+            },
+            Error::NoSuchGroup {
+                nearest: Suggestion(None),
+                group: "a".to_owned(),
+            },
             Error::Workspace(WorkspaceError::NotFound(Box::new(metadata_error()))),
             ConfigError::Table {
                 table: "workspace.metadata.topdown.policy".to_owned(),

@@ -68,3 +68,4 @@ pub mod statistics;
 pub mod summary;
 pub mod trend;
 pub mod verdict;
+pub mod versus;

@@ -365,7 +365,8 @@ fn outcome(
     }
 }
 
-fn summary(side: LabelledRun<'_>) -> RunSummary {
+/// Describes a run shortly.
+pub(crate) fn summary(side: LabelledRun<'_>) -> RunSummary {
     RunSummary {
         label: side.label.to_owned(),
         id: side.run.id.clone(),

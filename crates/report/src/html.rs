@@ -14,11 +14,13 @@ mod flame_graph;
 mod functions;
 mod history;
 mod listing;
+mod ranking;
 mod run;
 mod waterfall;
 
 pub use comparison::write_comparison;
 pub use listing::{NamedPage, comparison_pages, listing_pages};
+pub use ranking::write_ranking;
 pub use run::write_run;
 
 use topdown_gate::metric::Metric;

@@ -63,4 +63,5 @@ mod text;
 pub mod trend_text;
 mod verdict_facts;
 mod verdict_sentence;
+pub mod versus_text;
 pub mod workflow_command;

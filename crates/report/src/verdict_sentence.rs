@@ -199,7 +199,7 @@ fn slots_of(benchmark: &BenchmarkVerdict) -> String {
 }
 
 /// The parts that go the way of the whole and are a good part of it.
-fn named_parts(cause: &Cause) -> impl Iterator<Item = &CausePart> {
+pub fn named_parts(cause: &Cause) -> impl Iterator<Item = &CausePart> {
     let is_named = |part: &&CausePart| part.difference / cause.difference >= MIN_NAMED_FRACTION;
     cause.parts.iter().filter(is_named).take(MAX_NAMED)
 }
@@ -293,7 +293,7 @@ fn in_categories(cause: &Cause) -> Option<String> {
 }
 
 /// ` (memory bound)`, if that is nearly all of the part.
-fn mostly(part: &CausePart) -> String {
+pub fn mostly(part: &CausePart) -> String {
     let is_most = |difference: f64| difference / part.difference >= NEARLY_ALL;
     let most = part
         .details
