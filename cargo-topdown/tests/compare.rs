@@ -414,6 +414,44 @@ fn accepted_regression_passes_until_it_grows() {
 
 /// The files in `tests/data/malformed` are refused by name on either side, with exit code 102.
 #[test]
+fn benchmarks_of_one_run_are_compared_with_each_other() {
+    let fixture = Fixture::new(&run(2, one_slower));
+    let versus = |words: &[&str]| {
+        let run = [&["topdown", "versus"], words, &["--run", "./b"]].concat();
+        let output = fixture.topdown(&run);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let code = output.status.code().unwrap();
+        (code, text + &String::from_utf8_lossy(&output.stderr))
+    };
+    insta::assert_snapshot!(versus(&["group/b2", "b0"]).1);
+    insta::assert_snapshot!(versus(&["group"]).1);
+    for pair in [
+        &["group/b2", "group/b1", "--json"][..],
+        &["group", "--json"],
+    ] {
+        let (code, json) = versus(pair);
+        check("versus", &serde_json::from_str(&json).unwrap());
+        assert_eq!(code, 0, "{json}");
+    }
+    for (words, expected) in [
+        (&["group/b9", "b1"][..], "`group/b9` is not in the run"),
+        (
+            &["b1", "group"],
+            "`group` matches several benchmarks; name one of",
+        ),
+        (&["grou"], "no benchmark's name begins with `grou/`"),
+        (&["group", "b1", "--html", "x.html"], "cannot be used with"),
+    ] {
+        let (code, text) = versus(words);
+        assert_eq!(code, 2, "{text}");
+        assert!(text.contains(expected), "{text}");
+    }
+    let page = fixture.path().join("group.html");
+    assert_eq!(versus(&["group", "--html", page.to_str().unwrap()]).0, 0);
+    assert!(fs::read_to_string(page).unwrap().contains("TopDown: group"));
+}
+
+#[test]
 fn malformed_file_never_passes() {
     let corpus = Path::new(concat!(
         env!("CARGO_MANIFEST_DIR"),

@@ -117,6 +117,14 @@ pub struct Ranking {
     pub growths: Vec<Growth>,
 }
 
+impl Ranking {
+    /// Returns whether there is nothing to rank: one function, with several inputs.
+    pub fn is_of_one_function(&self) -> bool {
+        let is_alone = |input: &Input| input.entries.len() == 1 && input.parameter.is_some();
+        self.inputs.iter().all(is_alone)
+    }
+}
+
 /// The benchmarks with one value of the parameter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -252,6 +260,7 @@ struct Member<'a> {
 impl Ranking {
     fn new(run: &Run, group: &str, judge: &Judge) -> Option<Ranking> {
         let group = group.trim_end_matches('/');
+        let name_of_group = group.rsplit('/').next().unwrap_or(group);
         let of_group: Vec<(&str, &Benchmark)> = (run.benchmarks.iter())
             .filter_map(|b| Some((b.id.name.strip_prefix(group)?.strip_prefix('/')?, b)))
             .collect();
@@ -266,7 +275,7 @@ impl Ranking {
             .filter_map(|(rest, benchmark)| {
                 let (function, parameter) = match rest.rsplit_once('/') {
                     Some((function, value)) if has_parameters => (function, Some(value)),
-                    None if size_of(rest).is_some() => (group, Some(*rest)),
+                    None if size_of(rest).is_some() => (name_of_group, Some(*rest)),
                     _ => (*rest, None),
                 };
                 let summary = Summary::new(benchmark)?;
@@ -611,10 +620,10 @@ mod tests {
     #[test]
     fn parameter_alone_names_the_group_as_function() {
         let benchmarks = vec![
-            modelled("fill/8", planted(0.0, 0.0)),
-            modelled("fill/16", planted(1.0, 0.0)),
+            modelled("memory/fill/8", planted(0.0, 0.0)),
+            modelled("memory/fill/16", planted(1.0, 0.0)),
         ];
-        let ranking = ranking_of(benchmarks, "fill").unwrap();
+        let ranking = ranking_of(benchmarks, "memory/fill").unwrap();
         assert_eq!(ranking.inputs.len(), 2);
         assert_eq!(functions(&ranking.inputs[0]), ["fill"]);
         assert!((ranking.growths[0].factor - 1.0).abs() < 1e-9);

@@ -118,21 +118,26 @@ fn instructions(ratio: f64) -> String {
 fn write_ranking(out: &mut impl Write, ranking: &Ranking, look: Look) -> io::Result<()> {
     let count: usize = ranking.inputs.iter().map(|input| input.entries.len()).sum();
     let benchmarks = count_of(count, "benchmark");
+    let order = match ranking.metric {
+        _ if ranking.is_of_one_function() => "",
+        Metric::Wall => ", least time first",
+        _ => ", fewest slots first",
+    };
     writeln!(
         out,
-        "{HEADING}{}{HEADING:#}: {benchmarks}, {} first",
-        ranking.group,
-        match ranking.metric {
-            Metric::Wall => "least time",
-            _ => "fewest slots",
-        }
+        "{HEADING}{}{HEADING:#}: {benchmarks}{order}",
+        ranking.group
     )?;
     let mut table = Table::new(columns(ranking.metric)).indented(2);
     for input in &ranking.inputs {
-        if let Some(parameter) = &input.parameter {
+        if let Some(parameter) = input
+            .parameter
+            .as_ref()
+            .filter(|_| !ranking.is_of_one_function())
+        {
             table.text(format!("{HEADING}{parameter}{HEADING:#}"));
         }
-        add_input(&mut table, input, ranking.metric, look);
+        add_input(&mut table, input, ranking, look);
     }
     table.write(out, look)?;
     let entries = || ranking.inputs.iter().flat_map(|input| &input.entries);
@@ -176,14 +181,24 @@ fn columns(metric: Metric) -> Vec<Column> {
     ]
 }
 
-fn add_input(table: &mut Table, input: &Input, metric: Metric, look: Look) {
-    let totals = input.entries.iter().map(|entry| entry.per_iteration);
-    let longest = totals.fold(0.0, f64::max);
+fn add_input(table: &mut Table, input: &Input, ranking: &Ranking, look: Look) {
+    let is_alone = ranking.is_of_one_function();
+    let one_scale = if is_alone {
+        &ranking.inputs[..]
+    } else {
+        std::slice::from_ref(input)
+    };
+    let entries = one_scale.iter().flat_map(|input| &input.entries);
+    let longest = entries.map(|entry| entry.per_iteration).fold(0.0, f64::max);
     for entry in &input.entries {
         let sign = if entry.differs == Some(false) {
             "~"
         } else {
             ""
+        };
+        let (name, ratio) = match &input.parameter {
+            Some(parameter) if is_alone => (parameter, String::new()),
+            _ => (&entry.function, format!("{sign}{:.2}", entry.ratio)),
         };
         let shares = entry
             .categories
@@ -197,9 +212,9 @@ fn add_input(table: &mut Table, input: &Input, metric: Metric, look: Look) {
                 Cell::styled(share, category.style)
             });
         let numbers = [
-            Cell::from(entry.function.as_str()),
-            Cell::from(value(entry.per_iteration, metric, look)),
-            Cell::from(format!("{sign}{:.2}", entry.ratio)),
+            Cell::from(name.as_str()),
+            Cell::from(value(entry.per_iteration, ranking.metric, look)),
+            Cell::from(ratio),
             Cell::from(long_bar(
                 entry.categories,
                 entry.per_iteration,
@@ -421,6 +436,15 @@ pub(crate) mod tests {
     #[test]
     fn ranking_at_200_columns() {
         insta::assert_snapshot!(ranking_at(200, sorts(), "sort"));
+    }
+
+    #[test]
+    fn single_function_has_a_row_for_each_input() {
+        let benchmarks = vec![
+            modelled("memory/fill/16", planted([1.0, 0.0, 0.0, 0.0])),
+            modelled("memory/fill/8", planted([0.0; 4])),
+        ];
+        insta::assert_snapshot!(ranking_at(80, benchmarks, "memory/fill"));
     }
 
     #[test]
