@@ -94,13 +94,16 @@ fn lossy(after: &ListedInstruction, before: Option<&ListedInstruction>) -> (Cate
         })
 }
 
+/// One of the counts of an instruction.
+type Count = fn(&InstructionEvents) -> u64;
+
 fn cause(
     category: Category,
     now: &EventsPerIteration,
     was: Option<&EventsPerIteration>,
 ) -> Option<Cause> {
     // Per execution, and by how much more than before.
-    let rate = |of: &EventsPerIteration, count: fn(&InstructionEvents) -> u64| {
+    let rate = |of: &EventsPerIteration, count: Count| {
         of.of(count) / of.of(|e| e.executions).max(f64::MIN_POSITIVE)
     };
     let excess = |count| rate(now, count) - was.map_or(0.0, |was| rate(was, count));
@@ -115,7 +118,7 @@ fn cause(
         }
         Category::FrontendBound => Some(Cause::Delivery),
         Category::BackendBound => {
-            let levels: [(CacheLevel, fn(&InstructionEvents) -> u64); 3] = [
+            let levels: [(CacheLevel, Count); 3] = [
                 (CacheLevel::L3, |e| e.l3_misses),
                 (CacheLevel::L2, |e| e.l2_misses),
                 (CacheLevel::L1, |e| e.l1d_misses),

@@ -131,16 +131,17 @@ impl ComparedFunction {
 impl ListingComparison {
     /// Compares two listings of one benchmark.
     pub fn new(before: Listing, after: Listing) -> ListingComparison {
-        let mut pairs: BTreeMap<(&Option<String>, &Option<String>), [Option<&ListedFunction>; 2]> =
-            BTreeMap::new();
+        // By module and name.
+        type Pairs<'a> = BTreeMap<[&'a Option<String>; 2], [Option<&'a ListedFunction>; 2]>;
+        let mut pairs = Pairs::new();
         for (side, listing) in [&before, &after].into_iter().enumerate() {
             for function in &listing.functions {
-                pairs.entry((&function.module, &function.name)).or_default()[side] = Some(function);
+                pairs.entry([&function.module, &function.name]).or_default()[side] = Some(function);
             }
         }
         let pairs = pairs.into_iter();
         let mut functions: Vec<ComparedFunction> = pairs
-            .map(|((module, name), sides)| ComparedFunction {
+            .map(|([module, name], sides)| ComparedFunction {
                 name: name.clone(),
                 module: module.clone(),
                 slots: sides.map(|side| Some(side?.slots)),
