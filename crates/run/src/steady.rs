@@ -19,6 +19,7 @@
 mod cold;
 mod repeated_initialisation;
 mod sampled;
+mod settled;
 
 use crate::doubling;
 use crate::sample::{Flags, Sample};
@@ -26,6 +27,7 @@ use cold::Cold;
 pub use cold::is_far_less;
 use repeated_initialisation::RepeatedInitialisation;
 pub use sampled::{NextSampled, SamplingLimits};
+pub use settled::Settled;
 
 /// With fewer samples, a launch on the model is useless: the first only warms it up.
 pub const MIN_SAMPLES: usize = 2;
@@ -37,7 +39,8 @@ pub const MIN_SETTLED_SAMPLES: usize = 4;
 /// four iterations. If there is no room for it, it is looked at as far as the budget goes.
 const MIN_COLD_SAMPLES: usize = 3;
 
-/// The number of samples to model if the budget allows: 32 iterations after 31.
+/// The number of samples to model if the budget allows: 32 iterations after 31. Fewer are enough if
+/// the slots no longer change (`settled.rs`).
 const WANTED_SAMPLES: usize = 6;
 
 /// A sample with this many instructions is long enough: it has at least half a million slots, of
@@ -70,6 +73,8 @@ pub struct Modelled {
     cold: Cold,
     /// What they say about an initialisation in each of them.
     repeated: RepeatedInitialisation,
+    /// Whether their slots still change.
+    settled: Settled,
 }
 
 /// What a launch does with the next sample.
@@ -195,7 +200,10 @@ impl Modelled {
     /// Returns what to do after a sample that costs as much as those before it.
     fn next_if_settled(&mut self, taken: &Taken<'_>, budget_instructions: u64) -> Next {
         let cost = taken.cost_instructions;
-        let wants_more = self.wants_more(taken.sample, cost, budget_instructions);
+        let slots = taken.sample.level1.map(|level1| level1.slots);
+        self.settled.count(slots, self.samples);
+        let wants_more =
+            self.wants_more(taken.sample, cost, budget_instructions) && !self.is_settled(taken);
         let as_before = if wants_more {
             Next::Model
         } else {
@@ -247,6 +255,15 @@ impl Modelled {
         }
     }
 
+    /// Returns whether `taken`, the last sample, is long enough and more iterations would not change
+    /// its slots.
+    fn is_settled(&self, taken: &Taken<'_>) -> bool {
+        self.samples >= MIN_SETTLED_SAMPLES
+            && taken.instructions >= LONG_INSTRUCTIONS
+            && !taken.is_cold
+            && self.settled.is_settled()
+    }
+
     /// Returns what to do with the sample after `taken`, of twice as many iterations.
     fn next_of_warm_up(&mut self, taken: &Taken<'_>, warm_up: WarmUp) -> Next {
         let iterations = doubling::iterations(self.samples);
@@ -296,6 +313,7 @@ impl Modelled {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::Level1;
 
     const BUDGET: u64 = 30_000_000;
 
@@ -456,6 +474,50 @@ mod tests {
             ..Sample::EMPTY
         };
         assert!(!modelled.wants_more(&not_traced, 1, u64::MAX));
+    }
+
+    /// Returns how many iterations count of a benchmark with `per_iteration` instructions, whose
+    /// samples have this share of their slots in one category.
+    fn counted_with_share(per_iteration: u64, is_cold: bool, share: fn(usize) -> f64) -> u64 {
+        let mut modelled = Modelled::default();
+        for index in 0.. {
+            let iterations = doubling::iterations(index);
+            let instructions = iterations * per_iteration;
+            let (all, part) = (instructions as f64, share(index));
+            let sample = Sample {
+                windows: 1,
+                instructions: Some(instructions),
+                level1: Some(Level1 {
+                    slots: [all * (1.0 - part), all * part, 0.0, 0.0].into(),
+                    smt_contention_slots: None,
+                }),
+                ..Sample::EMPTY
+            };
+            let taken = Taken {
+                sample: &sample,
+                instructions,
+                cost_instructions: instructions,
+                is_cold,
+                is_divisible: false,
+            };
+            if modelled.next_after(&taken, BUDGET) == Next::Nothing {
+                return iterations;
+            }
+        }
+        unreachable!("every launch ends")
+    }
+
+    #[test]
+    fn settled_launch_ends_after_eight_iterations() {
+        let settled = |per_iteration| counted_with_share(per_iteration, false, |_| 0.3);
+        assert_eq!(settled(400_000), 8);
+        assert_eq!(settled(100_000), 16);
+        assert_eq!(settled(10_000), 128);
+        let learns = |index| 0.3 - 0.01 * index as f64;
+        assert_eq!(counted_with_share(400_000, false, learns), 32);
+        assert_eq!(counted_with_share(400_000, true, |_| 0.3), 32, "cold");
+        let stops_learning = |index: usize| if index < 4 { 0.3 } else { 0.2 };
+        assert_eq!(counted_with_share(100_000, false, stops_learning), 32);
     }
 
     /// Returns the samples that a launch takes, and how many iterations the one has that counts,

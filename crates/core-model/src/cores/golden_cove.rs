@@ -55,7 +55,7 @@ const ALU: Ports = P015.or(P6).or(P10);
 /// Intel Golden Cove.
 pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     name: "golden-cove",
-    version: 14,
+    version: 15,
     width: 6,        // O
     retire_width: 8, // O
     retire_cycles: 0,

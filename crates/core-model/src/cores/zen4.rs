@@ -58,7 +58,7 @@ const FP: Ports = FP01.or(FP23);
 /// AMD Zen 4.
 pub const ZEN_4: CoreParameters = CoreParameters {
     name: "zen-4",
-    version: 3,
+    version: 4,
     width: 6,        // O
     retire_width: 8, // O
     // A: Zen 5 takes 12.

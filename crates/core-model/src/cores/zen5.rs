@@ -57,7 +57,7 @@ const FP_STORE: Ports = STORE0.or(STORE1);
 /// AMD Zen 5.
 pub const ZEN_5: CoreParameters = CoreParameters {
     name: "zen-5",
-    version: 16,
+    version: 17,
     width: 8,        // O
     retire_width: 8, // O
     // M: 20 loops of chains whose passes overlap as far as they fit, with passes of 9 to 60 steps,

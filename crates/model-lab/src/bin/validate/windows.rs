@@ -1,13 +1,15 @@
 //! Choice of the runs of a kernel that count, by the policy of `cargo topdown bench`.
 //!
-//! There, samples have 1, 2, 4, 8, … iterations, one window each, until one is long enough or the
-//! next does not fit the budget. The last one counts; those before it warm up caches and
+//! There, samples have 1, 2, 4, 8, … iterations, one window each, until one is long enough, its
+//! slots no longer change, or the next does not fit the budget. The last one counts; those before it warm up caches and
 //! predictors.
 
 use topdown_core_model::{Counts, Model};
 use topdown_tracer::{TraceError, Tracer};
 
 use topdown_model_lab::thread_time::thread_seconds;
+use topdown_run::category::PerCategory;
+use topdown_run::steady::{MIN_SETTLED_SAMPLES, Settled};
 
 /// What `cargo topdown bench` reckons with.
 const INSTRUCTIONS_PER_US: u64 = 15;
@@ -15,7 +17,7 @@ const INSTRUCTIONS_PER_US: u64 = 15;
 const BUDGET_INSTRUCTIONS: u64 = 30_000_000;
 /// From this length on, a sample is long enough if it is at least the sixth.
 const LONG_INSTRUCTIONS: u64 = 1_000_000;
-const WANTED_SAMPLES: u32 = 6;
+const WANTED_SAMPLES: usize = 6;
 
 /// The cost of the window that counts.
 pub struct Modelled {
@@ -36,6 +38,16 @@ impl Modelled {
 fn cost_instructions(counts: &Counts) -> u64 {
     let cost = counts.modelling_ns().saturating_mul(INSTRUCTIONS_PER_US) / 1000;
     cost.max(counts.events.instructions)
+}
+
+fn slots_of(counts: &Counts) -> PerCategory<f64> {
+    let slots = &counts.slots;
+    PerCategory {
+        retiring: slots.retiring() as f64,
+        bad_speculation: slots.bad_speculation() as f64,
+        frontend_bound: slots.frontend_bound() as f64,
+        backend_bound: slots.backend_bound() as f64,
+    }
 }
 
 /// Runs a kernel on the model: as the policy says, or `runs` times one by one, counting the last.
@@ -60,11 +72,14 @@ pub fn modelled(
     let mut iterations = 1;
     let (mut counts, mut modelled) = sample(iterations)?;
     let mut samples = 1;
+    let mut settled = Settled::default();
+    settled.count(Some(slots_of(&counts)), 0);
     while match runs {
-        Some(runs) => samples < runs as u32,
+        Some(runs) => samples < runs,
         None => {
-            let is_enough =
-                counts.events.instructions >= LONG_INSTRUCTIONS && samples >= WANTED_SAMPLES;
+            let is_settled = samples >= MIN_SETTLED_SAMPLES && settled.is_settled();
+            let is_enough = counts.events.instructions >= LONG_INSTRUCTIONS
+                && (samples >= WANTED_SAMPLES || is_settled);
             let with_next = cost_instructions(&modelled) + 2 * cost_instructions(&counts);
             !is_enough && with_next <= BUDGET_INSTRUCTIONS || samples == 1
         }
@@ -73,6 +88,7 @@ pub fn modelled(
             iterations *= 2;
         }
         (counts, modelled) = sample(iterations)?;
+        settled.count(Some(slots_of(&counts)), samples);
         samples += 1;
     }
     let seconds = thread_seconds() - start;
