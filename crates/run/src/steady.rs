@@ -255,8 +255,7 @@ impl Modelled {
         }
     }
 
-    /// Returns whether `taken`, the last sample, is long enough and more iterations would not change
-    /// its slots.
+    /// Returns whether `taken`, the last sample, is long enough, and its slots no longer change.
     fn is_settled(&self, taken: &Taken<'_>) -> bool {
         self.samples >= MIN_SETTLED_SAMPLES
             && taken.instructions >= LONG_INSTRUCTIONS

@@ -4,9 +4,9 @@
 use crate::category::PerCategory;
 use crate::doubling;
 
-/// The categories of two samples in a row differ by at most this part of all slots: a two-hundredth.
-/// Judgement: 31 of 61 benchmarks end by it. Their slots differ from those of the longer sample by
-/// 0.013 % in the median, and by at most 0.25 %. Predictors that still learn make several percent.
+/// The categories of two samples in a row differ by at most this part of all slots. Judgement: 31
+/// of 61 benchmarks end by it. Their slots differ from those of the longer sample by 0.013 % in the
+/// median, and by at most 0.25 %. Predictors that still learn make several percent.
 const MAX_DIFFERENCE: f64 = 0.005;
 
 /// What an iteration of the last sample had, and whether it had as much as one before.

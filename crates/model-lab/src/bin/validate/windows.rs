@@ -1,8 +1,8 @@
 //! Choice of the runs of a kernel that count, by the policy of `cargo topdown bench`.
 //!
 //! There, samples have 1, 2, 4, 8, … iterations, one window each, until one is long enough, its
-//! slots no longer change, or the next does not fit the budget. The last one counts; those before it warm up caches and
-//! predictors.
+//! slots no longer change, or the next does not fit the budget. The last one counts; those before
+//! it warm up caches and predictors.
 
 use topdown_core_model::{Counts, Model};
 use topdown_tracer::{TraceError, Tracer};
