@@ -120,19 +120,14 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Error> {
     });
     save(&bisection)?;
     print(args, &bisection)?;
-    let is_found = |outcome: &Outcome| matches!(outcome, Outcome::Found { .. });
-    let slower = bisection
-        .results
-        .iter()
-        .filter(|r| r.outcome != Outcome::NotSlower);
-    let outcomes: Vec<&Outcome> = slower.map(|result| &result.outcome).collect();
-    Ok(
-        if !outcomes.is_empty() && outcomes.into_iter().all(is_found) {
-            Exit::Success
-        } else {
-            Exit::Inconclusive
-        },
-    )
+    let has = |kind: fn(&Outcome) -> bool| bisection.results.iter().any(|r| kind(&r.outcome));
+    let is_found = has(|outcome| matches!(outcome, Outcome::Found { .. }));
+    let has_range = has(|outcome| matches!(outcome, Outcome::Range { .. }));
+    Ok(if is_found && !has_range {
+        Exit::Success
+    } else {
+        Exit::Inconclusive
+    })
 }
 
 /// Returns a search that has not tried anything.

@@ -20,7 +20,7 @@ use crate::renames::Renames;
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::Policy;
 use topdown_gate::verdict::{
-    BenchmarkVerdict, Comparison, LabelledRun, compare, compare_in_turn, is_exact,
+    BenchmarkVerdict, Comparison, LabelledRun, Verdict, compare, compare_in_turn, is_exact,
 };
 use topdown_report::bisection_text;
 use topdown_runner::Outcome;
@@ -386,16 +386,28 @@ impl Trials {
         let row = |verdict: &BenchmarkVerdict| {
             let effect = verdict.main_effect();
             let own = executed.iter().find(|(id, _)| *id == verdict.id);
+            let answer = self.answer(comparison, verdict);
+            let sentence = bisection_text::sentence(verdict);
+            // The gate decides with a larger error than a step of a search may have.
+            let is_too_uncertain = answer == Answer::Undecided
+                && !matches!(
+                    verdict.verdict,
+                    Verdict::Inconclusive | Verdict::NotComparable
+                );
             Row {
                 id: verdict.id.clone(),
-                answer: self.answer(comparison, verdict),
+                answer,
                 verdict: Some(verdict.verdict),
                 good_value: effect.map(|effect| effect.baseline),
                 value: effect.map(|effect| effect.candidate),
                 is_slots: effect.is_some_and(|effect| effect.metric == Metric::Slots),
                 difference: effect.map(|effect| effect.difference),
                 is_exact: effect.is_some_and(|effect| effect.exact),
-                sentence: bisection_text::sentence(verdict),
+                sentence: if is_too_uncertain {
+                    format!("{sentence}, but not surely enough for a search")
+                } else {
+                    sentence
+                },
                 same_code_as: None,
                 executed: own.and_then(|(_, own)| own.as_ref()).map(Executed::from),
             }
