@@ -6,7 +6,7 @@ use std::process::Command;
 
 /// Small ones, of the tests' dependencies; and the decoder, which prints instructions only in the
 /// program: benches would compile the printing for nothing.
-const DIFFERENT: [&str; 3] = ["console", "iced-x86", "once_cell"];
+const DIFFERENT: [&str; 4] = ["console", "iced-x86", "once_cell", "similar"];
 
 /// Returns the features of each package that `words` of `cargo tree` select.
 fn features(words: &[&str]) -> BTreeMap<String, String> {
