@@ -452,6 +452,24 @@ fn benchmarks_of_one_run_are_compared_with_each_other() {
 }
 
 #[test]
+fn accepted_benchmark_passes_and_others_fail() {
+    let fixture = Fixture::new(&run(2, one_slower));
+    for (benchmark, expected) in [("group/b2", 0), ("suite::bench::group/b2", 0), ("b2", 100)] {
+        let accept = format!("--accept={benchmark}: checks more");
+        let (code, text) = fixture.compare(&[&accept]);
+        assert_eq!(code, expected, "{benchmark}: {text}");
+        assert_eq!(
+            text.contains("accepted: checks more"),
+            expected == 0,
+            "{text}"
+        );
+    }
+    let (code, text) = fixture.compare(&["--accept=group/b2"]);
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("is not `BENCH: REASON`"), "{text}");
+}
+
+#[test]
 fn malformed_file_never_passes() {
     let corpus = Path::new(concat!(
         env!("CARGO_MANIFEST_DIR"),

@@ -6,7 +6,8 @@ use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, Typ
 use super::{ListingArgs, OutputArgs, SelectionArgs, StoreArgs};
 use crate::error::Error;
 use topdown_gate::policy::{
-    FailOnClass, MarginSetting, Overrides, Subject, checked_alarms_per_year, checked_alpha,
+    AcceptedBenchmark, FailOnClass, MarginSetting, Overrides, Subject, checked_alarms_per_year,
+    checked_alpha,
 };
 use topdown_report::request::ReportRequest;
 
@@ -140,6 +141,13 @@ pub struct PolicyArgs {
     )]
     pub margins: Vec<MarginSetting>,
 
+    /// Accept whatever change this benchmark has in this comparison; may be repeated
+    ///
+    /// BENCH is its name or its whole id. `baseline accept` accepts a change until it grows, or until
+    /// the baseline is renewed.
+    #[arg(long = "accept", value_name = "BENCH: REASON")]
+    pub accepted: Vec<AcceptedBenchmark>,
+
     /// The probability that an unchanged suite fails [default: 0.05]
     #[arg(long, value_name = "P", env = "CARGO_TOPDOWN_ALPHA", value_parser = alpha)]
     pub alpha: Option<f64>,
@@ -196,6 +204,7 @@ impl PolicyArgs {
             allow_missing: self.allow_missing,
             allow_nothing_decided: self.allow_nothing_decided,
             across_builds: self.across_builds,
+            accepted: self.accepted.clone(),
         }
     }
 }

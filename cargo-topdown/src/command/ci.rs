@@ -13,6 +13,7 @@ mod no_comparison;
 mod outcome;
 mod plan;
 mod program;
+mod trailers;
 mod variables;
 
 use self::github::annotate;

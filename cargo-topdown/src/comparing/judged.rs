@@ -91,7 +91,7 @@ pub fn judged(request: &ComparisonRequest<'_>) -> Result<Judged, Error> {
     }
     let expired = match accepted_file::read(&path, &baseline)? {
         Found::Holding(accepted) => {
-            policy.accepted = accepted;
+            policy.accepted.add_changes(accepted);
             None
         }
         Found::Expired(changes) => Some(Warning::AcceptedExpired { changes }),

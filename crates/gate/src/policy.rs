@@ -9,7 +9,7 @@ mod words;
 
 use topdown_run::run_file::BenchmarkId;
 
-pub use accepted::{Accepted, AcceptedChange};
+pub use accepted::{Accepted, AcceptedBenchmark, AcceptedChange};
 pub use words::{
     Budget, BudgetBound, BudgetQuantity, FailOnClass, MarginScope, MarginSetting, Subject,
     checked_alarms_per_year, checked_alpha, percent,
@@ -109,6 +109,8 @@ pub struct Overrides {
     pub allow_nothing_decided: bool,
     /// Whether to compare runs of different builds.
     pub across_builds: bool,
+    /// Benchmarks whose change is expected, however large it is.
+    pub accepted: Vec<AcceptedBenchmark>,
 }
 
 /// The point margins exclude the effects of recompilation on code alignment, 1 to 5 %, which
@@ -180,6 +182,7 @@ impl Policy {
                 exception.gated = None;
             }
         }
+        self.accepted.add_benchmarks(&overrides.accepted);
         for setting in &overrides.margins {
             self.rules.set(*setting);
             for (_, exception) in &mut self.exceptions {

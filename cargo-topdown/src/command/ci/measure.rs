@@ -12,6 +12,7 @@ use super::github::{add_to_summary, annotate, set_outputs};
 use super::no_comparison::{self, MissingBaseline};
 use super::outcome::{Ending, Last, Outcome, quoted};
 use super::program;
+use super::trailers::{self, Trailer};
 use super::variables::Variables;
 use crate::error::{CiError, Error};
 use crate::exit::Exit;
@@ -28,7 +29,10 @@ use topdown_system::whole_file;
 /// # Errors
 /// Returns an error if this program cannot be started again, or a report cannot be written.
 pub fn run(variables: &Variables) -> Result<Exit, Error> {
-    let inputs = Inputs::of(variables)?;
+    let inputs = Inputs {
+        accepted: trailers::accepted(variables, Path::new(".")),
+        ..Inputs::of(variables)?
+    };
     let program =
         |arguments: Vec<String>, last| program::run(variables, &arguments, &inputs.printed(last));
     let mut bench = program(inputs.bench(inputs.leaves_out_unchanged()), Last::Bench)?;
@@ -94,6 +98,8 @@ struct Inputs {
     flags: Vec<(&'static str, String)>,
     bench_args: Vec<String>,
     compare_args: Vec<String>,
+    /// What the head commit accepts.
+    accepted: Vec<Trailer>,
     /// The default branch's commit before this push.
     before: Option<String>,
     /// The directory of the reports.
@@ -122,6 +128,7 @@ impl Inputs {
             flags: flags.into_iter().flatten().chain(packages).collect(),
             bench_args: variables.lines("INPUT_BENCH_ARGS"),
             compare_args: variables.lines("INPUT_COMPARE_ARGS"),
+            accepted: Vec::new(),
             before: variables.some("PUSHED_AFTER").map(str::to_owned),
             report: variables.required("REPORT")?.into(),
             baselines: variables.some("CARGO_TOPDOWN_BASELINES").map(PathBuf::from),
@@ -183,6 +190,7 @@ impl Inputs {
         if let Some(reference) = &self.against {
             arguments.push(format!("--against={reference}"));
             arguments.extend(self.reports());
+            arguments.extend(self.accepted.iter().map(Trailer::flag));
             arguments.extend_from_slice(&self.compare_args);
         }
         let flags = self.flags.iter();
@@ -197,6 +205,7 @@ impl Inputs {
         let mut arguments = vec!["compare".to_owned()];
         arguments.extend(self.save.then(|| "--becomes-baseline".to_owned()));
         arguments.extend(self.reports());
+        arguments.extend(self.accepted.iter().map(Trailer::flag));
         arguments.extend_from_slice(&self.compare_args);
         arguments.extend(["--".to_owned(), self.baseline.clone()]);
         arguments

@@ -60,6 +60,8 @@ fn is_withheld(name: &str) -> bool {
         "GITHUB_STATE",
         "GITHUB_STEP_SUMMARY",
         "CARGO_TOPDOWN_STORE",
+        "AUTHOR_ASSOCIATION",
+        "HEAD_COMMIT",
         "PUSHED_AFTER",
         "SAVE",
         "REPORT",
