@@ -143,8 +143,7 @@ pub struct PolicyArgs {
 
     /// Accept whatever change this benchmark has in this comparison; may be repeated
     ///
-    /// BENCH is its name or its whole id. `baseline accept` accepts a change until it grows, or until
-    /// the baseline is renewed.
+    /// BENCH is its name or its whole id. `baseline accept` accepts a change until it grows.
     #[arg(long = "accept", value_name = "BENCH: REASON")]
     pub accepted: Vec<AcceptedBenchmark>,
 

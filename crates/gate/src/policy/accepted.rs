@@ -9,8 +9,8 @@ use topdown_run::run_file::BenchmarkId;
 use crate::allocated::Allocated;
 use crate::metric::Metric;
 
-/// What is accepted: changes of one baseline, by the full id of the benchmark, and benchmarks in one
-/// comparison.
+/// What is accepted: changes of one baseline, by the full id of the benchmark, and benchmarks for
+/// one comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Accepted {
     changes: BTreeMap<String, AcceptedChange>,

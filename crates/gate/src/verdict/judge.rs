@@ -342,9 +342,9 @@ impl<'a> Judge<'a> {
         is_open && !evidence.costly_windows && executed.is_some_and(ExecutedChange::is_proof)
     }
 
-    /// Returns why the change is expected, if it is: the benchmark is accepted in this comparison, or
-    /// every metric that is hit was accepted, and grew by no more than was seen then plus the margin;
-    /// and so were its allocations.
+    /// Returns why the change is expected, if it is: the benchmark is accepted in this comparison,
+    /// or every metric that is hit was accepted, and grew by no more than was seen then plus the
+    /// margin; and so were its allocations.
     fn accepted(&self, verdict: &BenchmarkVerdict, tested: &[Tested]) -> Option<String> {
         if let Some(reason) = self.policy.accepted.reason_of(&verdict.id) {
             return Some(reason.to_owned());
