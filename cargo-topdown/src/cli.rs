@@ -5,8 +5,6 @@ mod baseline;
 mod bench;
 mod bisect;
 mod cargo_bench;
-mod choices;
-mod ci;
 mod comparison;
 mod exec;
 mod explain;
@@ -19,10 +17,12 @@ mod selection;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::store_location::StoreLocation;
 use topdown_adoption::Service;
+use topdown_run::setting::Setting;
 use topdown_store::baselines::BaselineName;
 
 pub use annotate::*;
@@ -30,7 +30,6 @@ pub use baseline::*;
 pub use bench::*;
 pub use bisect::*;
 pub use cargo_bench::*;
-pub use ci::*;
 pub use comparison::*;
 pub use exec::*;
 pub use explain::*;
@@ -105,6 +104,30 @@ pub enum Command {
     /// Become a bench in its own session: how `bench` starts one
     #[command(hide = true)]
     StartBench(StartBenchArgs),
+}
+
+/// `cargo topdown ci`: a step of action.yml. Its inputs are variables that action.yml sets.
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum CiStep {
+    /// Check the inputs, show what the machine can measure, and say where files go
+    Plan,
+    /// Run the benches, compare the run, and make one outcome of both
+    Measure,
+    /// Keep one comment on the pull request up to date
+    Comment,
+    /// End with the exit code of the outcome
+    Gate,
+}
+
+/// Parses one of the choices that users have, as clap lists them in `--help`.
+fn choices<S: Setting + Send + Sync>() -> impl TypedValueParser<Value = S> {
+    let listed = S::CHOICES.iter().map(|choice| {
+        // As clap does with doc comments.
+        let help = choice.meaning().trim_end_matches('.');
+        PossibleValue::new(choice.name()).help(help)
+    });
+    PossibleValuesParser::new(listed)
+        .map(|word| word.parse().expect("clap lets only listed words through"))
 }
 
 /// `cargo topdown start-bench`.

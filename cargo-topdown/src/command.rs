@@ -8,7 +8,6 @@ mod bisect;
 mod check;
 mod ci;
 mod compare;
-mod comparison_output;
 mod doctor;
 mod exec;
 mod explain;

@@ -3,12 +3,14 @@
 use clap::Args;
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::{ListingArgs, OutputArgs, SelectionArgs, StoreArgs};
+use super::{ColorChoice, ListingArgs, OutputArgs, SelectionArgs, StoreArgs};
+use crate::comparing::output::Output;
 use crate::error::Error;
 use topdown_gate::policy::{
     AcceptedBenchmark, FailOnClass, MarginSetting, Overrides, Subject, checked_alarms_per_year,
     checked_alpha,
 };
+use topdown_report::detail::Detail;
 use topdown_report::request::ReportRequest;
 
 /// `cargo topdown compare`.
@@ -269,6 +271,21 @@ pub struct ComparisonArgs {
 }
 
 impl ComparisonArgs {
+    /// Returns what to print and write, in these colours; with all details if `verbose`.
+    pub fn output(&self, verbose: bool, color: ColorChoice) -> Output<'_> {
+        Output {
+            json: self.json,
+            detail: if verbose {
+                Detail::All
+            } else {
+                Detail::Sentences
+            },
+            events: self.events,
+            reports: &self.reports,
+            color: color.into(),
+        }
+    }
+
     /// Refuses flags for lines that are not shown. `compares` says whether there are two sides.
     ///
     /// # Errors

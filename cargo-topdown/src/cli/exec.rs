@@ -6,7 +6,7 @@ use clap::Args;
 
 use topdown_run::setting::{Counters, Setting, SourceChoice};
 
-use super::choices::choices;
+use super::choices;
 use super::{OutputArgs, StoredRunArgs};
 use topdown_runner::settings::MAX_LAUNCHES;
 

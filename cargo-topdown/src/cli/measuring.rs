@@ -3,7 +3,7 @@
 use clap::Args;
 use topdown_run::setting::{Counters, ModelCore, Setting, SourceChoice, Threads};
 
-use super::choices::choices;
+use super::choices;
 use crate::config::Layer;
 
 /// How a run measures.

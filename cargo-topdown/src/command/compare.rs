@@ -4,7 +4,7 @@ use std::io::Write;
 
 use topdown_run::run_file::Run;
 
-use super::{annotate, comparison_output};
+use super::annotate;
 use crate::cli::CompareArgs;
 use crate::comparing::functions_hint::functions_hint;
 use crate::comparing::judged::{ComparisonRequest, Judged, judged};
@@ -61,7 +61,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Error> {
         candidate: &candidate.run,
         history: history.as_ref(),
     };
-    let output = comparison_output::output(&args.comparison, args.verbose, args.output.color);
+    let output = args.comparison.output(args.verbose, args.output.color);
     match &args.explain {
         Some(wanted) => {
             explain(args, wanted, &comparison, sides)?;

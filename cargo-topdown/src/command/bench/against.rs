@@ -13,7 +13,7 @@ use super::base_build::{self, report_missing_files};
 use super::build::build;
 use crate::base_tree::{BaseTree, BaseTreeError};
 use crate::cli::BenchArgs;
-use crate::command::{annotate, comparison_output};
+use crate::command::annotate;
 use crate::comparing::history::{self, ASSUMED_MERGES_PER_YEAR};
 use crate::comparing::output::Sides;
 use crate::comparing::sampled_functions::{self, Sampled};
@@ -114,7 +114,8 @@ pub fn run(args: &BenchArgs, reference: &str) -> Result<Exit, Error> {
         history: history.as_ref(),
         listing: listing.as_ref(),
     };
-    comparison_output::output(&args.comparison, verbose, args.output.color)
+    args.comparison
+        .output(verbose, args.output.color)
         .report(&comparison, sides)?;
     annotate::print(listing.as_ref(), &args.comparison, args.output.color)?;
     Ok(comparison.outcome.into())
