@@ -22,6 +22,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::store_location::StoreLocation;
 use topdown_adoption::Service;
+use topdown_report::export::ExportFormat;
 use topdown_run::setting::Setting;
 use topdown_store::baselines::BaselineName;
 
@@ -130,6 +131,16 @@ fn choices<S: Setting + Send + Sync>() -> impl TypedValueParser<Value = S> {
         .map(|word| word.parse().expect("clap lets only listed words through"))
 }
 
+fn export_format() -> impl TypedValueParser<Value = ExportFormat> {
+    let value = |format: ExportFormat| PossibleValue::new(format.name()).help(format.meaning());
+    PossibleValuesParser::new(ExportFormat::ALL.map(value)).try_map(|word| {
+        let mut formats = ExportFormat::ALL.into_iter();
+        formats
+            .find(|format| format.name() == word)
+            .ok_or("unknown")
+    })
+}
+
 /// `cargo topdown start-bench`.
 #[derive(Debug, Args)]
 pub struct StartBenchArgs {
@@ -185,6 +196,15 @@ pub struct ReportArgs {
     /// Print the run file as JSON, with the benchmarks that -E and --skip select
     #[arg(long, conflicts_with_all = ["html", "events", "functions"])]
     pub json: bool,
+
+    /// Print the run in the format of another tool
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_parser = export_format(),
+        conflicts_with_all = ["html", "json", "profile", "events", "functions"]
+    )]
+    pub export: Option<ExportFormat>,
 
     /// Print events too: branches, misses, bytes and allocations, where the source counts them
     #[arg(long, conflicts_with = "html")]

@@ -452,6 +452,24 @@ fn benchmarks_of_one_run_are_compared_with_each_other() {
 }
 
 #[test]
+fn runs_are_exported_for_other_tools() {
+    let fixture = Fixture::new(&run(2, one_slower));
+    let exported = |format: &str| {
+        let output = fixture.topdown(&["topdown", "report", "./b", "--export", format]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let bmf: serde_json::Value = serde_json::from_str(&exported("bmf")).unwrap();
+    assert_eq!(
+        bmf["suite::bench::group/b2"]["backend-bound"]["value"],
+        430.0
+    );
+    assert!(exported("github-action-benchmark").contains("\"unit\": \"slots/iter\""));
+    assert!(exported("openmetrics").ends_with("# EOF\n"));
+    assert_eq!(exported("ndjson").lines().count(), 6);
+}
+
+#[test]
 fn accepted_benchmark_passes_and_others_fail() {
     let fixture = Fixture::new(&run(2, one_slower));
     for (benchmark, expected) in [("group/b2", 0), ("suite::bench::group/b2", 0), ("b2", 100)] {

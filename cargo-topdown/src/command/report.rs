@@ -1,6 +1,9 @@
 //! `cargo topdown report`: shows a stored run as a table, a page or JSON.
 
+use std::io::Write;
+
 use topdown_run::run_file;
+use topdown_terminal::terminal::stdout_for_programs;
 
 use super::run_output::{RunOutput, write_page, write_profile};
 use super::stored_run::resolve_run;
@@ -35,6 +38,12 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Error> {
     }
     if let Some(path) = &args.profile {
         write_profile(path, &run, label)?;
+        return Ok(Exit::Success);
+    }
+    if let Some(format) = args.export {
+        let mut text = Vec::new();
+        format.write(&mut text, &run)?;
+        stdout_for_programs().write_all(&text)?;
         return Ok(Exit::Success);
     }
     let output = RunOutput {

@@ -23,6 +23,7 @@ pub mod event_table;
 #[cfg(any(test, feature = "examples"))]
 pub mod examples;
 pub mod explanation;
+pub mod export;
 mod foreign_comment;
 pub mod foreign_comparison;
 mod function_rows;

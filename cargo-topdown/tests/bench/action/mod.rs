@@ -85,6 +85,9 @@ fn job(event: &str, reference: &str) -> Job {
             "0000000000000000000000000000000000000000",
         ),
         ("github.event.pull_request.number", "7"),
+        ("github.event.pull_request.author_association", "MEMBER"),
+        // As on a push: the commit that is checked out.
+        ("github.event.pull_request.head.sha", ""),
         ("github.server_url", "https://github.com"),
         ("github.repository", "owner/name"),
         ("github.action_repository", "owner/name"),
@@ -514,6 +517,7 @@ fn inputs_with_shell_metacharacters_execute_nothing() {
         "launches",
         "store",
         "compare-args",
+        "accept-from",
         "artifact",
         "version",
         "tool-sha256",
