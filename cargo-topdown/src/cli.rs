@@ -11,7 +11,6 @@ mod explain;
 mod history;
 mod import;
 mod measuring;
-mod merge;
 mod selection;
 
 use std::ffi::OsString;
@@ -37,7 +36,6 @@ pub use explain::*;
 pub use history::*;
 pub use import::*;
 pub use measuring::*;
-pub use merge::*;
 pub use selection::*;
 
 /// Run criterion benches, compare their TopDown slots with a baseline, and explain what got slower
@@ -222,6 +220,32 @@ pub struct ReportArgs {
 
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// `cargo topdown merge`.
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// The runs to merge: run files, or directories that hold one
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+
+    /// Also save the merged run as baseline NAME
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["output", "partial"])]
+    pub save: Option<BaselineName>,
+
+    /// Write the merged run to DIR, not to the workspace as its newest run
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+
+    /// Merge even if shards are missing or benchmarks failed
+    #[arg(long)]
+    pub partial: bool,
+
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    #[command(flatten)]
+    pub printing: OutputArgs,
 }
 
 /// `cargo topdown versus`.

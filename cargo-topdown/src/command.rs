@@ -26,8 +26,6 @@ mod start_bench;
 mod stored_run;
 mod versus;
 
-pub use bisect::BisectError;
-
 use crate::cli::Command;
 use crate::error::Error;
 use crate::exit::Exit;

@@ -1,5 +1,6 @@
 //! The errors that end a command early.
 
+mod bisect;
 mod ci;
 mod exec;
 
@@ -11,7 +12,6 @@ use topdown_gate::filter_expression::ExpressionError;
 use topdown_run::run_file::RunFileError;
 
 use crate::accepted_file::AcceptedError;
-use crate::command::BisectError;
 use crate::config::{ConfigError, WorkspaceError};
 use crate::measure::MeasureError;
 use crate::merge::MergeError;
@@ -25,6 +25,7 @@ use topdown_store::baselines::{BaselineNameError, StoreError, unless_written};
 use topdown_store::shared::SharedStoreError;
 use topdown_terminal::nearest::Suggestion;
 
+pub use bisect::BisectError;
 pub use ci::CiError;
 pub use exec::ExecError;
 

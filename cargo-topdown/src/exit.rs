@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 
 use crate::base_tree::BaseTreeError;
-use crate::command::BisectError;
-use crate::error::{CiError, Error, ExecError};
+use crate::error::{BisectError, CiError, Error, ExecError};
 use crate::measure::MeasureError;
 use topdown_adoption::AdoptionError;
 use topdown_explain::ExplainError;

@@ -18,7 +18,7 @@ use topdown_run::run_file::{BenchmarkId, Hash};
 use crate::base_tree::shown;
 use crate::cli::BisectArgs;
 use crate::comparing::history::ASSUMED_MERGES_PER_YEAR;
-use crate::error::Error;
+use crate::error::{BisectError, Error};
 use crate::exit::Exit;
 use crate::git::git;
 use crate::measure::build_identity::build_identity;
@@ -31,8 +31,6 @@ use topdown_system::whole_file;
 use topdown_terminal::count_of;
 use topdown_terminal::terminal::message;
 use trial::Trials;
-
-pub use points::BisectError;
 
 /// The file of the search, below the directory that keeps its trees.
 const FILE: &str = "search.json";

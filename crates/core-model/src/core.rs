@@ -6,6 +6,7 @@
 
 mod issue;
 mod memory_operands;
+mod string;
 mod warming;
 
 use crate::address_space::{AddressSpace, MappingAt};

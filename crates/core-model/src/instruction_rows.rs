@@ -7,7 +7,6 @@ use topdown_tracer::Block;
 use crate::core::{Core, Executed};
 use crate::instruction::Operation;
 use crate::ledger::FixedCosts;
-use crate::model::repeat;
 
 /// An instruction, and those before it whose work it does.
 struct Row {
@@ -77,7 +76,7 @@ impl InstructionRows {
             executed.block = row;
             core.ledger.execute(row, self.costs(row as usize));
             done = match operation.repeat {
-                Some(times) => repeat(core, operation, times, executed),
+                Some(times) => core.repeat(operation, times, executed),
                 None => core.execute_rare(operation, executed),
             };
         }

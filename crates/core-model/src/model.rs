@@ -1,11 +1,11 @@
 //! The model as seen by the tracer: a table of translated blocks, and the core that executes them.
 
-use topdown_tracer::{Address, Block, BlockId, Consumer, Mapping, Repeat};
+use topdown_tracer::{Block, BlockId, Consumer, Mapping};
 
 use crate::address_space::MappingAt;
 use crate::branch::CodeAddress;
 use crate::core::{Core, Executed};
-use crate::instruction::{Lowering, MemoryOperand, NONE, Operation};
+use crate::instruction::{Lowering, MemoryOperand, Operation};
 use crate::instruction_rows::InstructionRows;
 use crate::ledger::{BlockCounts, FixedCosts, Waits};
 use crate::parameters::CoreParameters;
@@ -295,64 +295,6 @@ fn keep_executed(operations: &mut Vec<Operation>, first: usize) -> usize {
     end - first
 }
 
-/// Executes a repeated string instruction: its start, then its steps.
-#[inline(never)]
-pub(crate) fn repeat(
-    core: &mut Core,
-    operation: &Operation,
-    repeat: Repeat,
-    executed: &Executed<'_>,
-) -> u64 {
-    let &Executed {
-        block, recorded, ..
-    } = executed;
-    let memory = operation.operands(executed.operands);
-    let start = Operation {
-        memory_count: 0,
-        ..*operation
-    };
-    let mut done = core.execute_rare(&start, executed);
-    let element_bytes = u64::from(memory.first().map_or(1, |operand| operand.bytes));
-    let total_bytes = repeat.iterations(recorded).saturating_mul(element_bytes);
-    // Moves and fills process many elements at once, comparisons one.
-    let fast = memory.iter().any(MemoryOperand::writes);
-    let (step_bytes, pace) = core.string_step();
-    let step_bytes = if fast { step_bytes } else { element_bytes };
-    let step = operation.string_step(pace).complete(memory);
-    let written = memory.iter().find(|operand| operand.writes());
-    let mut offset = 0;
-    while offset < total_bytes {
-        // The microcode aligns its steps to the destination.
-        let step_bytes = match written.and_then(|operand| operand.address.first(recorded)) {
-            Some(start) => step_bytes - start.wrapping_add(offset) % step_bytes,
-            None => step_bytes,
-        };
-        let mut operands = [MemoryOperand::NONE; 2];
-        for (place, operand) in operands.iter_mut().zip(memory) {
-            let start = operand.address.first(recorded).unwrap_or(0);
-            *place = MemoryOperand {
-                bytes: step_bytes.min(total_bytes - offset) as u32,
-                address: Address::Fixed(start.wrapping_add(offset)),
-                registers: [NONE, NONE],
-                ..*operand
-            };
-            *place = core.with_vector_ports(place);
-        }
-        let executed = Executed {
-            operands: &operands[..memory.len().min(2)],
-            ..*executed
-        };
-        done = core.execute_rare(&step, &executed);
-        core.ledger.charge_passed(
-            block,
-            |slots| &mut slots.heavy_operations,
-            step.slots.into(),
-        );
-        offset += step_bytes;
-    }
-    done
-}
-
 impl Consumer for Model {
     fn translated(&mut self, block: &Block<'_>) {
         let instructions = block.instructions.len();
@@ -498,7 +440,7 @@ impl Consumer for Model {
             done = if is_plain && !operation.is_rare {
                 self.core.execute(operation, &executed)
             } else if let Some(how_often) = operation.repeat {
-                repeat(&mut self.core, operation, how_often, &executed)
+                self.core.repeat(operation, how_often, &executed)
             } else {
                 self.core.execute_rare(operation, &executed)
             };

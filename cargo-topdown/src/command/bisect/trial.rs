@@ -11,10 +11,10 @@ use topdown_bisect::{Answer, Bisection, Executed, Kind, LOOKS, Point, Row, Tried
 use topdown_run::provenance::SourceKind;
 use topdown_run::run_file::{BenchmarkId, Fingerprint, Run, read_run, write_run_without_samples};
 
-use super::points::{self, BisectError, Points};
+use super::points::{self, Points};
 use crate::base_tree::{BaseTree, BaseTreeError};
 use crate::command::bench::base_build;
-use crate::error::Error;
+use crate::error::{BisectError, Error};
 use crate::measure::{MeasureError, Session, Side, problems};
 use crate::renames::Renames;
 use topdown_gate::metric::Metric;
