@@ -26,6 +26,8 @@ struct Page {
     title: String,
     facts: Vec<String>,
     what: &'static str,
+    /// Whether several functions are compared.
+    has_rank: bool,
     legend: Vec<LegendEntry>,
     rows: Vec<Row>,
     growths: Vec<Section>,
@@ -64,11 +66,21 @@ impl Page {
         };
         let ranking = versus.ranking.as_ref().unwrap_or(&empty);
         let metric = ranking.metric;
+        let has_rank = !ranking.is_of_one_function();
         let rows = |input: &Input| -> Vec<Row> {
-            let totals = input.entries.iter().map(|entry| entry.per_iteration);
-            let longest = totals.fold(0.0, f64::max);
+            let inputs = if has_rank {
+                std::slice::from_ref(input)
+            } else {
+                &ranking.inputs
+            };
+            let entries = inputs.iter().flat_map(|input| &input.entries);
+            let longest = entries.map(|entry| entry.per_iteration).fold(0.0, f64::max);
             let row = |entry| Row::new(entry, input.parameter.as_deref(), metric, longest);
-            input.entries.iter().map(row).collect()
+            let mut rows: Vec<Row> = input.entries.iter().map(row).collect();
+            for row in rows.iter_mut().filter(|_| !has_rank) {
+                row.ratio.clear();
+            }
+            rows
         };
         Page {
             tool_version: env!("CARGO_PKG_VERSION"),
@@ -82,6 +94,7 @@ impl Page {
                 Metric::Wall => of == Metric::Wall,
                 _ => of.category().is_some(),
             }),
+            has_rank,
             rows: ranking.inputs.iter().flat_map(rows).collect(),
             growths: ranking.growths.iter().map(Section::new).collect(),
         }
