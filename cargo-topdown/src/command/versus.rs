@@ -44,8 +44,8 @@ pub fn run(args: &VersusArgs) -> Result<Exit, Error> {
         None => Versus::ranking(labelled, &args.benchmark, &policy)
             .ok_or_else(|| no_such_group(&args.benchmark, &run))?,
     };
-    if let Some(path) = &args.html {
-        whole_file::write_named(path, |to| html::write_ranking(&versus, to))
+    if let (Some(path), Some(ranking)) = (&args.html, &versus.ranking) {
+        whole_file::write_named(path, |to| html::write_ranking(&versus.run, ranking, to))
             .map_err(|error| ReportError::new(path, error))?;
         return Ok(Exit::Success);
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::Verdict;
-use topdown_gate::versus::{Growth, Input, Pair, Ranking, Size, Versus};
+use topdown_gate::versus::{Entry, Growth, Input, Pair, Ranking, Size, Versus};
 use topdown_run::category::PerCategory;
 use topdown_terminal::count_of;
 
@@ -181,24 +181,37 @@ fn columns(metric: Metric) -> Vec<Column> {
     ]
 }
 
-fn add_input(table: &mut Table, input: &Input, ranking: &Ranking, look: Look) {
-    let is_alone = ranking.is_of_one_function();
-    let one_scale = if is_alone {
+/// Returns what a bar of `input` that fills the space would show. One function has one scale.
+pub fn longest_of(ranking: &Ranking, input: &Input) -> f64 {
+    let one_scale = if ranking.is_of_one_function() {
         &ranking.inputs[..]
     } else {
         std::slice::from_ref(input)
     };
     let entries = one_scale.iter().flat_map(|input| &input.entries);
-    let longest = entries.map(|entry| entry.per_iteration).fold(0.0, f64::max);
+    entries.map(|entry| entry.per_iteration).fold(0.0, f64::max)
+}
+
+/// `~1.00`, or nothing if there is nothing to rank.
+pub fn ratio_of(ranking: &Ranking, entry: &Entry) -> String {
+    let sign = if entry.differs == Some(false) {
+        "~"
+    } else {
+        ""
+    };
+    if ranking.is_of_one_function() {
+        String::new()
+    } else {
+        format!("{sign}{:.2}", entry.ratio)
+    }
+}
+
+fn add_input(table: &mut Table, input: &Input, ranking: &Ranking, look: Look) {
+    let longest = longest_of(ranking, input);
     for entry in &input.entries {
-        let sign = if entry.differs == Some(false) {
-            "~"
-        } else {
-            ""
-        };
-        let (name, ratio) = match &input.parameter {
-            Some(parameter) if is_alone => (parameter, String::new()),
-            _ => (&entry.function, format!("{sign}{:.2}", entry.ratio)),
+        let name = match &input.parameter {
+            Some(parameter) if ranking.is_of_one_function() => parameter,
+            _ => &entry.function,
         };
         let shares = entry
             .categories
@@ -214,7 +227,7 @@ fn add_input(table: &mut Table, input: &Input, ranking: &Ranking, look: Look) {
         let numbers = [
             Cell::from(name.as_str()),
             Cell::from(value(entry.per_iteration, ranking.metric, look)),
-            Cell::from(ratio),
+            Cell::from(ratio_of(ranking, entry)),
             Cell::from(long_bar(
                 entry.categories,
                 entry.per_iteration,

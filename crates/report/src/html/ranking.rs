@@ -4,19 +4,22 @@ use std::io::{self, Write};
 
 use askama::Template;
 use topdown_gate::metric::Metric;
-use topdown_gate::versus::{Entry, Growth, Input, Ranking, Size, Versus};
+use topdown_gate::verdict::RunSummary;
+use topdown_gate::versus::{Entry, Growth, Input, Ranking, Size};
 use topdown_run::category::PerCategory;
 
 use super::{Bar, LegendEntry, legend};
 use crate::number::{amount, slots, time_ns};
-use crate::versus_text::{conclusion, element};
+use crate::versus_text::{conclusion, element, longest_of, ratio_of};
 
-/// Writes the page of the group that `versus` ranks; an empty one if it ranks none.
+/// Writes the page of a group of `run`.
 ///
 /// # Errors
 /// Returns an error if writing to `out` fails.
-pub fn write_ranking(versus: &Versus, out: &mut impl Write) -> io::Result<()> {
-    Page::new(versus).write_into(out).map_err(io::Error::other)
+pub fn write_ranking(run: &RunSummary, ranking: &Ranking, out: &mut impl Write) -> io::Result<()> {
+    Page::new(run, ranking)
+        .write_into(out)
+        .map_err(io::Error::other)
 }
 
 #[derive(Template)]
@@ -57,35 +60,16 @@ struct SizeRow {
 }
 
 impl Page {
-    fn new(versus: &Versus) -> Page {
-        let empty = Ranking {
-            group: String::new(),
-            metric: Metric::Slots,
-            inputs: Vec::new(),
-            growths: Vec::new(),
-        };
-        let ranking = versus.ranking.as_ref().unwrap_or(&empty);
+    fn new(run: &RunSummary, ranking: &Ranking) -> Page {
         let metric = ranking.metric;
-        let has_rank = !ranking.is_of_one_function();
         let rows = |input: &Input| -> Vec<Row> {
-            let inputs = if has_rank {
-                std::slice::from_ref(input)
-            } else {
-                &ranking.inputs
-            };
-            let entries = inputs.iter().flat_map(|input| &input.entries);
-            let longest = entries.map(|entry| entry.per_iteration).fold(0.0, f64::max);
-            let row = |entry| Row::new(entry, input.parameter.as_deref(), metric, longest);
-            let mut rows: Vec<Row> = input.entries.iter().map(row).collect();
-            for row in rows.iter_mut().filter(|_| !has_rank) {
-                row.ratio.clear();
-            }
-            rows
+            let row = |entry| Row::new(entry, input, ranking);
+            input.entries.iter().map(row).collect()
         };
         Page {
             tool_version: env!("CARGO_PKG_VERSION"),
             title: ranking.group.clone(),
-            facts: vec![versus.run.machine.clone(), versus.run.started_at.clone()],
+            facts: vec![run.machine.clone(), run.started_at.clone()],
             what: match metric {
                 Metric::Wall => "Time",
                 _ => "Slots",
@@ -94,7 +78,7 @@ impl Page {
                 Metric::Wall => of == Metric::Wall,
                 _ => of.category().is_some(),
             }),
-            has_rank,
+            has_rank: !ranking.is_of_one_function(),
             rows: ranking.inputs.iter().flat_map(rows).collect(),
             growths: ranking.growths.iter().map(Section::new).collect(),
         }
@@ -102,22 +86,18 @@ impl Page {
 }
 
 impl Row {
-    fn new(entry: &Entry, parameter: Option<&str>, metric: Metric, longest: f64) -> Row {
-        let tie = if entry.differs == Some(false) {
-            "~"
-        } else {
-            ""
-        };
+    fn new(entry: &Entry, input: &Input, ranking: &Ranking) -> Row {
+        let longest = longest_of(ranking, input);
         let bar_of = |categories| bar(&entry.function, categories, longest);
         Row {
             name: entry.function.clone(),
-            parameter: parameter.unwrap_or_default().to_owned(),
-            total: match metric {
+            parameter: input.parameter.clone().unwrap_or_default(),
+            total: match ranking.metric {
                 Metric::Wall => time_ns(entry.per_iteration, false),
                 _ => slots(entry.per_iteration),
             },
             total_key: entry.per_iteration,
-            ratio: format!("{tie}{:.2}", entry.ratio),
+            ratio: ratio_of(ranking, entry),
             bar: entry.categories.map(bar_of),
         }
     }
@@ -153,10 +133,17 @@ mod tests {
     use super::*;
     use crate::shown::written;
     use crate::versus_text::tests::{ranking_of, sorts};
+    use topdown_run::run_file::Benchmark;
+
+    fn page_of(benchmarks: Vec<Benchmark>) -> String {
+        let versus = ranking_of(benchmarks, "sort");
+        let ranking = versus.ranking.as_ref().unwrap();
+        written(|out| write_ranking(&versus.run, ranking, out))
+    }
 
     #[test]
     fn page_has_all_inputs_and_growths() {
-        let page = written(|out| write_ranking(&ranking_of(sorts(), "sort"), out));
+        let page = page_of(sorts());
         let (_, body) = page.split_once("<header>").unwrap();
         insta::assert_snapshot!(body.split_once("<script>").unwrap().0);
     }
@@ -165,7 +152,7 @@ mod tests {
     fn names_stay_text() {
         let mut benchmarks = sorts();
         benchmarks[0].id.name = "sort/<b>x</b>/10".to_owned();
-        let page = written(|out| write_ranking(&ranking_of(benchmarks, "sort"), out));
+        let page = page_of(benchmarks);
         assert!(!page.contains("<b>x") && page.contains("&#60;b&#62;x"));
     }
 }
