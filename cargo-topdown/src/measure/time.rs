@@ -1,9 +1,9 @@
 //! Number of timed launches of a benchmark.
 //!
 //! Where slots are modelled, time gates nothing. So a benchmark whose slots are exact is timed
-//! once, and briefly. If that hints that time and slots disagree, it is timed twice more, as long
-//! as usual. If its time grew in all three, it is timed in the remaining launches, too. On a busy
-//! machine one launch hints at much that three do not.
+//! once, and briefly. If that hints that time and slots disagree, it is timed twice more, briefly
+//! again. If its time grew in all three, it is timed in the remaining launches, as long as usual. On
+//! a busy machine one launch hints at much that three do not.
 
 use std::collections::HashMap;
 
@@ -196,18 +196,20 @@ impl NeedsTiming {
     }
 
     /// Returns the launches on the clock to make after those that were `made`: all that are left,
-    /// or for what merely hints those up to the next look.
+    /// or for what merely hints short ones up to the next look.
     fn further(&self, targets: &[BenchTarget], made: u32) -> Vec<BenchTarget> {
-        let next = LOOKS.into_iter().find(|look| *look > made);
         let up_to = |ids: &[BenchmarkId], most: u32| {
             relaunch::restricted_to(ids, targets, |launches| {
                 launches.min(most).saturating_sub(made)
             })
         };
-        let mut further = up_to(&self.inexact, u32::MAX);
-        further.extend(up_to(&self.suspicious, next.unwrap_or(u32::MAX)));
+        let mut further = model_or_clock::on_the_clock(&up_to(&self.inexact, u32::MAX));
+        further.extend(match LOOKS.into_iter().find(|look| *look > made) {
+            Some(next) => model_or_clock::briefly(&up_to(&self.suspicious, next)),
+            None => model_or_clock::on_the_clock(&up_to(&self.suspicious, u32::MAX)),
+        });
         further.retain(|target| target.settings.launches > 0);
-        model_or_clock::on_the_clock(&further)
+        further
     }
 }
 
@@ -256,7 +258,9 @@ fn time_per_slot_ns(benchmark: &Benchmark) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
     use topdown_gate::scenario::{Launch, with_launches};
+    use topdown_run::setting::SourceChoice;
 
     /// A benchmark that was timed in `timed` launches and modelled in two.
     fn modelled(name: &str, timed: u32, wall_ns: f64, slots: [f64; 2]) -> Benchmark {
@@ -354,5 +358,29 @@ mod tests {
         // Without an earlier run there is nothing that it disagrees with.
         assert_eq!(further(&[], 1), [named("inexact", 9), named("waits", 2)]);
         assert_eq!(further(&[], 3), [named("inexact", 7)]);
+    }
+
+    #[test]
+    fn launches_that_only_confirm_a_hint_are_brief() {
+        let mut target = BenchTarget::named("suite", "bench");
+        target.settings.source = SourceChoice::Model;
+        let usual = target.settings.measurement_time;
+        let times = |made| -> Vec<(String, Duration)> {
+            let id = |name| modelled(name, made, 10.0, [100.0; 2]).id;
+            let needing_timing = NeedsTiming {
+                inexact: vec![id("inexact")],
+                suspicious: vec![id("waits")],
+            };
+            let further = needing_timing.further(std::slice::from_ref(&target), made);
+            let named = |target: &BenchTarget| target.benchmarks.clone().unwrap().concat();
+            let length = |target: &BenchTarget| target.settings.measurement_time;
+            further.iter().map(|t| (named(t), length(t))).collect()
+        };
+        let named = |name: &str, length| (name.to_owned(), length);
+        let first = times(1);
+        assert_eq!(first[0], named("inexact", usual));
+        assert_eq!(first[1].0, "waits");
+        assert!(first[1].1 < usual / 10, "{first:?}");
+        assert_eq!(times(3), [named("inexact", usual), named("waits", usual)]);
     }
 }

@@ -83,11 +83,21 @@ pub fn on_the_clock(targets: &[BenchTarget]) -> Vec<BenchTarget> {
     })
 }
 
-/// As [`on_the_clock`], but once and briefly, if the model provides the slots.
+/// As [`briefly`], but once.
 pub fn briefly_on_the_clock(targets: &[BenchTarget]) -> Vec<BenchTarget> {
-    with_settings(&on_the_clock(targets), |settings| match settings.source {
+    with_settings(&briefly(targets), |settings| match settings.source {
         SourceChoice::TimeBesideModel => Settings {
             launches: 1,
+            ..settings
+        },
+        _ => settings,
+    })
+}
+
+/// As [`on_the_clock`], but with short launches if the model provides the slots.
+pub fn briefly(targets: &[BenchTarget]) -> Vec<BenchTarget> {
+    with_settings(&on_the_clock(targets), |settings| match settings.source {
+        SourceChoice::TimeBesideModel => Settings {
             warm_up_time: BRIEF_WARM_UP.min(settings.warm_up_time),
             measurement_time: BRIEF_MEASUREMENT.min(settings.measurement_time),
             ..settings
