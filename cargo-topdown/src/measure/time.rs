@@ -128,14 +128,8 @@ impl Session {
 
     /// Says which benchmarks are timed further, and why.
     fn report_further(&self, needing_timing: &NeedsTiming) {
-        let parts = [
-            (&needing_timing.inexact, "launches disagree about the slots"),
-            (&needing_timing.suspicious, "longer than the slots explain"),
-        ];
-        let parts = parts.into_iter().filter(|(ids, _)| !ids.is_empty());
-        for (ids, why) in parts.filter(|_| !self.request.quiet) {
-            let benchmarks = count_of(ids.len(), "benchmark");
-            message!("      Timing {benchmarks} further: {why}");
+        for line in needing_timing.lines().filter(|_| !self.request.quiet) {
+            message!("      Timing {line}");
         }
     }
 
@@ -181,6 +175,17 @@ impl NeedsTiming {
             }
         }
         needing_timing
+    }
+
+    /// Returns how many benchmarks are timed further and why, a line per reason.
+    fn lines(&self) -> impl Iterator<Item = String> {
+        let reasons = [
+            // Launches disagree, iterations are sampled, or there are no slots.
+            (&self.inexact, "without exact slots"),
+            (&self.suspicious, "longer than the slots explain"),
+        ];
+        let reasons = reasons.into_iter().filter(|(ids, _)| !ids.is_empty());
+        reasons.map(|(ids, why)| format!("{} further: {why}", count_of(ids.len(), "benchmark")))
     }
 
     /// Returns the benchmarks of both. One that is inexact in either is inexact.
@@ -304,6 +309,17 @@ mod tests {
             modelled("timed in full", 10, 10.0, [100.0, 101.0]),
         ];
         assert_eq!(needing_timing(&suite, &[]), ["inexact", "time alone"]);
+    }
+
+    #[test]
+    fn reason_covers_benchmarks_without_slots() {
+        let time_alone = Benchmark {
+            slots: None,
+            ..modelled("time alone", 1, 10.0, [100.0; 2])
+        };
+        let needing_timing = NeedsTiming::of(&[time_alone], &[], 1);
+        let lines = Vec::from_iter(needing_timing.lines());
+        assert_eq!(lines, ["1 benchmark further: without exact slots"]);
     }
 
     #[test]
