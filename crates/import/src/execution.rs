@@ -18,6 +18,9 @@ pub struct Execution {
     /// Whether there were metrics without a name.
     pub has_nameless_metrics: bool,
     pub wall_ns: Option<u64>,
+    /// Whether the events of the newest row never ran, as on cores of another type: the metrics of
+    /// that row, and of the rows below without events, say nothing.
+    pub is_idle_row: bool,
     /// Where the program was, if the tool recorded that; the counts are their sums.
     pub samples: Vec<ToolSample>,
     /// PMU samples that were lost.
@@ -87,12 +90,37 @@ pub struct EventName<'a> {
 }
 
 impl Execution {
-    /// Returns the PMUs named by events with a non-zero count.
+    /// Adds a metric of the newest row.
+    pub fn add_metric(&mut self, metric: Metric) {
+        if !self.is_idle_row {
+            self.metrics.push(metric);
+        }
+    }
+
+    /// Removes the events of PMUs on whose cores the command never ran, if it ran on others.
+    ///
+    /// That loses nothing: had it run there, the events of the others would have counted for a part
+    /// of the time only.
+    pub fn drop_idle_pmus(&mut self) {
+        let pmus = self.pmus();
+        if !pmus.is_empty() {
+            self.counts.retain(|count| {
+                let has_run = count.running_ns != Some(0);
+                has_run
+                    || count
+                        .event()
+                        .pmu
+                        .is_none_or(|pmu| pmus.iter().any(|p| p == pmu))
+            });
+        }
+    }
+
+    /// Returns the PMUs named by events that counted something.
     pub fn pmus(&self) -> Vec<String> {
         let mut pmus: Vec<String> = self
             .counts
             .iter()
-            .filter(|count| count.count != Ok(0))
+            .filter(|count| !matches!(count.count, Ok(0) | Err(Lost::Missing(_))))
             .filter_map(|count| Some(count.event().pmu?.to_owned()))
             .collect();
         pmus.sort();

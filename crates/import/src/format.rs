@@ -37,7 +37,9 @@ impl Format {
     /// Returns an error if it has none of them.
     pub fn new(text: &str) -> Result<Format, Problem> {
         Format::detect(text).ok_or_else(|| {
-            if PERFSPECT_METRICS.iter().any(|metric| text.contains(metric)) {
+            if text.lines().all(|line| perf_csv::is_skipped(line.trim())) {
+                Problem::Empty
+            } else if PERFSPECT_METRICS.iter().any(|metric| text.contains(metric)) {
                 Problem::PerfSpect
             } else {
                 Problem::UnknownFormat

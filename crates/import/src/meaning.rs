@@ -199,14 +199,15 @@ impl Found {
         }
         let share = |metric: &Metric| Ok(metric.known()? / 100.0);
         let slots_metric = SLOTS_METRICS.iter().find_map(|name| metric(name));
-        let mut slots_per_cycle = None;
+        let (mut slots_per_cycle, mut running_ns) = (None, None);
         let (slots, of) = if let Some(count) = execution.first_count(&SLOTS_EVENTS)? {
+            running_ns = count.running_ns;
             (count.known()? as f64, count.name.clone())
         } else if let Some(slots) = slots_metric {
             (slots.known()?, slots.name.clone())
         } else if let Some(cycles) = execution.first_count(&CYCLES)? {
             let width = width(known, pmu)?;
-            slots_per_cycle = Some(width);
+            (slots_per_cycle, running_ns) = (Some(width), cycles.running_ns);
             (
                 cycles.known()? as f64 * f64::from(width),
                 cycles.name.clone(),
@@ -255,9 +256,7 @@ impl Found {
             ),
             slots_per_cycle,
             line: retiring.line,
-            running_ns: execution
-                .first_count(&SLOTS_EVENTS)?
-                .and_then(|c| c.running_ns),
+            running_ns,
         }))
     }
 
@@ -348,12 +347,13 @@ impl Found {
 const INSTRUCTIONS: [&str; 3] = ["instructions", "inst_retired.any", "inst_retired"];
 
 /// Cycles, as tools spell them.
-const CYCLES: [&str; 6] = [
+const CYCLES: [&str; 7] = [
     "cycle",
     "cycles",
     "cpu-cycles",
     "cpu_cycles",
     "cpu_clk_unhalted.thread",
+    "cpu_clk_unhalted.core",
     "ls_not_halted_cyc",
 ];
 

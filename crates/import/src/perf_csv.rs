@@ -21,7 +21,10 @@ const OF_PERF_RECORD: &str = "[ perf record: ";
 
 const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 
-/// What `--metric-only` writes above columns of places.
+/// What `--metric-only` writes above the column of times.
+const TIME_HEADING: &str = "time";
+
+/// What it writes above columns of places.
 const TOPOLOGY_HEADINGS: [&str; 5] = ["CPU", "core", "die", "socket", "node"];
 
 /// Returns whether a line looks like such output.
@@ -31,6 +34,7 @@ pub fn is_row(line: &str) -> bool {
     };
     let first = line.split(separator).next().unwrap_or_default();
     number(first).is_some()
+        || is_heading(line, separator)
         || first.starts_with('<')
         || is_topology_field(first)
         || TOPOLOGY_HEADINGS.contains(&first)
@@ -61,6 +65,7 @@ pub(super) fn per_execution(
         add((line, row), execution).map_err(|problem| (Some(line), problem))?;
     }
     executions.retain(|execution| *execution != Execution::default());
+    executions.iter_mut().for_each(Execution::drop_idle_pmus);
     if executions.is_empty() {
         Err((None, Problem::Empty))
     } else {
@@ -83,24 +88,28 @@ fn add(execution: &mut Execution, line: usize, row: &str) -> Result<(), Problem>
         separator_of(row).ok_or_else(|| Problem::malformed(format!("`{row}` has no fields")))?;
     let fields = fields(row, separator);
     let field = |at: usize| fields.get(at).map_or("", |field| field.trim());
-    if field(0).is_empty() {
-        // An additional metric of the event above.
-        return match &fields[..] {
-            [.., value, name] => metric(execution, line, value, name),
-            _ => Ok(()),
-        };
+    if is_topology_field(field(0)) || TOPOLOGY_HEADINGS.contains(&field(0)) {
+        return Err(Problem::PerCpu);
     }
-    if fields
-        .iter()
-        .filter(|field| !field.is_empty())
-        .all(|field| number(field).is_some())
-    {
-        // --metric-only prints only numbers.
+    if field(0) == TIME_HEADING {
+        return Err(Problem::Intervals);
+    }
+    let mut filled = fields.iter().filter(|field| !field.is_empty());
+    if is_heading(row, separator) || filled.all(|field| number(field).is_some()) {
+        // --metric-only prints headings, and numbers below them.
         execution.has_nameless_metrics = true;
         return Ok(());
     }
-    if is_topology_field(field(0)) || TOPOLOGY_HEADINGS.contains(&field(0)) {
-        return Err(Problem::PerCpu);
+    if field(0).is_empty() {
+        // A metric of the event above, or of events that have no rows (perf 6.12 and later without
+        // `-e`): their time is then in its fields 2 and 3.
+        let [.., value, name] = &fields[..] else {
+            return Ok(());
+        };
+        if let Some((time, percent)) = number(field(1)).zip(number(field(2))) {
+            hidden_events(execution, line, name, time > 0.0, percent);
+        }
+        return metric(execution, line, value, name);
     }
     if fields.len() < 5 {
         return Err(Problem::malformed(format!(
@@ -119,7 +128,7 @@ fn add(execution: &mut Execution, line: usize, row: &str) -> Result<(), Problem>
             "decimals have a comma, which also separates the fields{REMEDY}"
         )));
     }
-    if is_number_twice {
+    if is_number_twice || number(field(0)).is_some() && field(1).starts_with('<') {
         // With `-I`, a time precedes the value.
         return Err(Problem::Intervals);
     }
@@ -134,17 +143,61 @@ fn add(execution: &mut Execution, line: usize, row: &str) -> Result<(), Problem>
     let running_ns = number(3, "a time in nanoseconds")? as u64;
     let name = field(2).to_owned();
     if name == "duration_time" {
-        execution.wall_ns = count.clone().ok();
+        execution.wall_ns = wall_ns(&count);
     }
     if !is_retire_latency(&name) {
-        execution.counts.push(Count {
+        let count = Count {
             name,
             line,
             count,
             running_ns: Some(running_ns),
-        });
+        };
+        execution.is_idle_row = is_idle(&count);
+        execution.counts.push(count);
     }
     metric(execution, line, field(5), field(6))
+}
+
+/// Returns the time that `duration_time` counted: perf 7.3 prints 0 for it beside other events.
+pub(super) fn wall_ns(count: &Result<u64, Lost>) -> Option<u64> {
+    count.clone().ok().filter(|time| *time > 0)
+}
+
+/// Returns whether an event belongs to a type of core that the command did not use.
+pub(super) fn is_idle(count: &Count) -> bool {
+    count.running_ns == Some(0) && count.event().pmu.is_some()
+}
+
+/// Notes for how much of the time events were counted that have no rows, only a metric.
+pub(super) fn hidden_events(
+    execution: &mut Execution,
+    line: usize,
+    metric: &str,
+    has_run: bool,
+    percent: f64,
+) {
+    execution.is_idle_row = !has_run;
+    if has_run && percent < 100.0 {
+        execution.counts.push(Count {
+            name: metric_name(metric).to_owned(),
+            line,
+            count: Err(multiplexed(percent)),
+            running_ns: None,
+        });
+    }
+}
+
+fn multiplexed(percent: f64) -> Lost {
+    Lost::Multiplexed {
+        running: format!("{percent} %"),
+    }
+}
+
+/// Returns whether a row is a heading of `--metric-only`: names, empty before perf 6.2, each with a
+/// separator after it.
+fn is_heading(row: &str, separator: char) -> bool {
+    let is_name = |field: &str| number(field).is_none() && !field.starts_with('<');
+    row.ends_with(separator) && row.split(separator).all(|field| is_name(field.trim()))
 }
 
 fn metric(execution: &mut Execution, line: usize, value: &str, name: &str) -> Result<(), Problem> {
@@ -152,7 +205,7 @@ fn metric(execution: &mut Execution, line: usize, value: &str, name: &str) -> Re
     if value.is_empty() || name.is_empty() {
         return Ok(());
     }
-    execution.metrics.push(Metric {
+    execution.add_metric(Metric {
         name: name.to_owned(),
         line,
         value: number::metric(name, value)?,
@@ -208,9 +261,7 @@ pub(super) fn lost_of(
         )));
     }
     Ok(if running_percent < 100.0 {
-        Err(Lost::Multiplexed {
-            running: format!("{running_percent} %"),
-        })
+        Err(multiplexed(running_percent))
     } else {
         Ok(value.round() as u64)
     })

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::execution::{Count, Execution, Located, Metric, is_retire_latency};
 use super::number::{self, REMEDY, not_a, repaired_json, rounding_of};
-use super::perf_csv::{TOOL, lost_of, metric_name, per_execution};
+use super::perf_csv::{TOOL, hidden_events, is_idle, lost_of, metric_name, per_execution, wall_ns};
 use super::problem::{Lost, Problem};
 
 /// Fields that show that counts were not summed over CPUs.
@@ -83,20 +83,31 @@ fn add(
         return Err(Problem::Means);
     }
     let counted = object.get("counter-value");
+    let runtime = object.get("event-runtime").and_then(Value::as_u64);
     if let Some(value) = counted.filter(|_| !is_latency(&object)) {
-        execution.counts.push(Count {
+        let count = Count {
             name: text(&object, "event")?.to_owned(),
             line,
             count: count(value, object.get("pcnt-running"))?,
-            running_ns: object.get("event-runtime").and_then(Value::as_u64),
-        });
-        if text(&object, "event")? == "duration_time" {
-            let time = execution.counts.last();
-            execution.wall_ns = time.and_then(|time| time.count.clone().ok());
+            running_ns: runtime,
+        };
+        if count.name == "duration_time" {
+            execution.wall_ns = wall_ns(&count.count);
         }
+        execution.is_idle_row = is_idle(&count);
+        execution.counts.push(count);
+    }
+    // Events without objects of their own: perf 6.12 and later without `-e`.
+    if counted.is_none()
+        && let (Some(time), Some(percent)) = (runtime, object.get("pcnt-running"))
+    {
+        let name = ["metric-unit", "metricgroup"].map(|key| object.get(key)?.as_str());
+        let name = name.into_iter().flatten().next().unwrap_or_default();
+        let percent = finite("pcnt-running", percent)?;
+        hidden_events(execution, line, name, time > 0, percent);
     }
     match (object.get("metric-value"), object.get("metric-unit")) {
-        (Some(value), Some(Value::String(unit))) => execution.metrics.push(Metric {
+        (Some(value), Some(Value::String(unit))) => execution.add_metric(Metric {
             name: metric_name(unit).to_owned(),
             line,
             value: metric_value(metric_name(unit), value)?,
@@ -105,10 +116,12 @@ fn add(
         (Some(_), _) => execution.has_nameless_metrics = true,
         // With --metric-only, perf since 6.4 uses each metric's name as a key.
         (None, _) if !object.contains_key("counter-value") => {
+            // Metrics may have no value: `none`.
+            execution.has_nameless_metrics |= !object.is_empty();
             for (name, value) in &object {
                 let text = value.as_str();
                 if let Some(Ok(number)) = text.map(|text| number::metric(name, text)) {
-                    execution.metrics.push(Metric {
+                    execution.add_metric(Metric {
                         name: metric_name(name).to_owned(),
                         line,
                         value: number,

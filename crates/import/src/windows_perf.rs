@@ -16,8 +16,10 @@ const TOOL: &str = "wperf";
 /// Returns whether the text is such a document.
 pub fn is_document(text: &str) -> bool {
     let document: Result<BTreeMap<String, Value>, _> = serde_json::from_str(text);
-    document
-        .is_ok_and(|document| document.contains_key("core") || document.contains_key("timeline"))
+    let is_of_cores = |value: &Value| value.get("cores").is_some();
+    document.is_ok_and(|document| {
+        document.contains_key("timeline") || document.get("core").is_some_and(is_of_cores)
+    })
 }
 
 #[derive(Deserialize)]
