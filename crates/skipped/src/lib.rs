@@ -34,10 +34,14 @@ pub enum Need {
     Browser,
     /// shellcheck.
     Shellcheck,
+    /// A Python with DuckDB.
+    DuckDb,
+    /// A Python with PySpark.
+    Spark,
 }
 
 impl Need {
-    const ALL: [Need; 10] = [
+    const ALL: [Need; 12] = [
         Need::Trap,
         Need::Model,
         Need::Ptrace,
@@ -48,6 +52,8 @@ impl Need {
         Need::Musl,
         Need::Browser,
         Need::Shellcheck,
+        Need::DuckDb,
+        Need::Spark,
     ];
 
     /// Returns the word used in `TOPDOWN_REQUIRE`.
@@ -63,6 +69,8 @@ impl Need {
             Need::Musl => "musl",
             Need::Browser => "browser",
             Need::Shellcheck => "shellcheck",
+            Need::DuckDb => "duckdb",
+            Need::Spark => "spark",
         }
     }
 }
