@@ -40,3 +40,4 @@ mod strace;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod threads;
 mod trouble;
+mod versus;
