@@ -187,6 +187,7 @@ fn of_bisect(error: &BisectError) -> Exit {
         | BisectError::Same { .. }
         | BisectError::NoRange(_)
         | BisectError::NoToolchain { .. }
+        | BisectError::EmptyOverlay(_)
         | BisectError::ToolchainOrder { .. } => Exit::Usage,
         BisectError::NoBaseline(_) | BisectError::NoGoodCommit { .. } => Exit::NoComparison,
         BisectError::End { .. } | BisectError::NotKept { .. } | BisectError::Rustup { .. } => {

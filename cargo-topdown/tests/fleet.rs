@@ -7,6 +7,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -160,6 +161,7 @@ fn answers(module: &str, need: Need, script: &str, directory: &Path) -> Option<V
         skip(need, format!("{python} cannot import {module}"));
         return None;
     }
+    let started = Instant::now();
     let mut child = Command::new(python)
         .args(["-c", script])
         .current_dir(directory)
@@ -179,6 +181,7 @@ fn answers(module: &str, need: Need, script: &str, directory: &Path) -> Option<V
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{stderr}");
+    eprintln!("{module}: {:.1} s", started.elapsed().as_secs_f64());
     let text = String::from_utf8(output.stdout).unwrap();
     let rows: Vec<Value> = text
         .lines()

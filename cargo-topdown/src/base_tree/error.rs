@@ -83,7 +83,7 @@ pub enum BaseTreeError {
 
 impl BaseTreeError {
     /// The directory or file at `path` could not be prepared.
-    pub(super) fn at(path: &Path) -> impl Fn(io::Error) -> BaseTreeError {
+    pub fn at(path: &Path) -> impl Fn(io::Error) -> BaseTreeError {
         let path = path.to_owned();
         move |error| BaseTreeError::Io {
             path: path.clone(),

@@ -102,7 +102,7 @@ impl IgnoredFiles {
     }
 
     /// Copies a file, unless the base has it as it is: a new time would build the base again.
-    fn copy_one(&self, path: &str) -> Result<(), BaseTreeError> {
+    pub fn copy_one(&self, path: &str) -> Result<(), BaseTreeError> {
         let (from, to) = (self.candidate.join(path), self.base.join(path));
         let content = fs::read(&from).map_err(BaseTreeError::at(&from))?;
         if fs::read(&to).is_ok_and(|there| there == content) {

@@ -115,22 +115,13 @@ impl BaseTree {
         directory: PathBuf,
         lock: File,
     ) -> Result<BaseTree, BaseTreeError> {
-        let at = BaseTreeError::at;
         let tree = directory.join("tree");
         check_out_worktree(commit, workspace_root, &tree)?;
         let top = PathBuf::from(git(workspace_root, &["rev-parse", "--show-toplevel"])?);
         submodules::check_out(&top, &tree)?;
         let inside = git(workspace_root, &["rev-parse", "--show-prefix"])?;
         let base_root = tree.join(inside);
-        let lock_file = base_root.join(LOCK_FILE);
-        let candidates_lock_file = workspace_root.join(LOCK_FILE);
-        // A library may not commit its lock file. Without it, the base would be built with other
-        // versions of its dependencies.
-        let is_committed =
-            git_within(&base_root, &["ls-files", "--error-unmatch", LOCK_FILE]).is_ok();
-        if !is_committed && candidates_lock_file.exists() {
-            fs::copy(&candidates_lock_file, &lock_file).map_err(at(&lock_file))?;
-        }
+        copy_lock_file(workspace_root, &base_root)?;
         let ignored_files = IgnoredFiles {
             candidate: top,
             base: tree,
@@ -145,6 +136,32 @@ impl BaseTree {
             ignored_files: Some(ignored_files),
             _lock: lock,
         })
+    }
+
+    /// Copies `files`, paths within the repository, from the user's work tree into the worktree, in
+    /// place of the commit's, and removes those of an earlier call. They may bring the workspace
+    /// itself, which is `workspace_root` in the user's tree.
+    ///
+    /// # Errors
+    /// Returns an error if one cannot be copied.
+    pub fn overlay(&self, files: &[String], workspace_root: &Path) -> Result<(), BaseTreeError> {
+        if let Some(trees) = &self.ignored_files {
+            let list = trees.list.with_file_name("overlaid");
+            let earlier = fs::read_to_string(&list).unwrap_or_default();
+            let is_left = |file: &&str| !files.iter().any(|own| own == file);
+            for file in earlier.lines().filter(is_left) {
+                let find = ["ls-files", "--error-unmatch", "--", file];
+                if git_within(&trees.base, &find).is_err() {
+                    // It may be gone already.
+                    let _ = fs::remove_file(trees.base.join(file));
+                }
+            }
+            let text: String = files.iter().map(|file| format!("{file}\n")).collect();
+            fs::write(&list, text).map_err(BaseTreeError::at(&list))?;
+            files.iter().try_for_each(|file| trees.copy_one(file))?;
+            copy_lock_file(workspace_root, &self.workspace_root)?;
+        }
+        Ok(())
     }
 
     /// Copies those of `read` into the worktree that git ignores and it lacks. Returns their paths.
@@ -168,6 +185,21 @@ impl BaseTree {
             self.label
         ))
     }
+}
+
+/// Copies the lock file of the candidate's workspace into the base's, unless that commits one or is
+/// not there. A library may not commit its lock file. Without it, the base would be built with other
+/// versions of its dependencies.
+fn copy_lock_file(candidate_root: &Path, base_root: &Path) -> Result<(), BaseTreeError> {
+    let (from, to) = (candidate_root.join(LOCK_FILE), base_root.join(LOCK_FILE));
+    if !base_root.is_dir() || !from.exists() {
+        return Ok(());
+    }
+    let is_committed = git_within(base_root, &["ls-files", "--error-unmatch", LOCK_FILE]).is_ok();
+    if !is_committed {
+        fs::copy(&from, &to).map_err(BaseTreeError::at(&to))?;
+    }
+    Ok(())
 }
 
 /// Creates `directory` and locks it, so that no other process moves its tree to another commit.
@@ -412,6 +444,25 @@ mod tests {
         let tree = BaseTree::prepare("HEAD~1", path, &path.join("target/topdown")).unwrap();
         let lock = fs::read_to_string(tree.workspace_root.join("Cargo.lock")).unwrap();
         assert_eq!(lock, "# locked\n");
+    }
+
+    #[test]
+    fn overlay_may_bring_the_workspace() {
+        let repository = repository();
+        let benches = repository.path().join("benches");
+        fs::create_dir(&benches).unwrap();
+        fs::write(benches.join("Cargo.toml"), "[workspace]\n").unwrap();
+        fs::write(benches.join("Cargo.lock"), "# locked\n").unwrap();
+        let kept = benches.join("target/topdown");
+        let tree = BaseTree::check_out("HEAD", &benches, kept).unwrap();
+        assert!(!tree.workspace_root.exists());
+        let files = ["benches/Cargo.toml".to_owned()];
+        tree.overlay(&files, &benches).unwrap();
+        for file in ["Cargo.toml", "Cargo.lock"] {
+            assert!(tree.workspace_root.join(file).is_file(), "{file}");
+        }
+        tree.overlay(&[], &benches).unwrap();
+        assert!(!tree.workspace_root.join("Cargo.toml").exists());
     }
 
     #[test]

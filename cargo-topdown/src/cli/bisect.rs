@@ -1,5 +1,7 @@
 //! The command line of `bisect`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::{CargoBenchArgs, MeasuringArgs, OutputArgs, PolicyArgs, SelectionArgs, StoreArgs};
@@ -30,9 +32,20 @@ pub struct BisectArgs {
     #[arg(long, value_name = "A..B", conflicts_with_all = ["good", "all_parents"])]
     pub toolchain: Option<String>,
 
+    /// Give each commit this file or directory of the work tree in place of its own
+    ///
+    /// For a benchmark that GOOD does not have yet, or that changed since. It need not be
+    /// committed. A directory may be a package of its own that depends on the repository's by path.
+    #[arg(long, value_name = "PATH")]
+    pub overlay: Vec<PathBuf>,
+
     /// Forget what an earlier search for the same found, and begin anew
     #[arg(long)]
     pub restart: bool,
+
+    /// Also write an HTML page of the search to PATH
+    #[arg(long, value_name = "PATH")]
+    pub html: Option<PathBuf>,
 
     /// Print the search as JSON
     #[arg(long, help_heading = "Reports")]

@@ -18,6 +18,7 @@ use topdown_run::run_file::{BenchmarkId, Hash};
 use crate::base_tree::shown;
 use crate::cli::BisectArgs;
 use crate::comparing::history::ASSUMED_MERGES_PER_YEAR;
+use crate::comparing::output::commit_pages;
 use crate::error::{BisectError, Error};
 use crate::exit::Exit;
 use crate::git::git;
@@ -25,8 +26,9 @@ use crate::measure::build_identity::build_identity;
 use crate::measure::{MeasureError, Session};
 use points::Points;
 use topdown_gate::policy::Policy;
-use topdown_report::bisection_text;
+use topdown_report::request::ReportError;
 use topdown_report::style::{self, Look};
+use topdown_report::{bisection_text, html};
 use topdown_system::whole_file;
 use topdown_terminal::count_of;
 use topdown_terminal::terminal::message;
@@ -139,7 +141,7 @@ fn begun(points: &Points, session: &Session, policy: &Policy) -> Bisection {
         .collect();
     packages.sort();
     let all = format!(
-        "{} {} {:?} {:?} {:?} {:?} {:?} {packages:?} {policy:?}",
+        "{} {} {:?} {:?} {:?} {:?} {:?} {:?} {packages:?} {policy:?}",
         env!("CARGO_PKG_VERSION"),
         build.rustc,
         points.commit,
@@ -147,6 +149,7 @@ fn begun(points: &Points, session: &Session, policy: &Policy) -> Bisection {
         request.cargo,
         session.settings.workspace,
         session.settings.leave_out,
+        points.overlay.digest,
     );
     let digest = Sha256::digest(all.as_bytes());
     let question = digest[..8]
@@ -197,6 +200,7 @@ fn diffstat(root: &Path, commit: &str) -> Option<String> {
     let words = [
         "diff",
         "--stat=78",
+        "--stat-count=20",
         "--no-color",
         "--no-ext-diff",
         &parent,
@@ -207,6 +211,12 @@ fn diffstat(root: &Path, commit: &str) -> Option<String> {
 }
 
 fn print(args: &BisectArgs, bisection: &Bisection) -> Result<(), Error> {
+    if let Some(path) = &args.html {
+        let pages = commit_pages();
+        let pages = pages.as_ref();
+        whole_file::write_named(path, |to| html::write_bisection(bisection, pages, to))
+            .map_err(|error| ReportError::new(path, error))?;
+    }
     let mut out = style::stdout(args.output.color);
     if args.json {
         serde_json::to_writer_pretty(&mut out, bisection).map_err(std::io::Error::from)?;

@@ -135,7 +135,7 @@ fn write_arguments(command: &Command, name: &str, explained: &mut Explained, pag
     for (place, mut words) in repeated {
         let all = explained.values().filter(|known| **known == place);
         if all.count() == words.len() && words.len() > 2 && !place.1.is_empty() {
-            words = vec![format!("all of *{}*", place.1)];
+            words = vec![format!("*{}*", place.1)];
         }
         words.retain(|word| !COMMON.contains(&word.as_str()));
         as_for.entry(place.0).or_default().extend(words);

@@ -44,6 +44,9 @@ pub enum BisectError {
     /// The first toolchain is newer than the second.
     #[error("the toolchain `{good}` is newer than `{bad}`; name the older one first")]
     ToolchainOrder { good: String, bad: String },
+    /// A path of `--overlay` has no files.
+    #[error("`--overlay {}` has no files that git does not ignore", .0.display())]
+    EmptyOverlay(PathBuf),
     /// rustup does not work.
     #[error("`rustup {command}` failed, which lists and finds toolchains: {message}")]
     Rustup { command: String, message: String },

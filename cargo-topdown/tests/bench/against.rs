@@ -20,7 +20,7 @@ criterion_group!(benches, sums);
 criterion_main!(benches);
 "#;
 
-const CRITERION: &str =
+pub const CRITERION: &str =
     r#"{ version = "0.8.2", default-features = false, features = ["cargo_bench_support"] }"#;
 
 /// As in the fixture workspace: what follows the model through millions of instructions.
@@ -94,6 +94,15 @@ impl Project {
             .current_dir(self.0.path())
             .status();
         assert!(status.expect("git can be started").success(), "{words:?}");
+    }
+
+    /// Returns the hash of a commit.
+    #[cfg(unix)]
+    pub fn commit(&self, name: &str) -> String {
+        let mut command = Command::new("git");
+        command.args(["rev-parse", name]).current_dir(self.0.path());
+        let output = command.output().expect("git can be started");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
     /// Returns the command that measures the project.

@@ -3,18 +3,19 @@
 
 use std::io::{self, Write};
 
-use topdown_bisect::{Answer, BenchmarkResult, Bisection, Executed, Kind, Outcome, Row};
+use topdown_bisect::{Answer, BenchmarkResult, Bisection, Kind};
 use topdown_gate::verdict::BenchmarkVerdict;
-use topdown_terminal::count_of;
 
-use super::number::{percent, percent_change, slots, time_ns};
+use super::bisection_words::{
+    Discovery, Line, Standing, discoveries, has_slots, name, not_slower, rows, slower, title,
+    undecided,
+};
+use super::number::{slots, time_ns};
 use super::style::{BAD, DIM, GOOD, HEADING, Look, WARNING, of_class};
 use super::table::{Cell, Column, Keep, Table};
 use super::text::HangingIndent;
-use super::verdict_sentence::{predicate, size};
+use super::verdict_sentence::predicate;
 
-/// Digits of a commit's hash.
-const HASH_DIGITS: usize = 12;
 /// At most this many points of a range are listed.
 const MAX_LISTED: usize = 20;
 
@@ -29,36 +30,19 @@ pub fn sentence(verdict: &BenchmarkVerdict) -> String {
 /// Returns an error if writing to `out` fails.
 pub fn write(bisection: &Bisection, look: Look, out: &mut impl Write) -> io::Result<()> {
     let lines = HangingIndent { width: look.width };
-    let (mut slower, mut unknown, mut not_slower) = (Vec::new(), Vec::new(), Vec::new());
-    for result in &bisection.results {
-        match result.outcome {
-            Outcome::Found { .. } | Outcome::Range { .. } => slower.push(result),
-            Outcome::NotSlower => not_slower.push(result),
-            Outcome::Unknown | Outcome::Open => unknown.push(result),
-        }
-    }
+    let slower = slower(bisection);
     for result in &slower {
         writeln!(out, "{HEADING}{}{HEADING:#}", result.id)?;
         table(bisection, result, look).write(out, look)?;
         writeln!(out)?;
     }
-    let ends = [0, bisection.points.len() - 1].map(|point| name(bisection, point));
-    for result in unknown {
-        let sentence = result.sentence.as_deref().unwrap_or("was not tried");
-        let text = format!(
-            "`{}` is not decided at {}: it {sentence}",
-            result.id, ends[1]
-        );
-        lines.write(out, &format!("{WARNING}note{WARNING:#} "), 5, &text)?;
+    let undecided = undecided(bisection);
+    let not_slower = not_slower(bisection);
+    for text in &undecided {
+        lines.write(out, &format!("{WARNING}note{WARNING:#} "), 5, text)?;
     }
-    if !not_slower.is_empty() {
-        let are = if not_slower.len() == 1 { "is" } else { "are" };
-        let benchmarks = count_of(not_slower.len(), "benchmark");
-        let text = format!(
-            "{benchmarks} {are} not slower at {} than at {}",
-            ends[1], ends[0]
-        );
-        lines.write(out, &format!("{DIM}note{DIM:#} "), 5, &text)?;
+    if let Some(text) = &not_slower {
+        lines.write(out, &format!("{DIM}note{DIM:#} "), 5, text)?;
     }
     if slower.is_empty() {
         return writeln!(
@@ -66,27 +50,19 @@ pub fn write(bisection: &Bisection, look: Look, out: &mut impl Write) -> io::Res
             "{HEADING}Nothing to find{HEADING:#}: no benchmark is surely slower"
         );
     }
-    let notes = slower.len() < bisection.results.len();
-    let mut written: Vec<&Outcome> = Vec::new();
-    for result in &slower {
-        let outcome = &result.outcome;
-        if written.contains(&outcome) {
-            continue;
-        }
-        if notes || !written.is_empty() {
+    let mut has_text_above = !undecided.is_empty() || not_slower.is_some();
+    for discovery in discoveries(bisection, &slower) {
+        if has_text_above {
             writeln!(out)?;
         }
-        let results = slower.iter().filter(|other| other.outcome == *outcome);
-        let results: Vec<&BenchmarkResult> = results.copied().collect();
-        found(bisection, outcome, &results, &lines, out)?;
-        written.push(outcome);
+        has_text_above = true;
+        write_discovery(bisection, &discovery, &lines, out)?;
     }
     Ok(())
 }
 
 fn table(bisection: &Bisection, result: &BenchmarkResult, look: Look) -> Table {
-    let rows: Vec<(usize, &Row)> = bisection.rows_of(&result.id).collect();
-    let is_slots = rows.iter().any(|(_, row)| row.is_slots);
+    let is_slots = has_slots(bisection, result);
     let amount = |value: Option<f64>| match value {
         Some(value) if is_slots => slots(value),
         Some(value) => time_ns(value, !look.unicode),
@@ -111,146 +87,67 @@ fn table(bisection: &Bisection, result: &BenchmarkResult, look: Look) -> Table {
         Column::wrapped("cause"),
     ])
     .indented(2);
-    let mut above: Vec<(Executed, usize)> = Vec::new();
-    for (point, what) in bisection.points.iter().enumerate() {
-        let row = rows
-            .iter()
-            .find(|(of, _)| *of == point)
-            .map(|(_, row)| *row);
-        let tried = bisection.tried.iter().find(|tried| tried.point == point);
-        let skipped = tried.and_then(|tried| tried.skipped.as_deref());
-        let (value, verdict, cause) = match (row, skipped) {
-            _ if point == 0 => {
-                let value = rows.iter().find_map(|(_, row)| row.good_value);
-                (value, Cell::styled("good", GOOD), "")
-            }
-            (Some(row), _) => (row.value, verdict(row), &*row.sentence),
-            (None, Some(reason)) => (None, Cell::styled("skipped", WARNING), reason),
-            (None, None) => continue,
-        };
-        let executed = row.and_then(|row| row.executed);
-        let before = executed.and_then(|own| above.iter().find(|(other, _)| *other == own));
-        let cause = match before {
-            Some((_, same)) => format!("executes the same code as {}", name(bisection, *same)),
-            None => cause.to_owned(),
-        };
-        above.extend(executed.map(|executed| (executed, point)));
-        let change = row.and_then(|row| row.difference);
+    for row in rows(bisection, result) {
         table.row([
-            name(bisection, point).into(),
-            amount(value).into(),
-            change.map_or(String::new(), percent_change).into(),
-            verdict,
-            what.title.as_str().into(),
-            cause.into(),
+            name(bisection, row.point).into(),
+            amount(row.value).into(),
+            row.change.into(),
+            styled(row.standing, row.point == 0),
+            row.title.into(),
+            row.cause.into(),
         ]);
     }
     table
 }
 
-fn verdict(row: &Row) -> Cell {
-    match (row.verdict, row.answer) {
-        (Some(verdict), Answer::Bad | Answer::Good) => {
-            Cell::styled(verdict.name(), of_class(verdict))
-        }
-        (_, answer @ (Answer::Bad | Answer::Good)) => Cell::from(answer.name()),
-        (_, answer) => Cell::styled(answer.name(), WARNING),
+fn styled(standing: Standing, is_first: bool) -> Cell {
+    let name = standing.name();
+    match standing {
+        Standing::Verdict(verdict) => Cell::styled(name, of_class(verdict)),
+        Standing::Answer(_) if is_first => Cell::styled(name, GOOD),
+        Standing::Answer(Answer::Bad | Answer::Good) => Cell::from(name),
+        Standing::Answer(Answer::Undecided | Answer::Skipped) => Cell::styled(name, WARNING),
     }
 }
 
-/// Returns what a point is called in short.
-fn name(bisection: &Bisection, point: usize) -> String {
-    let id = &bisection.points[point].id;
-    match bisection.kind {
-        Kind::Commits => id.chars().take(HASH_DIGITS).collect(),
-        Kind::Toolchains => id.strip_suffix(host(bisection)).unwrap_or(id).to_owned(),
-    }
-}
-
-/// Returns what the names of all toolchains end with: `-x86_64-unknown-linux-gnu`.
-fn host(bisection: &Bisection) -> &str {
-    let first = bisection.points.first().map_or("", |point| &point.id);
-    let mut endings = first.match_indices('-').map(|(at, _)| &first[at..]);
-    let is_common = |ending: &&str| bisection.points.iter().all(|p| p.id.ends_with(ending));
-    endings.find(is_common).unwrap_or_default()
-}
-
-/// Writes the point or points at which these benchmarks became slower.
-fn found(
+/// Writes the point or points at which benchmarks became slower.
+fn write_discovery(
     bisection: &Bisection,
-    outcome: &Outcome,
-    results: &[&BenchmarkResult],
+    discovery: &Discovery<'_>,
     lines: &HangingIndent,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let title = |point: usize| {
-        format!(
-            "{} {}",
-            name(bisection, point),
-            bisection.points[point].title
-        )
-    };
-    match outcome {
-        Outcome::Found { point } => writeln!(out, "{BAD}{}{BAD:#}", title(*point))?,
-        Outcome::Range { points } => {
-            let what = "of these is the first slow one; those before the last are not decided:";
-            writeln!(out, "{WARNING}One{WARNING:#} {what}")?;
-            for point in points.iter().take(MAX_LISTED) {
-                writeln!(out, "  {}", title(*point))?;
-            }
-            if let more @ 1.. = points.len().saturating_sub(MAX_LISTED) {
-                writeln!(out, "  and {more} more")?;
-            }
+    if discovery.is_range {
+        let what = "of these is the first slow one; those before the last are not decided:";
+        writeln!(out, "{WARNING}One{WARNING:#} {what}")?;
+        for point in discovery.points.iter().take(MAX_LISTED) {
+            writeln!(out, "  {}", title(bisection, *point))?;
         }
-        _ => return Ok(()),
-    }
-    for result in results {
-        let sentence = result.sentence.as_deref().unwrap_or("is slower");
-        let error = match result.error_bound {
-            0.0 => String::new(),
-            bound => format!(
-                " (the search errs with a probability of at most {} %)",
-                percent(bound)
-            ),
-        };
-        lines.write(
-            out,
-            "",
-            2,
-            &format!("`{}` {sentence}{error}", result.id.name),
-        )?;
-        if let Some(step) = result.step {
-            let text = format!(
-                "compared with {}, the last one before it: {}",
-                name(bisection, step.from),
-                percent_change(step.difference)
-            );
-            lines.write(out, "  ", 4, &text)?;
+        if let more @ 1.. = discovery.points.len().saturating_sub(MAX_LISTED) {
+            writeln!(out, "  and {more} more")?;
         }
-        if let Some(further) = result.further_difference {
-            let text = format!(
-                "`{}` is another {} slower at {}; this commit is the good one of a search for that \
-                 change",
-                result.id.name,
-                size(further),
-                name(bisection, bisection.points.len() - 1)
-            );
-            lines.write(out, &format!("{DIM}note{DIM:#} "), 5, &text)?;
+    } else {
+        for point in &discovery.points {
+            writeln!(out, "{BAD}{}{BAD:#}", title(bisection, *point))?;
         }
     }
-    let diffstat = results
-        .first()
-        .and_then(|result| result.diffstat.as_deref());
-    if let Some(diffstat) = diffstat {
+    for line in &discovery.lines {
+        match line {
+            Line::Sentence(text) => lines.write(out, "", 2, text)?,
+            Line::Step(text) => lines.write(out, "  ", 4, text)?,
+            Line::Note(text) => lines.write(out, &format!("{DIM}note{DIM:#} "), 5, text)?,
+        }
+    }
+    if let Some(diffstat) = discovery.diffstat {
         writeln!(out, " {}", diffstat.trim())?;
     }
     Ok(())
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use topdown_bisect::{BISECTION_SCHEMA_VERSION, Point, Tried, alpha_of_look};
+    use topdown_bisect::{BISECTION_SCHEMA_VERSION, Executed, Point, Row, Tried, alpha_of_look};
     use topdown_gate::scenario::id;
     use topdown_gate::verdict::Verdict;
     use topdown_run::run_file::Hash;
@@ -354,6 +251,11 @@ mod tests {
 
     #[test]
     fn commit_is_found() {
+        insta::assert_snapshot!(shown(&found()));
+    }
+
+    /// A search that found a commit for one of three benchmarks.
+    pub(crate) fn found() -> Bisection {
         let good = |point| {
             let row = row("parse", Answer::Good, -0.05, "is 5.0 % faster");
             at(point, vec![row])
@@ -369,19 +271,26 @@ mod tests {
                 "may be 2.0 % slower: launches differ too much",
             ),
         ];
-        let tried = vec![at(8, last), skipped(4), good(5), bad(6)];
-        insta::assert_snapshot!(shown(&searched(Kind::Commits, tried)));
+        searched(
+            Kind::Commits,
+            vec![at(8, last), skipped(4), good(5), bad(6)],
+        )
     }
 
     #[test]
     fn skipped_commits_leave_a_range() {
+        insta::assert_snapshot!(shown(&range()));
+    }
+
+    /// A search that could not decide between two commits.
+    pub(crate) fn range() -> Bisection {
         let mut slower = row("parse", Answer::Bad, 0.124, SLOWER);
         slower.is_exact = false;
         let last = at(8, vec![slower.clone()]);
         let good = at(4, vec![row("parse", Answer::Good, 0.0, "is unchanged")]);
         let absent = at(7, vec![row("parse", Answer::Skipped, 0.0, "is not there")]);
         let tried = vec![last, good, at(6, vec![slower]), skipped(5), absent];
-        insta::assert_snapshot!(shown(&searched(Kind::Commits, tried)));
+        searched(Kind::Commits, tried)
     }
 
     #[test]

@@ -6,6 +6,9 @@
 //! | `github-action-benchmark` | its tool `customSmallerIsBetter` | its README |
 //! | `openmetrics` | Prometheus and others | OpenMetrics 1.0 |
 //! | `ndjson` | databases: one flat object for each benchmark | |
+//!
+//! The golden text was read by `bencher_adapter` of Bencher (22 August 2026), `extractResult` of
+//! github-action-benchmark (31 March 2026), prometheus_client 0.26.0 and DuckDB 2.0.1.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

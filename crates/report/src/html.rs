@@ -4,6 +4,7 @@
 //! `templates/` holds the pages; this module makes their texts, lengths and positions from finished
 //! results.
 
+mod bisection;
 #[cfg(test)]
 mod browser;
 mod chart;
@@ -18,6 +19,7 @@ mod ranking;
 mod run;
 mod waterfall;
 
+pub use bisection::write_bisection;
 pub use comparison::write_comparison;
 pub use listing::{NamedPage, comparison_pages, listing_pages};
 pub use ranking::write_ranking;

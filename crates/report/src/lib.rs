@@ -9,6 +9,7 @@ pub mod annotations;
 mod awkward_cases;
 mod bar;
 pub mod bisection_text;
+mod bisection_words;
 pub mod budget_text;
 mod category_table;
 pub mod commit_pages;

@@ -1,13 +1,15 @@
 //! The points of a search: commits between two, or installed toolchains.
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use sha2::{Digest, Sha256};
 use topdown_bisect::{Kind, Point};
 use topdown_run::run_file::read_run;
 
-use crate::base_tree::{commit_of, shown};
+use crate::base_tree::{BaseTreeError, commit_of, shown};
 use crate::cli::BisectArgs;
 use crate::error::{BisectError, Error};
 use crate::git::{GitError, git};
@@ -20,6 +22,16 @@ pub struct Points {
     pub points: Vec<Point>,
     /// The commit that all toolchains build.
     pub commit: Option<String>,
+    pub overlay: Overlay,
+}
+
+/// Files of the user's work tree that each point gets in place of its own.
+#[derive(Default)]
+pub struct Overlay {
+    /// Their paths within the repository.
+    pub files: Vec<String>,
+    /// Of their names and contents.
+    pub digest: Vec<u8>,
 }
 
 /// Returns the points that the command line names.
@@ -31,6 +43,7 @@ pub fn of(args: &BisectArgs, session: &Session) -> Result<Points, Error> {
             kind: Kind::Toolchains,
             points: toolchains(range)?,
             commit: Some(bad),
+            overlay: overlay(args, session)?,
         });
     }
     let name = match &args.good {
@@ -60,7 +73,42 @@ pub fn of(args: &BisectArgs, session: &Session) -> Result<Points, Error> {
         kind: Kind::Commits,
         points: commits(root, &good, &bad, args.all_parents).map_err(of_git)?,
         commit: None,
+        overlay: overlay(args, session)?,
     })
+}
+
+fn overlay(args: &BisectArgs, session: &Session) -> Result<Overlay, Error> {
+    let metadata = &session.workspace.metadata;
+    let root = metadata.workspace_root.as_std_path();
+    let at = BaseTreeError::at;
+    let mut overlay = Overlay::default();
+    let mut digest = Sha256::new();
+    for path in &args.overlay {
+        let absolute = std::path::absolute(path).map_err(at(path));
+        let absolute = absolute.map_err(MeasureError::BaseTree)?;
+        let words = ["ls-files", "--cached", "--others", "--exclude-standard"];
+        let more = ["--full-name", "-z", "--", &absolute.to_string_lossy()];
+        let listed = git(root, &[&words[..], &more].concat()).map_err(of_git)?;
+        let top = PathBuf::from(git(root, &["rev-parse", "--show-toplevel"]).map_err(of_git)?);
+        let is_built = |file: &str| top.join(file).starts_with(&metadata.target_directory);
+        // A repository within this one ends with a slash.
+        let files = listed.split_terminator('\0');
+        let files: Vec<&str> = files
+            .filter(|file| !file.ends_with('/') && !is_built(file))
+            .collect();
+        if files.is_empty() {
+            return Err(BisectError::EmptyOverlay(path.clone()).into());
+        }
+        for file in files {
+            let path = top.join(file);
+            let content = fs::read(&path).map_err(at(&path));
+            digest.update(file);
+            digest.update(Sha256::digest(content.map_err(MeasureError::BaseTree)?));
+            overlay.files.push(file.to_owned());
+        }
+    }
+    overlay.digest = digest.finalize().to_vec();
+    Ok(overlay)
 }
 
 fn of_git(error: GitError) -> MeasureError {

@@ -48,6 +48,8 @@ pub struct Trials {
     kind: Kind,
     /// The commit that all toolchains build.
     commit: Option<String>,
+    /// The user's files that each point gets.
+    overlay: Vec<String>,
     good_point: Point,
     good: Run,
 }
@@ -77,6 +79,7 @@ impl Trials {
             directory,
             kind: points.kind,
             commit: points.commit.clone(),
+            overlay: points.overlay.files.clone(),
             good_point: points.points[0].clone(),
         };
         trials.good = match known {
@@ -183,6 +186,8 @@ impl Trials {
         let root = self.session.workspace.metadata.workspace_root.as_std_path();
         let tree = BaseTree::check_out(commit, root, self.directory.join(name));
         let tree = tree.map_err(MeasureError::BaseTree)?;
+        let overlaid = tree.overlay(&self.overlay, root);
+        overlaid.map_err(MeasureError::BaseTree)?;
         let (targets, _) = base_build::build(&self.session, &[], &tree)?;
         let targets = self.selected(targets, is_wanted)?;
         let mut run = (self.session).run_without_benchmarks(&tree.workspace_root, &targets);

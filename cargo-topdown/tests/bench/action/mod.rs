@@ -459,6 +459,52 @@ fn one_job_can_measure_both_sides() {
     assert!(run.job.log.contains(says), "{}", run.job.log);
 }
 
+/// A push of five commits, of which the fourth is slower and the second does not build.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn slow_commit_of_a_push_is_named() {
+    let project = crate::bisect::project();
+    let baselines = tempfile::tempdir().unwrap();
+    let baselines = baselines.path().display().to_string();
+    let build = Fixture::build_arguments();
+    let push = |commit: &str, before: &str| {
+        project.git(&["checkout", "--quiet", "--detach", commit]);
+        let mut run = Run::push_to_main();
+        run.job.variables.remove("CARGO_TOPDOWN_NO_FINGERPRINTS");
+        let target = project.path("target").display().to_string();
+        for (name, value) in [
+            ("CARGO_TARGET_DIR", &*target),
+            ("CARGO_BUILD_BUILD_DIR", build[3]),
+        ] {
+            run.job.variables.insert(name.to_owned(), value.to_owned());
+        }
+        let context = &mut run.job.context;
+        context.insert("github.event.before".to_owned(), before.to_owned());
+        let inputs = [
+            ("cache", "false"),
+            ("baselines", &*baselines),
+            ("source", "model"),
+            ("bench-args", &*build.join("\n")),
+        ];
+        let code = run.job.execute(".", &project.path(""), &inputs);
+        (code, run)
+    };
+    let head = project.commit("HEAD");
+    let (code, run) = push("HEAD~5", &"0".repeat(40));
+    assert_eq!(code, 0, "{}", run.job.log);
+    let before = project.commit("HEAD");
+    let (code, run) = push(&head, &before);
+    assert_eq!(code, 100, "{}", run.job.log);
+    let summary = run.job.text("summary");
+    let (_, found) = summary.split_once("### Since which commit").unwrap();
+    assert!(
+        found.contains(" Sum up more numbers\n`sum` is 2"),
+        "{found}"
+    );
+    assert!(found.contains("the benches could not be built"), "{found}");
+    assert!(run.report("bisect.txt").contains("Sum up more numbers"));
+}
+
 /// A pull request measures what differs from the baseline; a push to the default branch, all.
 #[test]
 fn pull_request_leaves_out_what_is_unchanged() {
