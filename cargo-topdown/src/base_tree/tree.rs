@@ -188,8 +188,8 @@ impl BaseTree {
 }
 
 /// Copies the lock file of the candidate's workspace into the base's, unless that commits one or is
-/// not there. A library may not commit its lock file. Without it, the base would be built with other
-/// versions of its dependencies.
+/// not there. A library may not commit its lock file. Without it, the base would be built with
+/// other versions of its dependencies.
 fn copy_lock_file(candidate_root: &Path, base_root: &Path) -> Result<(), BaseTreeError> {
     let (from, to) = (candidate_root.join(LOCK_FILE), base_root.join(LOCK_FILE));
     if !base_root.is_dir() || !from.exists() {
