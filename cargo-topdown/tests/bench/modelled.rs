@@ -43,6 +43,41 @@ fn slower_collection_fails_as_memory_bound() {
     assert!(memory > 0.5 * difference, "{cause:#}");
 }
 
+/// A launch that ends as soon as its slots no longer change counts as much as the change is.
+#[test]
+fn small_change_is_found_in_launches_that_end_early() {
+    let fixture = Fixture::new();
+    let bench = |divisions, more: &[&str]| {
+        let words = ["--bench", "functions", "--source", "model", "two functions"];
+        let environment = [
+            ("FIXTURE_DIVISIONS", divisions),
+            // Twice as many iterations would fit.
+            ("CARGO_TOPDOWN_MODEL_BUDGET", "1"),
+        ];
+        fixture
+            .bench_with(&[&words, more].concat(), &environment)
+            .succeeds();
+        let samples = read_samples(&fixture.newest()).unwrap();
+        let mut modelled = samples
+            .iter()
+            .filter(|launch| launch.source == SourceKind::Model);
+        let samples = &modelled.next().unwrap().samples;
+        let iterations = samples.iter().map(|sample| sample.iterations);
+        assert_eq!(iterations.collect::<Vec<_>>(), [1, 2, 4, 8, 16]);
+    };
+    bench("8000", &["--save", "main"]);
+    bench("8400", &[]);
+    let compared = fixture.plain(&["topdown", "compare", "main", "--json"], &[]);
+    assert_eq!(compared.code, Some(100), "{}", compared.stdout);
+    let json: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
+    let verdict = &json["benchmarks"][0];
+    assert_eq!(verdict["evidence"]["method"], "exact");
+    let slots = &verdict["effects"][0];
+    let slots_of = |side: &str| slots[side].as_f64().unwrap();
+    let growth = slots_of("candidate") / slots_of("baseline") - 1.0;
+    assert!((growth - 0.05).abs() < 0.001, "{slots:#}");
+}
+
 /// The benchmark before them leaves other holes in the heap.
 #[test]
 fn benchmark_does_not_depend_on_earlier_ones() {
