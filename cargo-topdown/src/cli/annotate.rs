@@ -2,14 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use topdown_report::listing_text::Extent;
-use topdown_run::run_file::Filter;
 use topdown_runner::functions::Syntax;
 
-use super::{CargoBenchArgs, LaunchMeasuringArgs, OutputArgs, StoreArgs};
-use crate::config::Layer;
-use crate::measure::Request;
+use super::OneBenchmarkArgs;
 
 /// `cargo topdown annotate`.
 #[derive(Debug, Args)]
@@ -17,32 +15,15 @@ use crate::measure::Request;
 Example: the lines of `decode` in the benchmark `parse/1k`, on the model
   cargo topdown annotate --exact parse/1k decode --source model")]
 pub struct AnnotateArgs {
-    /// The benchmark to annotate: a regular expression that matches exactly one id
-    #[arg(value_name = "BENCH")]
-    pub benchmark: String,
-
     /// Show all of the functions whose names contain FUNCTION, and no others
-    #[arg(value_name = "FUNCTION")]
+    #[arg(value_name = "FUNCTION", index = 2)]
     pub function: Option<String>,
 
-    /// Match BENCH as a whole id, not as a regular expression
-    #[arg(long)]
-    pub exact: bool,
+    #[command(flatten)]
+    pub one: OneBenchmarkArgs,
 
     #[command(flatten)]
     pub listing: ListingArgs,
-
-    #[command(flatten)]
-    pub store: StoreArgs,
-
-    #[command(flatten)]
-    pub measuring: LaunchMeasuringArgs,
-
-    #[command(flatten)]
-    pub cargo: CargoBenchArgs,
-
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 /// How to show lines and instructions.
@@ -50,8 +31,8 @@ pub struct AnnotateArgs {
 #[command(next_help_heading = "Listing")]
 pub struct ListingArgs {
     /// The syntax of the disassembly [default: intel]
-    #[arg(long, value_name = "SYNTAX")]
-    pub syntax: Option<SyntaxChoice>,
+    #[arg(long, value_name = "SYNTAX", value_parser = syntax())]
+    pub syntax: Option<Syntax>,
 
     /// Show lines and instructions with few slots, too
     #[arg(long)]
@@ -65,7 +46,7 @@ pub struct ListingArgs {
 impl ListingArgs {
     /// Returns the syntax of the disassembly.
     pub fn syntax(&self) -> Syntax {
-        self.syntax.map_or_else(Syntax::default, Syntax::from)
+        self.syntax.unwrap_or_default()
     }
 
     /// Returns the first of these flags that is given.
@@ -89,40 +70,10 @@ impl ListingArgs {
     }
 }
 
-/// The syntax of a disassembly, as a flag names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SyntaxChoice {
-    /// Destination first: `mov rax, [rdi+8]`.
-    Intel,
-    /// Destination last: `mov 8(%rdi), %rax`.
-    Att,
-}
-
-impl From<SyntaxChoice> for Syntax {
-    fn from(choice: SyntaxChoice) -> Syntax {
-        match choice {
-            SyntaxChoice::Intel => Syntax::Intel,
-            SyntaxChoice::Att => Syntax::Att,
-        }
-    }
-}
-
-impl AnnotateArgs {
-    /// The same as a plain request.
-    pub fn request(&self) -> Request {
-        let filter = Filter {
-            expression: self.benchmark.clone(),
-            exact: self.exact,
-        };
-        let settings = Layer {
-            launches: Some(1),
-            ..Layer::from(&self.measuring)
-        };
-        Request {
-            filter: Some(filter),
-            ..self
-                .cargo
-                .request(settings, self.store.manifest_path.clone(), &self.output)
-        }
-    }
+fn syntax() -> impl TypedValueParser<Value = Syntax> {
+    let value = |syntax: Syntax| PossibleValue::new(syntax.name()).help(syntax.meaning());
+    PossibleValuesParser::new(Syntax::ALL.map(value)).try_map(|word| {
+        let mut all = Syntax::ALL.into_iter();
+        all.find(|syntax| syntax.name() == word).ok_or("unknown")
+    })
 }

@@ -2,23 +2,12 @@
 
 use clap::{Args, ValueEnum};
 use topdown_run::category::Category;
-use topdown_run::run_file::Filter;
 
-use super::{CargoBenchArgs, LaunchMeasuringArgs, OutputArgs, StoreArgs};
-use crate::config::Layer;
-use crate::measure::Request;
+use super::OneBenchmarkArgs;
 
 /// `cargo topdown explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The benchmark to explain: a regular expression that matches exactly one id
-    #[arg(value_name = "BENCH")]
-    pub benchmark: String,
-
-    /// Match BENCH as a whole id, not as a regular expression
-    #[arg(long)]
-    pub exact: bool,
-
     /// The category to explain [default: the one that costs the most slots]
     #[arg(long, value_name = "CATEGORY")]
     pub category: Option<CategoryChoice>,
@@ -35,37 +24,7 @@ pub struct ExplainArgs {
     pub json: bool,
 
     #[command(flatten)]
-    pub store: StoreArgs,
-
-    #[command(flatten)]
-    pub measuring: LaunchMeasuringArgs,
-
-    #[command(flatten)]
-    pub cargo: CargoBenchArgs,
-
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
-impl ExplainArgs {
-    /// The same as a plain request.
-    pub fn request(&self) -> Request {
-        let filter = Filter {
-            expression: self.benchmark.clone(),
-            exact: self.exact,
-        };
-        // One launch for the categories, and one for each metric group.
-        let settings = Layer {
-            launches: Some(1),
-            ..Layer::from(&self.measuring)
-        };
-        Request {
-            filter: Some(filter),
-            ..self
-                .cargo
-                .request(settings, self.store.manifest_path.clone(), &self.output)
-        }
-    }
+    pub one: OneBenchmarkArgs,
 }
 
 /// A category, as a flag names it.

@@ -32,6 +32,7 @@ use topdown_runner::settings::Settings;
 use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_system::whole_file;
 use topdown_terminal::nearest::{Suggestion, nearest};
+use topdown_terminal::terminal::message;
 
 /// Runs the subcommand.
 ///
@@ -39,14 +40,14 @@ use topdown_terminal::nearest::{Suggestion, nearest};
 /// Returns an error if there is no such benchmark or function, or if nothing is known of its
 /// instructions.
 pub fn run(args: &AnnotateArgs) -> Result<Exit, Error> {
-    let mut session = Session::begin(args.request())?;
+    let mut session = Session::begin(args.one.request())?;
     let targets = session.build()?;
-    if args.cargo.no_run {
+    if args.one.cargo.no_run {
         return Ok(Exit::Success);
     }
     let targets = session.without_left_out(targets)?;
     let syntax = args.listing.syntax();
-    let mut listing = annotated(&session, &targets, &args.benchmark, syntax)?;
+    let mut listing = annotated(&session, &targets, &args.one.benchmark, syntax)?;
     let mut extent = args.listing.extent();
     if let Some(function) = &args.function {
         keep_functions(&mut listing, function)?;
@@ -55,7 +56,7 @@ pub fn run(args: &AnnotateArgs) -> Result<Exit, Error> {
     if let Some(directory) = &args.listing.pages {
         write_pages(directory, &html::listing_pages(&listing))?;
     }
-    let mut out = style::stdout(args.output.color);
+    let mut out = style::stdout(args.one.output.color);
     listing_text::write(&mut out, &listing, extent, Look::from_environment())?;
     out.flush()?;
     Ok(Exit::Success)
@@ -73,8 +74,13 @@ fn write_pages(directory: &Path, pages: &[NamedPage]) -> Result<(), ReportError>
 }
 
 fn keep_functions(listing: &mut Listing, wanted: &str) -> Result<(), ExplainError> {
+    // Few people type a whole path.
+    let last_part = |name: &str| name.rsplit("::").next().unwrap_or(name).to_owned();
     let functions = listing.functions.iter();
-    let names: Vec<String> = functions.filter_map(|f| f.name.clone()).collect();
+    let names = functions.filter_map(|function| function.name.as_deref());
+    let names: Vec<String> = names
+        .flat_map(|name| [name.to_owned(), last_part(name)])
+        .collect();
     if listing.keep_functions(wanted) {
         return Ok(());
     }
@@ -90,7 +96,7 @@ fn keep_functions(listing: &mut Listing, wanted: &str) -> Result<(), ExplainErro
 ///
 /// # Errors
 /// Returns an error if there is no such benchmark.
-pub fn benchmark_of(wanted: &str, comparison: &Comparison) -> Result<BenchmarkId, Error> {
+fn benchmark_of(wanted: &str, comparison: &Comparison) -> Result<BenchmarkId, Error> {
     if !wanted.is_empty() {
         return Ok(wanted_verdict(wanted, comparison)?.id.clone());
     }
@@ -149,25 +155,51 @@ pub fn of_targets(
     Ok(ListingComparison::new(listing(before)?, listing(after)?))
 }
 
-/// Prints the lines of both sides, if they are known.
+/// Returns the lines that `--annotate` asks for, which `list` finds for the benchmark.
 ///
 /// # Errors
-/// Returns an error if standard output cannot be written.
+/// Returns an error if there is no such benchmark, and those of `list`.
+pub fn requested(
+    args: &ComparisonArgs,
+    comparison: &Comparison,
+    list: impl FnOnce(&BenchmarkId) -> Result<ListingComparison, Error>,
+) -> Result<Option<ListingComparison>, Error> {
+    let wanted = args.annotate.as_ref();
+    wanted
+        .map(|wanted| list(&benchmark_of(wanted, comparison)?))
+        .transpose()
+}
+
+/// Prints the lines of both sides after their comparison. If no benchmark was named, unknown lines
+/// are worth a note, since the verdict stands without them.
+///
+/// # Errors
+/// Returns the error of `listing`, or an error if standard output cannot be written.
 pub fn print(
-    listing: Option<&ListingComparison>,
+    listing: Result<Option<ListingComparison>, Error>,
     args: &ComparisonArgs,
     color: ColorChoice,
 ) -> Result<(), Error> {
-    let Some(listing) = listing else {
-        return Ok(());
+    let listing = match listing {
+        Ok(Some(listing)) => listing,
+        Ok(None) => return Ok(()),
+        Err(
+            error @ (Error::NothingToAnnotate
+            | Error::NotAnnotated { .. }
+            | Error::Explain(ExplainError::NoInstructions { .. })),
+        ) if args.annotate.as_deref() == Some("") => {
+            message!("note: {error}");
+            return Ok(());
+        }
+        Err(error) => return Err(error),
     };
     if let Some(directory) = &args.listing.pages {
-        write_pages(directory, &html::comparison_pages(listing))?;
+        write_pages(directory, &html::comparison_pages(&listing))?;
     }
     let mut out = style::stdout(color);
     writeln!(out)?;
     let look = Look::from_environment();
-    listing_comparison_text::write(&mut out, listing, args.listing.extent(), look)?;
+    listing_comparison_text::write(&mut out, &listing, args.listing.extent(), look)?;
     Ok(out.flush()?)
 }
 
@@ -197,6 +229,7 @@ pub fn annotated(
     }
     let id = the_one(&outcome.collected.benchmarks, wanted)?;
     let targets = restricted_to(std::slice::from_ref(&id), &targets, |_| 1);
+    let called = session.model_calls(&targets, &outcome)?;
     session.add_model(&targets, 1, &mut outcome)?;
     let to_sample = sampling::wanted(&targets, &outcome.collected.benchmarks);
     if !to_sample.is_empty() {
@@ -223,10 +256,12 @@ pub fn annotated(
         .into());
     };
     let mut symbols = Symbols::for_package(&target.executable, &target.package_root);
+    let called = called.iter().find(|(of, _)| *of == id);
     Ok(listing(
         &id,
         benchmark.provenance(),
         code,
+        called.map(|(_, called)| called),
         &mut symbols,
         syntax,
     ))

@@ -42,21 +42,12 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Error> {
         .shows_history()
         .then(|| history::page_history(&baseline.label, &base_path, config.renames()))
         .flatten();
-    let listing = args.comparison.annotate.as_ref();
-    let listing = listing
-        .map(|wanted| {
-            let id = annotate::benchmark_of(wanted, &comparison)?;
-            let manifest_path = args.store.manifest_path.clone();
-            annotate::of_runs(
-                [&baseline, &candidate],
-                &id,
-                &args.comparison,
-                manifest_path,
-            )
-        })
-        .transpose()?;
+    let listing = annotate::requested(&args.comparison, &comparison, |id| {
+        let manifest_path = args.store.manifest_path.clone();
+        annotate::of_runs([&baseline, &candidate], id, &args.comparison, manifest_path)
+    });
     let sides = Sides {
-        listing: listing.as_ref(),
+        listing: listing.as_ref().ok().and_then(Option::as_ref),
         baseline: &baseline.run,
         candidate: &candidate.run,
         history: history.as_ref(),
@@ -69,12 +60,12 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Error> {
         }
         None => output.report(&comparison, sides)?,
     }
-    annotate::print(listing.as_ref(), &args.comparison, args.output.color)?;
+    annotate::print(listing, &args.comparison, args.output.color)?;
     if args.relaunch.is_none() && !relaunched {
         second_look::hint(&baseline, &candidate, &comparison);
     }
     if !args.comparison.json {
-        print_functions_of_candidate(args, &comparison, sides)?;
+        print_functions_of_candidate(args, &comparison, (&baseline.run, &candidate.run))?;
         if let Some(hint) = functions_hint(&baseline, &candidate, &comparison) {
             message!("note: {hint}");
         }
@@ -98,10 +89,9 @@ fn request(args: &CompareArgs) -> ComparisonRequest<'_> {
 fn print_functions_of_candidate(
     args: &CompareArgs,
     comparison: &Comparison,
-    sides: Sides<'_>,
+    runs: (&Run, &Run),
 ) -> Result<(), Error> {
     let mut text = Vec::new();
-    let runs = (sides.baseline, sides.candidate);
     let look = Look::from_environment();
     function_table::write_candidate_only(&mut text, comparison, runs, look)?;
     Ok(style::stdout(args.output.color).write_all(&text)?)

@@ -7,12 +7,14 @@ use topdown_run::run_file::BenchmarkId;
 
 use super::{MeasureError, Session, jobs};
 use topdown_runner::Outcome;
+use topdown_runner::functions::CalledByLine;
 use topdown_runner::launching::launch_error::LaunchError;
 use topdown_runner::launching::launcher::Launcher;
 use topdown_runner::modelling::divergence;
 use topdown_runner::modelling::model_or_clock;
 use topdown_runner::modelling::model_processes::processes_of;
 use topdown_runner::modelling::modelled;
+use topdown_runner::settings::Settings;
 use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_system::scratch::Scratch;
 use topdown_system::tracing;
@@ -45,6 +47,32 @@ impl Session {
         }
         modelled::join(timed, outcome, &processes);
         Ok(())
+    }
+
+    /// Models those targets once that [`add_model`](Session::add_model) would model, and returns
+    /// what the lines of the workspace call.
+    ///
+    /// # Errors
+    /// As [`add_model`](Session::add_model).
+    pub fn model_calls(
+        &self,
+        targets: &[BenchTarget],
+        timed: &Outcome,
+    ) -> Result<Vec<(BenchmarkId, CalledByLine)>, MeasureError> {
+        let targets = model_or_clock::with_settings(targets, |settings| Settings {
+            instructions: false,
+            paths: true,
+            ..settings
+        });
+        let wanted = model_or_clock::wanted(&targets, &timed.collected);
+        if wanted.is_empty() || self.has_to_stop(timed) {
+            return Ok(Vec::new());
+        }
+        let launcher = self.fixed_addresses();
+        let processes = self.processes(&wanted, &launcher)?;
+        let once = model_or_clock::on_the_model(&processes, 1);
+        let outcome = self.launch_side_by_side(&once, &launcher)?;
+        Ok(outcome.collected.called)
     }
 
     /// Replaces those benchmarks in `outcome`, launches of `targets`, whose launches differ by all

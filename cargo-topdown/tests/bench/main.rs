@@ -4,6 +4,8 @@
 mod action;
 mod against;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod annotate;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod bisect;
 #[cfg(unix)]
 mod cargo_runner;

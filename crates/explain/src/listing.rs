@@ -2,8 +2,11 @@
 
 mod cause;
 mod comparison;
+mod edits;
 #[cfg(any(test, feature = "examples"))]
 pub mod examples;
+
+use std::collections::BTreeMap;
 
 use topdown_gate::statistics::share::share_margin;
 use topdown_run::category::PerCategory;
@@ -14,7 +17,7 @@ use topdown_run::run_file::{BenchmarkId, SourceLine};
 
 pub use cause::{CacheLevel, Cause};
 pub use comparison::{
-    AlignedInstruction, Alignment, ComparedFunction, ComparedLine, ListingComparison,
+    AlignedInstruction, Alignment, ComparedFunction, ComparedLine, ListingComparison, TellingLine,
 };
 
 /// The code of a benchmark with its slots, the function with the most first.
@@ -34,6 +37,10 @@ pub struct Listing {
     pub without_text: Option<WithoutText>,
     /// Whether instructions are disassembled: only those of x86.
     pub has_instructions: bool,
+    /// Whether lines have the slots of the code that they call. PMU samples have no callers.
+    pub has_calls: bool,
+    /// The lines of the workspace's files that have slots, if a file is the one that was compiled.
+    pub sources: BTreeMap<String, Vec<String>>,
 }
 
 /// Why lines have no source text.
@@ -117,6 +124,8 @@ pub struct ListedLine {
     pub text: Option<String>,
     /// Its slots.
     pub slots: ListedSlots,
+    /// Slots of code outside of the workspace that it calls, which has lines of its own.
+    pub called: ListedSlots,
     /// In the order of their addresses.
     pub instructions: Vec<ListedInstruction>,
 }

@@ -2,16 +2,17 @@
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use topdown_explain::listing::{
-    AlignedInstruction, Alignment, ComparedFunction, ComparedLine, ListedInstruction,
-    ListingComparison,
+    AlignedInstruction, Alignment, ComparedLine, ListedInstruction, ListingComparison, TellingLine,
 };
 
 use super::listing_text::Extent;
 use super::listing_words::{
-    cause_in_words, function_label, notes_of, place_of, reason_in_words, title_of,
+    change_words, function_label, line_in_words, notes_of_sides, reason_in_words, side_words,
+    signed, telling_function, telling_slots, why_words,
 };
-use super::number::{percent_change, slots};
+use super::number::slots;
 use super::style::{BAD, DIM, GOOD, HEADING, Look};
 use super::table::{Cell, Column, Keep, Table};
 use super::text::wrapped;
@@ -23,7 +24,7 @@ const LINES: [Column; 6] = [
     Column::number("change"),
     Column::number("before").keep(Keep::Optional(1)),
     Column::number("after").keep(Keep::Optional(1)),
-    Column::name("line", 20),
+    Column::code("line", 20),
     Column::name("function", 12).keep(Keep::Optional(2)),
     Column::name("why", 24).starts_line(),
 ];
@@ -32,9 +33,9 @@ const SIDES: [Column; 7] = [
     Column::number("change"),
     Column::text(""),
     Column::number("before"),
-    Column::name("", 20),
+    Column::code("", 20),
     Column::number("after"),
-    Column::name("", 20),
+    Column::code("", 20),
     Column::name("why", 20).starts_line(),
 ];
 
@@ -48,15 +49,10 @@ pub fn write(
     extent: Extent,
     look: Look,
 ) -> io::Result<()> {
-    let [before, after] = &comparison.sides;
-    let change = comparison.change() / before.slots.max(f64::MIN_POSITIVE);
     let title = format!(
-        "{}: {} {} {} ({})",
+        "{}: {}",
         comparison.id,
-        slots(before.slots),
-        look.arrow(),
-        title_of(after),
-        percent_change(change)
+        change_words(comparison, look.arrow())
     );
     for line in wrapped(&title, look.width) {
         writeln!(out, "{HEADING}{line}{HEADING:#}")?;
@@ -73,8 +69,8 @@ pub fn write(
         writeln!(out, "{text}")?;
     }
     let mut table = Table::new(LINES);
-    for (function, line) in telling {
-        table.row(telling_cells(function, line));
+    for line in telling {
+        table.row(telling_cells(line));
     }
     table.write(out, look)?;
     for function in &comparison.functions {
@@ -100,52 +96,36 @@ pub fn write(
     writeln!(out)?;
     let legend = "slots per iteration before and after; + new, - gone, > moved; instructions \
                   are aligned without registers and addresses";
-    let notes = std::iter::once(legend).chain(notes_of(after));
-    for line in notes.flat_map(|note| wrapped(note, look.width)) {
+    let mut notes = vec![legend.to_owned()];
+    notes.extend(notes_of_sides(&comparison.sides));
+    for line in notes.iter().flat_map(|note| wrapped(note, look.width)) {
         writeln!(out, "{DIM}{line}{DIM:#}")?;
     }
     Ok(())
 }
 
-/// Returns a change of slots with its sign.
-pub fn signed(change: f64) -> String {
-    let sign = if change < 0.0 { "-" } else { "+" };
-    format!("{sign}{}", slots(change.abs()))
-}
-
 fn change_cell(change: f64) -> Cell {
-    Cell::styled(signed(change), if change > 0.0 { BAD } else { GOOD })
+    Cell::styled(signed(change), colour_of(change))
 }
 
-/// Returns where a line is and its text, on the side that still has it.
-pub fn line_in_words(line: &ComparedLine) -> String {
-    let side = usize::from(line.at[1].is_some() || line.at[0].is_none());
-    let text = line.text[side].as_deref().map(str::trim);
-    let place = place_of(line.at[side].as_ref());
-    let words = format!("{place}  {}", text.unwrap_or_default());
-    words.trim_end().to_owned()
+fn colour_of(change: f64) -> Style {
+    if change > 0.0 { BAD } else { GOOD }
 }
 
-fn telling_cells(function: &ComparedFunction, line: &ComparedLine) -> [Cell; LINES.len()] {
-    let [before, after] = [0, 1].map(|side| slots(line.slots(side).total()));
+fn telling_cells((function, line): TellingLine<'_>) -> [Cell; LINES.len()] {
+    let [change, before, after] = telling_slots(line);
     [
-        change_cell(line.change()),
+        Cell::styled(change, colour_of(line.change_with_calls())),
         before.into(),
         after.into(),
         line_in_words(line).into(),
-        function_label(&function.name, &function.module).into(),
+        telling_function(function).into(),
         Cell::styled(reason_in_words(line), DIM),
     ]
 }
 
 fn line_cells(line: &ComparedLine) -> [Cell; SIDES.len()] {
-    let code = |side: usize| {
-        let text = line.text[side].as_deref().map(str::trim);
-        let words = line.at[side].as_ref().map_or(String::new(), |at| {
-            format!("{at}  {}", text.unwrap_or_default())
-        });
-        Cell::styled(words.trim_end().to_owned(), HEADING)
-    };
+    let code = |side: usize| Cell::styled(side_words(line, side), HEADING);
     [
         change_cell(line.change()),
         Cell::default(),
@@ -176,7 +156,7 @@ fn instruction_cells(one: &AlignedInstruction) -> [Cell; SIDES.len()] {
         old.into(),
         after.into(),
         new.into(),
-        Cell::styled(one.cause().map_or(String::new(), cause_in_words), DIM),
+        Cell::styled(why_words(one.cause()), DIM),
     ]
 }
 

@@ -2,10 +2,9 @@
 
 use topdown_explain::listing::ListingComparison;
 
-use super::listing_comparison_text::{MAX_TELLING_LINES, line_in_words, signed};
-use super::listing_words::{function_label, reason_in_words};
+use super::listing_comparison_text::MAX_TELLING_LINES;
+use super::listing_words::{line_in_words, reason_in_words, telling_function, telling_slots};
 use super::markdown_text::{Bounded, code, inline};
-use super::number::slots;
 
 /// Appends a table of the lines that changed most.
 pub fn push_lines(comparison: &ListingComparison, text: &mut Bounded) {
@@ -13,12 +12,11 @@ pub fn push_lines(comparison: &ListingComparison, text: &mut Bounded) {
     let rows: Vec<String> = telling
         .take(MAX_TELLING_LINES)
         .map(|(function, line)| {
-            let [before, after] = [0, 1].map(|side| slots(line.slots(side).total()));
+            let [change, before, after] = telling_slots(line);
             format!(
-                "| {} | {before} | {after} | {} | {} | {} |\n",
-                signed(line.change()),
+                "| {change} | {before} | {after} | {} | {} | {} |\n",
                 code(&line_in_words(line)),
-                code(&function_label(&function.name, &function.module)),
+                code(&telling_function(function)),
                 reason_in_words(line)
             )
         })

@@ -9,7 +9,8 @@ use topdown_terminal::count_of;
 
 use super::bar::CATEGORIES;
 use super::listing_words::{
-    cause_in_words, function_label, inlined_into, notes_of, place_of, share_of, title_of,
+    CALLED, category_words, function_label, inlined_into, instruction_words, line_words, notes_of,
+    share_of, title_of, why_words,
 };
 use super::number::percent;
 use super::style::{DIM, HEADING, Look};
@@ -36,7 +37,7 @@ const COLUMNS: [Column; 7] = [
     Column::number("bad"),
     Column::number("fe"),
     Column::number("be"),
-    Column::name("line or instruction", 34),
+    Column::code("line or instruction", 34),
     Column::name("why", 24).starts_line(),
 ];
 
@@ -66,11 +67,16 @@ pub fn write(
         write_heading(out, listing, function, look)?;
         let mut table = Table::new(COLUMNS);
         for line in &function.lines {
-            if !is_shown(&line.slots, MIN_LINE_SHARE) {
+            let with_calls = ListedSlots::sum([&line.slots, &line.called]);
+            if !is_shown(&with_calls, MIN_LINE_SHARE) {
                 left_out.add(&line.slots);
                 continue;
             }
             table.row(line_cells(listing, line, look));
+            if line.called.total() > 0.0 && is_shown(&line.called, MIN_INSTRUCTION_SHARE) {
+                let code = Cell::from(CALLED);
+                table.row(cells(listing, &line.called, code, None, look));
+            }
             for one in &line.instructions {
                 let is_shown = is_shown(&one.slots, MIN_INSTRUCTION_SHARE);
                 if is_shown && !one.text.is_empty() {
@@ -81,7 +87,7 @@ pub fn write(
         table.write(out, look)?;
     }
     writeln!(out)?;
-    let mut notes: Vec<String> = notes_of(listing).into_iter().map(str::to_owned).collect();
+    let mut notes = notes_of(listing);
     if left_out.total() > 0.0 {
         notes.push(format!(
             "lines below {} % of the slots are left out, together {} %; `--all-lines` or a FUNCTION \
@@ -120,15 +126,19 @@ fn write_heading(
 }
 
 fn line_cells(listing: &Listing, line: &ListedLine, look: Look) -> [Cell; COLUMNS.len()] {
-    let text = line.text.as_deref().map(str::trim).unwrap_or_default();
-    let place = place_of(line.at.as_ref());
-    let code = Cell::styled(format!("{place}  {text}").trim_end().to_owned(), HEADING);
+    let words = line_words(line.at.as_ref(), line.text.as_ref());
     // Each instruction says why.
     let why = match listing.has_instructions {
         true => None,
         false => line.cause(),
     };
-    cells(listing, &line.slots, code, why, look)
+    cells(
+        listing,
+        &line.slots,
+        Cell::styled(words, HEADING),
+        why,
+        look,
+    )
 }
 
 fn instruction_cells(
@@ -136,10 +146,8 @@ fn instruction_cells(
     one: &ListedInstruction,
     look: Look,
 ) -> [Cell; COLUMNS.len()] {
-    let from = one.inlined.as_deref();
-    let from = from.map_or(String::new(), |name| format!("  ; {name}"));
-    let code = format!("  {:x}  {}{from}", one.address, one.text);
-    cells(listing, &one.slots, code.into(), Cause::of(one), look)
+    let words = instruction_words(one);
+    cells(listing, &one.slots, words.into(), Cause::of(one), look)
 }
 
 fn cells(
@@ -149,16 +157,8 @@ fn cells(
     why: Option<Cause>,
     look: Look,
 ) -> [Cell; COLUMNS.len()] {
-    let total = slots.total();
-    let has_categories = listing.sampled.is_none() && total > 0.0;
-    let categories = slots.level1.into_array();
-    let category = |index: usize| match has_categories {
-        true => Cell::styled(
-            format!("{:.0}", 100.0 * categories[index] / total),
-            CATEGORIES[index].style,
-        ),
-        false => Cell::default(),
-    };
+    let categories = category_words(listing, slots);
+    let category = |index: usize| Cell::styled(categories[index].clone(), CATEGORIES[index].style);
     [
         share_of(listing, slots, look.unicode).into(),
         category(0),
@@ -166,7 +166,7 @@ fn cells(
         category(2),
         category(3),
         code,
-        Cell::styled(why.map_or(String::new(), cause_in_words), DIM),
+        Cell::styled(why_words(why), DIM),
     ]
 }
 

@@ -11,12 +11,14 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use super::style::{DIM, Look};
-use super::text::{ShortNames, shown_width, width_of, wrapped};
+use super::text::{ShortNames, head_within, shown_width, width_of, wrapped};
 
 /// Columns between two columns, and before the second line of a row.
 const GAP: usize = 2;
 /// Optional columns are dropped rather than shorten a name to less than this.
 const LONG_NAME: usize = 28;
+/// Width of code behind a place that is shortened for it.
+const MIN_CODE: usize = 16;
 
 /// When a column is dropped from a table that is too wide. The greatest goes first; equal ones go
 /// together.
@@ -39,6 +41,7 @@ pub struct Column {
     /// The width down to which cells are shortened or wrapped, if they are.
     least: Option<usize>,
     wraps: bool,
+    is_code: bool,
     starts_line: bool,
 }
 
@@ -51,6 +54,7 @@ impl Column {
             keep: Keep::Always,
             least: None,
             wraps: false,
+            is_code: false,
             starts_line: false,
         }
     }
@@ -68,6 +72,15 @@ impl Column {
         Column {
             least: Some(least),
             ..Column::text(heading)
+        }
+    }
+
+    /// A left-aligned column of code, of which the ends are left out, down to `least` columns. If it
+    /// begins with a place, two spaces before the code, the end of that stays.
+    pub const fn code(heading: &'static str, least: usize) -> Column {
+        Column {
+            is_code: true,
+            ..Column::name(heading, least)
         }
     }
 
@@ -198,7 +211,7 @@ impl Table {
                 .iter()
                 .any(|(index, _)| !self.columns[*index].heading.is_empty())
             {
-                self.write_line(out, &headings, line, part, &short_names)?;
+                self.write_line(out, &headings, line, part, &short_names, look)?;
             }
         }
         for line in &self.lines {
@@ -208,7 +221,7 @@ impl Table {
                     for (line, part) in parts.iter().enumerate() {
                         let is_any = part.iter().any(|(index, _)| !cells[*index].text.is_empty());
                         if line == 0 || is_any {
-                            self.write_line(out, cells, line, part, &short_names)?;
+                            self.write_line(out, cells, line, part, &short_names, look)?;
                         }
                     }
                 }
@@ -227,7 +240,7 @@ impl Table {
         };
         let columns = parts.iter().flatten().filter(|(index, _)| {
             let column = &self.columns[*index];
-            column.least.is_some() && !column.wraps
+            column.least.is_some() && !column.wraps && !column.is_code
         });
         let shortened = columns.map(|(index, width)| {
             let texts = rows().map(|cells| cells[*index].text.as_str());
@@ -317,13 +330,19 @@ impl Table {
             columns.retain(|index| keep(index) < worst);
         }
         let others = self.needed(&columns, natural, |_, _| 0);
-        let with_width = |index: usize| {
-            let width = natural[index];
-            let Some(least) = self.columns[index].least else {
-                return (index, width);
-            };
-            (index, width.min(room.saturating_sub(others).max(least)))
-        };
+        let mut room = room.saturating_sub(others);
+        // Names share it: short ones leave what they do not need to the longer ones.
+        let is_name = |index: &&usize| self.columns[**index].least.is_some();
+        let mut names: Vec<usize> = columns.iter().filter(is_name).copied().collect();
+        names.sort_by_key(|index| natural[*index]);
+        let mut widths = natural.to_vec();
+        for (at, index) in names.iter().enumerate() {
+            let share = room / (names.len() - at);
+            let least = self.columns[*index].least.unwrap_or_default();
+            widths[*index] = natural[*index].min(share.max(least));
+            room = room.saturating_sub(widths[*index]);
+        }
+        let with_width = |index: usize| (index, widths[index]);
         columns.into_iter().map(with_width).collect()
     }
 
@@ -334,6 +353,7 @@ impl Table {
         line: usize,
         part: &[(usize, usize)],
         short_names: &HashMap<usize, ShortNames>,
+        look: Look,
     ) -> io::Result<()> {
         // Spaces are written with the text after them, so that no line ends with one.
         let mut spaces = self.indent + GAP * line;
@@ -348,6 +368,7 @@ impl Table {
                     below = wrapped(&cell.text, *width);
                     below.drain(..1.min(below.len())).collect()
                 }
+                Some(_) if column.is_code => shortened_code(&cell.text, *width, look.unicode),
                 Some(_) => match short_names.get(index) {
                     Some(short) => short.of(&cell.text).to_owned(),
                     None => cell.text.clone(),
@@ -372,6 +393,35 @@ impl Table {
             start += width + GAP;
         }
         writeln!(out)
+    }
+}
+
+/// Leaves out the end of code, and the start of the place before it.
+fn shortened_code(text: &str, width: usize, unicode: bool) -> String {
+    if width_of(text) <= width {
+        return text.to_owned();
+    }
+    let ellipsis = if unicode { "…" } else { "..." };
+    let head = |text: &str, width: usize| {
+        let head = head_within(text.chars(), width.saturating_sub(width_of(ellipsis)));
+        format!("{head}{ellipsis}")
+    };
+    let Some((place, code)) = text.split_once("  ").filter(|(place, _)| !place.is_empty()) else {
+        return head(text, width);
+    };
+    let room = width.saturating_sub(MIN_CODE).max(width / 2);
+    let place = match width_of(place) <= room {
+        true => place.to_owned(),
+        false => {
+            let tail = head_within(place.chars().rev(), room.saturating_sub(width_of(ellipsis)));
+            let tail: String = tail.chars().rev().collect();
+            format!("{ellipsis}{tail}")
+        }
+    };
+    let room = width.saturating_sub(width_of(&place) + GAP);
+    match width_of(code) <= room {
+        true => format!("{place}  {code}"),
+        false => format!("{place}  {}", head(code, room)),
     }
 }
 
@@ -479,5 +529,32 @@ mod tests {
         };
         let text = shown::shown(|out| table.write(out, look));
         assert_eq!(text, "  a  b\n 12  xy\n  1  z\n");
+    }
+
+    #[test]
+    fn code_keeps_its_line_and_its_start() {
+        let line = "crates/strsim/src/lib.rs:254  cache = { let mut next = cache.clone() };";
+        let short = |text: &str, width| shortened_code(text, width, true);
+        assert_eq!(short(line, 80), line);
+        assert_eq!(
+            short(line, 50),
+            "crates/strsim/src/lib.rs:254  cache = { let mut n…"
+        );
+        assert_eq!(short(line, 32), "…/src/lib.rs:254  cache = { let…");
+        assert_eq!(short("  mov rdi, [rsi+rax*8+16]", 14), "  mov rdi, [r…");
+    }
+
+    #[test]
+    fn names_share_the_room() {
+        let mut table = Table::new([
+            Column::number("n"),
+            Column::code("before", 10),
+            Column::code("after", 10),
+        ]);
+        table.row(["1".to_owned(), "x".repeat(60), "y".repeat(20)]);
+        let text = shown::shown(|out| table.write(out, terminal(50)));
+        let widths: Vec<usize> = text.lines().map(width_of).collect();
+        assert_eq!(widths.iter().max(), Some(&50), "{text}");
+        assert!(text.contains(&"y".repeat(20)), "{text}");
     }
 }

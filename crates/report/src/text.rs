@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-pub use topdown_terminal::columns::{ShortNames, shortened, shown_width, width_of, wrapped};
+pub use topdown_terminal::columns::{
+    ShortNames, head_within, shortened, shown_width, width_of, wrapped,
+};
 
 /// Paragraphs with indented continuation lines.
 #[derive(Clone, Copy, Debug)]

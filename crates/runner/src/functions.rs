@@ -27,7 +27,7 @@ pub use disassembly::Syntax;
 pub use event_samples::group_functions;
 pub use fingerprint::fingerprint_of;
 pub use listing::listing;
-pub use paths::{SamplePaths, attribute_paths, call_paths_of};
+pub use paths::{CalledByLine, SamplePaths, attribute_paths, call_paths_of, called_by_line};
 pub use samples::{SampledFunctions, attribute_samples, functions_of_samples};
 pub use slots::{SampleFunctions, attribute, functions_of};
 pub use symbols::Symbols;

@@ -114,7 +114,8 @@ fn numbered(
     all.find(|text| !taken.contains(text)).unwrap_or_default()
 }
 
-fn head_within(characters: impl Iterator<Item = char>, width: usize) -> String {
+/// Returns as many of the characters as fit into `width` columns.
+pub fn head_within(characters: impl Iterator<Item = char>, width: usize) -> String {
     let mut used = 0;
     characters
         .take_while(|c| {

@@ -93,14 +93,10 @@ pub fn run(args: &BenchArgs, reference: &str) -> Result<Exit, Error> {
     let comparison =
         verdict::with_functions(comparison, runs, unknown.each_ref().map(|ids| &ids[..]));
 
-    let listing = args.comparison.annotate.as_ref();
-    let listing = listing
-        .map(|wanted| {
-            let id = annotate::benchmark_of(wanted, &comparison)?;
-            let targets = [&base.targets[..], &candidate.targets];
-            annotate::of_targets(&session, targets, &id, &args.comparison)
-        })
-        .transpose()?;
+    let listing = annotate::requested(&args.comparison, &comparison, |id| {
+        let targets = [&base.targets[..], &candidate.targets];
+        annotate::of_targets(&session, targets, id, &args.comparison)
+    });
     let verbose = args.launch.cargo.verbose > 0;
     let workspace = session.end();
     let history = args
@@ -112,12 +108,12 @@ pub fn run(args: &BenchArgs, reference: &str) -> Result<Exit, Error> {
         baseline: &baseline.run,
         candidate: &measured.run,
         history: history.as_ref(),
-        listing: listing.as_ref(),
+        listing: listing.as_ref().ok().and_then(Option::as_ref),
     };
     args.comparison
         .output(verbose, args.output.color)
         .report(&comparison, sides)?;
-    annotate::print(listing.as_ref(), &args.comparison, args.output.color)?;
+    annotate::print(listing, &args.comparison, args.output.color)?;
     Ok(comparison.outcome.into())
 }
 

@@ -34,7 +34,7 @@ pub fn run(args: &ExplainArgs, base: &str) -> Result<Exit, Error> {
         // Launches that `compare --relaunch` made count, for the same verdict.
         launches: Relaunch::Forbidden,
         sampled: Sampled::None,
-        store: args.store.store_location(),
+        store: args.one.store.store_location(),
     };
     let judged = judged(&request)?;
     let comparison = &judged.comparison;
@@ -42,7 +42,7 @@ pub fn run(args: &ExplainArgs, base: &str) -> Result<Exit, Error> {
     check_measured(verdict, comparison)?;
     let runs = [&judged.baseline.run, &judged.candidate.run];
     let difference = Difference::new(verdict, comparison, runs);
-    let mut out = style::stdout(args.output.color);
+    let mut out = style::stdout(args.one.output.color);
     if args.json {
         difference_json::write(&mut out, &difference)?;
     } else {
@@ -65,9 +65,9 @@ fn wanted<'a>(
     args: &ExplainArgs,
     comparison: &'a Comparison,
 ) -> Result<&'a BenchmarkVerdict, Error> {
-    let wanted = &args.benchmark;
+    let wanted = &args.one.benchmark;
     let is_whole = |id: &BenchmarkId| id.name == *wanted || id.to_string() == *wanted;
-    let pattern = Regex::new(wanted).ok().filter(|_| !args.exact);
+    let pattern = Regex::new(wanted).ok().filter(|_| !args.one.exact);
     let is_like = |id: &BenchmarkId| {
         pattern
             .as_ref()

@@ -42,15 +42,15 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
     if let Some(base) = &args.against {
         return against::run(args, base);
     }
-    let mut session = Session::begin(args.request())?;
+    let mut session = Session::begin(args.one.request())?;
     let targets = session.build()?;
-    if args.cargo.no_run {
+    if args.one.cargo.no_run {
         return Ok(Exit::Success);
     }
     let targets = session.without_left_out(targets)?;
     let explanation = ExplanationLaunches { args, session };
     let explained = explanation.explain(&targets)?;
-    let mut out = style::stdout(args.output.color);
+    let mut out = style::stdout(args.one.output.color);
     if args.json {
         metric_groups_json::write(&mut out, &explained)?;
     } else {
@@ -151,7 +151,7 @@ impl ExplanationLaunches<'_> {
         &self,
         targets: &[BenchTarget],
     ) -> Result<(Benchmark, Vec<IterationSample>), Error> {
-        let wanted = &self.args.benchmark;
+        let wanted = &self.args.one.benchmark;
         let session = &self.session;
         let on_the_clock = model_or_clock::on_the_clock(targets);
         let mut outcome = session.launch(&on_the_clock, session.launcher())?;

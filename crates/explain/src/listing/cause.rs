@@ -110,8 +110,13 @@ fn cause(
     let matters = |count| excess(count) > MIN_RATE;
     match category {
         Category::Retiring => None,
-        Category::BadSpeculation if matters(|e| e.clears) => Some(Cause::Cleared),
-        Category::BadSpeculation => Some(Cause::Mispredicted(rate(now, |e| e.mispredictions))),
+        Category::BadSpeculation if excess(|e| e.clears) > excess(|e| e.mispredictions) => {
+            Some(Cause::Cleared)
+        }
+        Category::BadSpeculation => {
+            let mispredicted = rate(now, |e| e.mispredictions);
+            (mispredicted > 0.0).then_some(Cause::Mispredicted(mispredicted))
+        }
         Category::FrontendBound if matters(|e| e.refill_slots) => Some(Cause::AfterMispredict),
         Category::FrontendBound if matters(|e| e.l1i_misses) => {
             Some(Cause::CodeMisses(rate(now, |e| e.l1i_misses)))

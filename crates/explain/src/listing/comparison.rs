@@ -1,14 +1,18 @@
 //! Two listings of a benchmark, aligned by a diff of their instructions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use topdown_run::run_file::{BenchmarkId, SourceLine};
 
+use super::edits::Edits;
 use super::{Cause, ListedFunction, ListedInstruction, ListedSlots, Listing};
 
 /// A change of a line or instruction below this fraction of the benchmark's slots tells nothing.
 const MIN_CHANGE: f64 = 0.005;
+
+/// Judgement: so many edits that are not slower themselves come before the lines that are.
+const MAX_SUSPECTS: usize = 3;
 
 /// What changed between two listings of a benchmark.
 #[derive(Clone, Debug)]
@@ -19,6 +23,8 @@ pub struct ListingComparison {
     pub sides: [Listing; 2],
     /// The functions of either side, the greatest change first.
     pub functions: Vec<ComparedFunction>,
+    /// The lines that were edited, but execute nothing.
+    unexecuted_edits: Vec<ComparedLine>,
 }
 
 /// A function before and after.
@@ -41,6 +47,10 @@ pub struct ComparedLine {
     pub at: [Option<SourceLine>; 2],
     /// Its text on each side, where it is known.
     pub text: [Option<String>; 2],
+    /// Slots of code outside of the workspace that it calls, on each side.
+    pub called: [ListedSlots; 2],
+    /// Whether its text was edited or is new.
+    pub is_edited: bool,
     /// In the order of the addresses.
     pub instructions: Vec<AlignedInstruction>,
 }
@@ -98,6 +108,37 @@ impl ComparedLine {
         self.slots(1).total() - self.slots(0).total()
     }
 
+    /// Returns its slots on one side with those of the code that it calls.
+    pub fn slots_with_calls(&self, side: usize) -> f64 {
+        self.slots(side).total() + self.called[side].total()
+    }
+
+    /// Returns by how many slots per iteration it became slower, with the code that it calls.
+    pub fn change_with_calls(&self) -> f64 {
+        self.slots_with_calls(1) - self.slots_with_calls(0)
+    }
+
+    /// Returns whether neither it nor what it calls has slots on a side.
+    pub fn executes_nothing(&self) -> bool {
+        self.slots_with_calls(0) == 0.0 && self.slots_with_calls(1) == 0.0
+    }
+
+    /// Returns whether most of its change is in code that it calls.
+    pub fn is_changed_in_calls(&self) -> bool {
+        let whole = self.change_with_calls();
+        (whole - self.change()) * whole.signum() > self.change() * whole.signum()
+    }
+
+    /// Returns where it is, after the change if it is still there.
+    pub fn place(&self) -> Option<&SourceLine> {
+        self.at[1].as_ref().or(self.at[0].as_ref())
+    }
+
+    /// Returns whether it is in the workspace on a side.
+    fn is_in_workspace(&self) -> bool {
+        self.at.iter().flatten().any(|at| at.in_workspace)
+    }
+
     /// Returns how most of its change came about: the kind of instructions with the greatest sum,
     /// and for the same instructions the cause of the one that changed most.
     pub fn reason(&self) -> (Alignment, Option<Cause>) {
@@ -149,8 +190,27 @@ impl ListingComparison {
             })
             .collect();
         functions.sort_by(|a, b| b.change().abs().total_cmp(&a.change().abs()));
+        let edits = Edits::between([&before, &after]);
+        let knows_calls = before.has_calls && after.has_calls;
+        let mut executed = BTreeSet::new();
+        for line in functions.iter_mut().flat_map(|f| &mut f.lines) {
+            if !knows_calls {
+                line.called = Default::default();
+            }
+            let side = usize::from(line.at[1].is_some());
+            line.is_edited = line.at[side].as_ref().is_some_and(|at| edits.has(side, at));
+            executed.extend(line.at[1].clone());
+        }
+        let unexecuted = edits.after(&after).filter(|(at, _)| !executed.contains(at));
+        let unexecuted = unexecuted.map(|(at, text)| ComparedLine {
+            at: [None, Some(at)],
+            text: [None, Some(text.to_owned())],
+            is_edited: true,
+            ..ComparedLine::default()
+        });
         ListingComparison {
             id: after.id.clone(),
+            unexecuted_edits: unexecuted.collect(),
             functions,
             sides: [before, after],
         }
@@ -167,21 +227,55 @@ impl ListingComparison {
         change.abs() >= MIN_CHANGE * before.max(after) && change != 0.0
     }
 
-    /// Returns the lines whose change matters with their functions: first those that changed most
-    /// in the direction of the benchmark.
-    pub fn most_telling(&self) -> Vec<(&ComparedFunction, &ComparedLine)> {
-        let direction = self.change().signum();
-        let mut lines: Vec<(&ComparedFunction, &ComparedLine)> = Vec::new();
-        for function in &self.functions {
-            let telling = function.lines.iter();
-            let telling = telling.filter(|line| self.matters(line.change()));
-            lines.extend(telling.map(|line| (function, line)));
+    /// Returns the lines that tell most of the change, with their functions.
+    ///
+    /// Lines have the slots of code outside of the workspace that they call, so where callers are
+    /// known, that code has no lines of its own here. Lines that changed most in the direction of
+    /// the benchmark come first, and of them those that were edited. If none of those was edited,
+    /// edits elsewhere must be the cause: the nearest of them come first.
+    pub fn most_telling(&self) -> Vec<TellingLine<'_>> {
+        let all = || {
+            let functions = self.functions.iter();
+            functions.flat_map(|function| {
+                let lines = function.lines.iter();
+                lines.map(move |line| (Some(function), line))
+            })
+        };
+        let has_callers = self.sides.iter().all(|side| side.has_calls)
+            && all().any(|(_, line)| line.is_in_workspace());
+        let key = |line: &ComparedLine| self.change().signum() * line.change_with_calls();
+        let mut telling: Vec<TellingLine<'_>> = all()
+            .filter(|(_, line)| self.matters(line.change_with_calls()))
+            .filter(|(_, line)| !has_callers || line.is_in_workspace())
+            .collect();
+        telling.sort_by(|(_, a), (_, b)| key(b).total_cmp(&key(a)));
+        let is_cause = |line: &ComparedLine| line.is_edited && key(line) > 0.0;
+        if telling.is_empty() || telling.iter().any(|(_, line)| is_cause(line)) {
+            telling.sort_by_key(|(_, line)| !is_cause(line));
+            return telling;
         }
-        let key = |line: &ComparedLine| direction * line.change();
-        lines.sort_by(|a, b| key(b.1).total_cmp(&key(a.1)));
-        lines
+        // By the first of these lines in its file, and how far away that is.
+        let distance = |line: &ComparedLine| {
+            let place = line.place();
+            let mut places = telling.iter().map(|(_, line)| line.place()).enumerate();
+            let nearest = places.find_map(|(rank, at)| {
+                let (at, place) = at.zip(place)?;
+                (at.file == place.file).then(|| (rank, at.line.abs_diff(place.line)))
+            });
+            nearest.unwrap_or((usize::MAX, u32::MAX))
+        };
+        let edited = all().filter(|(_, line)| line.is_edited);
+        let mut suspects: Vec<TellingLine<'_>> = edited.collect();
+        suspects.extend(self.unexecuted_edits.iter().map(|line| (None, line)));
+        suspects.sort_by_key(|(_, line)| distance(line));
+        suspects.truncate(MAX_SUSPECTS);
+        telling.retain(|(_, line)| !line.is_edited);
+        suspects.into_iter().chain(telling).collect()
     }
 }
+
+/// A line with its function; an edited line that executes nothing has none.
+pub type TellingLine<'a> = (Option<&'a ComparedFunction>, &'a ComparedLine);
 
 /// A line on one side, as an index into the lines of its function.
 type LineIndex = usize;
@@ -275,26 +369,18 @@ fn group(
         // A line with the same text is the same line.
         let text_of = |side: usize, line: LineIndex| functions[side]?.lines[line].text.as_ref();
         let is_same = |line| text_of(1, line).is_some() && text_of(1, line) == text_of(0, before);
-        let lines = votes.get(&before)?.iter();
-        lines
-            .max_by_key(|(line, votes)| (is_same(**line), **votes))
-            .map(|(line, _)| *line)
+        let voted = votes.get(&before).into_iter().flatten();
+        let voted = voted.max_by_key(|(line, votes)| (is_same(**line), **votes));
+        let count = functions[1].map_or(0, |function| function.lines.len());
+        let same = || (0..count).find(|line| is_same(*line));
+        voted.map(|(line, _)| *line).or_else(same)
     };
-    let mut lines: BTreeMap<(Option<LineIndex>, Option<LineIndex>), ComparedLine> = BTreeMap::new();
+    let mut lines = GroupedLines::default();
     for (alignment, old, new) in pairs {
         let before = old.map(|old| sides[0][old].0);
         let after = new.map(|new| sides[1][new].0);
         let after = after.or_else(|| line_after(before?));
-        // A line without counterpart is known by its index before.
-        let key = (after, before.filter(|_| after.is_none()));
-        let line = lines.entry(key).or_default();
-        for (side, index) in [before, after].into_iter().enumerate() {
-            let listed = index.zip(functions[side]);
-            if let Some((index, function)) = listed.filter(|_| line.at[side].is_none()) {
-                line.at[side].clone_from(&function.lines[index].at);
-                line.text[side].clone_from(&function.lines[index].text);
-            }
-        }
+        let line = lines.line_of([before, after], functions);
         line.instructions.push(AlignedInstruction {
             alignment: *alignment,
             sides: [
@@ -303,9 +389,46 @@ fn group(
             ],
         });
     }
+    for (side, function) in functions.into_iter().enumerate() {
+        let listed = function.map_or(&[][..], |function| &function.lines);
+        for (index, called) in listed.iter().map(|line| line.called).enumerate() {
+            if called != ListedSlots::default() {
+                let at = match side {
+                    0 => [Some(index), line_after(index)],
+                    _ => [None, Some(index)],
+                };
+                lines.line_of(at, functions).called[side].add(&called);
+            }
+        }
+    }
+    let lines = lines.0;
     let mut lines: Vec<ComparedLine> = lines.into_values().collect();
     lines.sort_by(|a, b| b.change().abs().total_cmp(&a.change().abs()));
     lines
+}
+
+/// Lines by their index after; one without counterpart there is known by its index before.
+#[derive(Default)]
+struct GroupedLines(BTreeMap<(Option<LineIndex>, Option<LineIndex>), ComparedLine>);
+
+impl GroupedLines {
+    /// Returns the line with these indices before and after.
+    fn line_of(
+        &mut self,
+        [before, after]: [Option<LineIndex>; 2],
+        functions: [Option<&ListedFunction>; 2],
+    ) -> &mut ComparedLine {
+        let line = self.0.entry((after, before.filter(|_| after.is_none())));
+        let line = line.or_default();
+        for (side, index) in [before, after].into_iter().enumerate() {
+            let listed = index.zip(functions[side]);
+            if let Some((index, function)) = listed.filter(|_| line.at[side].is_none()) {
+                line.at[side].clone_from(&function.lines[index].at);
+                line.text[side].clone_from(&function.lines[index].text);
+            }
+        }
+        line
+    }
 }
 
 #[cfg(test)]
@@ -401,5 +524,96 @@ mod tests {
             .map(|f| (f.name.as_deref().unwrap(), f.slots.map(|s| s.is_some())))
             .collect();
         assert_eq!(functions, [("new", [false, true]), ("old", [true, false])]);
+    }
+
+    /// The lines of the file of the examples, before and after; both listings have their code.
+    fn with_sources([before, after]: [Code<'_>; 2], texts: [&[&str]; 2]) -> ListingComparison {
+        let sides = [(before, texts[0]), (after, texts[1])].map(|(code, text)| {
+            let mut listing = listing(vec![function("decode", code)]);
+            let lines = text.iter().map(|line| (*line).to_owned());
+            listing
+                .sources
+                .insert("src/lib.rs".to_owned(), lines.collect());
+            listing
+        });
+        let [before, after] = sides;
+        ListingComparison::new(before, after)
+    }
+
+    fn telling(comparison: &ListingComparison) -> Vec<(u32, f64)> {
+        let lines = comparison.most_telling().into_iter();
+        lines
+            .map(|(_, line)| (line.place().unwrap().line, line.change_with_calls()))
+            .collect()
+    }
+
+    const BEFORE: &[&str] = &["type Map = Fast;", "", "fn decode() {", "    load();", "}"];
+
+    #[test]
+    fn slower_edited_line_comes_before_lines_it_slows_down() {
+        let before: Code<'_> = &[(3, "enter", 10.0), (4, "load", 10.0), (5, "return", 9.0)];
+        let after: Code<'_> = &[(3, "enter", 10.0), (4, "load", 15.0), (5, "return", 90.0)];
+        let text = [
+            "type Map = Fast;",
+            "",
+            "fn decode() {",
+            "  load_slowly();",
+            "}",
+        ];
+        let comparison = with_sources([before, after], [BEFORE, &text]);
+        assert_eq!(telling(&comparison), [(4, 5.0), (5, 81.0)]);
+        // Indentation is no edit.
+        let text = ["type Map = Fast;", "", "fn decode() {", "load();", "}"];
+        let comparison = with_sources([before, after], [BEFORE, &text]);
+        assert_eq!(telling(&comparison), [(5, 81.0), (4, 5.0)]);
+    }
+
+    #[test]
+    fn edit_that_executes_nothing_comes_first_if_no_other_explains() {
+        let before: Code<'_> = &[(3, "enter", 10.0), (4, "load", 10.0)];
+        let after: Code<'_> = &[(3, "enter", 10.0), (4, "load", 50.0)];
+        let text = [
+            "type Map = Slow;",
+            "// Slow.",
+            "fn decode() {",
+            "    load();",
+            "}",
+        ];
+        let comparison = with_sources([before, after], [BEFORE, &text]);
+        assert_eq!(telling(&comparison), [(1, 0.0), (4, 40.0)]);
+        let same = with_sources([before, before], [BEFORE, &text]);
+        assert_eq!(telling(&same), []);
+    }
+
+    #[test]
+    fn line_has_slots_of_libraries_that_it_calls() {
+        let sides = [10.0, 200.0].map(|slots| {
+            let mut copy = function("memcpy", &[(0, "rep movsb", slots)]);
+            copy.lines[0].at = None;
+            let mut decode = function("decode", &[(3, "enter", 10.0), (4, "call", 5.0)]);
+            let caller = decode
+                .lines
+                .iter_mut()
+                .find(|line| line.slots.total() == 5.0);
+            caller.unwrap().called = copy.slots;
+            listing(vec![decode, copy])
+        });
+        let [before, after] = sides;
+        let comparison = ListingComparison::new(before.clone(), after.clone());
+        assert_eq!(telling(&comparison), [(4, 190.0)]);
+        let (_, line) = comparison.most_telling()[0];
+        assert!(line.is_changed_in_calls());
+        assert_eq!((line.change(), line.slots_with_calls(1)), (0.0, 205.0));
+        // Without callers, libraries have lines of their own.
+        let unknown = Listing {
+            has_calls: false,
+            ..before
+        };
+        let comparison = ListingComparison::new(unknown, after);
+        let [(function, line)] = comparison.most_telling()[..] else {
+            panic!("{comparison:?}");
+        };
+        let name = function.and_then(|function| function.name.as_deref());
+        assert_eq!((name, line.change_with_calls()), (Some("memcpy"), 190.0));
     }
 }

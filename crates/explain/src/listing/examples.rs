@@ -1,5 +1,7 @@
 //! Listings for tests.
 
+use std::collections::BTreeMap;
+
 use topdown_gate::scenario::{Planted, modelled};
 use topdown_run::instruction::InstructionEvents;
 use topdown_run::run_file::SourceLine;
@@ -41,6 +43,7 @@ pub fn function(name: &str, code: &[(u32, &str, f64)]) -> ListedFunction {
                 at: Some(at.clone()),
                 text: Some(format!("    line_{number}();")),
                 slots: ListedSlots::default(),
+                called: ListedSlots::default(),
                 instructions: Vec::new(),
             });
             lines.len() - 1
@@ -70,5 +73,7 @@ pub fn listing(functions: Vec<ListedFunction>) -> Listing {
         functions,
         without_text: None,
         has_instructions: true,
+        has_calls: true,
+        sources: BTreeMap::new(),
     }
 }

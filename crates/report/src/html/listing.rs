@@ -6,12 +6,13 @@ use topdown_explain::listing::{
     ListedInstruction, ListedSlots, Listing, ListingComparison,
 };
 
-use crate::listing_comparison_text::{MAX_TELLING_LINES, line_in_words, signed};
+use crate::listing_comparison_text::MAX_TELLING_LINES;
 use crate::listing_words::{
-    cause_in_words, function_label, inlined_into, notes_of, place_of, reason_in_words, share_of,
-    title_of,
+    CALLED, category_words, change_words, function_label, inlined_into, instruction_words,
+    line_in_words, line_words, notes_of, notes_of_sides, reason_in_words, share_of, side_words,
+    signed, telling_function, telling_slots, title_of, why_words,
 };
-use crate::number::{percent_change, slots};
+use crate::number::slots;
 
 /// A page: the name of its file, and its text.
 pub type NamedPage = (String, String);
@@ -25,7 +26,7 @@ struct Page {
     facts: Vec<String>,
     is_function: bool,
     tables: Vec<PageTable>,
-    notes: Vec<&'static str>,
+    notes: Vec<String>,
 }
 
 struct PageTable {
@@ -85,91 +86,113 @@ fn file_of(number: usize) -> String {
     format!("function-{}.html", number + 1)
 }
 
-/// Renders a page of a benchmark.
-fn page(kind: &'static str, title: String, facts: Vec<String>, tables: Vec<PageTable>) -> Page {
-    Page {
-        tool_version: env!("CARGO_PKG_VERSION"),
-        kind,
-        title,
-        facts: facts.into_iter().filter(|fact| !fact.is_empty()).collect(),
-        is_function: false,
-        tables,
-        notes: Vec::new(),
+/// The pages of a benchmark: its index, and what its functions have.
+struct Book {
+    kind: &'static str,
+    id: String,
+    fact: String,
+    notes: Vec<String>,
+    tables: Vec<PageTable>,
+    functions: Vec<FunctionPage>,
+}
+
+struct FunctionPage {
+    label: String,
+    facts: Vec<String>,
+    table: PageTable,
+}
+
+impl Book {
+    fn pages(self) -> Vec<NamedPage> {
+        let page = |title: String, facts: Vec<String>, tables: Vec<PageTable>| Page {
+            tool_version: env!("CARGO_PKG_VERSION"),
+            kind: self.kind,
+            is_function: title != self.id,
+            title,
+            facts: facts.into_iter().filter(|fact| !fact.is_empty()).collect(),
+            tables,
+            notes: self.notes.clone(),
+        };
+        let rendered = |page: Page| page.render().expect("a string takes all");
+        let index = page(self.id.clone(), vec![self.fact], self.tables);
+        let index = ("index.html".to_owned(), rendered(index));
+        let functions = self.functions.into_iter().enumerate();
+        let functions = functions.map(|(number, function)| {
+            let facts = [vec![self.id.clone()], function.facts].concat();
+            let page = page(function.label, facts, vec![function.table]);
+            (file_of(number), rendered(page))
+        });
+        std::iter::once(index).chain(functions).collect()
     }
 }
 
-fn rendered(page: &Page) -> String {
-    page.render().expect("a string takes all")
+/// Returns the cell of a function in an index.
+fn link(number: usize, label: &str) -> PageCell {
+    PageCell {
+        link: Some(file_of(number)),
+        ..code(label)
+    }
 }
 
 /// Returns the pages of a listing.
 pub fn listing_pages(listing: &Listing) -> Vec<NamedPage> {
     let label = |function: &ListedFunction| function_label(&function.name, &function.module);
+    let share = |slots: &ListedSlots| share_of(listing, slots, true);
     let rows = listing.functions.iter().enumerate();
-    let rows = rows.map(|(number_of, function)| Row {
+    let rows = rows.map(|(index, function)| Row {
         is_line: false,
         cells: vec![
-            number(share_of(listing, &function.slots, true)),
+            number(share(&function.slots)),
             number(slots(function.slots.total())),
-            PageCell {
-                link: Some(file_of(number_of)),
-                ..code(label(function))
-            },
+            link(index, &label(function)),
             plain(inlined_into(function)),
         ],
     });
-    let functions = PageTable {
-        caption: "Functions, the most slots first".to_owned(),
-        headings: headings(&["share %#", "slots#", "function", ""]),
-        rows: rows.collect(),
-    };
-    let index = Page {
-        notes: notes_of(listing),
-        ..page(
-            "TopDown listing",
-            listing.id.to_string(),
-            vec![title_of(listing)],
-            vec![functions],
-        )
-    };
-    let of_functions = listing.functions.iter().enumerate();
-    let of_functions = of_functions.map(|(number_of, function)| {
-        let facts = vec![
-            listing.id.to_string(),
-            format!(
-                "{} % of its slots",
-                share_of(listing, &function.slots, true)
-            ),
+    let functions = listing.functions.iter().map(|function| FunctionPage {
+        label: label(function),
+        facts: vec![
+            format!("{} % of its slots", share(&function.slots)),
             inlined_into(function),
-        ];
-        let page = Page {
-            is_function: true,
-            notes: notes_of(listing),
-            ..page(
-                "TopDown listing",
-                label(function),
-                facts,
-                vec![lines_of(listing, function)],
-            )
-        };
-        (file_of(number_of), rendered(&page))
+        ],
+        table: lines_of(listing, function),
     });
-    let index = ("index.html".to_owned(), rendered(&index));
-    std::iter::once(index).chain(of_functions).collect()
+    Book {
+        kind: "TopDown listing",
+        id: listing.id.to_string(),
+        fact: title_of(listing),
+        notes: notes_of(listing),
+        tables: vec![PageTable {
+            caption: "Functions, the most slots first".to_owned(),
+            headings: headings(&["share %#", "slots#", "function", "inlined into"]),
+            rows: rows.collect(),
+        }],
+        functions: functions.collect(),
+    }
+    .pages()
 }
 
 fn lines_of(listing: &Listing, function: &ListedFunction) -> PageTable {
+    let row = |slots: &ListedSlots, words: String, why: Option<Cause>| {
+        let mut cells = vec![number(share_of(listing, slots, true))];
+        cells.extend(category_words(listing, slots).map(number));
+        cells.extend([code(words), plain(why_words(why))]);
+        cells
+    };
     let mut rows = Vec::new();
     for line in &function.lines {
-        let text = line.text.as_deref().map(str::trim).unwrap_or_default();
-        let place = format!("{}  {text}", place_of(line.at.as_ref()));
-        rows.push(row(listing, true, &line.slots, place.trim_end(), None));
-        for one in &line.instructions {
-            let from = one.inlined.as_deref();
-            let from = from.map_or(String::new(), |name| format!("  ; {name}"));
-            let text = format!("  {:x}  {}{from}", one.address, one.text);
-            rows.push(row(listing, false, &one.slots, &text, Cause::of(one)));
-        }
+        let words = line_words(line.at.as_ref(), line.text.as_ref());
+        rows.push(Row {
+            is_line: true,
+            cells: row(&line.slots, words, None),
+        });
+        rows.extend((line.called.total() > 0.0).then(|| Row {
+            is_line: false,
+            cells: row(&line.called, CALLED.to_owned(), None),
+        }));
+        rows.extend(line.instructions.iter().map(|one| Row {
+            is_line: false,
+            cells: row(&one.slots, instruction_words(one), Cause::of(one)),
+        }));
     }
     PageTable {
         caption: "Lines, the most slots first, with their instructions".to_owned(),
@@ -186,51 +209,29 @@ fn lines_of(listing: &Listing, function: &ListedFunction) -> PageTable {
     }
 }
 
-fn row(listing: &Listing, is_line: bool, of: &ListedSlots, text: &str, why: Option<Cause>) -> Row {
-    let total = of.total();
-    let has_categories = listing.sampled.is_none() && total > 0.0;
-    let mut cells = vec![number(share_of(listing, of, true))];
-    cells.extend(of.level1.into_array().map(|part| {
-        number(match has_categories {
-            true => format!("{:.0}", 100.0 * part / total),
-            false => String::new(),
-        })
-    }));
-    cells.push(code(text));
-    cells.push(plain(why.map_or(String::new(), cause_in_words)));
-    Row { is_line, cells }
-}
-
 /// Returns the pages of two listings side by side.
 pub fn comparison_pages(comparison: &ListingComparison) -> Vec<NamedPage> {
     let label = |function: &ComparedFunction| function_label(&function.name, &function.module);
-    let [before, after] = &comparison.sides;
-    let change = comparison.change() / before.slots.max(f64::MIN_POSITIVE);
-    let total = format!(
-        "{} → {} ({})",
-        slots(before.slots),
-        title_of(after),
-        percent_change(change)
-    );
     let telling = comparison.most_telling().into_iter();
-    let telling = telling.take(MAX_TELLING_LINES).map(|(function, line)| Row {
-        is_line: false,
-        cells: vec![
-            number(signed(line.change())),
-            number(slots(line.slots(0).total())),
-            number(slots(line.slots(1).total())),
+    let telling = telling.take(MAX_TELLING_LINES).map(|(function, line)| {
+        let mut cells = Vec::from(telling_slots(line).map(number));
+        cells.extend([
             code(line_in_words(line)),
-            code(label(function)),
+            code(telling_function(function)),
             plain(reason_in_words(line)),
-        ],
+        ]);
+        Row {
+            is_line: false,
+            cells,
+        }
     });
     let lines = PageTable {
         caption: "Lines with the greatest change, in slots per iteration".to_owned(),
         headings: headings(&["change#", "before#", "after#", "line", "function", "why"]),
         rows: telling.collect(),
     };
-    let functions = comparison.functions.iter().enumerate();
-    let functions = functions.map(|(number_of, function)| {
+    let rows = comparison.functions.iter().enumerate();
+    let rows = rows.map(|(index, function)| {
         let side = |side: usize| function.slots[side].map_or(String::new(), |s| slots(s.total()));
         Row {
             is_line: false,
@@ -238,45 +239,29 @@ pub fn comparison_pages(comparison: &ListingComparison) -> Vec<NamedPage> {
                 number(signed(function.change())),
                 number(side(0)),
                 number(side(1)),
-                PageCell {
-                    link: Some(file_of(number_of)),
-                    ..code(label(function))
-                },
+                link(index, &label(function)),
             ],
         }
     });
     let functions = PageTable {
         caption: "Functions, the greatest change first".to_owned(),
         headings: headings(&["change#", "before#", "after#", "function"]),
-        rows: functions.collect(),
+        rows: rows.collect(),
     };
-    let id = comparison.id.to_string();
-    let index = Page {
-        notes: notes_of(after),
-        ..page(
-            "TopDown listing of a change",
-            id.clone(),
-            vec![total],
-            vec![lines, functions],
-        )
-    };
-    let of_functions = comparison.functions.iter().enumerate();
-    let of_functions = of_functions.map(|(number_of, function)| {
-        let facts = vec![id.clone(), format!("{} slots", signed(function.change()))];
-        let page = Page {
-            is_function: true,
-            notes: notes_of(after),
-            ..page(
-                "TopDown listing of a change",
-                label(function),
-                facts,
-                vec![sides_of(function)],
-            )
-        };
-        (file_of(number_of), rendered(&page))
+    let pages = comparison.functions.iter().map(|function| FunctionPage {
+        label: label(function),
+        facts: vec![format!("{} slots", signed(function.change()))],
+        table: sides_of(function),
     });
-    let index = ("index.html".to_owned(), rendered(&index));
-    std::iter::once(index).chain(of_functions).collect()
+    Book {
+        kind: "TopDown listing of a change",
+        id: comparison.id.to_string(),
+        fact: change_words(comparison, "→"),
+        notes: notes_of_sides(&comparison.sides),
+        functions: pages.collect(),
+        tables: vec![lines, functions],
+    }
+    .pages()
 }
 
 fn sides_of(function: &ComparedFunction) -> PageTable {
@@ -289,7 +274,7 @@ fn sides_of(function: &ComparedFunction) -> PageTable {
         caption: "Lines, the greatest change first, with their instructions".to_owned(),
         headings: headings(&[
             "change#",
-            "",
+            "how",
             "before#",
             "code before",
             "after#",
@@ -302,20 +287,11 @@ fn sides_of(function: &ComparedFunction) -> PageTable {
 
 fn line_row(line: &ComparedLine) -> Row {
     let side = |side: usize| {
-        let text = line.text[side]
-            .as_deref()
-            .map(str::trim)
-            .unwrap_or_default();
-        let place = line.at[side].as_ref();
-        let place = place.map_or(String::new(), |at| format!("{at}  {text}"));
-        [
-            number(slots(line.slots(side).total())),
-            code(place.trim_end()),
-        ]
+        let total = line.slots(side).total();
+        [number(slots(total)), code(side_words(line, side))]
     };
     let mut cells = vec![number(signed(line.change())), plain("")];
-    cells.extend(side(0));
-    cells.extend(side(1));
+    cells.extend([0, 1].into_iter().flat_map(side));
     cells.push(plain(reason_in_words(line)));
     Row {
         is_line: true,
@@ -327,7 +303,7 @@ fn instruction_row(one: &AlignedInstruction) -> Row {
     let side = |side: &Option<ListedInstruction>| match side {
         Some(one) => [
             number(slots(one.slots.total())),
-            code(format!("  {:x}  {}", one.address, one.text)),
+            code(instruction_words(one)),
         ],
         None => [number(""), code("")],
     };
@@ -339,7 +315,7 @@ fn instruction_row(one: &AlignedInstruction) -> Row {
     };
     let mut cells = vec![number(signed(one.change())), plain(alignment)];
     cells.extend(one.sides.iter().flat_map(side));
-    cells.push(plain(one.cause().map_or(String::new(), cause_in_words)));
+    cells.push(plain(why_words(one.cause())));
     Row {
         is_line: false,
         cells,

@@ -14,6 +14,27 @@ pub enum Syntax {
     Att,
 }
 
+impl Syntax {
+    /// All of them.
+    pub const ALL: [Syntax; 2] = [Syntax::Intel, Syntax::Att];
+
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Syntax::Intel => "intel",
+            Syntax::Att => "att",
+        }
+    }
+
+    /// Returns how it looks.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Syntax::Intel => "Destination first: `mov rax, [rdi+8]`",
+            Syntax::Att => "Destination last: `mov 8(%rdi), %rax`",
+        }
+    }
+}
+
 /// A decoded instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disassembled {

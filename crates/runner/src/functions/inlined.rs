@@ -9,9 +9,9 @@ use std::path::Path;
 
 use addr2line::Loader;
 
-/// Where the standard library's sources were when it was built (`/rustc/HASH/library/core/…`), and
-/// where rustup installs them.
-const STANDARD_LIBRARY: [&str; 2] = ["/rustc/", "/lib/rustlib/src/rust/library/"];
+/// Where the sources of the standard library (`/rustc/HASH/library/core/…`) and of the crates in it
+/// (`/rust/deps/hashbrown-0.16.1/…`) were when it was built, and where rustup installs them.
+const STANDARD_LIBRARY: [&str; 3] = ["/rustc/", "/rust/deps/", "/lib/rustlib/src/rust/library/"];
 
 /// Distance of lookups of a block's functions, in bytes: about every instruction.
 const STEP_BYTES: usize = 4;

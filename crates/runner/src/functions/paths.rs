@@ -3,7 +3,7 @@
 //! The bench process reports the calls that led to each block. They become a tree of functions,
 //! inlined ones included where there is debug information.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use topdown_gate::statistics::launch::{Taken, kept_for_slots};
 use topdown_run::code::{CodeCounts, CodeSlots};
@@ -33,6 +33,22 @@ pub struct SamplePaths {
     nodes: Vec<Node>,
     /// For each sample, pairs of an index into `nodes` and its counts.
     samples: Vec<Vec<(usize, CodeCounts)>>,
+    /// The lines of the workspace that call code outside of it.
+    callers: Vec<CallingLine>,
+    /// For each sample, pairs of an index into `callers` and the counts of what it calls.
+    called: Vec<Vec<(usize, CodeCounts)>>,
+}
+
+/// A line of the workspace that calls code outside of it, and the function that contains it.
+pub type CallingLine = (CalledFunction, SourceLine);
+
+/// Cost of code outside of the workspace, by the line that called it.
+#[derive(Clone, Debug, Default)]
+pub struct CalledByLine {
+    /// The iterations that took it.
+    pub iterations: u64,
+    /// The cost of each line's calls, also through other code outside of the workspace.
+    pub lines: BTreeMap<CallingLine, CodeCounts>,
 }
 
 /// Calls that were followed, by caller, function and line of the call.
@@ -74,6 +90,20 @@ impl Tree {
         }
         site
     }
+
+    /// Returns the innermost line of the workspace on the path to a call.
+    fn calling_line(&self, site: &Site) -> Option<CallingLine> {
+        let (mut node, mut line) = (site.node, &site.line);
+        loop {
+            let at = &self.nodes[node?];
+            match line {
+                Some(line) if line.in_workspace => {
+                    return Some((at.function.clone(), line.clone()));
+                }
+                _ => (node, line) = (at.caller, &at.called_at),
+            }
+        }
+    }
 }
 
 /// Attributes the samples of `code` to call paths; `None` if the bench did not follow calls.
@@ -97,29 +127,82 @@ pub fn attribute_paths(code: &CodeSlots, symbols: &mut Symbols) -> Option<Sample
         let from = sites[call.caller as usize].clone();
         sites.push(tree.descend(&from, &frames, &module));
     }
+    let mut callers = Vec::new();
+    let mut caller_of_block = vec![None; code.blocks.len()];
     let node_of_block: Vec<usize> = code
         .blocks
         .iter()
-        .map(|block| {
+        .enumerate()
+        .map(|(index, block)| {
             let module = symbols.label_of(&code.modules[block.module as usize]);
             let frames = frames(symbols, block.module, block.offset, Some(block.bytes));
+            let mut lines = frames.iter().filter_map(|frame| frame.line.as_ref());
+            if !lines.any(|line| line.in_workspace) {
+                let line = tree.calling_line(&sites[block.call as usize]);
+                caller_of_block[index] = line.map(|line| index_in(&mut callers, line));
+            }
             let site = tree.descend(&sites[block.call as usize], &frames, &module);
             site.node.expect("code has at least one frame")
         })
         .collect();
+    let node_of_block = |block: usize| Some(node_of_block[block]);
+    Some(SamplePaths {
+        samples: sums_of(code, tree.nodes.len(), node_of_block),
+        called: sums_of(code, callers.len(), |block| caller_of_block[block]),
+        nodes: tree.nodes,
+        callers,
+    })
+}
+
+/// Returns the index of `line`, which is added if it is missing.
+fn index_in(lines: &mut Vec<CallingLine>, line: CallingLine) -> usize {
+    let known = lines.iter().position(|known| *known == line);
+    known.unwrap_or_else(|| {
+        lines.push(line);
+        lines.len() - 1
+    })
+}
+
+/// Sums up the counts of each sample's blocks into `count` parts, and leaves out empty ones.
+fn sums_of(
+    code: &CodeSlots,
+    count: usize,
+    part_of_block: impl Fn(usize) -> Option<usize>,
+) -> Vec<Vec<(usize, CodeCounts)>> {
     let samples = code.samples.iter().map(|costs| {
-        let mut sums = vec![CodeCounts::default(); tree.nodes.len()];
+        let mut sums = vec![CodeCounts::default(); count];
         for (block, counts) in costs {
-            sums[node_of_block[*block as usize]] += *counts;
+            if let Some(part) = part_of_block(*block as usize) {
+                sums[part] += *counts;
+            }
         }
         let sums = sums.into_iter().enumerate();
         sums.filter(|(_, counts)| *counts != CodeCounts::default())
             .collect()
     });
-    Some(SamplePaths {
-        samples: samples.collect(),
-        nodes: tree.nodes,
-    })
+    samples.collect()
+}
+
+/// Sums up the cost of code outside of the workspace, given each launch's samples and their cost by
+/// path. Only the samples that make up the launch values count.
+///
+/// Returns `None` if a launch does not know its paths.
+pub fn called_by_line(
+    launches: &[(&[IterationSample], Option<&SamplePaths>)],
+    taken: Taken,
+) -> Option<CalledByLine> {
+    let mut all = CalledByLine::default();
+    for (samples, paths) in launches {
+        let paths = (*paths)?;
+        for index in kept_for_slots(samples, taken).unwrap_or_default() {
+            all.iterations = all.iterations.saturating_add(samples[index].iterations);
+            for (caller, counts) in paths.called.get(index)? {
+                let line = paths.callers[*caller].clone();
+                *all.lines.entry(line).or_default() += *counts;
+            }
+        }
+    }
+    (all.iterations > 0).then_some(all)
 }
 
 /// A path of all launches.
@@ -294,7 +377,44 @@ mod tests {
         SamplePaths {
             nodes: tree.nodes,
             samples: vec![costs.to_vec(); 8],
+            ..SamplePaths::default()
         }
+    }
+
+    #[test]
+    fn calling_line_is_innermost_of_workspace() {
+        let mut tree = Tree::default();
+        let outside = |name: &str| CodeFrame {
+            line: line(7).map(|line| SourceLine {
+                in_workspace: false,
+                ..line
+            }),
+            ..frame(name, 7)
+        };
+        let run = tree.descend(&Site::default(), &[outside("run")], &None);
+        assert_eq!(tree.calling_line(&run), None);
+        let scan = tree.descend(&run, &[frame("scan", 20), outside("push")], &None);
+        let grow = tree.descend(&scan, &[outside("grow")], &None);
+        for site in [&scan, &grow] {
+            let (function, line) = tree.calling_line(site).unwrap();
+            assert_eq!((function.name.as_deref(), line.line), (Some("scan"), 20));
+        }
+    }
+
+    #[test]
+    fn called_slots_are_those_of_kept_samples() {
+        let caller = (CalledFunction::default(), line(20).unwrap());
+        let paths = SamplePaths {
+            callers: vec![caller.clone()],
+            called: vec![vec![(0, counts(70))]; 8],
+            ..tree(400)
+        };
+        let samples = samples(1000);
+        let launches = [(&*samples, Some(&paths)), (&*samples, Some(&paths))];
+        let called = called_by_line(&launches, Taken::OnTheMachine).unwrap();
+        assert_eq!(called.lines[&caller].slots(), 70 * called.iterations);
+        let unknown = [(&*samples, Some(&paths)), (&*samples, None)];
+        assert!(called_by_line(&unknown, Taken::OnTheMachine).is_none());
     }
 
     fn samples(slots: u64) -> Vec<IterationSample> {

@@ -35,12 +35,18 @@ impl SourceTexts {
         }
     }
 
-    /// Returns the text of a line of `file`.
-    pub fn line(&mut self, file: &str, line: u32) -> Result<String, WithoutText> {
+    /// Returns the lines of `file`.
+    pub fn lines(&mut self, file: &str) -> Result<&[String], WithoutText> {
         if !self.files.contains_key(file) {
             self.files.insert(file.to_owned(), self.read(file));
         }
-        let lines = self.files[file].as_ref().map_err(|why| *why)?;
+        let lines = self.files[file].as_ref();
+        lines.map(Vec::as_slice).map_err(|why| *why)
+    }
+
+    /// Returns the text of a line of `file`.
+    pub fn line(&mut self, file: &str, line: u32) -> Result<String, WithoutText> {
+        let lines = self.lines(file)?;
         let text = lines.get((line as usize).wrapping_sub(1));
         text.cloned().ok_or(WithoutText::Changed)
     }

@@ -173,6 +173,19 @@ impl Symbols {
         }
     }
 
+    /// Returns the path of the bench executable.
+    pub fn executable(&self) -> &str {
+        self.executable.to_str().unwrap_or_default()
+    }
+
+    /// Returns the path of the file of a line in the workspace.
+    pub fn path_of(&self, line: &SourceLine) -> String {
+        self.workspace
+            .join(&line.file)
+            .to_string_lossy()
+            .into_owned()
+    }
+
     /// Returns the address of a position in the file `module`, before relocation.
     pub fn address_of(&mut self, module: &str, offset: u64) -> Option<u64> {
         self.module(module)?.table.address_of(offset)

@@ -12,7 +12,7 @@ use topdown_run::run_file::{
 use topdown_run::sample::{Flags, Sample};
 use topdown_run::setting::Threads;
 
-use crate::functions::SlotsByAddress;
+use crate::functions::{CalledByLine, SlotsByAddress};
 use crate::gathering::benchmark_error::BenchmarkError;
 use crate::gathering::counted_threads::{CountedAlike, counted_alike, time_alone};
 use crate::gathering::residual::{Residual, residual};
@@ -52,6 +52,8 @@ pub struct Collected {
     pub hit_groups: Vec<(BenchmarkId, GroupFunctions)>,
     /// Slots by address, if they were requested.
     pub by_address: Vec<(BenchmarkId, SlotsByAddress)>,
+    /// Cost of code outside of the workspace, where launches know their paths.
+    pub called: Vec<(BenchmarkId, CalledByLine)>,
     /// The trails of the launches on the model, launch by launch.
     pub trails: Vec<(BenchmarkId, LaunchTrail)>,
 }
@@ -234,6 +236,7 @@ impl Collected {
             .extend(code.hit_group.map(|of| (id.clone(), of)));
         self.by_address
             .extend(code.by_address.map(|of| (id.clone(), of)));
+        self.called.extend(code.called.map(|of| (id.clone(), of)));
         let cold = cold_of(&provenance, &launches);
         let values = values.into_iter().filter_map(|(_, value)| value);
         let about_the_work = uncounted_work.is_none();
@@ -267,9 +270,10 @@ impl Collected {
             .iter()
             .map(|(_, measured)| groups_of(measured))
             .collect();
-        let by_address = LaunchedCode::of(&launches, Taken::by(provenance.source)).by_address;
+        let code = LaunchedCode::of(&launches, Taken::by(provenance.source));
         self.by_address
-            .extend(by_address.map(|of| (id.clone(), of)));
+            .extend(code.by_address.map(|of| (id.clone(), of)));
+        self.called.extend(code.called.map(|of| (id.clone(), of)));
         let values = values_of_groups(&of_launches, provenance.empty_window.as_ref());
         self.benchmarks.push(Benchmark {
             throughput,

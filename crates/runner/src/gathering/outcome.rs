@@ -85,6 +85,7 @@ impl Outcome {
         collected.errors.extend(other.collected.errors);
         collected.trails.extend(other.collected.trails);
         collected.by_address.extend(other.collected.by_address);
+        collected.called.extend(other.collected.called);
         self.failures.extend(other.failures);
     }
 

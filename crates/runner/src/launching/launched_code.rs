@@ -7,8 +7,8 @@ use crate::launching::measured::Measured;
 use topdown_explain::GroupFunctions;
 
 use crate::functions::{
-    SlotsByAddress, call_paths_of, functions_of, functions_of_samples, group_functions,
-    slots_by_address,
+    CalledByLine, SlotsByAddress, call_paths_of, called_by_line, functions_of,
+    functions_of_samples, group_functions, slots_by_address,
 };
 
 /// The code of a benchmark that its launches know.
@@ -20,6 +20,8 @@ pub struct LaunchedCode {
     pub hit_group: Option<GroupFunctions>,
     /// Slots by address, if they were requested.
     pub by_address: Option<SlotsByAddress>,
+    /// Cost of code outside of the workspace, if its launches know their paths.
+    pub called: Option<CalledByLine>,
 }
 
 impl LaunchedCode {
@@ -48,6 +50,7 @@ impl LaunchedCode {
             by_address: slots_by_address(&of_instructions, taken),
             functions,
             call_paths: call_paths_of(&with_paths, taken),
+            called: called_by_line(&with_paths, taken),
             fingerprint: common_fingerprint(launches),
             hit_group: group_functions(&of_launches),
         }
