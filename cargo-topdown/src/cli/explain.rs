@@ -8,6 +8,9 @@ use super::OneBenchmarkArgs;
 /// `cargo topdown explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
+    #[command(flatten)]
+    pub one: OneBenchmarkArgs,
+
     /// The category to explain [default: the one that costs the most slots]
     #[arg(long, value_name = "CATEGORY")]
     pub category: Option<CategoryChoice>,
@@ -22,9 +25,6 @@ pub struct ExplainArgs {
     /// Print the explanation as JSON
     #[arg(long)]
     pub json: bool,
-
-    #[command(flatten)]
-    pub one: OneBenchmarkArgs,
 }
 
 /// A category, as a flag names it.

@@ -269,7 +269,7 @@ impl ListingComparison {
         suspects.extend(self.unexecuted_edits.iter().map(|line| (None, line)));
         suspects.sort_by_key(|(_, line)| distance(line));
         suspects.truncate(MAX_SUSPECTS);
-        telling.retain(|(_, line)| !line.is_edited);
+        telling.retain(|(_, line)| !suspects.iter().any(|(_, one)| std::ptr::eq(*one, *line)));
         suspects.into_iter().chain(telling).collect()
     }
 }
