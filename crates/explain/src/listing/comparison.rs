@@ -221,10 +221,18 @@ impl ListingComparison {
         self.sides[1].slots - self.sides[0].slots
     }
 
-    /// Returns whether a change of so many slots is worth showing.
+    /// Returns whether a change of so many slots is worth showing: also a small one, if it is a
+    /// tenth of that of the benchmark.
     pub fn matters(&self, change: f64) -> bool {
         let [before, after] = self.sides.each_ref().map(|side| side.slots);
-        change.abs() >= MIN_CHANGE * before.max(after) && change != 0.0
+        let least = MIN_CHANGE * before.max(after);
+        let whole = self.change().abs();
+        let least = if whole < least {
+            least
+        } else {
+            least.min(whole / 10.0)
+        };
+        change.abs() >= least && change != 0.0
     }
 
     /// Returns the lines that tell most of the change, with their functions.
@@ -524,6 +532,18 @@ mod tests {
             .map(|f| (f.name.as_deref().unwrap(), f.slots.map(|s| s.is_some())))
             .collect();
         assert_eq!(functions, [("new", [false, true]), ("old", [true, false])]);
+    }
+
+    #[test]
+    fn small_change_has_lines_too() {
+        let before: Code<'_> = &[(1, "a", 990.0), (2, "b", 5.0), (3, "c", 5.0)];
+        let after: Code<'_> = &[(1, "a", 990.0), (2, "b", 9.0), (3, "c", 9.1)];
+        let comparison = compared(before, after);
+        let lines = telling(&comparison).into_iter().map(|(line, _)| line);
+        assert_eq!(lines.collect::<Vec<_>>(), [3, 2]);
+        // They cancel out.
+        let after: Code<'_> = &[(1, "a", 990.0), (2, "b", 9.0), (3, "c", 1.0)];
+        assert_eq!(telling(&compared(before, after)), []);
     }
 
     /// The lines of the file of the examples, before and after; both listings have their code.
