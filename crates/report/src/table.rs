@@ -17,8 +17,6 @@ use super::text::{ShortNames, head_within, shown_width, width_of, wrapped};
 const GAP: usize = 2;
 /// Optional columns are dropped rather than shorten a name to less than this.
 const LONG_NAME: usize = 28;
-/// Names are shortened rather than wrap sentences to less than this.
-const MIN_SENTENCE: usize = 24;
 /// Width of code behind a place that is shortened for it.
 const MIN_CODE: usize = 16;
 
@@ -337,21 +335,22 @@ impl Table {
         let shrinks = columns.iter().filter(|i| self.columns[**i].least.is_some());
         let (sentences, mut names): (Vec<usize>, Vec<usize>) =
             shrinks.partition(|index| self.columns[**index].wraps);
-        // Sentences lose nothing when they are wrapped, so names have the room before them.
-        let of_sentences = sentences
-            .iter()
-            .map(|index| natural[*index].min(MIN_SENTENCE));
-        let of_sentences: usize = of_sentences.sum();
-        // Short names leave what they do not need to the longer ones.
         names.sort_by_key(|index| natural[*index]);
+        for index in &sentences {
+            widths[*index] = natural[*index].min(room.max(1));
+        }
+        // Short names leave what they do not need to the longer ones.
         for (at, index) in names.iter().enumerate() {
-            let share = room.saturating_sub(of_sentences) / (names.len() - at);
+            // Beside sentences, which are wrapped, they keep their room.
+            let share = match sentences.is_empty() {
+                true => room / (names.len() - at),
+                false => room,
+            };
             let least = self.columns[*index].least.unwrap_or_default();
             widths[*index] = natural[*index].min(share.max(least));
-            room = room.saturating_sub(widths[*index]);
-        }
-        for index in sentences {
-            widths[index] = natural[index].min(room.max(1));
+            if sentences.is_empty() {
+                room = room.saturating_sub(widths[*index]);
+            }
         }
         let with_width = |index: usize| (index, widths[index]);
         columns.into_iter().map(with_width).collect()
