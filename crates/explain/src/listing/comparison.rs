@@ -570,7 +570,7 @@ mod tests {
     const BEFORE: &[&str] = &["type Map = Fast;", "", "fn decode() {", "    load();", "}"];
 
     #[test]
-    fn slower_edited_line_comes_before_lines_it_slows_down() {
+    fn slower_edit_comes_before_unedited_lines() {
         let before: Code<'_> = &[(3, "enter", 10.0), (4, "load", 10.0), (5, "return", 9.0)];
         let after: Code<'_> = &[(3, "enter", 10.0), (4, "load", 15.0), (5, "return", 90.0)];
         let text = [
@@ -589,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn edit_that_executes_nothing_comes_first_if_no_other_explains() {
+    fn unexecuted_edit_comes_first_without_slower_edits() {
         let before: Code<'_> = &[(3, "enter", 10.0), (4, "load", 10.0)];
         let after: Code<'_> = &[(3, "enter", 10.0), (4, "load", 50.0)];
         let text = [
@@ -606,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn line_has_slots_of_libraries_that_it_calls() {
+    fn line_has_slots_of_called_libraries() {
         let sides = [10.0, 200.0].map(|slots| {
             let mut copy = function("memcpy", &[(0, "rep movsb", slots)]);
             copy.lines[0].at = None;
