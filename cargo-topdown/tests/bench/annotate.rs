@@ -111,7 +111,8 @@ impl Side {
         // The repository's own releases, so nothing is downloaded.
         fs::copy(repository.join("Cargo.lock"), directory.join("Cargo.lock")).unwrap();
         let manifest = format!(
-            "[package]\nname = \"planted\"\nversion = \"{version}\"\nedition = \"2024\"\n\n[dev-dependencies]\n\
+            "[package]\nname = \"planted\"\nversion = \"{version}\"\nedition = \"2024\"\n\n\
+             [dev-dependencies]\n\
              criterion = {{ package = \"criterion-topdown\", path = {repository:?}, \
              features = [\"cargo_bench_support\"] }}\n\n[[bench]]\nname = \"planted\"\n\
              harness = false\n\n[workspace]\n\n{PROFILE}"

@@ -130,7 +130,7 @@ impl ComparedLine {
     }
 
     /// Returns where it is, after the change if it is still there.
-    pub fn place(&self) -> Option<&SourceLine> {
+    pub fn location(&self) -> Option<&SourceLine> {
         self.at[1].as_ref().or(self.at[0].as_ref())
     }
 
@@ -264,11 +264,11 @@ impl ListingComparison {
         }
         // By the first of these lines in its file, and how far away that is.
         let distance = |line: &ComparedLine| {
-            let place = line.place();
-            let mut places = telling.iter().map(|(_, line)| line.place()).enumerate();
-            let nearest = places.find_map(|(rank, at)| {
-                let (at, place) = at.zip(place)?;
-                (at.file == place.file).then(|| (rank, at.line.abs_diff(place.line)))
+            let edit = line.location();
+            let mut slower = telling.iter().map(|(_, line)| line.location()).enumerate();
+            let nearest = slower.find_map(|(rank, at)| {
+                let (at, edit) = at.zip(edit)?;
+                (at.file == edit.file).then(|| (rank, at.line.abs_diff(edit.line)))
             });
             nearest.unwrap_or((usize::MAX, u32::MAX))
         };
@@ -563,7 +563,7 @@ mod tests {
     fn telling(comparison: &ListingComparison) -> Vec<(u32, f64)> {
         let lines = comparison.most_telling().into_iter();
         lines
-            .map(|(_, line)| (line.place().unwrap().line, line.change_with_calls()))
+            .map(|(_, line)| (line.location().unwrap().line, line.change_with_calls()))
             .collect()
     }
 
