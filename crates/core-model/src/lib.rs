@@ -47,9 +47,9 @@ pub use class::{Class, DelayedPart, Timing};
 pub use ledger::{BlockCounts, Waits};
 pub use model::{BlockOnPath, Capacity, Effort, Model};
 pub use parameters::{
-    Binding, Cache, CoreParameters, DecodedEntries, Disambiguation, Frontend, LearntOrder, Memory,
-    MemoryPorts, MemoryRenaming, Prediction, Rename, SCHEDULERS, StoreDataWaits, TAGGED_TABLES,
-    TaggedTable, TargetBuffer, Tlb, UopCacheReads, VectorSchedulers, Window,
+    Atomics, Binding, Cache, CoreParameters, DecodedEntries, Disambiguation, Frontend, LearntOrder,
+    Memory, MemoryPorts, MemoryRenaming, Prediction, Rename, SCHEDULERS, StoreDataWaits,
+    TAGGED_TABLES, TaggedTable, TargetBuffer, Tlb, UopCacheReads, VectorSchedulers, Window,
 };
 pub use paths::{CallPath, ROOT};
 pub use ports::{INTEGER_PORTS, Ports};

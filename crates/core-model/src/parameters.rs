@@ -217,6 +217,8 @@ pub struct Rename {
     pub eliminates_integer_moves: bool,
     /// Whether one of them may extend a register with zeros in place, as `mov eax, eax`.
     pub eliminates_own_moves: bool,
+    /// Whether extending the low byte of another register with zeros needs no port.
+    pub eliminates_byte_extensions: bool,
     /// Whether moves between vector registers need no port.
     pub eliminates_vector_moves: bool,
     /// Whether additions of a small immediate to a 64-bit register (add, sub, inc, dec, lea) have
@@ -253,8 +255,8 @@ pub struct Rename {
 /// Which loads take the register that an earlier store put there, instead of its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryRenaming {
-    /// Integer loads of a store's first bytes, if neither has an index register and the store does
-    /// nothing but store.
+    /// Integer loads of a store's first bytes, if neither has an index register, and both do
+    /// nothing else or both are part of changes by a constant.
     SimpleAddress(Disambiguation),
     /// Integer loads of at least four bytes that have read the same store before, counted from the
     /// load back, from its first byte on.

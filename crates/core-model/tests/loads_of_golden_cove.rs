@@ -45,7 +45,7 @@ fn loads_of_pending_line_take_a_port_twice() {
 #[test]
 fn chains_and_ports_match_measurement() {
     type Body = fn(&mut CodeAssembler);
-    let measured: [(&str, Body, f64); 6] = [
+    let measured: [(&str, Body, f64); 10] = [
         ("low half", |a| a.mul(rbx).unwrap(), 3.0),
         (
             "high half",
@@ -74,6 +74,21 @@ fn chains_and_ports_match_measurement() {
             },
             1.5,
         ),
+        (
+            "byte extensions",
+            |a| {
+                a.movzx(ecx, al).unwrap();
+                a.movzx(eax, cl).unwrap();
+            },
+            0.34,
+        ),
+        ("high byte extension", |a| a.movzx(eax, ah).unwrap(), 1.0),
+        (
+            "immediate added to memory",
+            |a| a.add(dword_ptr(rdx), 3).unwrap(),
+            1.0,
+        ),
+        ("square root", |a| a.sqrtsd(xmm0, xmm0).unwrap(), 18.0),
         ("horizontal", |a| a.haddpd(xmm0, xmm4).unwrap(), 5.0),
     ];
     for (name, body, native) in measured {

@@ -2,13 +2,20 @@
 
 mod algorithms;
 mod application;
+#[allow(clippy::all, reason = "its text is frozen")]
+mod changes;
 mod fresh;
 mod guesses;
 mod heap;
 mod later;
 mod loops;
 pub mod microscopic;
+#[allow(clippy::all, reason = "its text is frozen")]
+mod patterns;
 mod questions;
+pub mod sets;
+#[allow(clippy::all, reason = "its text is frozen")]
+mod unseen_1;
 
 /// How a kernel relates to a core's calibration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +28,14 @@ pub enum Group {
     Fresh,
     /// Written before version 10 of Zen 5, and not run on the model before that was done.
     Later,
+    /// Thirty kernels, frozen with their native cycles before any core ran them.
+    Unseen1,
+    /// A loop of one pattern, which may be looked at.
+    Pattern,
+    /// The other half of them, which only the last validation of a version shows.
+    KeptBack,
+    /// A version of a kernel with a planted change.
+    Change,
     /// A loop of a few instructions, for nanosecond benchmarks.
     Loop,
     /// A loop that asks one question about a core.
@@ -53,8 +68,10 @@ group!(tuned, Tuned);
 group!(held_out, HeldOut);
 group!(fresh, Fresh);
 group!(later, Later);
+group!(unseen_1, Unseen1);
+group!(change, Change);
 
-/// All kernels.
+/// All kernels, without loops of one pattern and versions with planted changes.
 pub fn all() -> Vec<Kernel> {
     let mut kernels = microscopic::kernels();
     kernels.extend(application::kernels());
@@ -63,6 +80,15 @@ pub fn all() -> Vec<Kernel> {
     kernels.extend(later::kernels());
     kernels.extend(guesses::kernels());
     kernels.extend(loops::kernels());
+    kernels.extend(unseen_1::kernels());
+    kernels
+}
+
+/// What `validate` compares with native cycles.
+pub fn validated() -> Vec<Kernel> {
+    let mut kernels = all();
+    kernels.extend(patterns::kernels());
+    kernels.extend(changes::kernels());
     kernels
 }
 

@@ -3,5 +3,6 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 pub mod kernels;
+pub mod mechanisms;
 pub mod recording;
 pub mod thread_time;

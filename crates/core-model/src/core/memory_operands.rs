@@ -285,10 +285,11 @@ impl Core {
         match self.parameters.rename.memory_renaming {
             MemoryRenaming::Learnt(_) => effect == Effect::Renamed,
             MemoryRenaming::SimpleAddress(_) => {
-                store.is_simple
-                    && address == store.address
-                    && operand.kind == AccessKind::Read
-                    && !operand.is_indexed()
+                let is_like_its_store = match operand.kind {
+                    AccessKind::Read => store.is_simple,
+                    _ => store.is_change && operand.is_changed_by_constant,
+                };
+                is_like_its_store && address == store.address && !operand.is_indexed()
             }
         }
     }
@@ -447,6 +448,7 @@ impl Core {
             is_simple: operand.kind == AccessKind::Write
                 && !operand.is_vector
                 && !operand.is_indexed(),
+            is_change: operand.is_changed_by_constant && !operand.is_indexed(),
             is_atomic: operation.is_atomic,
         };
         let written = self.stores.write(store, retires, line_ready);

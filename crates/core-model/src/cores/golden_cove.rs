@@ -8,6 +8,8 @@
 //! * **M**: measured by this project on Sapphire Rapids and Emerald Rapids virtual machines, as a
 //!   ratio to a chain of dependent additions, on a core whose other hardware thread was idle: the
 //!   rows of `measure-table` of the lab, and loops written to answer a single question each.
+//! * **R**: loops measured on a Granite Rapids virtual machine, whose Redwood Cove differs little;
+//!   no Golden Cove was at hand (`native/redwood-cove.txt` of the lab).
 //! * **J**: J. Chen, blog.jia.je, "Intel Golden Cove 微架构评测" (2025): measured on a Core i9.
 //! * **C**: Chips and Cheese, "Popping the Hood on Golden Cove" (2021), figure 17, as summarised in
 //!   a public translation of the article (the original was only partly accessible): measured on a
@@ -55,7 +57,7 @@ const ALU: Ports = P015.or(P6).or(P10);
 /// Intel Golden Cove.
 pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     name: "golden-cove",
-    version: 15,
+    version: 16,
     width: 6,        // O
     retire_width: 8, // O
     retire_cycles: 0,
@@ -148,16 +150,18 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         wrong_path_slots: 0,
     },
     rename: Rename {
-        eliminates_integer_moves: true, // M: 0.35 per pair
-        eliminates_own_moves: false,    // M: 1 cycle
-        eliminates_vector_moves: true,  // U
+        eliminates_integer_moves: true,   // M: 0.35 per pair
+        eliminates_own_moves: false,      // M: 1 cycle
+        eliminates_byte_extensions: true, // U; R: two in a loop take one cycle
+        eliminates_vector_moves: true,    // U
         // M: 0.17 per addition of -1024 to 1023 to a 64-bit register, 1 for all others
         eliminates_immediate_adds: true,
         fuses_compare_and_branch: true,    // O
         fuses_arithmetic_and_branch: true, // O
         arithmetic_and_branch: P06,
         fuses_moves: false,
-        // M: 0.55 per store and load
+        // M: 0.55 per store and load; R: one for each addition of an immediate to memory, 7 for
+        // those of a register
         memory_renaming: MemoryRenaming::SimpleAddress(Disambiguation {
             safe_executions: 15, // J
             discards: 4,         // J
@@ -381,7 +385,7 @@ const TIMINGS: &[Timing] = &[
     Timing::several(Class::VecConflict, 24, &[P05; 8], 26),
     Timing::several(Class::VecString, 3, &[P0; 3], 10),
     Timing::several(Class::VecZeroUpper, 4, &[], 0),
-    Timing::several(Class::Gather, 4, &[P0, P5, P0, P5], 8),
+    Timing::several(Class::Gather, 4, &[P0, P5, P0, P5], 8).chained(1), // R
     Timing::several(Class::Scatter, 8, &[P0, P5, P0, P5], 6),
     Timing::single(Class::MaskLogic, &[P0], 1),
     Timing::single(Class::MaskShift, &[P5], 4),
@@ -401,7 +405,7 @@ const TIMINGS: &[Timing] = &[
     Timing::several(Class::FpDivide64, 1, &[FLOAT_DIVIDER, P0], 13).blocking(4), // M
     Timing::several(Class::FpDivide64Wide, 1, &[FLOAT_DIVIDER, P0], 13).blocking(8),
     Timing::several(Class::FpSqrt32, 1, &[FLOAT_DIVIDER, P0], 12).blocking(3),
-    Timing::several(Class::FpSqrt64, 1, &[FLOAT_DIVIDER, P0], 13).blocking(6), // M
+    Timing::several(Class::FpSqrt64, 1, &[FLOAT_DIVIDER, P0], 18).blocking(6), // R; M: 13 of 1.0
     Timing::single(Class::FpReciprocal, &[P0], 4),
     Timing::several(Class::FpRound, 2, &[P01, P01], 8),
     Timing::single(Class::FpManipulate, &[P01], 4),

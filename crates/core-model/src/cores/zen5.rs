@@ -140,6 +140,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
     rename: Rename {
         eliminates_integer_moves: true,    // O
         eliminates_own_moves: true,        // A
+        eliminates_byte_extensions: false, // A
         eliminates_vector_moves: true,     // O
         eliminates_immediate_adds: false,  // M
         fuses_compare_and_branch: true,    // O

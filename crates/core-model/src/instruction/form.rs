@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use iced_x86::{Instruction, Mnemonic, OpKind, Register, RflagsBits};
+use topdown_tracer::AccessKind;
 
 use super::mnemonics::class_of;
 use crate::class::Class;
@@ -92,6 +93,29 @@ pub(super) fn is_zeroing(instruction: &Instruction) -> bool {
 pub(super) fn is_own_move(instruction: &Instruction) -> bool {
     let from = instruction.op1_kind() == OpKind::Register;
     from && instruction.op0_register().full_register() == instruction.op1_register().full_register()
+}
+
+/// Returns whether it extends the low byte of another general register with zeros.
+pub(super) fn is_byte_extension(instruction: &Instruction) -> bool {
+    let from = instruction.op1_register();
+    let is_high = matches!(
+        from,
+        Register::AH | Register::BH | Register::CH | Register::DH
+    );
+    instruction.mnemonic() == Mnemonic::Movzx
+        && instruction.op0_register().size() >= 4
+        && instruction.op1_kind() == OpKind::Register
+        && from.is_gpr8()
+        && !is_high
+        && !is_own_move(instruction)
+}
+
+/// Returns whether an access changes memory by an immediate, or without any operand.
+pub(super) fn is_changed_by_constant(instruction: &Instruction, kind: AccessKind) -> bool {
+    let mut kinds = (0..instruction.op_count()).map(|operand| instruction.op_kind(operand));
+    kind == AccessKind::ReadWrite
+        && !instruction.has_lock_prefix()
+        && kinds.all(|kind| kind != OpKind::Register)
 }
 
 fn same_registers(instruction: &Instruction, first: u32, second: u32) -> bool {

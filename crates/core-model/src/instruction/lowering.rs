@@ -51,6 +51,7 @@ impl Lowering {
             registers: address_registers(instruction, access.kind),
             name: address_name(instruction, access.kind),
             non_temporal: is_non_temporal(instruction.mnemonic()),
+            is_changed_by_constant: form::is_changed_by_constant(instruction, access.kind),
             ..MemoryOperand::NONE
         }
         .with_ports(form::vector_bytes(instruction) > 0, &self.parameters);
@@ -293,6 +294,7 @@ impl Lowering {
         } else if (operation.class == Class::IntMove
             && rename.eliminates_integer_moves
             && (rename.eliminates_own_moves || !form::is_own_move(instruction)))
+            || (rename.eliminates_byte_extensions && form::is_byte_extension(instruction))
             || (operation.class == Class::VecMove && rename.eliminates_vector_moves)
             || (matches!(operation.class, Class::IntAddImmediate | Class::LeaOffset)
                 && rename.eliminates_immediate_adds

@@ -164,6 +164,8 @@ pub(crate) struct MemoryOperand {
     pub extra_cycles: u8,
     /// Whether it is written around the caches.
     pub non_temporal: bool,
+    /// Whether an instruction changes it by an immediate or in a fixed way.
+    pub is_changed_by_constant: bool,
     /// Ports of a load. Set by the same function.
     pub load_ports: Ports,
     /// Ports of a store's data. Set by the same function.
@@ -268,6 +270,7 @@ impl MemoryOperand {
         extra_cycles: 0,
         is_vector: false,
         non_temporal: false,
+        is_changed_by_constant: false,
         load_ports: Ports::NONE,
         data_ports: Ports::NONE,
     };

@@ -36,6 +36,8 @@ pub(crate) struct Store {
     pub is_vector: bool,
     /// Whether it stores a general register at an address without an index.
     pub is_simple: bool,
+    /// Whether the instruction that stores it changes memory by a constant, without an index.
+    pub is_change: bool,
     /// Whether an atomic operation stores it, which forwards nothing.
     pub is_atomic: bool,
 }

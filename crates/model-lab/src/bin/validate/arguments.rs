@@ -1,8 +1,12 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use topdown_core_model::{CoreParameters, cores};
+use topdown_model_lab::mechanisms;
+
+use crate::native::CALM_TIME;
 
 pub struct Arguments {
     pub core: &'static CoreParameters,
@@ -14,12 +18,14 @@ pub struct Arguments {
     pub stored: bool,
     /// Document that should have the summary.
     pub expect: Option<PathBuf>,
-    /// Includes the fresh kernels, which should run on the model last.
-    pub fresh: bool,
+    /// Includes the loops that are kept back until a version is done.
+    pub kept_back: bool,
     /// Number of traces of each kernel, counting the last time, instead of the policy.
     pub runs: Option<usize>,
     /// Measures all kernels natively and models none.
     pub measure: bool,
+    /// Time spent on measuring a kernel while the machine is calm.
+    pub calm_time: Duration,
     /// Counts the slots of each kernel with the CPU's counters too.
     pub counters: bool,
 }
@@ -32,18 +38,28 @@ impl Arguments {
             native: None,
             stored: false,
             expect: None,
-            fresh: true,
+            kept_back: false,
             runs: None,
             measure: false,
+            calm_time: CALM_TIME,
             counters: false,
         };
         let mut places = 0;
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--measure" => arguments.measure = true,
+                "--calm-ms" => {
+                    let time = words.next().and_then(|text| text.parse().ok());
+                    let time = time.ok_or("--calm-ms needs a number")?;
+                    arguments.calm_time = Duration::from_millis(time);
+                }
                 "--stored" => arguments.stored = true,
                 "--counters" => arguments.counters = true,
-                "--without-fresh" => arguments.fresh = false,
+                "--kept-back" => arguments.kept_back = true,
+                "--without" => {
+                    let name = words.next().ok_or("--without needs a mechanism")?;
+                    arguments.core = simpler(arguments.core, &name)?;
+                }
                 "--native" => {
                     let file = words.next().ok_or("--native needs a file")?;
                     arguments.native = Some(file.into());
@@ -76,4 +92,16 @@ fn core(name: &str) -> Result<&'static CoreParameters, String> {
         let known: Vec<&str> = cores::ALL.iter().map(|core| core.name).collect();
         format!("no core `{name}`; known: {}", known.join(", "))
     })
+}
+
+fn simpler(core: &CoreParameters, name: &str) -> Result<&'static CoreParameters, String> {
+    let known: Vec<&str> = mechanisms::ALL
+        .iter()
+        .map(|mechanism| mechanism.name)
+        .collect();
+    let mechanism = mechanisms::by_name(name);
+    let mechanism =
+        mechanism.ok_or_else(|| format!("no mechanism `{name}`; known: {}", known.join(", ")))?;
+    let has_none = || format!("{} has no {name}", core.name);
+    mechanisms::without(core, mechanism).ok_or_else(has_none)
 }

@@ -17,7 +17,11 @@
 //!
 //! With a FILTER that begins with `ask-`, it runs loops that each ask one question about the core.
 //!
-//! `--without-fresh` leaves out the kernels that should run on the model last.
+//! Loops that are kept back run only with `--kept-back`: do that once per version, when it is done.
+//!
+//! `--without MECHANISM` switches one of [`mechanisms`] off.
+//!
+//! [`mechanisms`]: topdown_model_lab::mechanisms
 //!
 //! With `--expect DOCUMENT`, it fails unless the document has each row of the summary. The modelled
 //! cycles depend on how the kernels are compiled, so they are compared only if the compiler is the
@@ -25,6 +29,8 @@
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod arguments;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod changes;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod counters;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -62,11 +68,11 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     let kernels = if arguments.filter.starts_with("ask-") {
         kernels::questions()
     } else {
-        kernels::all()
+        kernels::validated()
     };
     for kernel in kernels {
-        let is_fresh = matches!(kernel.group, kernels::Group::Fresh | kernels::Group::Later);
-        let is_left_out = is_fresh && !arguments.fresh;
+        let is_kept_back = kernel.group == kernels::Group::KeptBack;
+        let is_left_out = is_kept_back && !arguments.kept_back && !arguments.measure;
         if !kernel.name.contains(&arguments.filter) || is_left_out {
             continue;
         }
@@ -79,7 +85,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         // run has it.
         let model = Model::with_mappings(arguments.core, Capacity::default(), Mapping::at);
         if arguments.measure || !is_measured {
-            match native::best_case_cycles(&mut run) {
+            match native::best_case_cycles(&mut run, arguments.calm_time) {
                 Some(cycles) => measurements.add(kernel.name, cycles)?,
                 None => eprintln!("{}: this core was never alone", kernel.name),
             }

@@ -6,12 +6,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Time spent on each kernel: on a calm machine, and at most.
-const CALM_TIME: Duration = Duration::from_millis(300);
-const MAX_TIME: Duration = Duration::from_secs(4);
-/// Calm runs that suffice, and that are required.
-const CALM_RUNS: usize = 50;
+/// Time spent on each kernel on a calm machine, and how much longer one that is not may take.
+pub const CALM_TIME: Duration = Duration::from_millis(300);
+const MAX_CALM_TIMES: u32 = 10;
+/// Calm runs that are required, that suffice after that time, and before.
 const MIN_CALM_RUNS: usize = 10;
+const CALM_RUNS: usize = 50;
+const MAX_CALM_RUNS: usize = 500;
 /// Pause for the core's other users.
 const PAUSE: Duration = Duration::from_millis(2);
 /// Additions per reading of the clock: about 7 µs.
@@ -113,11 +114,15 @@ pub fn keep_pages() {
 
 /// Returns the cycles of the fastest runs: the 2nd percentile of those during which the clock kept
 /// its pace and this core had no other user. `None` if there are not enough of these.
-pub fn best_case_cycles(run: &mut dyn FnMut()) -> Option<f64> {
+pub fn best_case_cycles(run: &mut dyn FnMut(), calm_time: Duration) -> Option<f64> {
     run();
     let mut calm = Vec::new();
     let start = Instant::now();
-    while start.elapsed() < MAX_TIME && (start.elapsed() < CALM_TIME || calm.len() < CALM_RUNS) {
+    let needs_more = |calm_runs: usize| match start.elapsed() {
+        elapsed if elapsed < calm_time => calm_runs < MAX_CALM_RUNS,
+        elapsed => elapsed < calm_time * MAX_CALM_TIMES && calm_runs < CALM_RUNS,
+    };
+    while needs_more(calm.len()) {
         let before = Pace::now();
         let began = Instant::now();
         run();

@@ -2,9 +2,10 @@
 
 use topdown_core_model::CoreParameters;
 
+use crate::changes;
 use crate::native::Launches;
 use crate::windows::Modelled;
-use topdown_model_lab::kernels::Group;
+use topdown_model_lab::kernels::{Group, sets};
 
 /// One kernel's result.
 pub struct Row {
@@ -20,7 +21,7 @@ impl Row {
         self.modelled.cycles() / self.native_cycles()
     }
 
-    fn native_cycles(&self) -> f64 {
+    pub fn native_cycles(&self) -> f64 {
         self.native.best_cycles().unwrap_or(f64::NAN)
     }
 
@@ -29,7 +30,7 @@ impl Row {
     }
 
     /// Returns whether there is a native time to compare with.
-    fn counts(&self) -> bool {
+    pub fn counts(&self) -> bool {
         self.ratio().is_finite() && self.native.are_repeatable() != Some(false)
     }
 }
@@ -92,6 +93,14 @@ pub fn print_summary(core: &CoreParameters, rows: &[Row]) {
     for line in summary(core, rows) {
         println!("{line}");
     }
+    if let Some(line) = changes::summary(core, rows) {
+        println!("\n{line}");
+        changes::print(rows);
+    }
+    println!(
+        "mean error of all but what is kept back: {:.2} %",
+        100.0 * calibrated_error(rows)
+    );
     for row in rows.iter().filter(|row| !row.counts()) {
         println!("not counted, no repeatable native time: {}", row.name);
     }
@@ -121,7 +130,11 @@ pub fn expect(core: &CoreParameters, rows: &[Row], document: &str) -> Result<(),
         }
     };
     let is_missing = |line: &String| !document.lines().any(|known| matches(line, known));
-    match summary(core, rows).find(is_missing) {
+    let changed = changes::summary(core, rows).filter(|line| {
+        let is_near = |known| changes::are_near(line, known).unwrap_or(false);
+        !document.lines().any(is_near)
+    });
+    match summary(core, rows).find(is_missing).or(changed) {
         Some(line) => Err(format!("the document has no line like\n{line}")),
         None => Ok(()),
     }
@@ -143,14 +156,8 @@ fn are_near(line: &str, known: &str) -> Option<bool> {
 
 /// Returns a line of a Markdown table for each group.
 fn summary(core: &CoreParameters, rows: &[Row]) -> impl Iterator<Item = String> {
-    let groups = [
-        Group::Tuned,
-        Group::HeldOut,
-        Group::Fresh,
-        Group::Later,
-        Group::Loop,
-    ];
-    groups.into_iter().filter_map(|group| {
+    sets::ALL.iter().filter_map(|set| {
+        let group = set.group;
         let counted = rows.iter().filter(|row| row.counts() && row.group == group);
         let mut counted: Vec<&Row> = counted.collect();
         counted.sort_by(|a, b| a.error().total_cmp(&b.error()));
@@ -175,14 +182,14 @@ fn summary(core: &CoreParameters, rows: &[Row]) -> impl Iterator<Item = String> 
 }
 
 fn title(group: Group) -> &'static str {
-    match group {
-        Group::Tuned => "calibrated on",
-        Group::HeldOut => "held out",
-        Group::Fresh => "written for version 4",
-        Group::Later => "written for version 10",
-        Group::Loop => "loops of 1 to 200 instructions",
-        Group::Question => "question",
-    }
+    sets::of(group).map_or("question", |set| set.title)
+}
+
+/// Returns the mean error of all kernels that may be looked at.
+fn calibrated_error(rows: &[Row]) -> f64 {
+    let is_open = |row: &&Row| row.counts() && row.group != Group::KeptBack;
+    let errors: Vec<f64> = rows.iter().filter(is_open).map(Row::error).collect();
+    errors.iter().sum::<f64>() / errors.len().max(1) as f64
 }
 
 #[cfg(test)]
