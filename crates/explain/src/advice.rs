@@ -176,7 +176,7 @@ fn of_group(measured: &MeasuredGroup, node: Option<Node>, all: &[MeasuredGroup])
 mod tests {
     use super::group_sentences::{HITS, WHOLES};
     use super::*;
-    use topdown_counters::cpu::{MODELLED, TABLES};
+    use topdown_counters::cpu::{Counts, MODELLED, TABLES};
 
     const MEMORY_BOUND: Node = Node::Part(Part::MemoryBound);
 
@@ -231,6 +231,76 @@ mod tests {
         for name in named {
             assert!(known.contains(name), "{name}");
         }
+    }
+
+    /// Returns the finding from counts of a group of a CPU.
+    fn finding_of_counts(table: &str, group: &str, counts: &[u64]) -> GroupFinding {
+        let mut tables = TABLES.iter().filter(|known| known.name == table);
+        let group = tables.next().unwrap().group(group).unwrap();
+        let counts = Counts::new(group.events, counts.iter().copied(), 6);
+        let values = group
+            .metrics
+            .iter()
+            .map(|metric| metric.value(&counts, None));
+        let measured = MeasuredGroup {
+            group,
+            values: Ok(values.collect()),
+            uncounted: Vec::new(),
+            latencies: None,
+            functions: None,
+        };
+        of_group(&measured, None, std::slice::from_ref(&measured))
+    }
+
+    /// The counts are of a million cycles or instructions.
+    #[test]
+    fn surprising_costs_have_a_hint_from_their_limit_on() {
+        const MILLION: u64 = 1_000_000;
+        let golden_cove = |group, counts: &[u64]| finding_of_counts("Golden Cove", group, counts);
+        let blocks = |forward, aliased, loads, stores| {
+            golden_cove("Load_Blocks", &[MILLION, forward, aliased, loads, stores])
+        };
+        for (found, hint) in [
+            (
+                blocks(7_700, 0, 0, 0),
+                "Loads wait for a store of only some",
+            ),
+            (blocks(0, 200_000, 0, 0), "the same address modulo 4096"),
+            (blocks(0, 0, 200_000, 0), "touch two cache lines"),
+            (blocks(0, 0, 0, 200_000), "touch two cache lines"),
+            (
+                golden_cove("Split_Locks", &[MILLION, 100]),
+                "data in two cache lines",
+            ),
+            (
+                golden_cove("Assists", &[MILLION, 200, 0]),
+                "Legacy SSE code",
+            ),
+            (
+                golden_cove("Assists", &[MILLION, 0, 500]),
+                "denormal numbers",
+            ),
+            (
+                golden_cove("Machine_Clears", &[MILLION, 0, 500, 500]),
+                "Code is written",
+            ),
+            (
+                golden_cove("Machine_Clears", &[MILLION, 0, 500, 0]),
+                "pipeline is cleared",
+            ),
+            (
+                finding_of_counts("Skylake … Cascade Lake", "Assists", &[MILLION, 500]),
+                "denormal numbers",
+            ),
+        ] {
+            assert!(cause(found).contains(hint), "{hint}: {found:?}");
+        }
+        assert_eq!(
+            blocks(7_600, 190_000, 190_000, 190_000),
+            GroupFinding::RuledOut("blocked loads")
+        );
+        let few_locks = golden_cove("Split_Locks", &[MILLION, 90]);
+        assert_eq!(few_locks, GroupFinding::RuledOut("split locks"));
     }
 
     #[test]

@@ -193,7 +193,7 @@ fn multiplexed(percent: f64) -> Lost {
     }
 }
 
-/// Returns whether a row is a heading of `--metric-only`: names, empty before perf 6.2, each with a
+/// Returns whether a row is a heading of `--metric-only`: names, empty in perf 6.1, each with a
 /// separator after it.
 fn is_heading(row: &str, separator: char) -> bool {
     let is_name = |field: &str| number(field).is_none() && !field.starts_with('<');

@@ -1,6 +1,6 @@
-//! What perf 6.1, 6.12 and 7.3 printed on emulated machines: all outputs that are clear are read,
-//! the others are refused with a reason. The counters report 40, 10, 20 and 30 % (retiring, bad
-//! speculation, frontend, backend bound).
+//! Outputs of perf 6.1, 6.12 and 7.3 on emulated machines. All that are clear are read, the others
+//! are refused with a reason. The counters report 40, 10, 20 and 30 % (retiring, bad speculation,
+//! frontend, backend bound).
 //!
 //! A file has a machine's outputs: a line with `$` has the command, lines with `?` what perf said
 //! where it failed.

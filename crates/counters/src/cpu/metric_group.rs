@@ -277,6 +277,8 @@ pub enum Subject {
     LastLevelCache,
     /// Causes of cycles without progress.
     Stalls,
+    /// Loads and stores that are slow although the cache has their data.
+    LoadBlocks,
     /// Atomic read-modify-writes.
     Locks,
     /// Microcode that hardware starts by itself.

@@ -45,11 +45,14 @@ const FRONTEND_BOUND: Node = Node::Category(Category::FrontendBound);
 
 /// The rates are those that cost about a tenth of the cycles at one instruction per cycle: some 20
 /// cycles for a mispredict, 10 to 15 for what the second level supplies, 30 to 50 for the third
-/// level or a page walk that caches serve, and 100 and more for memory, a clear or a far walk. The
-/// percentages are the thresholds of Intel's metrics (TMA_Metrics-full.csv 5.2): 10 % of slots for
-/// a part, 10 % of cycles for a level of memory, 20 % for atomic operations, for the divider and
-/// for cycles with one operation.
-pub const ROWS: [Row; 21] = [
+/// level or a page walk that caches serve, and 100 and more for memory, a clear or a far walk. A
+/// split lock takes more than 1000 (Linux, Documentation/arch/x86/buslock.rst); an SSE-AVX assist
+/// 160 by Intel's Mixing_Vectors, and 400 were measured on Golden Cove.
+///
+/// The percentages are the thresholds of Intel's metrics (TMA_Metrics-full.csv 5.2): 10 % of slots
+/// for a part, 10 % of cycles for a level of memory or blocked loads, 20 % for atomic operations,
+/// for aliased or split accesses, for the divider and for cycles with one operation.
+pub const ROWS: [Row; 27] = [
     row(
         Subject::Level2,
         SubjectMetric::LargestPart,
@@ -78,6 +81,14 @@ pub const ROWS: [Row; 21] = [
         "Branches are mispredicted",
         "sort or group the data, replace branches that depend on data with a table or arithmetic, \
          and give indirect calls fewer targets",
+    ),
+    row(
+        Subject::Clears,
+        SubjectMetric::Named(&["self_modifying_code"]),
+        Limit::AtLeast(0.5),
+        "",
+        "Code is written shortly before it runs, or beside data that is written",
+        "let a JIT compiler write code once and into pages of its own, and keep data out of them",
     ),
     row(
         Subject::Clears,
@@ -172,6 +183,47 @@ pub const ROWS: [Row; 21] = [
         "look at it first",
     ),
     row(
+        Subject::LoadBlocks,
+        SubjectMetric::Named(&["store_forward_blocks"]),
+        Limit::AtLeast(10.0),
+        "blocked loads",
+        "Loads wait for a store of only some of their bytes (13 cycles each)",
+        "store and load the same width, or load later; a value built bytewise in memory is better \
+         built in a register",
+    ),
+    row(
+        Subject::LoadBlocks,
+        SubjectMetric::Named(&["aliasing_4k"]),
+        Limit::AtLeast(20.0),
+        "",
+        "Loads are repeated because an earlier store has the same address modulo 4096",
+        "shift one of the arrays by some cache lines",
+    ),
+    row(
+        Subject::LoadBlocks,
+        SubjectMetric::Named(&["split_loads"]),
+        Limit::AtLeast(20.0),
+        "",
+        SPLIT,
+        ALIGN,
+    ),
+    row(
+        Subject::LoadBlocks,
+        SubjectMetric::Named(&["split_stores"]),
+        Limit::AtLeast(20.0),
+        "",
+        SPLIT,
+        ALIGN,
+    ),
+    row(
+        Subject::Locks,
+        SubjectMetric::Named(&["split_locks"]),
+        Limit::AtLeast(0.1),
+        "split locks",
+        "Atomic operations work on data in two cache lines (more than 1000 cycles each)",
+        "align what they work on: no `repr(packed)`, no unaligned pointers",
+    ),
+    row(
         Subject::Locks,
         SubjectMetric::Named(&["lock_latency"]),
         Limit::AtLeast(20.0),
@@ -184,7 +236,8 @@ pub const ROWS: [Row; 21] = [
         SubjectMetric::Named(&["sse_avx_mix"]),
         Limit::AtLeast(0.2),
         "microcode assists",
-        "Legacy SSE code runs while the upper halves of vector registers are in use",
+        "Legacy SSE code runs while the upper halves of vector registers are in use (160 to 400 \
+         cycles each time)",
         "end 256-bit code with VZEROUPPER, or compile all of it for AVX (`-C target-cpu`)",
     ),
     row(
@@ -238,6 +291,9 @@ pub const ROWS: [Row; 21] = [
         )
     },
 ];
+
+const SPLIT: &str = "Many accesses touch two cache lines";
+const ALIGN: &str = "align the data to cache lines, and step by whole vectors from there";
 
 const WAITING: &str = "Operations wait for the results of others";
 

@@ -11,6 +11,7 @@ pub const RECOVERY: Event = Event::new("INT_MISC.RECOVERY_CYCLES", 0x100030d, Co
 pub const NOTHING_DELIVERED: Event = Event::new("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 0x400019c, Counter::General);
 pub const MISPREDICTED: Event = Event::new("BR_MISP_RETIRED.ALL_BRANCHES", 0xc5, Counter::General);
 pub const MACHINE_CLEARS: Event = Event::new("MACHINE_CLEARS.COUNT", 0x10401c3, Counter::General);
+pub const SELF_MODIFYING: Event = Event::new("MACHINE_CLEARS.SMC", 0x4c3, Counter::General);
 pub const BRANCHES: Event = Event::new("BR_INST_RETIRED.ALL_BRANCHES", 0xc4, Counter::General);
 pub const ITLB_WALKS_BEGUN: Event = Event::new("ITLB_MISSES.MISS_CAUSES_A_WALK", 0x185, Counter::General);
 pub const ICACHE_HIT: Event = Event::new("ICACHE.HIT", 0x180, Counter::General);
@@ -44,6 +45,11 @@ pub const BOUND_ON_STORES: Event = Event::new("EXE_ACTIVITY.BOUND_ON_STORES", 0x
 pub const STALLS_L1D_MISS: Event = Event::new("CYCLE_ACTIVITY.STALLS_L1D_MISS", 0xc000ca3, Counter::General);
 pub const STALLS_L2_MISS: Event = Event::new("CYCLE_ACTIVITY.STALLS_L2_MISS", 0x50005a3, Counter::General);
 pub const STALLS_L3_MISS: Event = Event::new("CYCLE_ACTIVITY.STALLS_L3_MISS", 0x60006a3, Counter::General);
+pub const FORWARD_BLOCKS: Event = Event::new("LD_BLOCKS.STORE_FORWARD", 0x203, Counter::General);
+pub const ALIASED_LOADS: Event = Event::new("LD_BLOCKS_PARTIAL.ADDRESS_ALIAS", 0x107, Counter::General);
+pub const SPLIT_LOADS: Event = Event::new("MEM_INST_RETIRED.SPLIT_LOADS", 0x41d0, Counter::General);
+pub const SPLIT_STORES: Event = Event::new("MEM_INST_RETIRED.SPLIT_STORES", 0x42d0, Counter::General);
+pub const SPLIT_LOCKS: Event = Event::new("SQ_MISC.SPLIT_LOCK", 0x10f4, Counter::General);
 pub const DTLB_LOAD_WALK: Event = Event::new("DTLB_LOAD_MISSES.WALK_COMPLETED", 0xe08, Counter::General);
 pub const DTLB_LOAD_STLB_HIT: Event = Event::new("DTLB_LOAD_MISSES.STLB_HIT", 0x2008, Counter::General);
 pub const DTLB_STORE_WALK: Event = Event::new("DTLB_STORE_MISSES.WALK_COMPLETED", 0xe49, Counter::General);
@@ -57,6 +63,7 @@ pub const ONE_PORT: Event = Event::new("EXE_ACTIVITY.1_PORTS_UTIL", 0x2a6, Count
 pub const TWO_PORTS: Event = Event::new("EXE_ACTIVITY.2_PORTS_UTIL", 0x4a6, Counter::General);
 pub const DIVIDER: Event = Event::new("ARITH.DIVIDER_ACTIVE", 0x1000114, Counter::General);
 pub const STORES_2: Event = Event::new("MEM_INST_RETIRED.ALL_STORES", 0x82d0, Counter::General);
+pub const ASSISTS_FP: Event = Event::new("FP_ASSIST.ANY", 0x1001eca, Counter::General);
 pub const FP_SCALAR: Event = Event::new("FP_ARITH_INST_RETIRED.SCALAR", 0x3c7, Counter::General);
 pub const FP_VECTOR: Event = Event::new("FP_ARITH_INST_RETIRED.VECTOR", 0xfcc7, Counter::General);
 pub const SLOTS: Event = Event::new("TOPDOWN.SLOTS", 0x400, Counter::Fixed);
@@ -72,9 +79,11 @@ pub const MISPREDICTED_INDIRECT: Event = Event::new("BR_MISP_RETIRED.INDIRECT", 
 pub const MISPREDICTED_RETURN: Event = Event::new("BR_MISP_RETIRED.RET", 0x8c5, Counter::General);
 pub const ITLB_STALLS: Event = Event::new("ICACHE_TAG.STALLS", 0x483, Counter::General);
 pub const ICACHE_STALLS: Event = Event::new("ICACHE_DATA.STALLS", 0x480, Counter::General);
+pub const SPLIT_LOCKS_2: Event = Event::new("SQ_MISC.BUS_LOCK", 0x10f4, Counter::General);
 pub const L3_MISS: Event = Event::new("MEM_LOAD_RETIRED.L3_MISS", 0x20d1, Counter::General);
 pub const THREE_PORTS: Event = Event::new("EXE_ACTIVITY.3_PORTS_UTIL", 0x8a6, Counter::General);
 pub const DIVIDER_2: Event = Event::new("ARITH.DIVIDER_ACTIVE", 0x1000914, Counter::General);
+pub const ASSISTS_FP_2: Event = Event::new("ASSISTS.FP", 0x2c1, Counter::General);
 pub const DROPPING_2: Event = Event::new("INT_MISC.UOP_DROPPING", 0x10ad, Counter::General);
 pub const HEAVY: Event = Event::new("UOPS_RETIRED.HEAVY", 0x1c2, Counter::General);
 pub const MISPREDICT: Event = Event::new("TOPDOWN.BR_MISPREDICT_SLOTS", 0x8a4, Counter::General);
@@ -89,12 +98,14 @@ pub const BOUND_ON_LOADS: Event = Event::new("EXE_ACTIVITY.BOUND_ON_LOADS", 0x50
 pub const ACTIVITY_L1D_MISS: Event = Event::new("MEMORY_ACTIVITY.STALLS_L1D_MISS", 0x3000347, Counter::General);
 pub const ACTIVITY_L2_MISS: Event = Event::new("MEMORY_ACTIVITY.STALLS_L2_MISS", 0x5000547, Counter::General);
 pub const ACTIVITY_L3_MISS: Event = Event::new("MEMORY_ACTIVITY.STALLS_L3_MISS", 0x9000947, Counter::General);
+pub const FORWARD_BLOCKS_2: Event = Event::new("LD_BLOCKS.STORE_FORWARD", 0x8203, Counter::General);
+pub const ALIASED_LOADS_2: Event = Event::new("LD_BLOCKS.ADDRESS_ALIAS", 0x403, Counter::General);
+pub const SPLIT_LOCKS_3: Event = Event::new("SQ_MISC.BUS_LOCK", 0x102c, Counter::General);
 pub const DTLB_LOAD_WALK_2: Event = Event::new("DTLB_LOAD_MISSES.WALK_COMPLETED", 0xe12, Counter::General);
 pub const DTLB_LOAD_STLB_HIT_2: Event = Event::new("DTLB_LOAD_MISSES.STLB_HIT", 0x2012, Counter::General);
 pub const DTLB_STORE_WALK_2: Event = Event::new("DTLB_STORE_MISSES.WALK_COMPLETED", 0xe13, Counter::General);
 pub const DIVIDER_3: Event = Event::new("ARITH.DIV_ACTIVE", 0x10009b0, Counter::General);
 pub const ASSISTS_SSE_AVX_MIX: Event = Event::new("ASSISTS.SSE_AVX_MIX", 0x10c1, Counter::General);
-pub const ASSISTS_FP: Event = Event::new("ASSISTS.FP", 0x2c1, Counter::General);
 pub const NOT_DELIVERED_2: Event = Event::new("IDQ_BUBBLES.CORE", 0x19c, Counter::General);
 pub const FETCH_LATENCY: Event = Event::new("IDQ_BUBBLES.FETCH_LATENCY", 0x49c, Counter::General);
 pub const MISPREDICTED_CONDITIONAL_2: Event = Event::new("BR_MISP_RETIRED.COND", 0x100000011c5, Counter::General);
@@ -116,11 +127,12 @@ const LEVEL_2_FRONTEND_GROUP: MetricGroup = MetricGroup { name: "TopdownL2 front
     Metric::percent("fetch_latency", NOTHING_DELIVERED, CYCLES, "% of slots"),
     Metric::new("fetch_bandwidth", "% of slots", &|c| 100.0 * (c[NOT_DELIVERED] / c.slots_per_cycle() - c[NOTHING_DELIVERED]) / c[CYCLES]),
 ], example: MetricExample::new(&[1_000_000, 800_000, 120_000], &["12.0", "8.0"]) };
-const CLEARS_GROUP: MetricGroup = MetricGroup { name: "Machine_Clears", subject: Subject::Clears, explains: &[Node::Category(Category::BadSpeculation)], events: &[INSTRUCTIONS, MISPREDICTED, MACHINE_CLEARS], metrics: &[
+const CLEARS_GROUP: MetricGroup = MetricGroup { name: "Machine_Clears", subject: Subject::Clears, explains: &[Node::Category(Category::BadSpeculation)], events: &[INSTRUCTIONS, MISPREDICTED, MACHINE_CLEARS, SELF_MODIFYING], metrics: &[
     Metric::per_kilo("machine_clears", MACHINE_CLEARS, INSTRUCTIONS),
+    Metric::per_kilo("self_modifying_code", SELF_MODIFYING, INSTRUCTIONS),
     Metric::new("branch_mispredicts", "% of bad speculation", &|c| 100.0 * c[MISPREDICTED] / (c[MISPREDICTED] + c[MACHINE_CLEARS])),
     Metric::new("machine_clears", "% of bad speculation", &|c| 100.0 * c[MACHINE_CLEARS] / (c[MISPREDICTED] + c[MACHINE_CLEARS])),
-], example: MetricExample::new(&[1_000_000, 9_000, 1_000], &["1.0", "90.0", "10.0"]) };
+], example: MetricExample::new(&[1_000_000, 9_000, 1_000, 700], &["1.0", "0.7", "90.0", "10.0"]) };
 const BRANCH_GROUP: MetricGroup = MetricGroup { name: "Branch_Effectiveness", subject: Subject::Branches, explains: &[Node::Part(Part::BranchMispredicts), Node::Category(Category::FrontendBound)], events: &[INSTRUCTIONS, BRANCHES, MISPREDICTED], metrics: &[
     Metric::per_kilo("branch_mpki", MISPREDICTED, INSTRUCTIONS),
     Metric::percent("branch_misprediction_ratio", MISPREDICTED, BRANCHES, "% of branches"),
@@ -188,6 +200,15 @@ const MEMORY_STALLS_GROUP: MetricGroup = MetricGroup { name: "Memory_Stalls", su
     Metric::new("stalled_on_l3", "% of cycles", &|c| 100.0 * (c[STALLS_L2_MISS] - c[STALLS_L3_MISS]) / c[CYCLES]),
     Metric::percent("stalled_on_memory", STALLS_L3_MISS, CYCLES, "% of cycles"),
 ], example: MetricExample::new(&[1_000_000, 500_000, 450_000, 350_000, 300_000], &["5.0", "10.0", "5.0", "30.0"]) };
+const LOAD_BLOCKS_GROUP: MetricGroup = MetricGroup { name: "Load_Blocks", subject: Subject::LoadBlocks, explains: &[Node::Part(Part::MemoryBound)], events: &[CYCLES, FORWARD_BLOCKS, ALIASED_LOADS, SPLIT_LOADS, SPLIT_STORES], metrics: &[
+    Metric::new("store_forward_blocks", "% of cycles", &|c| 100.0 * 13.0 * c[FORWARD_BLOCKS] / c[CYCLES]),
+    Metric::percent("aliasing_4k", ALIASED_LOADS, CYCLES, "% of cycles"),
+    Metric::percent("split_loads", SPLIT_LOADS, CYCLES, "% of cycles"),
+    Metric::percent("split_stores", SPLIT_STORES, CYCLES, "% of cycles"),
+], example: MetricExample::new(&[1_000_000, 20_000, 30_000, 100_000, 40_000], &["26.0", "3.0", "10.0", "4.0"]) };
+const SPLIT_LOCKS_GROUP: MetricGroup = MetricGroup { name: "Split_Locks", subject: Subject::Locks, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, SPLIT_LOCKS], metrics: &[
+    Metric::per_kilo("split_locks", SPLIT_LOCKS, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 500], &["0.5"]) };
 const DTLB_SKYLAKE_GROUP: MetricGroup = MetricGroup { name: "DTLB_Effectiveness", subject: Subject::DataTlb, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, DTLB_LOAD_WALK, DTLB_LOAD_STLB_HIT, DTLB_STORE_WALK], metrics: &[
     Metric::per_kilo("dtlb_load_mpki", DTLB_LOAD_WALK, INSTRUCTIONS),
     Metric::new("l1_dtlb_load_mpki", "per 1000 instructions", &|c| 1000.0 * (c[DTLB_LOAD_WALK] + c[DTLB_LOAD_STLB_HIT]) / c[INSTRUCTIONS]),
@@ -214,6 +235,9 @@ const OPERATION_MIX_GROUP_2: MetricGroup = MetricGroup { name: "Operation_Mix", 
     Metric::percent("stores", STORES_2, INSTRUCTIONS, "% of instructions"),
     Metric::percent("branches", BRANCHES, INSTRUCTIONS, "% of instructions"),
 ], example: MetricExample::new(&[1_000_000, 1_100_000, 300_000, 110_000, 200_000], &["1.10", "30.0", "11.0", "20.0"]) };
+const FP_ASSISTS_GROUP: MetricGroup = MetricGroup { name: "Assists", subject: Subject::Assists, explains: &[Node::Category(Category::Retiring)], events: &[INSTRUCTIONS, ASSISTS_FP], metrics: &[
+    Metric::per_kilo("fp_assists", ASSISTS_FP, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 500], &["0.5"]) };
 const FP_MIX_GROUP: MetricGroup = MetricGroup { name: "Operation_Mix (floating point)", subject: Subject::OperationMix, explains: &[Node::Category(Category::Retiring), Node::Part(Part::CoreBound)], events: &[INSTRUCTIONS, FP_SCALAR, FP_VECTOR], metrics: &[
     Metric::percent("fp_scalar", FP_SCALAR, INSTRUCTIONS, "% of instructions"),
     Metric::percent("fp_vector", FP_VECTOR, INSTRUCTIONS, "% of instructions"),
@@ -245,6 +269,9 @@ const L1I_CACHE_GROUP: MetricGroup = MetricGroup { name: "L1I_Cache_Effectivenes
 const DECODED_CACHE_WITHOUT_MICROCODE_GROUP: MetricGroup = MetricGroup { name: "DSB_Effectiveness", subject: Subject::DecodedCache, explains: &[Node::Part(Part::FetchBandwidth)], events: &[INSTRUCTIONS, DSB_UOPS, MITE_UOPS], metrics: &[
     Metric::new("dsb_coverage", "% of uops", &|c| 100.0 * c[DSB_UOPS] / (c[DSB_UOPS] + c[MITE_UOPS])),
 ], example: MetricExample::new(&[1_000_000, 750_000, 250_000], &["75.0"]) };
+const SPLIT_LOCKS_GROUP_2: MetricGroup = MetricGroup { name: "Split_Locks", subject: Subject::Locks, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, SPLIT_LOCKS_2], metrics: &[
+    Metric::per_kilo("split_locks", SPLIT_LOCKS_2, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 500], &["0.5"]) };
 const L2_DATA_GROUP: MetricGroup = MetricGroup { name: "L2_Cache_Effectiveness (data)", subject: Subject::L2Cache, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, L2_HIT_2, L2_MISS], metrics: &[
     Metric::per_kilo("l2_load_mpki", L2_MISS, INSTRUCTIONS),
     Metric::new("l2_load_miss_ratio", "% of loads beyond L1", &|c| 100.0 * c[L2_MISS] / (c[L2_HIT_2] + c[L2_MISS])),
@@ -265,6 +292,9 @@ const OPERATION_MIX_GROUP_3: MetricGroup = MetricGroup { name: "Operation_Mix", 
     Metric::percent("stores", STORES_2, INSTRUCTIONS, "% of instructions"),
     Metric::percent("branches", BRANCHES, INSTRUCTIONS, "% of instructions"),
 ], example: MetricExample::new(&[1_000_000, 1_100_000, 300_000, 110_000, 200_000], &["1.10", "30.0", "11.0", "20.0"]) };
+const FP_ASSISTS_GROUP_2: MetricGroup = MetricGroup { name: "Assists", subject: Subject::Assists, explains: &[Node::Category(Category::Retiring)], events: &[INSTRUCTIONS, ASSISTS_FP_2], metrics: &[
+    Metric::per_kilo("fp_assists", ASSISTS_FP_2, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 500], &["0.5"]) };
 const LEVEL_2_FRONTEND_DROPPING_GROUP_2: MetricGroup = MetricGroup { name: "TopdownL2 frontend_bound", subject: Subject::Level2, explains: &[Node::Category(Category::FrontendBound)], events: &[SLOTS_P, NOT_DELIVERED, NOTHING_DELIVERED_3, DROPPING_2], metrics: &[
     Metric::new("fetch_latency", "% of slots", &|c| 100.0 * (c.slots_per_cycle() * c[NOTHING_DELIVERED_3] - c[DROPPING_2]) / c[SLOTS_P]),
     Metric::new("fetch_bandwidth", "% of slots", &|c| 100.0 * (c[NOT_DELIVERED] - c.slots_per_cycle() * c[NOTHING_DELIVERED_3]) / c[SLOTS_P]),
@@ -301,9 +331,18 @@ const MEMORY_LATENCY_GROUP: MetricGroup = MetricGroup { name: "Load_Latency (mem
     Metric::waits("local_mem", LOCAL_MEMORY, CYCLES, Some(SameLine { waiting: FILL_BUFFER_HIT_2, missing: L1_MISS })),
     Metric::waits("remote_mem", REMOTE_MEMORY, CYCLES, Some(SameLine { waiting: FILL_BUFFER_HIT_2, missing: L1_MISS })),
 ], example: MetricExample::new(&[1_000_000, 30_000, 15_000, 1_000, 100], &["1.25", "0.125"]) };
+const LOAD_BLOCKS_GROUP_2: MetricGroup = MetricGroup { name: "Load_Blocks", subject: Subject::LoadBlocks, explains: &[Node::Part(Part::MemoryBound)], events: &[CYCLES, FORWARD_BLOCKS_2, ALIASED_LOADS_2, SPLIT_LOADS, SPLIT_STORES], metrics: &[
+    Metric::new("store_forward_blocks", "% of cycles", &|c| 100.0 * 13.0 * c[FORWARD_BLOCKS_2] / c[CYCLES]),
+    Metric::percent("aliasing_4k", ALIASED_LOADS_2, CYCLES, "% of cycles"),
+    Metric::percent("split_loads", SPLIT_LOADS, CYCLES, "% of cycles"),
+    Metric::percent("split_stores", SPLIT_STORES, CYCLES, "% of cycles"),
+], example: MetricExample::new(&[1_000_000, 20_000, 30_000, 100_000, 40_000], &["26.0", "3.0", "10.0", "4.0"]) };
 const LOCK_LATENCY_GROUP: MetricGroup = MetricGroup { name: "Lock_Latency", subject: Subject::Locks, explains: &[Node::Part(Part::MemoryBound)], events: &[CYCLES, LOCKED_LOADS], metrics: &[
     Metric::waits("lock_latency", LOCKED_LOADS, CYCLES, None),
 ], example: MetricExample::new(&[1_000_000, 20_000], &["20.0"]) };
+const SPLIT_LOCKS_GROUP_3: MetricGroup = MetricGroup { name: "Split_Locks", subject: Subject::Locks, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, SPLIT_LOCKS_3], metrics: &[
+    Metric::per_kilo("split_locks", SPLIT_LOCKS_3, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 500], &["0.5"]) };
 const DTLB_SKYLAKE_GROUP_2: MetricGroup = MetricGroup { name: "DTLB_Effectiveness", subject: Subject::DataTlb, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, DTLB_LOAD_WALK_2, DTLB_LOAD_STLB_HIT_2, DTLB_STORE_WALK_2], metrics: &[
     Metric::per_kilo("dtlb_load_mpki", DTLB_LOAD_WALK_2, INSTRUCTIONS),
     Metric::new("l1_dtlb_load_mpki", "per 1000 instructions", &|c| 1000.0 * (c[DTLB_LOAD_WALK_2] + c[DTLB_LOAD_STLB_HIT_2]) / c[INSTRUCTIONS]),
@@ -315,9 +354,9 @@ const THREE_PORTS_GROUP_2: MetricGroup = MetricGroup { name: "Ports_Utilization"
     Metric::percent("three_ports", THREE_PORTS, CYCLES, "% of cycles"),
     Metric::percent("divider", DIVIDER_3, CYCLES, "% of cycles"),
 ], example: MetricExample::new(&[1_000_000, 300_000, 200_000, 100_000, 400_000], &["30.0", "20.0", "10.0", "40.0"]) };
-const ASSISTS_GROUP: MetricGroup = MetricGroup { name: "Assists", subject: Subject::Assists, explains: &[Node::Part(Part::HeavyOperations)], events: &[INSTRUCTIONS, ASSISTS_SSE_AVX_MIX, ASSISTS_FP], metrics: &[
+const ASSISTS_GROUP: MetricGroup = MetricGroup { name: "Assists", subject: Subject::Assists, explains: &[Node::Part(Part::HeavyOperations)], events: &[INSTRUCTIONS, ASSISTS_SSE_AVX_MIX, ASSISTS_FP_2], metrics: &[
     Metric::per_kilo("sse_avx_mix", ASSISTS_SSE_AVX_MIX, INSTRUCTIONS),
-    Metric::per_kilo("fp_assists", ASSISTS_FP, INSTRUCTIONS),
+    Metric::per_kilo("fp_assists", ASSISTS_FP_2, INSTRUCTIONS),
 ], example: MetricExample::new(&[1_000_000, 2_000, 500], &["2.0", "0.5"]) };
 const LEVEL_2_FRONTEND_LION_COVE_GROUP: MetricGroup = MetricGroup { name: "TopdownL2 frontend_bound", subject: Subject::Level2, explains: &[Node::Category(Category::FrontendBound)], events: &[SLOTS_P, CYCLES, NOT_DELIVERED_2, FETCH_LATENCY], metrics: &[
     Metric::percent("fetch_latency", FETCH_LATENCY, CYCLES, "% of slots"),
@@ -396,7 +435,7 @@ pub mod skylake {
     pub use super::RETIRED;
     pub use super::RECOVERY_2 as RECOVERY;
     pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, NOT_DELIVERED, ISSUED, RETIRED, RECOVERY]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP, super::CLEARS_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_SKYLAKE_GROUP, super::DECODED_CACHE_GROUP, super::L2_CODE_GROUP, super::STALLS_SKYLAKE_GROUP, super::MEMORY_STALLS_GROUP, super::DTLB_SKYLAKE_GROUP, super::L1D_SKYLAKE_GROUP, super::L2_GROUP, super::LL_CACHE_GROUP, super::PORTS_GROUP, super::OPERATION_MIX_GROUP_2, super::FP_MIX_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP, super::CLEARS_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_SKYLAKE_GROUP, super::DECODED_CACHE_GROUP, super::L2_CODE_GROUP, super::STALLS_SKYLAKE_GROUP, super::MEMORY_STALLS_GROUP, super::LOAD_BLOCKS_GROUP, super::SPLIT_LOCKS_GROUP, super::DTLB_SKYLAKE_GROUP, super::L1D_SKYLAKE_GROUP, super::L2_GROUP, super::LL_CACHE_GROUP, super::PORTS_GROUP, super::OPERATION_MIX_GROUP_2, super::FP_ASSISTS_GROUP, super::FP_MIX_GROUP];
 }
 
 pub mod ice_lake {
@@ -410,7 +449,7 @@ pub mod ice_lake {
     pub use super::CLEARS;
     pub use super::SLOTS_P;
     pub const FORMS: [&[super::Event]; 2] = [&[SLOTS, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND, DROPPING, CLEARS], &[SLOTS_P, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND, DROPPING, CLEARS]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_DROPPING_GROUP, super::CLEARS_GROUP, super::LEVEL_2_BACKEND_ICE_LAKE_GROUP, super::BRANCH_KINDS_GROUP, super::ITLB_STALLS_GROUP, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_GROUP, super::DTLB_SKYLAKE_GROUP, super::L1D_SKYLAKE_GROUP, super::L2_DATA_GROUP, super::L3_LOADS_GROUP, super::LL_CACHE_GROUP, super::THREE_PORTS_GROUP, super::OPERATION_MIX_GROUP_3, super::FP_MIX_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_DROPPING_GROUP, super::CLEARS_GROUP, super::LEVEL_2_BACKEND_ICE_LAKE_GROUP, super::BRANCH_KINDS_GROUP, super::ITLB_STALLS_GROUP, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_GROUP, super::LOAD_BLOCKS_GROUP, super::SPLIT_LOCKS_GROUP_2, super::DTLB_SKYLAKE_GROUP, super::L1D_SKYLAKE_GROUP, super::L2_DATA_GROUP, super::L3_LOADS_GROUP, super::LL_CACHE_GROUP, super::THREE_PORTS_GROUP, super::OPERATION_MIX_GROUP_3, super::FP_ASSISTS_GROUP_2, super::FP_MIX_GROUP];
 }
 
 pub mod golden_cove {
@@ -432,7 +471,7 @@ pub mod golden_cove {
     pub use super::LOCAL_MEMORY;
     pub use super::REMOTE_MEMORY;
     pub const FORMS: [&[super::Event]; 3] = [&[SLOTS, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND, DROPPING, HEAVY, MISPREDICT, NOTHING_DELIVERED, MEMORY_BOUND], &[SLOTS, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND, DROPPING], &[SLOTS_P, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND, DROPPING]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_DROPPING_GROUP_2, super::LEVEL_2_BAD_SPECULATION_DROPPING_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::CLEARS_GROUP, super::BRANCH_KINDS_GROUP, super::ITLB_STALLS_GROUP_2, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_GOLDEN_COVE_GROUP, super::LOAD_LATENCY_GROUP, super::MEMORY_LATENCY_GROUP, super::LOCK_LATENCY_GROUP, super::DTLB_SKYLAKE_GROUP_2, super::L1D_SKYLAKE_GROUP, super::L2_DATA_GROUP, super::L3_LOADS_GROUP, super::LL_CACHE_GROUP, super::THREE_PORTS_GROUP_2, super::OPERATION_MIX_GROUP_3, super::ASSISTS_GROUP, super::FP_MIX_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_DROPPING_GROUP_2, super::LEVEL_2_BAD_SPECULATION_DROPPING_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::CLEARS_GROUP, super::BRANCH_KINDS_GROUP, super::ITLB_STALLS_GROUP_2, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_GOLDEN_COVE_GROUP, super::LOAD_LATENCY_GROUP, super::MEMORY_LATENCY_GROUP, super::LOAD_BLOCKS_GROUP_2, super::LOCK_LATENCY_GROUP, super::SPLIT_LOCKS_GROUP_3, super::DTLB_SKYLAKE_GROUP_2, super::L1D_SKYLAKE_GROUP, super::L2_DATA_GROUP, super::L3_LOADS_GROUP, super::LL_CACHE_GROUP, super::THREE_PORTS_GROUP_2, super::OPERATION_MIX_GROUP_3, super::ASSISTS_GROUP, super::FP_MIX_GROUP];
 }
 
 pub mod lion_cove {
@@ -451,7 +490,7 @@ pub mod lion_cove {
     pub use super::L3_HIT_2 as L3_HIT;
     pub use super::LOCKED_LOADS;
     pub const FORMS: [&[super::Event]; 2] = [&[SLOTS, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND, HEAVY, MISPREDICT, FETCH_LATENCY, MEMORY_BOUND], &[SLOTS_P, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_LION_COVE_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::CLEARS_GROUP, super::BRANCH_KINDS_GROUP_2, super::ITLB_STALLS_GROUP_3, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_LION_COVE_GROUP, super::LOAD_LATENCY_GROUP, super::LOCK_LATENCY_GROUP, super::DTLB_SKYLAKE_GROUP_3, super::L1D_SKYLAKE_GROUP, super::L2_DATA_GROUP, super::L3_LOADS_GROUP, super::LL_CACHE_GROUP, super::THREE_PORTS_GROUP_2, super::OPERATION_MIX_GROUP_3, super::ASSISTS_GROUP, super::FP_MIX_SCALAR_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_LION_COVE_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::CLEARS_GROUP, super::BRANCH_KINDS_GROUP_2, super::ITLB_STALLS_GROUP_3, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_LION_COVE_GROUP, super::LOAD_LATENCY_GROUP, super::LOAD_BLOCKS_GROUP_2, super::LOCK_LATENCY_GROUP, super::SPLIT_LOCKS_GROUP_3, super::DTLB_SKYLAKE_GROUP_3, super::L1D_SKYLAKE_GROUP, super::L2_DATA_GROUP, super::L3_LOADS_GROUP, super::LL_CACHE_GROUP, super::THREE_PORTS_GROUP_2, super::OPERATION_MIX_GROUP_3, super::ASSISTS_GROUP, super::FP_MIX_SCALAR_GROUP];
 }
 
 pub mod cougar_cove {
@@ -470,7 +509,7 @@ pub mod cougar_cove {
     pub use super::L3_HIT_2 as L3_HIT;
     pub use super::LOCKED_LOADS;
     pub const FORMS: [&[super::Event]; 2] = [&[SLOTS, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND, HEAVY, MISPREDICT, FETCH_LATENCY, MEMORY_BOUND], &[SLOTS_P, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_LION_COVE_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::CLEARS_GROUP, super::BRANCH_KINDS_GROUP_3, super::ITLB_STALLS_GROUP_3, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_LION_COVE_GROUP, super::LOAD_LATENCY_GROUP, super::LOCK_LATENCY_GROUP, super::DTLB_SKYLAKE_GROUP_3, super::L1D_SKYLAKE_GROUP, super::L2_DATA_GROUP, super::L3_LOADS_GROUP, super::LL_CACHE_GROUP, super::THREE_PORTS_GROUP_2, super::OPERATION_MIX_GROUP_3, super::ASSISTS_GROUP, super::FP_MIX_SCALAR_GROUP_2];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_LION_COVE_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::CLEARS_GROUP, super::BRANCH_KINDS_GROUP_3, super::ITLB_STALLS_GROUP_3, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_LION_COVE_GROUP, super::LOAD_LATENCY_GROUP, super::LOAD_BLOCKS_GROUP_2, super::LOCK_LATENCY_GROUP, super::SPLIT_LOCKS_GROUP_3, super::DTLB_SKYLAKE_GROUP_3, super::L1D_SKYLAKE_GROUP, super::L2_DATA_GROUP, super::L3_LOADS_GROUP, super::LL_CACHE_GROUP, super::THREE_PORTS_GROUP_2, super::OPERATION_MIX_GROUP_3, super::ASSISTS_GROUP, super::FP_MIX_SCALAR_GROUP_2];
 }
 
 pub mod coyote_cove {
@@ -486,5 +525,5 @@ pub mod coyote_cove {
     pub use super::MEMORY_BOUND;
     pub use super::SLOTS_P;
     pub const FORMS: [&[super::Event]; 2] = [&[SLOTS, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND, HEAVY, MISPREDICT, FETCH_LATENCY, MEMORY_BOUND], &[SLOTS_P, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_LION_COVE_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::CLEARS_GROUP, super::BRANCH_KINDS_GROUP_4, super::ITLB_STALLS_GROUP_3, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_LION_COVE_GROUP, super::DTLB_SKYLAKE_GROUP_3, super::L1D_SKYLAKE_GROUP_2, super::THREE_PORTS_GROUP_2, super::OPERATION_MIX_GROUP_3, super::ASSISTS_GROUP, super::FP_MIX_SCALAR_GROUP_2];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_LION_COVE_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::CLEARS_GROUP, super::BRANCH_KINDS_GROUP_4, super::ITLB_STALLS_GROUP_3, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_LION_COVE_GROUP, super::LOAD_BLOCKS_GROUP_2, super::SPLIT_LOCKS_GROUP_3, super::DTLB_SKYLAKE_GROUP_3, super::L1D_SKYLAKE_GROUP_2, super::THREE_PORTS_GROUP_2, super::OPERATION_MIX_GROUP_3, super::ASSISTS_GROUP, super::FP_MIX_SCALAR_GROUP_2];
 }
