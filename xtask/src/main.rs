@@ -8,8 +8,14 @@
 //!     cargo xtask cpus [FOLDER | --diff FOLDER]
 //!
 //! writes the events and metric groups of CPUs: see [`cpus`].
+//!
+//!     cargo xtask accept-report FILE
+//!
+//! makes a report of `cargo topdown doctor --report` the proof of a CPU's row: see
+//! [`accept_report`].
 #![forbid(unsafe_code)]
 
+mod accept_report;
 mod cpus;
 
 use std::path::Path;
@@ -20,6 +26,7 @@ usage: cargo xtask generate            write docs/schema, docs/commands.md and d
        cargo xtask cpus                write the tables of CPUs from crates/counters/cpus
        cargo xtask cpus FOLDER         take event codes from vendors' files in FOLDER first
        cargo xtask cpus --diff FOLDER  say which event codes the files would change
+       cargo xtask accept-report FILE  make a report of `cargo topdown doctor --report` a proof
 
 FOLDER has perfmon (github.com/intel/perfmon), telemetry (Arm's telemetry-solution) and
 linux-VERSION (tools/perf/pmu-events of a kernel).";
@@ -41,6 +48,7 @@ fn main() -> ExitCode {
         ["cpus", folder] if !folder.starts_with('-') => {
             cpus::run(&cpus::Task::Take(Path::new(folder)))
         }
+        ["accept-report", file] if !file.starts_with('-') => accept_report::run(Path::new(file)),
         ["--help"] => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -1,0 +1,266 @@
+//! `cargo xtask accept-report FILE`: a report of `cargo topdown doctor --report` proves the row of
+//! its CPU.
+//!
+//! What needs no table is checked here. The report is then kept with the tests of
+//! `crates/counters`, which recompute it by the formulas and judge its loops
+//! (`tests/reports/main.rs`). If they pass, the row of `docs/cpus.md` says so.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+type Result<T> = std::result::Result<T, String>;
+
+const SCHEMA_VERSION: u64 = 1;
+/// The columns of the table of CPUs in `docs/cpus.md`, which has other tables too.
+const COLUMNS: usize = 5;
+/// How `docs/cpus.md` says that no table is proved yet.
+const NOTHING_YET: &str = "**Nothing here has run on a physical PMU yet.** ";
+
+/// Checks the report in `file`, keeps it, and changes the row of its CPU.
+pub fn run(file: &Path) -> Result<()> {
+    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let report: Value =
+        serde_json::from_str(&text).map_err(|error| format!("not a report: {error}"))?;
+    let row = Row::proved_by(&report)?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let docs = root.join("docs/cpus.md");
+    let page = fs::read_to_string(&docs).map_err(|error| error.to_string())?;
+    let page = row.marked_in(&page)?;
+    let kept = root
+        .join("crates/counters/tests/reports")
+        .join(row.file_name());
+    if kept.exists() {
+        return Err(format!("{} is there already", kept.display()));
+    }
+    write(&kept, &format!("{report}\n"))?;
+    if let Err(error) = judged(&kept) {
+        fs::remove_file(&kept).map_err(|error| error.to_string())?;
+        return Err(error);
+    }
+    write(&docs, &page)?;
+    println!("kept {}", kept.display());
+    println!(
+        "docs/cpus.md: {} is proved as \"{}\"",
+        row.table,
+        row.proof()
+    );
+    println!("next: read `git diff`, and see that CONTRIBUTING.md still says what is true");
+    Ok(())
+}
+
+/// Has the tests of the counters judge a report.
+fn judged(kept: &Path) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["test", "--quiet", "--package", "topdown-counters"];
+    let status = Command::new(cargo)
+        .args(arguments)
+        .args(["--test", "reports", "kept_reports_prove_their_tables"])
+        .status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err(format!(
+            "the report does not prove its table: see above. {} was removed again",
+            kept.display()
+        )),
+        Err(error) => Err(format!("could not run cargo: {error}")),
+    }
+}
+
+fn write(path: &PathBuf, text: &str) -> Result<()> {
+    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// A row of `docs/cpus.md`, and what proves it.
+struct Row {
+    table: String,
+    cpu: String,
+    model: u64,
+    /// The kinds of counters that counted.
+    kinds: Vec<String>,
+}
+
+impl Row {
+    /// Reads a report.
+    fn proved_by(report: &Value) -> Result<Row> {
+        let version = report["schema_version"].as_u64();
+        if version != Some(SCHEMA_VERSION) {
+            return Err(format!("not a report of schema version {SCHEMA_VERSION}"));
+        }
+        let machine = &report["machine"];
+        if let Some(hypervisor) = machine["hypervisor"].as_str() {
+            return Err(format!(
+                "the machine is virtual (hypervisor `{hypervisor}`), and only physical ones prove a row"
+            ));
+        }
+        let table = report["table"].as_str();
+        let table = table.ok_or("no table has this CPU: add one first")?;
+        let categories = report["categories"]
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
+        let counted = categories.iter().filter(|kind| kind["refusal"].is_null());
+        let kinds = counted.filter_map(|kind| kind["counters"].as_str());
+        let kinds: Vec<String> = kinds.map(str::to_owned).collect();
+        if kinds.is_empty() {
+            return Err("every kind of counters was refused".to_owned());
+        }
+        Ok(Row {
+            table: table.to_owned(),
+            cpu: machine["name"].as_str().unwrap_or_default().to_owned(),
+            model: machine["model"].as_u64().unwrap_or_default(),
+            kinds,
+        })
+    }
+
+    fn proof(&self) -> String {
+        match self.cpu.as_str() {
+            "" => format!("physical (model {:#x})", self.model),
+            cpu => format!("physical ({cpu})"),
+        }
+    }
+
+    fn file_name(&self) -> String {
+        let text = format!("{} {:x}", self.table, self.model).to_lowercase();
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        format!("{}.json", words.join("-"))
+    }
+
+    /// Returns the page with the proof in the rows of this table: those of plain counters, and of
+    /// PERF_METRICS, if the report has them.
+    fn marked_in(&self, page: &str) -> Result<String> {
+        let mut is_marked = false;
+        let lines = page.lines().map(|line| {
+            let (cpus, proof) = (line.split(" | ").next()?, line.strip_suffix(" |")?);
+            let is_metrics = cpus.contains("PERF_METRICS");
+            let has_kind = self
+                .kinds
+                .iter()
+                .any(|kind| (kind != "exact") == is_metrics);
+            let is_row = line.matches(" | ").count() + 1 == COLUMNS && cpus.contains(&self.table);
+            let is_row = is_row && has_kind;
+            is_row.then(|| {
+                is_marked = true;
+                format!("{proof}, {} |", self.proof())
+            })
+        });
+        let lines: Vec<Option<String>> = lines.collect();
+        if !is_marked {
+            return Err(format!("docs/cpus.md has no row for {}", self.table));
+        }
+        let lines = page.lines().zip(lines);
+        let lines = lines.map(|(line, marked)| marked.unwrap_or_else(|| line.to_owned()) + "\n");
+        Ok(lines.collect::<String>().replace(NOTHING_YET, ""))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The names of the tables, as the program has them.
+    const TABLES: [&str; 25] = [
+        "Goldmont",
+        "Tremont",
+        "Gracemont",
+        "Crestmont",
+        "Skymont",
+        "Darkmont (Panther Lake)",
+        "Darkmont (Clearwater Forest)",
+        "Arctic Wolf",
+        "Intel, architectural events",
+        "Sandy Bridge … Broadwell",
+        "Skylake … Cascade Lake",
+        "Zen 4",
+        "Zen 5",
+        "Zen 6",
+        "Neoverse N2 r0p0 … r0p2",
+        "Neoverse N2",
+        "Neoverse V1",
+        "Neoverse V2",
+        "Neoverse N3",
+        "Neoverse V3",
+        "C1-Nano",
+        "C1-Pro",
+        "C1-Ultra, C1-Premium",
+        "AmpereOne",
+        "HiSilicon hip08",
+    ];
+    const WITH_METRICS: [&str; 5] = [
+        "Ice Lake … Rocket Lake",
+        "Golden Cove",
+        "Lion Cove",
+        "Cougar Cove",
+        "Coyote Cove",
+    ];
+
+    fn report() -> Value {
+        json!({
+            "schema_version": 1,
+            "machine": { "name": "Xeon 8480+", "model": 143 },
+            "table": "Golden Cove",
+            "categories": [{ "counters": "metrics" }, { "counters": "exact", "refusal": "none" }],
+        })
+    }
+
+    #[test]
+    fn rows_of_the_counted_kinds_are_marked() {
+        let page = format!(
+            "{NOTHING_YET}Words.\n\
+             | Golden Cove, Lion Cove, PERF_METRICS | 6 | 1 | slots | vectors |\n\
+             | Golden Cove: Alder | 6 | 1 | slots | example |\n\
+             | Zen 4 | 6 | 1 | six | example |\n"
+        );
+        let row = Row::proved_by(&report()).unwrap();
+        assert_eq!(row.file_name(), "golden-cove-8f.json");
+        assert_eq!(
+            row.marked_in(&page).unwrap(),
+            "Words.\n\
+             | Golden Cove, Lion Cove, PERF_METRICS | 6 | 1 | slots | vectors, physical (Xeon 8480+) |\n\
+             | Golden Cove: Alder | 6 | 1 | slots | example |\n\
+             | Zen 4 | 6 | 1 | six | example |\n"
+        );
+        assert!(
+            row.marked_in("| Zen 4 | 6 | 1 | six | example |\n")
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn every_table_with_level_1_has_a_row() {
+        let page = include_str!("../../docs/cpus.md");
+        let rows_of = |table: &str, kind: &str| {
+            let row = Row {
+                table: table.to_owned(),
+                kinds: vec![kind.to_owned()],
+                ..Row::proved_by(&report()).unwrap()
+            };
+            let marked = row.marked_in(page).unwrap_or_default();
+            marked.matches("physical (Xeon").count()
+        };
+        for table in TABLES {
+            assert_eq!(rows_of(table, "exact"), 1, "{table}");
+        }
+        for table in WITH_METRICS {
+            assert_eq!(rows_of(table, "exact"), 1, "{table}");
+            assert_eq!(rows_of(table, "metrics"), 1, "{table}");
+        }
+    }
+
+    #[test]
+    fn virtual_machines_and_refusals_prove_nothing() {
+        let refused = |change: &dyn Fn(&mut Value)| {
+            let mut report = report();
+            change(&mut report);
+            Row::proved_by(&report).err().unwrap()
+        };
+        assert!(refused(&|r| r["machine"]["hypervisor"] = json!("kvm")).contains("virtual"));
+        assert!(refused(&|r| r["table"] = Value::Null).contains("no table"));
+        assert!(refused(&|r| r["categories"][0]["refusal"] = json!("no")).contains("refused"));
+        assert!(refused(&|r| r["schema_version"] = json!(2)).contains("version 1"));
+    }
+}
