@@ -15,12 +15,12 @@ use super::OneBenchmarkArgs;
 Example: the lines of `decode` in the benchmark `parse/1k`, on the model
   cargo topdown annotate --exact parse/1k decode --source model")]
 pub struct AnnotateArgs {
-    #[command(flatten)]
-    pub one: OneBenchmarkArgs,
-
     /// Show all of the functions whose names contain FUNCTION, and no others
     #[arg(value_name = "FUNCTION", index = 2)]
     pub function: Option<String>,
+
+    #[command(flatten)]
+    pub one: OneBenchmarkArgs,
 
     #[command(flatten)]
     pub listing: ListingArgs,

@@ -8,9 +8,6 @@ use super::OneBenchmarkArgs;
 /// `cargo topdown explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    #[command(flatten)]
-    pub one: OneBenchmarkArgs,
-
     /// The category to explain [default: the one that costs the most slots]
     #[arg(long, value_name = "CATEGORY")]
     pub category: Option<CategoryChoice>,
@@ -25,6 +22,10 @@ pub struct ExplainArgs {
     /// Print the explanation as JSON
     #[arg(long)]
     pub json: bool,
+
+    // Last, since its headings would also be those of the flags after it.
+    #[command(flatten)]
+    pub one: OneBenchmarkArgs,
 }
 
 /// A category, as a flag names it.

@@ -75,8 +75,8 @@ impl Column {
         }
     }
 
-    /// A left-aligned column of code, of which the ends are left out, down to `least` columns. If it
-    /// begins with a place, two spaces before the code, the end of that stays.
+    /// A left-aligned column of code, of which the ends are left out, down to `least` columns. If
+    /// it begins with a place, two spaces before the code, the end of that stays.
     pub const fn code(heading: &'static str, least: usize) -> Column {
         Column {
             is_code: true,
