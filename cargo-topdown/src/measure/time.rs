@@ -2,8 +2,8 @@
 //!
 //! Where slots are modelled, time gates nothing. So a benchmark whose slots are exact is timed
 //! once, and briefly. If that hints that time and slots disagree, it is timed twice more, briefly
-//! again. If its time grew in all three, it is timed in the remaining launches, as long as usual. On
-//! a busy machine one launch hints at much that three do not.
+//! again. If its time grew in all three, it is timed in the remaining launches, as long as usual.
+//! On a busy machine one launch hints at much that three do not.
 
 use std::collections::HashMap;
 
