@@ -97,7 +97,7 @@ impl Project {
     }
 
     /// Returns the hash of a commit.
-    #[cfg(unix)]
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     pub fn commit(&self, name: &str) -> String {
         let mut command = Command::new("git");
         command.args(["rev-parse", name]).current_dir(self.0.path());
