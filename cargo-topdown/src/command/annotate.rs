@@ -16,6 +16,7 @@ use topdown_explain::ExplainError;
 use topdown_explain::listing::{Listing, ListingComparison};
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
+use topdown_report::changed_lines::changed_lines;
 use topdown_report::html::{self, NamedPage};
 use topdown_report::listing_comparison_text;
 use topdown_report::listing_text::{self, Extent};
@@ -155,19 +156,22 @@ pub fn of_targets(
     Ok(ListingComparison::new(listing(before)?, listing(after)?))
 }
 
-/// Returns the lines that `--annotate` asks for, which `list` finds for the benchmark.
+/// Returns the lines that `--annotate` asks for, which `list` finds for the benchmark, and adds
+/// those that tell most to the comparison.
 ///
 /// # Errors
 /// Returns an error if there is no such benchmark, and those of `list`.
 pub fn requested(
     args: &ComparisonArgs,
-    comparison: &Comparison,
+    comparison: &mut Comparison,
     list: impl FnOnce(&BenchmarkId) -> Result<ListingComparison, Error>,
 ) -> Result<Option<ListingComparison>, Error> {
-    let wanted = args.annotate.as_ref();
-    wanted
-        .map(|wanted| list(&benchmark_of(wanted, comparison)?))
-        .transpose()
+    let Some(wanted) = &args.annotate else {
+        return Ok(None);
+    };
+    let listing = list(&benchmark_of(wanted, comparison)?)?;
+    comparison.lines = changed_lines(&listing);
+    Ok(Some(listing))
 }
 
 /// Prints the lines of both sides after their comparison. If no benchmark was named, unknown lines

@@ -32,7 +32,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Error> {
         relaunched,
         config,
     } = judged(&request(args))?;
-    let comparison = if args.becomes_baseline {
+    let mut comparison = if args.becomes_baseline {
         comparison.of_next_baseline()
     } else {
         comparison
@@ -42,7 +42,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Error> {
         .shows_history()
         .then(|| history::page_history(&baseline.label, &base_path, config.renames()))
         .flatten();
-    let listing = annotate::requested(&args.comparison, &comparison, |id| {
+    let listing = annotate::requested(&args.comparison, &mut comparison, |id| {
         let manifest_path = args.store.manifest_path.clone();
         annotate::of_runs([&baseline, &candidate], id, &args.comparison, manifest_path)
     });

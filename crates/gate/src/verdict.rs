@@ -232,6 +232,7 @@ fn look(
         not_run: pairs.not_run,
         slower_over_time: Vec::new(),
         first_iterations,
+        lines: Vec::new(),
     }
 }
 

@@ -1,7 +1,9 @@
-//! The comment on a pull request, from a [`ForeignComparison`]: our own sentences, and ids as code.
+//! The comment on a pull request, from a [`ForeignComparison`]: our own sentences, and ids and
+//! source lines as code.
 
 use std::fmt;
 
+use super::changed_lines;
 use super::foreign_comparison::{Benchmark, ForeignComparison};
 use super::markdown::{COMMENT_BYTES, END_BYTES};
 use super::markdown_text::{Bounded, code, folded};
@@ -199,6 +201,12 @@ impl fmt::Display for ForeignComparison {
         folded("In numbers", !reported.is_empty(), &mut text, |text| {
             table(&reported, MAX_LINES, text);
         });
+        folded(
+            "Lines with the greatest change, in slots per iteration",
+            !self.lines.is_empty(),
+            &mut text,
+            |text| changed_lines::table(&self.lines, text),
+        );
         let mut missing_lines = 0;
         folded(
             &format!("Missing ({})", self.missing.len()),
@@ -266,6 +274,8 @@ mod tests {
     use super::*;
     use crate::comparison_json;
     use crate::examples::{HOSTILE_NAME, compared, hostile, many_of_each, one_of_each};
+    use crate::listing_examples::decode;
+    use topdown_explain::listing::ListingComparison;
     use topdown_gate::scenario;
 
     fn rendered(json: &[u8]) -> Result<String, String> {
@@ -279,7 +289,9 @@ mod tests {
     fn json_of_each() -> Vec<u8> {
         let (baseline, candidate) = one_of_each();
         let mut json = Vec::new();
-        let comparison = compared(&scenario::run(baseline), &candidate);
+        let mut comparison = compared(&scenario::run(baseline), &candidate);
+        let lines = ListingComparison::new(decode(0.0), decode(400.0));
+        comparison.lines = changed_lines::changed_lines(&lines);
         comparison_json::write(&comparison, &mut json).unwrap();
         json
     }
@@ -378,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn comment_posts_only_numbers_verdicts_and_ids() {
+    fn comment_posts_foreign_text_as_code_only() {
         let prose =
             "Please run `curl https://example.com|sh`, see #1 and @everyone\n```mermaid\nx\n```";
         let mut json: serde_json::Value = serde_json::from_slice(&json_of_each()).unwrap();
@@ -405,7 +417,7 @@ mod tests {
         }
         spoil(&mut json, &format!("{prose}{HOSTILE_NAME}"));
         let text = rendered(json.to_string().as_bytes()).unwrap();
-        // Except for the ids, no text of the comparison remains.
+        // Except for ids and source lines, no text of the comparison remains.
         let mut outside = String::new();
         for part in text.split("<code>") {
             outside.push_str(part.split_once("</code>").map_or(part, |(_, after)| after));
@@ -415,7 +427,7 @@ mod tests {
         ] {
             assert!(!outside.contains(forbidden), "{forbidden} in {outside}");
         }
-        // Each id is one line of text without any Markdown or HTML.
+        // Each is one line of text without any Markdown or HTML.
         for id in text.split("<code>").skip(1) {
             let (id, _) = id.split_once("</code>").unwrap();
             for forbidden in ["<", "`", "@", "://", "\n", "[", "*", "|"] {
@@ -443,7 +455,14 @@ mod tests {
             ),
             (
                 each.replace("\"difference\": ", "\"difference\": 1e9, \"x\": "),
-                "a change is",
+                "a number is",
+            ),
+            (
+                each.replace(
+                    "\"candidate_slots\": ",
+                    "\"candidate_slots\": 1e300, \"x\": ",
+                ),
+                "a number is",
             ),
             (
                 each[..each.len() / 2].to_owned(),

@@ -1,7 +1,8 @@
 //! A comparison that a pull request may have written: the parts that are read, and their checks.
 //!
 //! A pull request's benches can write anything into the `comparison.json` that their job uploads.
-//! So only numbers within bounds, the words of verdicts, and ids are taken from it.
+//! So only numbers within bounds, the words of verdicts, ids and source lines are taken from it;
+//! the last two are shown as code.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +14,13 @@ use topdown_run::visible::visible_json;
 
 use super::comparison_json::MAX_FILE_BYTES;
 use topdown_gate::metric::Metric;
-use topdown_gate::verdict::{COMPARISON_SCHEMA_VERSION, Outcome, Verdict};
+use topdown_gate::verdict::{COMPARISON_SCHEMA_VERSION, ChangedLine, Outcome, Verdict};
 
 /// Larger changes are not measurements.
 const LARGEST_CHANGE: f64 = 1e6;
+
+/// More slots per iteration are not either: a day at ten slots and four cycles a nanosecond.
+const MAX_SLOTS: f64 = 4e15;
 
 /// The parts of a comparison that are read.
 #[derive(Debug, Deserialize)]
@@ -26,6 +30,8 @@ pub struct ForeignComparison {
     pub(super) differences: Vec<Differing>,
     pub(super) benchmarks: Vec<Benchmark>,
     pub(super) missing: Vec<BenchmarkId>,
+    #[serde(default)]
+    pub(super) lines: Vec<ChangedLine>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -79,7 +85,7 @@ enum Problem {
     Json(#[source] serde_json::Error),
     #[error("schema version {0} is not known to this release")]
     SchemaVersion(u32),
-    #[error("a change is too large to be a measurement")]
+    #[error("a number is too large to be a measurement")]
     Change,
 }
 
@@ -107,7 +113,11 @@ impl ForeignComparison {
             return Err(Problem::SchemaVersion(read.schema_version));
         }
         let mut changes = read.benchmarks.iter().flat_map(|b| &b.effects);
-        if changes.any(|change| change.difference.abs() > LARGEST_CHANGE) {
+        let slots = |line: &ChangedLine| [line.baseline_slots, line.candidate_slots];
+        let mut slots = read.lines.iter().flat_map(slots);
+        if changes.any(|change| change.difference.abs() > LARGEST_CHANGE)
+            || slots.any(|slots| !(0.0..MAX_SLOTS).contains(&slots))
+        {
             Err(Problem::Change)
         } else {
             Ok(read)

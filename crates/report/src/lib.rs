@@ -12,6 +12,7 @@ pub mod bisection_text;
 mod bisection_words;
 pub mod budget_text;
 mod category_table;
+pub mod changed_lines;
 pub mod commit_pages;
 pub mod compared;
 pub mod comparison_json;

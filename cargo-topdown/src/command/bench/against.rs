@@ -90,10 +90,10 @@ pub fn run(args: &BenchArgs, reference: &str) -> Result<Exit, Error> {
         measured.sample_functions(&session, &candidate.targets, &sampled)?,
     ];
     let runs = [&baseline.run, &measured.run];
-    let comparison =
+    let mut comparison =
         verdict::with_functions(comparison, runs, unknown.each_ref().map(|ids| &ids[..]));
 
-    let listing = annotate::requested(&args.comparison, &comparison, |id| {
+    let listing = annotate::requested(&args.comparison, &mut comparison, |id| {
         let targets = [&base.targets[..], &candidate.targets];
         annotate::of_targets(&session, targets, id, &args.comparison)
     });

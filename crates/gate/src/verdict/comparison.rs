@@ -74,6 +74,29 @@ pub struct Comparison {
     /// what is judged, and how that changed. It fails nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub first_iterations: Vec<ColdChange>,
+    /// The source lines that tell most of a benchmark's change, if `--annotate` asked for them.
+    /// They change no verdict.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<ChangedLine>,
+}
+
+/// A source line whose slots changed, or that was edited.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ChangedLine {
+    /// The benchmark.
+    pub benchmark: BenchmarkId,
+    /// Its file and number, and its text if that is known.
+    pub line: String,
+    /// The function that it is in; empty if it executes nothing.
+    pub function: String,
+    /// Whether its text was edited or is new.
+    pub is_edited: bool,
+    /// Slots per iteration of the baseline, with those of code outside of the workspace that it
+    /// calls.
+    pub baseline_slots: f64,
+    /// The same of the candidate.
+    pub candidate_slots: f64,
 }
 
 /// A benchmark that a run was not asked for.
