@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
 
@@ -43,11 +44,19 @@ opt-level = 2
 "#;
 
 /// A package in a git repository, whose only commit has criterion alone.
-pub struct Project(TempDir);
+pub struct Project {
+    directory: TempDir,
+    /// Tests share a build directory, in which cargo names executables by package and version.
+    version: u32,
+}
 
 impl Project {
     pub fn new() -> Project {
-        let project = Project(tempfile::tempdir().expect("a temporary directory"));
+        static NEXT_VERSION: AtomicU32 = AtomicU32::new(0);
+        let project = Project {
+            directory: tempfile::tempdir().expect("a temporary directory"),
+            version: NEXT_VERSION.fetch_add(1, Ordering::Relaxed),
+        };
         let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         fs::create_dir_all(project.path("benches")).unwrap();
         fs::create_dir_all(project.path("src")).unwrap();
@@ -69,13 +78,14 @@ impl Project {
     }
 
     pub fn path(&self, relative: &str) -> PathBuf {
-        self.0.path().join(relative)
+        self.directory.path().join(relative)
     }
 
     fn depend_on(&self, criterion: &str) {
+        let version = self.version;
         let manifest = format!(
-            "[package]\nname = \"summing\"\nedition = \"2024\"\n\n[dev-dependencies]\n\
-             criterion = {criterion}\n\n[[bench]]\nname = \"sums\"\nharness = false\n\n\
+            "[package]\nname = \"summing\"\nversion = \"0.0.{version}\"\nedition = \"2024\"\n\n\
+             [dev-dependencies]\ncriterion = {criterion}\n\n[[bench]]\nname = \"sums\"\nharness = false\n\n\
              [workspace.metadata.topdown]\nlaunches = 2\nsample-size = 10\n\
              warm-up-time = 0.01\nmeasurement-time = 0.02\n\n[workspace]\n\n{PROFILE}"
         );
@@ -91,7 +101,7 @@ impl Project {
         let status = Command::new("git")
             .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
             .args(words)
-            .current_dir(self.0.path())
+            .current_dir(self.directory.path())
             .status();
         assert!(status.expect("git can be started").success(), "{words:?}");
     }
@@ -100,7 +110,9 @@ impl Project {
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     pub fn commit(&self, name: &str) -> String {
         let mut command = Command::new("git");
-        command.args(["rev-parse", name]).current_dir(self.0.path());
+        command
+            .args(["rev-parse", name])
+            .current_dir(self.directory.path());
         let output = command.output().expect("git can be started");
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
@@ -118,7 +130,7 @@ impl Project {
             .args(words)
             // The candidate's dependencies are built already, the base's are built here.
             .args(Fixture::build_arguments())
-            .current_dir(self.0.path())
+            .current_dir(self.directory.path())
             .env("CARGO_TARGET_DIR", self.path("target"))
             // One directory for both sides, unless the program keeps them apart.
             .env("CARGO_BUILD_BUILD_DIR", Fixture::build_arguments()[3])
