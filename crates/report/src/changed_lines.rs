@@ -27,7 +27,7 @@ pub fn changed_lines(comparison: &ListingComparison) -> Vec<ChangedLine> {
 
 /// Writes a table of lines that a pull request may have made up: their text as code.
 pub(super) fn table(lines: &[ChangedLine], text: &mut Bounded) {
-    text.push("| change | before | after | line | | function | benchmark |\n");
+    text.push("| change | before | after | line | edited | function | benchmark |\n");
     text.push("|--:|--:|--:|:--|:--|:--|:--|\n");
     let rows: Vec<String> = lines.iter().map(row).collect();
     text.first_items(MAX_TELLING_LINES, rows.into_iter());
@@ -42,7 +42,7 @@ fn row(line: &ChangedLine) -> String {
         slots(before),
         slots(after),
         code(&line.line),
-        if line.is_edited { "edited" } else { "" },
+        if line.is_edited { "yes" } else { "" },
         code(&line.function),
         code(&line.benchmark.to_string())
     )
