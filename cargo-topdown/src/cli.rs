@@ -129,13 +129,19 @@ fn choices<S: Setting + Send + Sync>() -> impl TypedValueParser<Value = S> {
         .map(|word| word.parse().expect("clap lets only listed words through"))
 }
 
-fn export_format() -> impl TypedValueParser<Value = ExportFormat> {
-    let value = |format: ExportFormat| PossibleValue::new(format.name()).help(format.meaning());
-    PossibleValuesParser::new(ExportFormat::ALL.map(value)).try_map(|word| {
-        let mut formats = ExportFormat::ALL.into_iter();
-        formats
-            .find(|format| format.name() == word)
-            .ok_or("unknown")
+/// Parses one of `all`, as clap lists them in `--help`.
+fn one_of<T, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+    meaning: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    let listed = all.map(|value| PossibleValue::new(name(value)).help(meaning(value)));
+    PossibleValuesParser::new(listed).map(move |word| {
+        let named = all.into_iter().find(|value| name(*value) == word);
+        named.expect("clap lets only listed words through")
     })
 }
 
@@ -199,7 +205,7 @@ pub struct ReportArgs {
     #[arg(
         long,
         value_name = "FORMAT",
-        value_parser = export_format(),
+        value_parser = one_of(ExportFormat::ALL, ExportFormat::name, ExportFormat::meaning),
         conflicts_with_all = ["html", "json", "profile", "events", "functions"]
     )]
     pub export: Option<ExportFormat>,

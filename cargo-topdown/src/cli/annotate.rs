@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use topdown_report::listing_text::Extent;
 use topdown_runner::functions::Syntax;
 
-use super::OneBenchmarkArgs;
+use super::{OneBenchmarkArgs, one_of};
 
 /// `cargo topdown annotate`.
 #[derive(Debug, Args)]
@@ -31,7 +30,7 @@ pub struct AnnotateArgs {
 #[command(next_help_heading = "Listing")]
 pub struct ListingArgs {
     /// The syntax of the disassembly [default: intel]
-    #[arg(long, value_name = "SYNTAX", value_parser = syntax())]
+    #[arg(long, value_name = "SYNTAX", value_parser = one_of(Syntax::ALL, Syntax::name, Syntax::meaning))]
     pub syntax: Option<Syntax>,
 
     /// Show lines and instructions with few slots, too
@@ -68,12 +67,4 @@ impl ListingArgs {
             Extent::Hottest
         }
     }
-}
-
-fn syntax() -> impl TypedValueParser<Value = Syntax> {
-    let value = |syntax: Syntax| PossibleValue::new(syntax.name()).help(syntax.meaning());
-    PossibleValuesParser::new(Syntax::ALL.map(value)).try_map(|word| {
-        let mut all = Syntax::ALL.into_iter();
-        all.find(|syntax| syntax.name() == word).ok_or("unknown")
-    })
 }

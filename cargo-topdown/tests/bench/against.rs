@@ -25,7 +25,7 @@ pub const CRITERION: &str =
     r#"{ version = "0.8.2", default-features = false, features = ["cargo_bench_support"] }"#;
 
 /// As in the fixture workspace: what follows the model through millions of instructions.
-const PROFILE: &str = r#"
+pub const PROFILE: &str = r#"
 [profile.dev]
 debug = "line-tables-only"
 lto = "off"

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use crate::against::PROFILE;
 use crate::fixture::{Fixture, Outcome, PROGRAM};
 
 const BENCH: &str = include_str!("annotate/planted.rs.txt");
@@ -72,27 +73,12 @@ const ALL_PLANTED: [Planted; 10] = [
     planted("names", "name.clear();", "name = String::new();"),
 ];
 
-/// As in the fixture workspace, so the dependencies are built already. The benches are optimized.
-const PROFILE: &str = r#"
-[profile.dev]
-debug = "line-tables-only"
-lto = "off"
+/// The benches are optimized, unlike their dependencies, which the fixture has built already.
+const OPTIMIZED: &str = r#"
 [profile.dev.package.planted]
 debug = "line-tables-only"
 opt-level = 3
 overflow-checks = false
-[profile.dev.package.criterion-topdown]
-opt-level = 1
-[profile.dev.package.topdown-counters]
-opt-level = 1
-[profile.dev.package.topdown-model]
-opt-level = 1
-[profile.dev.package.topdown-run]
-opt-level = 1
-[profile.dev.package.topdown-tracer]
-opt-level = 2
-[profile.dev.package.topdown-core-model]
-opt-level = 2
 "#;
 
 /// One side of the change: a package in a directory of its own, so both executables stay.
@@ -115,7 +101,7 @@ impl Side {
              [dev-dependencies]\n\
              criterion = {{ package = \"criterion-topdown\", path = {repository:?}, \
              features = [\"cargo_bench_support\"] }}\n\n[[bench]]\nname = \"planted\"\n\
-             harness = false\n\n[workspace]\n\n{PROFILE}"
+             harness = false\n\n[workspace]\n\n{PROFILE}{OPTIMIZED}"
         );
         fs::write(directory.join("Cargo.toml"), manifest).unwrap();
         Side(directory.to_owned())

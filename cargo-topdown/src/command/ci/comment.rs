@@ -1,8 +1,9 @@
 //! `cargo topdown ci comment`: keeps one comment on a pull request up to date. Where nothing
 //! changed it writes none, and corrects the one that is there.
 //!
-//! The pull request's own code made the reports. So nothing of them is posted: the comment is made
-//! here, of the numbers in comparison.json, and which pull request it is for comes from the event.
+//! The pull request's own code made the reports. So none of them is posted: the comment is made
+//! here, of what `ForeignComparison` takes from comparison.json, and which pull request it is for
+//! comes from the event.
 
 use std::fmt;
 use std::fs;
