@@ -1,10 +1,12 @@
 //! The slots of a benchmark by function, source line and instruction.
 
+mod alignment;
 mod cause;
 mod comparison;
 mod edits;
 #[cfg(any(test, feature = "examples"))]
 pub mod examples;
+mod telling;
 
 use std::collections::BTreeMap;
 
@@ -17,8 +19,9 @@ use topdown_run::run_file::{BenchmarkId, SourceLine};
 
 pub use cause::{CacheLevel, Cause};
 pub use comparison::{
-    AlignedInstruction, Alignment, ComparedFunction, ComparedLine, ListingComparison, TellingLine,
+    AlignedInstruction, Alignment, ComparedFunction, ComparedLine, ListingComparison,
 };
+pub use telling::TellingLine;
 
 /// The code of a benchmark with its slots, the function with the most first.
 #[derive(Clone, Debug)]

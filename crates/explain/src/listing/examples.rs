@@ -8,7 +8,11 @@ use topdown_run::run_file::SourceLine;
 
 use super::{
     EventsPerIteration, ListedFunction, ListedInstruction, ListedLine, ListedSlots, Listing,
+    ListingComparison,
 };
+
+/// Instructions by line and text, with their slots.
+pub type Code<'a> = &'a [(u32, &'a str, f64)];
 
 /// Returns an instruction at an address, with backend bound slots alone.
 pub fn instruction(address: u64, text: &str, slots: f64) -> ListedInstruction {
@@ -28,8 +32,8 @@ pub fn instruction(address: u64, text: &str, slots: f64) -> ListedInstruction {
     }
 }
 
-/// Returns a function of these instructions: line, text and slots of each, by address.
-pub fn function(name: &str, code: &[(u32, &str, f64)]) -> ListedFunction {
+/// Returns a function of these instructions, in the order of their addresses.
+pub fn function(name: &str, code: Code<'_>) -> ListedFunction {
     let mut lines: Vec<ListedLine> = Vec::new();
     for (address, (number, text, slots)) in (0x1000..).step_by(4).zip(code) {
         let at = SourceLine {
@@ -76,4 +80,10 @@ pub fn listing(functions: Vec<ListedFunction>) -> Listing {
         has_calls: true,
         sources: BTreeMap::new(),
     }
+}
+
+/// Returns the comparison of two versions of a function.
+pub fn compared(before: Code<'_>, after: Code<'_>) -> ListingComparison {
+    let [before, after] = [before, after].map(|code| listing(vec![function("decode", code)]));
+    ListingComparison::new(before, after)
 }
