@@ -10,6 +10,9 @@ pub struct Config {
     pub static_instructions: usize,
     /// The size of the trace buffer: a power of two from 64 KiB to 8 MiB.
     pub buffer_bytes: usize,
+    /// Whether to trace all threads of the process, and not only the calling one: see
+    /// [All threads](crate#all-threads).
+    pub all_threads: bool,
 }
 
 impl Default for Config {
@@ -19,6 +22,7 @@ impl Default for Config {
         Config {
             static_instructions: 512 * 1024,
             buffer_bytes: 256 * 1024,
+            all_threads: false,
         }
     }
 }

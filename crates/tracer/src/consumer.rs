@@ -26,6 +26,14 @@ pub trait Consumer {
     /// block's accesses say what they mean.
     fn block(&mut self, block: &Block<'_>, addresses: &[u64]);
 
+    /// Called before [`block`](Consumer::block) if the next blocks were executed by another thread
+    /// than the last ones: 0 is the thread of the tracer, the others have numbers below
+    /// [`MAX_THREADS`](crate::MAX_THREADS). After the end of a thread, its number may be given to
+    /// another one.
+    fn switch_to(&mut self, thread: usize) {
+        let _ = thread;
+    }
+
     /// Called after each hand-over of the buffer, about every 100 000 blocks. Returns whether the
     /// rest is still wanted. After `false` the thread continues natively until `detach`, which
     /// returns [`End::Consumer`].

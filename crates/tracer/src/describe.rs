@@ -22,6 +22,8 @@ pub(crate) const MAX_RECORDINGS: usize = 4;
 pub(crate) struct ThreadFacts {
     /// The base of the FS segment.
     pub fs_base: u64,
+    /// Whether threads take turns in the code, so that the base of FS is not a constant.
+    pub several_threads: bool,
     /// The base of the GS segment.
     pub gs_base: u64,
     /// The number of bytes that `xsave` and similar write, from CPUID leaf 0xD.
@@ -40,6 +42,12 @@ pub(crate) enum Recording {
         index: Register,
         scale: u8,
         displacement: i32,
+    },
+    /// Before: the base of FS + index × scale. The index is `Register::None` if absent.
+    ThreadBase {
+        entry: u16,
+        index: Register,
+        scale: u8,
     },
     /// Before: a whole vector register, from `entry` on.
     Vector { entry: u16, register: Register },
@@ -133,6 +141,8 @@ pub(crate) struct Describer {
     /// The recorded value that each general register still equals, up to a constant: addresses with
     /// the same base are recorded once. In encoding order.
     held: [Option<KnownValue>; 16],
+    /// The recorded value that is the base of FS.
+    thread_base: Option<u16>,
     next_entry: u16,
 }
 
@@ -142,6 +152,7 @@ impl Describer {
         Describer {
             factory: reserved_factory(),
             held: [None; 16],
+            thread_base: None,
             next_entry: 0,
         }
     }
@@ -149,6 +160,7 @@ impl Describer {
     /// Forgets the previous block.
     pub(crate) fn begin_block(&mut self) {
         self.held = [None; 16];
+        self.thread_base = None;
         self.next_entry = 0;
     }
 
@@ -177,6 +189,7 @@ impl Describer {
             accesses: SmallList::new(),
             recordings: SmallList::new(),
             held: self.held,
+            thread_base: self.thread_base,
             next_entry: self.next_entry,
             facts,
         };
@@ -213,6 +226,7 @@ impl Describer {
             }
         }
         self.held = draft.held;
+        self.thread_base = draft.thread_base;
         self.next_entry = draft.next_entry;
         Ok(Description {
             accesses: draft.accesses,

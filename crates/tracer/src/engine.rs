@@ -25,10 +25,13 @@ mod source;
 mod state;
 mod status;
 mod system_call;
+mod tasks;
+mod team;
 mod trace_buffer;
 mod trampolines;
 mod translator;
 mod trust;
+mod turns;
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -42,6 +45,7 @@ use self::other_threads::OtherThreadsWatch;
 use self::state::{State, dispatch};
 use self::status::Status;
 use self::system_call::Wakes;
+use self::team::{Link, TEAM};
 use self::trace_buffer::TraceBuffer;
 use self::translator::Translator;
 use crate::CONSUMER_STACK_BYTES;
@@ -52,6 +56,7 @@ use crate::error::{AttachError, OpenError, TraceError};
 /// The part of the stack for the engine itself.
 const ENGINE_STACK_BYTES: usize = 256 * 1024;
 const GUARD_BYTES: usize = 64 * 1024;
+const STACK_BYTES: usize = GUARD_BYTES + ENGINE_STACK_BYTES + CONSUMER_STACK_BYTES;
 
 thread_local! {
     /// The process in which this thread is being traced, or 0 if none. A forked child has a copy.
@@ -79,8 +84,7 @@ impl<C: Consumer> Engine<C> {
                 os_error: error.to_string(),
             })
         };
-        let stack_bytes = GUARD_BYTES + ENGINE_STACK_BYTES + CONSUMER_STACK_BYTES;
-        let stack = memory(stack_bytes)?;
+        let stack = memory(STACK_BYTES)?;
         let vector_state = memory(vector.bytes)?;
         let to_memory_error = |bytes: usize| {
             move |error: std::io::Error| OpenError::Memory {
@@ -90,29 +94,32 @@ impl<C: Consumer> Engine<C> {
         };
         stack
             .protect(0, GUARD_BYTES, Protection::None)
-            .map_err(to_memory_error(stack_bytes))?;
+            .map_err(to_memory_error(STACK_BYTES))?;
         let buffer =
             TraceBuffer::new(config.buffer_bytes).map_err(to_memory_error(config.buffer_bytes))?;
-        let facts = machine::thread_facts(vector);
+        let facts = machine::thread_facts(vector, config.all_threads);
         let restartable = RestartableSequence::for_this_thread(&facts);
         let translator = Translator::new(config.static_instructions, facts)?;
         let context = translator.context();
         let resume = translator.resume();
         let trace_pointer = buffer.start();
-        let stack_top = (stack.address() + stack_bytes) as u64;
+        let stack_top = (stack.address() + STACK_BYTES) as u64;
         let vector_address = vector_state.address() as u64;
         let state = Box::into_raw(Box::new(State {
             status: Status::Idle,
             translator,
             buffer,
             code_is_shared: false,
+            all_threads: config.all_threads.then_some(vector),
+            fed_thread: 0,
+            turn_start: trace_pointer,
             restartable,
             suspended: None,
             trust_is_due: false,
             wakes: Wakes::Nobody,
             other_threads: OtherThreadsWatch::default(),
-            _stack: stack,
-            _vector_state: vector_state,
+            stack,
+            vector_state,
             consumer,
         }));
         // SAFETY: the mapping begins with room for a context, which nothing else uses yet.
@@ -134,6 +141,7 @@ impl<C: Consumer> Engine<C> {
                 vector_mask_low: vector.mask as u32,
                 vector_mask_high: (vector.mask >> 32) as u32,
                 default_mxcsr: DEFAULT_MXCSR,
+                fs_base: facts.fs_base,
                 random_state: RANDOM_MULTIPLIER,
                 random_multiplier: RANDOM_MULTIPLIER,
             });
@@ -191,12 +199,10 @@ impl<C: Consumer> Engine<C> {
         state.suspended = None;
         state.trust_is_due = false;
         state.wakes = Wakes::Nobody;
-        // SAFETY: the engine does not run, so nothing else refers to the context.
-        unsafe { (*self.context.as_ptr()).trace_pointer = state.buffer.start() };
         TRACED_IN.set(process);
         let (code_start, code_end) = state.translator.code();
         let state = self.state.as_ptr();
-        handlers::begin(Traced {
+        let traced = Traced {
             process,
             // SAFETY: computes addresses inside the state, which lives as long as the engine.
             status: unsafe { &raw mut (*state).status },
@@ -205,7 +211,26 @@ impl<C: Consumer> Engine<C> {
             context: self.context.as_ptr(),
             code_start,
             code_end,
-        });
+        };
+        // SAFETY: the engine does not run, so nothing else has a reference.
+        if let Some(vector) = unsafe { (*state).all_threads } {
+            let link = Link {
+                context: self.context.as_ptr(),
+                traced,
+                vector,
+                // SAFETY: as above.
+                fs_base: unsafe { (*state).translator.fs_base() },
+            };
+            if let Err(error) = TEAM.begin(link) {
+                // SAFETY: as above.
+                unsafe { (*state).status = Status::Idle };
+                TRACED_IN.set(0);
+                return Err(AttachError::Threads(error));
+            }
+        }
+        handlers::begin(traced);
+        // SAFETY: the engine does not run, so nothing else refers to the state or the context.
+        unsafe { (*state).prepare(&mut *self.context.as_ptr()) };
         // A handler that runs from now on is dealt with.
         // SAFETY: the engine does not run, so nothing else has a reference.
         unsafe { (*state).renew_trust() };
@@ -214,8 +239,15 @@ impl<C: Consumer> Engine<C> {
 
     #[inline(never)]
     fn conclude(&self) -> Result<End, TraceError> {
+        let error = TEAM.end();
         // SAFETY: as in `prepare`.
         let state = unsafe { &mut *self.state.as_ptr() };
+        if let (Status::Running, Some(error)) = (state.status, error) {
+            state.status = Status::Idle;
+            TRACED_IN.set(0);
+            handlers::end();
+            return Err(TraceError::Threads(error));
+        }
         match state.status {
             Status::Idle | Status::Lost => Err(TraceError::NotAttached),
             Status::Ended(result) => {

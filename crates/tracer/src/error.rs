@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+pub use crate::threads_error::ThreadsError;
+
 /// Why a tracer cannot work on this machine or in this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -58,6 +60,8 @@ pub enum AttachError {
     RestartableSequences,
     /// `attach` was called inside `with_consumer`.
     ConsumerInUse,
+    /// Not all threads can be traced.
+    Threads(ThreadsError),
 }
 
 /// Why a trace is incomplete. The traced program was not disturbed.
@@ -115,6 +119,8 @@ pub enum TraceError {
         /// Its capacity.
         capacity: usize,
     },
+    /// Not all threads could be traced to the end.
+    Threads(ThreadsError),
 }
 
 // Derived implementations would need a procedural macro, which every bench would compile.
@@ -168,6 +174,7 @@ impl fmt::Display for AttachError {
             AttachError::RestartableSequences => {
                 f.write_str("this thread uses restartable sequences (rseq), which cannot be traced")
             }
+            AttachError::Threads(error) => write!(f, "{error}"),
             AttachError::ConsumerInUse => f.write_str("the consumer is in use by `with_consumer`"),
         }
     }
@@ -207,6 +214,7 @@ impl fmt::Display for TraceError {
             TraceError::SystemCall { number, ip } => {
                 write!(f, "system call {number} at {ip:#x} cannot be traced")
             }
+            TraceError::Threads(error) => write!(f, "{error}"),
             TraceError::Capacity { table, capacity } => write!(
                 f,
                 "the traced code exceeds the tracer's {table} of {capacity}; raise it in the \

@@ -55,8 +55,25 @@
 //!
 //! # What is not in the stream
 //!
-//! The kernel. Other threads and child processes, including those that the traced code starts.
-//! Signal handlers. They all run natively and undisturbed.
+//! The kernel. Other threads, unless [all are traced](#all-threads), and child processes, including
+//! those that the traced code starts. Signal handlers. They all run natively and undisturbed.
+//!
+//! # All threads
+//!
+//! With [`Config::all_threads`], every thread of the process is traced. At `attach`, a signal stops
+//! the existing ones wherever they are, and they continue in the translation. New ones begin in it.
+//! At `detach`, all others continue natively. [`Consumer::switch_to`] says whose blocks follow.
+//!
+//! Exactly one thread runs at a time. It passes its turn when it waits, ends, executes `pause` or
+//! `sched_yield`, or has filled its part of the buffer, and the next one in the order of creation
+//! goes on. So a program that asks neither for the time nor for chance executes the same
+//! instructions in every launch, also where its threads compete.
+//!
+//! * Waits for other threads (futexes) and for descriptors (`read`, `poll`, `epoll_wait` …) end
+//!   at a place in that order. Only if all threads wait, the clock and what is outside decide.
+//! * A deadline that passes while other threads run counts a second later.
+//! * What ends in the middle, with [`TraceError::Threads`], lets every thread continue natively
+//!   where it is: see [`ThreadsError`]. So does everything else that ends a trace.
 //!
 //! # Inside the consumer
 //!
@@ -113,6 +130,7 @@ mod kernel;
 mod mapping;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod maps;
+mod threads_error;
 mod tracer;
 
 pub use block::{
@@ -122,7 +140,7 @@ pub use block::{
 pub use config::Config;
 pub use consumer::{Consumer, End};
 pub use describe::reserved_factory;
-pub use error::{AttachError, OpenError, TraceError};
+pub use error::{AttachError, OpenError, ThreadsError, TraceError};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use fixed_values::{fix_system_values, hide_time, pass_time};
 pub use mapping::Mapping;
@@ -130,6 +148,9 @@ pub use tracer::Tracer;
 
 /// The decoder whose types appear in [`Instruction::decoded`].
 pub use iced_x86;
+
+/// Maximum number of threads that are traced at the same time, plus one.
+pub const MAX_THREADS: usize = 65;
 
 /// The size of the stack on which a [`Consumer`] is called.
 pub const CONSUMER_STACK_BYTES: usize = 256 * 1024;

@@ -23,6 +23,7 @@ pub(super) struct Draft<'a> {
     pub accesses: SmallList<Access, MAX_ACCESSES>,
     pub recordings: SmallList<Recording, MAX_RECORDINGS>,
     pub held: [Option<KnownValue>; 16],
+    pub thread_base: Option<u16>,
     pub next_entry: u16,
     pub facts: &'a ThreadFacts,
 }
@@ -136,7 +137,44 @@ impl Draft<'_> {
         }
     }
 
+    /// Describes an address relative to FS, whose base depends on the thread.
+    fn thread_address(&mut self, operand: Operand) -> Result<Address, Undescribable> {
+        let (index, scale) = match (operand.base, operand.index) {
+            (Register::None, Register::None) => (Register::None, 1),
+            (base, Register::None) if base.is_gpr64() => (base, 1),
+            (Register::None, index) if index.is_gpr64() => (index, operand.scale),
+            // The sum of three registers: compilers compute it before.
+            _ => return Err(Undescribable::AddressForm),
+        };
+        if index == Register::RSP {
+            return Err(Undescribable::AddressForm);
+        }
+        let known = self.thread_base.filter(|_| index == Register::None);
+        let entry = match known {
+            Some(entry) => entry,
+            None => {
+                let entry = self.entries(1);
+                self.recordings.push(Recording::ThreadBase {
+                    entry,
+                    index,
+                    scale,
+                })?;
+                entry
+            }
+        };
+        if index == Register::None {
+            self.thread_base = Some(entry);
+        }
+        Ok(Address::Recorded {
+            entry,
+            displacement: operand.displacement as i64,
+        })
+    }
+
     fn address(&mut self, operand: Operand) -> Result<Address, Undescribable> {
+        if operand.segment == Register::FS && self.facts.several_threads {
+            return self.thread_address(operand);
+        }
         let segment_base = match operand.segment {
             Register::FS => self.facts.fs_base,
             Register::GS => self.facts.gs_base,

@@ -109,6 +109,35 @@ fn fs_base_is_part_of_the_address() {
 }
 
 #[test]
+fn base_of_several_threads_is_recorded_once() {
+    let facts = ThreadFacts {
+        several_threads: true,
+        fs_base: 0x7000_0000_0000,
+        ..ThreadFacts::default()
+    };
+    let code = [
+        0x64, 0x48, 0x8b, 0x04, 0x25, 0x10, 0, 0, 0, // mov rax, fs:[0x10]
+        0x64, 0x48, 0x8b, 0x04, 0x25, 0xf8, 0xff, 0xff, 0xff, // mov rax, fs:[-8]
+        0x64, 0x48, 0x8b, 0x0b, // mov rcx, fs:[rbx]
+        0x64, 0x48, 0x8b, 0x0c, 0xcd, 8, 0, 0, 0, // mov rcx, fs:[rcx*8+8]
+        0x64, 0x48, 0x8b, 0x0c, 0xcb, // mov rcx, fs:[rbx+rcx*8]
+    ];
+    let mut decoder = Decoder::with_ip(64, &code, 0, DecoderOptions::NONE);
+    let mut describer = Describer::new();
+    let mut next = || describer.describe(&decoder.decode(), &facts);
+    let mut access = || next().unwrap().accesses.iter().next().unwrap().address;
+    let recorded = |entry, displacement| Address::Recorded {
+        entry,
+        displacement,
+    };
+    assert_eq!(access(), recorded(0, 0x10));
+    assert_eq!(access(), recorded(0, -8));
+    assert_eq!(access(), recorded(1, 0));
+    assert_eq!(access(), recorded(2, 8));
+    assert_eq!(next().unwrap_err(), Undescribable::AddressForm);
+}
+
+#[test]
 fn lea_and_long_nops_access_nothing() {
     assert_eq!(accesses(&[0x48, 0x8d, 0x44, 0x91, 0x08]), []); // lea rax, [rcx+rdx*4+8]
     assert_eq!(accesses(&[0x0f, 0x1f, 0x40, 0x00]), []); // nop [rax]

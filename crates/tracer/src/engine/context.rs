@@ -18,16 +18,19 @@ pub(crate) enum Request {
     /// A block's code differs from what was translated; [`Context::exit`] is the offset of its
     /// record.
     Changed = 5,
+    /// After a `pause`; [`Context::exit`] is the offset of its record.
+    Pause = 6,
 }
 
 impl Request {
-    pub(crate) const ALL: [Request; 6] = [
+    pub(crate) const ALL: [Request; 7] = [
         Request::Enter,
         Request::Direct,
         Request::Indirect,
         Request::Drain,
         Request::SystemCall,
         Request::Changed,
+        Request::Pause,
     ];
 }
 
@@ -67,6 +70,8 @@ pub(crate) struct Context {
     pub vector_mask_high: u32,
     /// The floating-point mode that compiled code expects.
     pub default_mxcsr: u32,
+    /// The base of the thread's FS segment.
+    pub fs_base: u64,
     /// The state of the repeatable random numbers: a linear congruential generator.
     pub random_state: u64,
     /// Its multiplier: [`RANDOM_MULTIPLIER`].

@@ -222,6 +222,23 @@ impl Emitter<'_, '_> {
                 );
                 self.code.store(value_slot(entry), self.plan.helper);
             }
+            Recording::ThreadBase {
+                entry,
+                index,
+                scale,
+            } => {
+                let helper = self.plan.helper;
+                self.code
+                    .load_near(helper, self.field(offset_of!(Context, fs_base)));
+                if index != Register::None {
+                    let sum = Memory {
+                        index: Some((encoded(index), scale)),
+                        ..Memory::at(helper, 0)
+                    };
+                    self.code.lea(helper, sum);
+                }
+                self.code.store(value_slot(entry), helper);
+            }
             Recording::Vector { entry, register } => {
                 self.code
                     .store_vector(value_slot(entry), register.number() as u8, register.size());

@@ -4,9 +4,11 @@
 //! crate's minimum.
 
 use std::arch::global_asm;
+use std::ffi::c_void;
 use std::mem::offset_of;
 
 use super::context::Context;
+use super::team::Stopped;
 
 unsafe extern "C" {
     /// Returns to the caller through the engine: code after the call is executed translated.
@@ -28,9 +30,35 @@ unsafe extern "C" {
     ///
     /// # Safety
     /// Only generated code and [`attach`] may jump here.
-    /// Only generated code and [`attach`] may jump here.
     #[link_name = "topdown_tracer_serve"]
     pub(crate) fn serve();
+
+    /// Begins the turns of a thread that was stopped: saves its vector state in its seat, and asks
+    /// the engine for a context in which to continue.
+    ///
+    /// Reached by the return of a signal handler, with the seat in rbx and its stack in rsp.
+    ///
+    /// # Safety
+    /// Only that handler may lead here.
+    #[link_name = "topdown_tracer_join"]
+    pub(crate) fn join();
+
+    /// Loads a seat's vector state and sends the thread the signal that takes threads over, whose
+    /// handler does not return here.
+    ///
+    /// # Safety
+    /// The seat must be that of the calling thread and complete, and the signal neither blocked nor
+    /// without its handler.
+    #[link_name = "topdown_tracer_leave"]
+    pub(crate) fn leave(seat: *mut c_void) -> !;
+
+    /// Performs a system call that starts a thread: its number, then its arguments. The new thread
+    /// begins its turns in `seat`.
+    ///
+    /// # Safety
+    /// Same as for the system call; the seat must be complete and nobody else's.
+    #[link_name = "topdown_tracer_clone"]
+    pub(crate) fn clone(arguments: *const [u64; 7], seat: *mut c_void) -> u64;
 }
 
 /// Defines a function private to the library, with the given lines as its body.
@@ -97,6 +125,21 @@ function!(
     "ldmxcsr [rbx + {mxcsr}]",
     "mov rdi, rbx",
     "call [rbx + {dispatch}]",
+    "jmp topdown_tracer_resume",
+    ;
+    registers = const offset_of!(Context, registers),
+    stack = const offset_of!(Context, stack),
+    flags = const offset_of!(Context, flags),
+    mask_low = const offset_of!(Context, vector_mask_low),
+    mask_high = const offset_of!(Context, vector_mask_high),
+    vector_state = const offset_of!(Context, vector_state),
+    mxcsr = const offset_of!(Context, default_mxcsr),
+    dispatch = const offset_of!(Context, dispatch),
+);
+
+// Loads the state in the context in rbx, and continues where it says.
+function!(
+    "topdown_tracer_resume",
     "mov eax, [rbx + {mask_low}]",
     "mov edx, [rbx + {mask_high}]",
     "mov rcx, [rbx + {vector_state}]",
@@ -122,12 +165,83 @@ function!(
     "jmp [rax + {resume}]",
     ;
     registers = const offset_of!(Context, registers),
-    stack = const offset_of!(Context, stack),
     flags = const offset_of!(Context, flags),
     mask_low = const offset_of!(Context, vector_mask_low),
     mask_high = const offset_of!(Context, vector_mask_high),
     vector_state = const offset_of!(Context, vector_state),
-    mxcsr = const offset_of!(Context, default_mxcsr),
-    dispatch = const offset_of!(Context, dispatch),
     resume = const offset_of!(Context, resume),
+);
+
+function!(
+    "topdown_tracer_join",
+    "mov eax, [rbx + {mask_low}]",
+    "mov edx, [rbx + {mask_high}]",
+    "mov rcx, [rbx + {vector_state}]",
+    "xsave64 [rcx]",
+    "fninit",
+    "ldmxcsr [rbx + {mxcsr}]",
+    "jmp topdown_tracer_start",
+    ;
+    mask_low = const offset_of!(Stopped, vector_mask_low),
+    mask_high = const offset_of!(Stopped, vector_mask_high),
+    vector_state = const offset_of!(Stopped, vector_state),
+    mxcsr = const offset_of!(Stopped, default_mxcsr),
+);
+
+// Begins the turns of a thread whose whole state is in the seat in rbx, on the seat's stack.
+function!(
+    "topdown_tracer_start",
+    "mov rdi, rbx",
+    "call [rbx + {admit}]",
+    "mov rbx, rax",
+    "jmp topdown_tracer_resume",
+    ;
+    admit = const offset_of!(Stopped, admit),
+);
+
+function!(
+    "topdown_tracer_leave",
+    "mov rbx, rdi",
+    "mov eax, [rbx + {mask_low}]",
+    "mov edx, [rbx + {mask_high}]",
+    "mov rcx, [rbx + {vector_state}]",
+    "xrstor64 [rcx]",
+    "mov edi, [rbx + {process}]",
+    "mov esi, [rbx + {thread}]",
+    "mov edx, [rbx + {signal}]",
+    "mov eax, {tgkill}",
+    "syscall",
+    "ud2",
+    ;
+    mask_low = const offset_of!(Stopped, vector_mask_low),
+    mask_high = const offset_of!(Stopped, vector_mask_high),
+    vector_state = const offset_of!(Stopped, vector_state),
+    process = const offset_of!(Stopped, process),
+    thread = const offset_of!(Stopped, thread),
+    signal = const offset_of!(Stopped, signal),
+    tgkill = const libc::SYS_tgkill,
+);
+
+function!(
+    "topdown_tracer_clone",
+    "push rbx",
+    "mov rbx, rsi",
+    "mov r11, rdi",
+    "mov rax, [r11]",
+    "mov rdi, [r11 + 8]",
+    "mov rsi, [r11 + 16]",
+    "mov rdx, [r11 + 24]",
+    "mov r10, [r11 + 32]",
+    "mov r8, [r11 + 40]",
+    "mov r9, [r11 + 48]",
+    "syscall",
+    "test rax, rax",
+    "jz 2f",
+    "pop rbx",
+    "ret",
+    "2:",
+    "mov rsp, [rbx + {stack}]",
+    "jmp topdown_tracer_start",
+    ;
+    stack = const offset_of!(Stopped, stack),
 );

@@ -54,6 +54,11 @@ impl SystemCallExit {
         self.perform + SYSCALL.len() as u64
     }
 
+    /// The same, but the engine looks up the code after it.
+    pub(crate) fn performed_unlinked(self) -> u64 {
+        self.unlinked + SYSCALL.len() as u64
+    }
+
     pub(super) fn write(self, code: &mut Assembler<'_>, position: usize) {
         code.set32(position, self.block.0 as i32);
         for (index, value) in [self.perform, self.split, self.unlinked]

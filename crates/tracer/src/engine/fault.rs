@@ -23,7 +23,7 @@ pub(super) fn is_fault(signal: i32) -> bool {
 }
 
 /// The indices of the general registers in a `ucontext_t`, in encoding order.
-const REGISTER_INDICES: [i32; 16] = [
+pub(super) const REGISTER_INDICES: [i32; 16] = [
     libc::REG_RAX,
     libc::REG_RCX,
     libc::REG_RDX,

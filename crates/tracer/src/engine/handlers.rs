@@ -19,6 +19,7 @@ use std::sync::{Mutex, PoisonError};
 use super::fault::{self, Stopped, Traced};
 use super::other_threads::OtherThreadsWatch;
 use super::status::Status;
+use super::team::TEAM;
 use super::trust::ConcurrentWriters;
 use crate::error::TraceError;
 use crate::kernel;
@@ -249,6 +250,11 @@ pub(super) fn catches_other_signals() -> bool {
     })
 }
 
+/// Returns whether a handler has run since the thread entered the engine.
+pub(super) fn has_handled() -> bool {
+    HANDLER_HAS_RUN.get()
+}
+
 /// Restores the program's own handler of a signal until [`resume`].
 pub(super) fn suspend(signal: i32) {
     with_front(|front| front.step_aside_for(signal));
@@ -282,6 +288,9 @@ unsafe extern "C-unwind" fn on_signal(
     if flags & libc::SA_RESETHAND as u32 as u64 != 0 {
         Action::DEFAULT.install(signal);
     }
+    if stopped.is_some() {
+        TEAM.hold_in_handler();
+    }
     // SAFETY: it is called as the kernel would call it: the same arguments, stack and mask.
     unsafe { handler(signal, info, context) };
     match stopped {
@@ -289,7 +298,7 @@ unsafe extern "C-unwind" fn on_signal(
             // SAFETY: as above.
             let registers = unsafe { &mut (*context).uc_mcontext.gregs };
             // A handler that removes itself wants the fault to be fatal, at the program's address.
-            let is_ours = Action::current(signal).is_ours();
+            let is_ours = TEAM.release_from_handler() && Action::current(signal).is_ours();
             resume_after_fault(stopped, registers, is_ours);
         }
         None => {
@@ -306,12 +315,14 @@ fn resume_after_fault(stopped: Stopped, registers: &mut fault::Registers, is_our
     // The thread was in translated code: it was not busy, so it does not hold the lock that `end`
     // takes.
     if !(is_ours && stopped.was_repaired(registers)) {
+        TEAM.fell_out();
         return end();
     }
     engine_begins();
     traced.set_status(Status::Running);
     if traced.is_trusting() && !is_unchanged(traced) {
         traced.set_status(Status::Ended(Err(TraceError::CodeChanged)));
+        TEAM.fell_out();
         return end();
     }
     stopped.retry_translated(registers);

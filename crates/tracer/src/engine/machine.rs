@@ -56,8 +56,10 @@ pub(crate) fn vector_state() -> Result<VectorState, OpenError> {
     })
 }
 
-pub(crate) fn thread_facts(vector_state: VectorState) -> ThreadFacts {
+/// `several_threads` says whether other threads will execute the translation too.
+pub(crate) fn thread_facts(vector_state: VectorState, several_threads: bool) -> ThreadFacts {
     ThreadFacts {
+        several_threads,
         fs_base: arch_prctl(ARCH_GET_FS).unwrap_or(0),
         gs_base: arch_prctl(ARCH_GET_GS).unwrap_or(0),
         xsave_bytes: vector_state.bytes as u32,
@@ -120,7 +122,7 @@ mod tests {
 
     #[test]
     fn fs_base_is_the_thread_control_block() {
-        let facts = thread_facts(vector_state().unwrap());
+        let facts = thread_facts(vector_state().unwrap(), false);
         let first_word: u64;
         // SAFETY: the ABI keeps a pointer to itself at the start of the thread control block.
         unsafe { asm!("mov {}, fs:[0]", out(reg) first_word, options(nostack, readonly)) };

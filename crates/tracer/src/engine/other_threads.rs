@@ -4,9 +4,8 @@
 //! thread of the process wakes it, or on a signal. While all others wait like this, only the
 //! calling thread does anything in the process.
 
-use std::ffi::CStr;
-
-use crate::kernel::{self, File};
+use super::tasks::{self, Task, number};
+use crate::kernel;
 
 /// What is known about the other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,34 +91,15 @@ impl Look {
     }
 
     fn each_thread_waits(&mut self) -> Option<()> {
-        // SAFETY: has no arguments.
-        let this_one = unsafe { kernel::call(libc::SYS_gettid, [0; 6]) };
-        let directory = File::open(None, c"/proc/self/task")?;
-        // A handler may have to do with a small stack.
-        let mut buffer = [0; 1024];
-        loop {
-            let filled = directory.read_entries(&mut buffer)?;
-            let mut entries = &buffer[..filled];
-            if entries.is_empty() {
-                return Some(());
+        let this_one = tasks::this_thread();
+        tasks::each(|thread, task| {
+            if thread != this_one {
+                self.threads += 1;
+                self.numbers += u64::from(thread);
+                waits_for_this_one(task).then_some(())?;
             }
-            // A `struct linux_dirent64`: 16 bytes, its length, its type, its name.
-            while let [_, .., _] = entries {
-                let length =
-                    usize::from(u16::from_le_bytes([*entries.get(16)?, *entries.get(17)?]));
-                let name = CStr::from_bytes_until_nul(entries.get(19..length)?).ok()?;
-                entries = &entries[length..];
-                let Some(number) = number(name.to_bytes(), 10) else {
-                    // `.` and `..`.
-                    continue;
-                };
-                if number != this_one {
-                    self.threads += 1;
-                    self.numbers += number;
-                    waits_for_this_one(&directory, name).then_some(())?;
-                }
-            }
-        }
+            Some(())
+        })
     }
 }
 
@@ -139,35 +119,16 @@ fn waits_of_others() -> u64 {
     all.wrapping_sub(waits(libc::RUSAGE_THREAD))
 }
 
-/// Reads `stat` and then `syscall` of a thread in `/proc/self/task`.
+/// Reads `stat` and then `syscall` of a thread.
 ///
 /// `syscall` alone does not do: it shows the wait of a thread that has been woken until the CPU
 /// that is to run it takes it on. Such a thread's state is no longer `S`.
-fn waits_for_this_one(directory: &File, thread: &CStr) -> bool {
-    let holds = |name: &[u8], condition: fn(&[u8]) -> bool| {
+fn waits_for_this_one(task: Task<'_>) -> bool {
+    let call = |task: Task<'_>| {
         let mut buffer = [0; 256];
-        let file = file_of(directory, thread, name)?;
-        let filled = file.read(&mut buffer)?;
-        Some(condition(buffer.get(..filled)?))
+        task.read(b"/syscall", &mut buffer).map(is_private_wait)
     };
-    holds(b"/stat", is_asleep) == Some(true) && holds(b"/syscall", is_private_wait) == Some(true)
-}
-
-/// Opens a file that describes a thread.
-fn file_of(directory: &File, thread: &CStr, name: &[u8]) -> Option<File> {
-    let mut path = [0; 32];
-    let thread = thread.to_bytes();
-    path.get_mut(..thread.len())?.copy_from_slice(thread);
-    path.get_mut(thread.len()..thread.len() + name.len())?
-        .copy_from_slice(name);
-    File::open(Some(directory), CStr::from_bytes_until_nul(&path).ok()?)
-}
-
-/// Returns whether a thread sleeps, from the beginning of its `stat`, see proc_pid_stat(5): its id,
-/// its name in parentheses, which may contain some itself, its state.
-fn is_asleep(stat: &[u8]) -> bool {
-    let name_end = stat.iter().rposition(|&byte| byte == b')');
-    name_end.is_some_and(|end| stat[end..].starts_with(b") S "))
+    task.state() == Some(b'S') && call(task) == Some(true)
 }
 
 /// Returns whether `syscall` of a thread, see proc_pid_syscall(5), names a wait on a private futex
@@ -186,10 +147,6 @@ fn is_private_wait(call: &[u8]) -> bool {
         is_private && [libc::FUTEX_WAIT, libc::FUTEX_WAIT_BITSET].contains(&command)
     });
     futex && waits && limit == Some(0)
-}
-
-fn number(digits: &[u8], radix: u32) -> Option<u64> {
-    u64::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok()
 }
 
 #[cfg(test)]
@@ -219,16 +176,6 @@ mod tests {
         assert!(!waits("-1 0x7fba 0x7fbb\n"));
         assert!(!waits("running\n"));
         assert!(!waits(""));
-    }
-
-    #[test]
-    fn woken_thread_is_not_asleep() {
-        assert!(is_asleep(b"73 (worker) S 1 73 73 0 -1 4194368"));
-        assert!(is_asleep(b"73 (a) R (b) S 1 73 73 0 -1 4194368"));
-        assert!(!is_asleep(b"73 (worker) R 1 73 73 0 -1 4194368"));
-        assert!(!is_asleep(b"73 (a) S 1) R 1 73 73 0 -1 4194368"));
-        assert!(!is_asleep(b"73 (worker"));
-        assert!(!is_asleep(b""));
     }
 
     /// Other tests are threads of this process, so a forked child runs this one.

@@ -53,6 +53,8 @@ pub(crate) enum Ending {
         extra_bytes: u16,
     },
     SystemCall,
+    /// `pause`, at which another thread may get its turn.
+    Pause,
 }
 
 /// Where an indirect branch finds its target.
@@ -202,7 +204,7 @@ impl Plan {
             |exit: u64| exit <= self.start_ip || exit >> PIECE_BITS != self.start_ip >> PIECE_BITS;
         match self.ending {
             _ if self.records_arguments => true,
-            Ending::Cut => leaves(self.next_ip),
+            Ending::Cut | Ending::Pause => leaves(self.next_ip),
             Ending::Jump { target } | Ending::Call { target } => leaves(target),
             Ending::Branch { target, .. } | Ending::CountBranch { target } => {
                 leaves(target) || leaves(self.next_ip)
@@ -272,11 +274,13 @@ impl Plan {
         if relative && decoded.memory_base() == Register::EIP {
             return Err(Refusal("it addresses memory relative to EIP"));
         }
-        let needs_helper = description
-            .recordings
-            .iter()
-            .any(|recording| matches!(recording, Recording::Effective { .. }))
-            || relative && ending == Ending::Cut && !near(decoded.ip_rel_memory_address());
+        let needs_helper =
+            description.recordings.iter().any(|recording| {
+                matches!(
+                    recording,
+                    Recording::Effective { .. } | Recording::ThreadBase { .. }
+                )
+            }) || relative && ending == Ending::Cut && !near(decoded.ip_rel_memory_address());
         let mut bytes = [0; MAX_INSTRUCTION_BYTES];
         bytes[..decoded.len()].copy_from_slice(encoded);
         Ok(Next {
@@ -367,6 +371,7 @@ fn ending_of(decoded: &iced_x86::Instruction, facts: &ThreadFacts) -> Result<End
             Mnemonic::Wrfsbase | Mnemonic::Wrgsbase => {
                 Err(Refusal("it changes the base of a segment"))
             }
+            Mnemonic::Pause if facts.several_threads => Ok(Ending::Pause),
             _ => Ok(Ending::Cut),
         },
         FlowControl::UnconditionalBranch if to_near => Ok(Ending::Jump { target }),
@@ -417,7 +422,11 @@ fn indirect_target(
     };
     let base = decoded.memory_base();
     let index = decoded.memory_index();
-    if decoded.is_ip_rel_memory_operand() || (base == Register::None && index == Register::None) {
+    let is_absolute = base == Register::None && index == Register::None;
+    if segment == Register::FS && facts.several_threads && is_absolute {
+        return Err(Refusal("its target lies in memory of the thread"));
+    }
+    if decoded.is_ip_rel_memory_operand() || is_absolute {
         return Ok(IndirectTarget::Fixed(
             decoded.memory_displacement64().wrapping_add(segment_base),
         ));

@@ -2,11 +2,12 @@
 
 use super::context::{Context, Request};
 use super::emit::BLOCK_TAG;
-use super::machine::RestartableSequence;
+use super::machine::{RestartableSequence, VectorState};
 use super::memory::Mapping;
 use super::other_threads::OtherThreadsWatch;
 use super::status::Status;
 use super::system_call::{Policy, Wakes, policy};
+use super::team::{After, MemberCall, TEAM};
 use super::trace_buffer::TraceBuffer;
 use super::translator::Translator;
 use super::trust::ConcurrentWriters;
@@ -23,6 +24,12 @@ pub(super) struct State<C> {
     pub(super) buffer: TraceBuffer,
     /// Whether a thread was started that may not have left the translated code yet.
     pub(super) code_is_shared: bool,
+    /// How to save the state of threads, if all of them are traced.
+    pub(super) all_threads: Option<VectorState>,
+    /// The thread whose blocks the consumer got last.
+    pub(super) fed_thread: usize,
+    /// Where the running thread's part of the buffer begins.
+    pub(super) turn_start: u64,
     pub(super) restartable: Option<RestartableSequence>,
     /// The signal whose handlers are not intercepted until the next request.
     pub(super) suspended: Option<i32>,
@@ -31,8 +38,8 @@ pub(super) struct State<C> {
     /// What the system call before the next request did to other threads.
     pub(super) wakes: Wakes,
     pub(super) other_threads: OtherThreadsWatch,
-    pub(super) _stack: Mapping,
-    pub(super) _vector_state: Mapping,
+    pub(super) stack: Mapping,
+    pub(super) vector_state: Mapping,
     pub(super) consumer: C,
 }
 
@@ -43,29 +50,29 @@ const RAX: usize = 0;
 pub(super) unsafe extern "C" fn dispatch<C: Consumer>(context: *mut Context) {
     handlers::engine_begins();
     // SAFETY: the context was made by `Engine::open`, which stored the state's address in it. The
-    // thread is in translated code, so nothing else refers to either.
-    let (context, state) = unsafe {
+    // thread was in translated code, so nothing else refers to either.
+    let after = unsafe {
         let context = &mut *context;
         let state =
             &mut *std::ptr::with_exposed_provenance_mut::<State<C>>(context.engine as usize);
-        (context, state)
+        state.serve(context)
     };
-    state.serve(context);
+    TEAM.carry_out(after, context);
     handlers::engine_ends();
 }
 
 impl<C: Consumer> State<C> {
-    /// Determines where the thread continues.
-    fn serve(&mut self, context: &mut Context) {
+    /// Determines where the thread continues, and what is to be done before.
+    fn serve(&mut self, context: &mut Context) -> After {
         self.mend_x87_address(context);
         if let Some(signal) = self.suspended.take() {
             handlers::resume(signal);
         }
         if self.status != Status::Running {
             // Ended in a signal handler: no more recording.
-            context.trace_pointer = self.buffer.start();
+            context.trace_pointer = self.turn_start;
             context.next = self.original_address(context);
-            return;
+            return self.natively(context);
         }
         self.translator.discard_untrusted();
         let wakes = std::mem::replace(&mut self.wakes, Wakes::Nobody);
@@ -76,6 +83,7 @@ impl<C: Consumer> State<C> {
             // Changed by the system call. Until then, the code was as translated.
             self.translator.forget();
         }
+        let mut after = After::Resume;
         match request(context) {
             Request::Enter => self.continue_at(context, context.target, |_, _| {}),
             Request::Direct => {
@@ -91,9 +99,18 @@ impl<C: Consumer> State<C> {
                 self.drain(context);
                 if !self.consumer.keep_tracing() {
                     self.leave(context, Ok(End::Consumer));
+                } else if self.has_companions() {
+                    after = self.pass(context, false);
                 }
             }
-            Request::SystemCall => self.system_call(context),
+            Request::Pause => {
+                let target = self.translator.direct_exit(context.exit).target;
+                self.continue_at(context, target, |_, _| {});
+                if self.has_companions() && self.status == Status::Running {
+                    after = self.pass(context, true);
+                }
+            }
+            Request::SystemCall => after = self.system_call(context),
             Request::Changed => {
                 let ip = self.translator.direct_exit(context.exit).target;
                 let consumer = &mut self.consumer;
@@ -105,6 +122,11 @@ impl<C: Consumer> State<C> {
                     });
                 self.continue_in(context, block);
             }
+        }
+        if self.status == Status::Running {
+            after
+        } else {
+            self.natively(context)
         }
     }
 
@@ -164,17 +186,22 @@ impl<C: Consumer> State<C> {
     }
 
     /// Lets the thread continue natively with what it was about to do.
-    fn leave(&mut self, context: &mut Context, result: Result<End, TraceError>) {
+    pub(super) fn leave(&mut self, context: &mut Context, result: Result<End, TraceError>) {
         self.status = Status::Ended(result);
         handlers::end();
+        if self.all_threads.is_some() {
+            TEAM.dismiss();
+        }
         context.next = self.original_address(context);
     }
 
     /// Returns the program's address at which the thread is stopped.
-    fn original_address(&self, context: &Context) -> u64 {
+    pub(super) fn original_address(&self, context: &Context) -> u64 {
         match request(context) {
             Request::Enter | Request::Indirect => context.target,
-            Request::Direct | Request::Changed => self.translator.direct_exit(context.exit).target,
+            Request::Direct | Request::Changed | Request::Pause => {
+                self.translator.direct_exit(context.exit).target
+            }
             Request::Drain => self.end_of(BlockId(context.exit)),
             Request::SystemCall => {
                 self.end_of(self.translator.system_call_exit(context.exit).block)
@@ -195,10 +222,15 @@ impl<C: Consumer> State<C> {
     }
 
     /// Hands the buffer to the consumer and empties it.
-    fn drain(&mut self, context: &mut Context) {
+    pub(super) fn drain(&mut self, context: &mut Context) {
         // SAFETY: the trace pointer moves only past complete blocks, and the thread is in the
         // engine.
-        let written = unsafe { self.buffer.written(context.trace_pointer) };
+        let written = unsafe { self.buffer.written(self.turn_start, context.trace_pointer) };
+        let thread = TEAM.thread_number();
+        if thread != self.fed_thread && self.all_threads.is_some() && !written.is_empty() {
+            self.fed_thread = thread;
+            self.consumer.switch_to(thread);
+        }
         let blocks = self.translator.blocks();
         let mut rest = written;
         while let [first, values @ ..] = rest {
@@ -207,18 +239,29 @@ impl<C: Consumer> State<C> {
             self.consumer.block(&block, addresses);
             rest = next;
         }
-        context.trace_pointer = self.buffer.start();
+        context.trace_pointer = self.begin_turn();
     }
 
-    fn system_call(&mut self, context: &mut Context) {
+    fn system_call(&mut self, context: &mut Context) -> After {
         const RDX: usize = 2;
         const RSI: usize = 6;
         const RDI: usize = 7;
+        const R8: usize = 8;
+        const R9: usize = 9;
         const R10: usize = 10;
         let exit = self.translator.system_call_exit(context.exit);
         let registers = &context.registers;
         let number = registers[RAX];
-        let arguments = [RDI, RSI, RDX, R10].map(|register| registers[register]);
+        let all = [RDI, RSI, RDX, R10, R8, R9].map(|register| registers[register]);
+        if self.all_threads.is_some() {
+            let is_alone = !self.has_companions();
+            match TEAM.member_call(number, all, is_alone) {
+                MemberCall::Ordinary => {}
+                call => return self.member_call(context, exit, call),
+            }
+        }
+        let [first, second, third, fourth, ..] = all;
+        let arguments = [first, second, third, fourth];
         match policy(number, arguments) {
             Policy::Perform => context.next = exit.perform,
             Policy::MayChangeCode if self.translator.is_trusting() => {
@@ -268,6 +311,7 @@ impl<C: Consumer> State<C> {
                 self.leave(context, Err(TraceError::SystemCall { number, ip }));
             }
         }
+        After::Resume
     }
 
     /// Returns whether, after the previous system call, other threads of a process that had none
@@ -288,7 +332,7 @@ impl<C: Consumer> State<C> {
     /// Verifies trust before a trace, since much may have happened since the last one.
     pub(super) fn renew_trust(&mut self) {
         self.translator.discard_untrusted();
-        let others = if self.translator.may_trust() {
+        let others = if self.translator.may_trust() && !self.has_companions() {
             ConcurrentWriters::ask(&mut self.other_threads, handlers::catches_other_signals)
         } else {
             ConcurrentWriters::Somebody

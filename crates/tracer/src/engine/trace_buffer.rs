@@ -13,7 +13,12 @@ pub(crate) struct TraceBuffer {
     /// Address space around the buffer: the part after the slack stays inaccessible.
     _space: Mapping,
     start: *mut u64,
+    bytes: usize,
 }
+
+/// What a thread fills in a turn, if others wait for theirs: some twenty thousand instructions. A
+/// judgement: short beside what a benchmark does, and long beside the change of threads.
+const TURN_BYTES: usize = 1 << 16;
 
 impl TraceBuffer {
     /// `bytes` is a power of two from 64 KiB to 8 MiB.
@@ -28,6 +33,7 @@ impl TraceBuffer {
         Ok(TraceBuffer {
             _space: space,
             start,
+            bytes,
         })
     }
 
@@ -35,15 +41,22 @@ impl TraceBuffer {
         self.start as u64
     }
 
-    /// Returns what was written from the start up to the address `end`.
+    /// Returns where the buffer begins for a thread that takes turns.
+    pub(crate) fn start_of_turn(&self) -> u64 {
+        self.start() + (self.bytes - TURN_BYTES) as u64
+    }
+
+    /// Returns what was written from `start` up to the address `end`.
     ///
     /// # Safety
-    /// Generated code must have written everything up to `end`, and must not write while the slice
+    /// Generated code must have written everything in between, and must not write while the slice
     /// is in use.
-    pub(crate) unsafe fn written(&self, end: u64) -> &[u64] {
-        let len = (end - self.start()) as usize / 8;
-        // SAFETY: inside the accessible part, since the code after it would have faulted; written,
-        // by the caller's promise.
-        unsafe { std::slice::from_raw_parts(self.start, len) }
+    pub(crate) unsafe fn written(&self, start: u64, end: u64) -> &[u64] {
+        let len = (end - start) as usize / 8;
+        // SAFETY: `start` lies in the buffer. The whole is inside the accessible part, since the
+        // code after it would have faulted; written, by the caller's promise.
+        unsafe {
+            std::slice::from_raw_parts(self.start.byte_add((start - self.start()) as usize), len)
+        }
     }
 }

@@ -97,6 +97,11 @@ impl Translator {
         self.mapping.start().cast()
     }
 
+    /// Returns the base of FS of the thread that made it.
+    pub(crate) fn fs_base(&self) -> u64 {
+        self.facts.fs_base
+    }
+
     /// Returns the range that translated code can occupy.
     pub(crate) fn code(&self) -> (u64, u64) {
         let start = (self.mapping.address() + CODE_OFFSET) as u64;

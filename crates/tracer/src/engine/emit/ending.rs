@@ -97,6 +97,13 @@ impl Emitter<'_, '_> {
                 self.full_buffer_in_line(full);
                 self.system_call();
             }
+            Ending::Pause => {
+                self.full_buffer_in_line(full);
+                self.stub(Request::Pause, |site| DirectExit {
+                    site,
+                    target: next_ip,
+                });
+            }
         }
     }
 

@@ -1,0 +1,369 @@
+//! The threads that execute translated code in turn.
+//!
+//! While all threads of the process are traced, exactly one of them runs. It goes on until it has
+//! filled its part of the trace buffer, waits, yields, or ends, and then passes the turn to the
+//! next one in the order of their seats that waits for nothing. None of this depends on the clock
+//! or on the kernel's scheduler, unless every thread waits for something outside.
+//!
+//! The team belongs to the process, not to a tracer: see [`seat`].
+
+mod calls;
+mod futex;
+mod gather;
+mod members;
+mod seat;
+mod wait;
+
+use std::cell::{Cell, UnsafeCell};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+pub(super) use self::calls::MemberCall;
+pub(super) use self::gather::Link;
+pub(super) use self::members::After;
+pub(super) use self::seat::Stopped;
+use self::seat::{Seat, phase, sleep_while, turn};
+use self::wait::{Wait, now_ns, rest};
+use super::handlers;
+use crate::error::ThreadsError;
+use crate::kernel;
+
+/// Maximum number of threads.
+pub(super) const MAX_THREADS: usize = crate::MAX_THREADS - 1;
+
+// Judgement: far longer than any of these takes, and short enough to wait for.
+const HELD_LIMIT_NS: u64 = 5_000_000_000;
+const IDLE_LIMIT_NS: u64 = 10_000_000_000;
+const SPIN_LIMIT_NS: u64 = 5_000_000_000;
+const END_LIMIT_NS: u64 = 5_000_000_000;
+
+/// A deadline that passes while other threads can run counts this much later, because traced code
+/// takes longer than the program expects.
+const OVERDUE_NS: u64 = 1_000_000_000;
+
+/// In [`Team::held_since_ns`]: the trace has ended meanwhile.
+const OVER: u64 = u64::MAX;
+
+pub(super) static TEAM: Team = Team::new();
+
+thread_local! {
+    /// The calling thread's seat plus one, or 0.
+    static SEAT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Returns the seat of the calling thread, which takes turns.
+pub(super) fn own_seat() -> usize {
+    SEAT.get() - 1
+}
+
+/// See the module.
+pub(super) struct Team {
+    seats: [Seat; MAX_THREADS],
+    /// The process to which the seats belong: a forked child has a copy.
+    process: AtomicU32,
+    /// The signal that takes threads over, or 0.
+    signal: AtomicU32,
+    /// The thread whose tracer traces all threads: its seat plus one, or 0.
+    owner: AtomicUsize,
+    /// Number of threads that take turns.
+    members: AtomicUsize,
+    /// Since when the running thread is somewhere it might not come back from; 0 if it is not.
+    held_since_ns: AtomicU64,
+    order: UnsafeCell<Order>,
+}
+
+/// Used by the thread whose turn it is.
+struct Order {
+    link: Option<Link>,
+    /// Whose turn was last, for the thread that decides.
+    last: usize,
+    ticket: u64,
+    /// Since when all threads only spin, or 0.
+    spin_since_ns: u64,
+    /// The system call in which the running thread is.
+    held: u64,
+    /// Why the trace ended in the middle.
+    error: Option<ThreadsError>,
+}
+
+// SAFETY: the order is used by the thread whose turn it is, or before there is one.
+unsafe impl Sync for Team {}
+
+impl Team {
+    const fn new() -> Team {
+        Team {
+            seats: [const { Seat::new() }; MAX_THREADS],
+            process: AtomicU32::new(0),
+            signal: AtomicU32::new(0),
+            owner: AtomicUsize::new(0),
+            members: AtomicUsize::new(0),
+            held_since_ns: AtomicU64::new(0),
+            order: UnsafeCell::new(Order {
+                link: None,
+                last: 0,
+                ticket: 0,
+                spin_since_ns: 0,
+                held: 0,
+                error: None,
+            }),
+        }
+    }
+
+    #[allow(clippy::mut_from_ref)]
+    fn order(&self) -> &mut Order {
+        // SAFETY: only the thread whose turn it is calls this, and keeps the reference for a
+        // statement.
+        unsafe { &mut *self.order.get() }
+    }
+
+    fn signal(&self) -> u32 {
+        self.signal.load(Ordering::Relaxed)
+    }
+
+    /// Returns the seat of a thread.
+    pub(super) fn seat(&self, index: usize) -> &Seat {
+        &self.seats[index]
+    }
+
+    fn members(&self) -> impl Iterator<Item = &Seat> {
+        self.seats.iter().filter(|seat| seat.is(phase::MEMBER))
+    }
+
+    /// Returns whether several threads take turns.
+    pub(super) fn has_companions(&self) -> bool {
+        self.members.load(Ordering::Relaxed) > 1
+    }
+
+    fn is_owner(&self, index: usize) -> bool {
+        self.owner.load(Ordering::Relaxed) == index + 1
+    }
+
+    /// Returns the number by which a consumer knows the running thread: 0 for the tracer's own.
+    pub(super) fn thread_number(&self) -> usize {
+        match SEAT.get() {
+            0 => 0,
+            seat if self.is_owner(seat - 1) => 0,
+            seat => seat,
+        }
+    }
+
+    fn next_ticket(&self) -> u64 {
+        let order = self.order();
+        order.ticket += 1;
+        order.ticket
+    }
+
+    /// Lets the running thread wait. Then it must [pass](Team::pass) its turn.
+    pub(super) fn begin_wait(&self, index: usize, wait: Wait) {
+        let ticket = self.next_ticket();
+        let seat = &self.seats[index];
+        seat.is_interrupted.store(false, Ordering::Relaxed);
+        seat.stopped().wait = wait;
+        seat.stopped().ticket = ticket;
+    }
+
+    /// Passes the turn to the next thread, and returns when it is the calling thread's again.
+    /// `spins` says whether the thread only waits for others. Returns `false` if the trace has
+    /// ended.
+    pub(super) fn pass(&self, own: usize, spins: bool) -> bool {
+        match self.choose(own, spins) {
+            Ok(next) if next == own => true,
+            Ok(next) => {
+                self.seats[next].tell(turn::RUN);
+                self.await_turn(own)
+            }
+            Err(error) => {
+                self.end_by(error);
+                false
+            }
+        }
+    }
+
+    /// Waits until it is the thread's turn. Returns `false` if the trace has ended.
+    fn await_turn(&self, own: usize) -> bool {
+        let seat = &self.seats[own];
+        loop {
+            match seat.turn.load(Ordering::Acquire) {
+                turn::RUN => {
+                    seat.turn.store(turn::WAIT, Ordering::Relaxed);
+                    return true;
+                }
+                turn::CHOOSE => {
+                    seat.turn.store(turn::WAIT, Ordering::Relaxed);
+                    match self.choose(self.order().last, false) {
+                        Ok(next) if next == own => return true,
+                        Ok(next) => self.seats[next].tell(turn::RUN),
+                        Err(error) => {
+                            self.end_by(error);
+                            return false;
+                        }
+                    }
+                }
+                turn::LEAVE => {
+                    seat.turn.store(turn::WAIT, Ordering::Relaxed);
+                    return false;
+                }
+                _ => {
+                    sleep_while(&seat.turn, turn::WAIT);
+                    if handlers::has_handled() {
+                        seat.is_interrupted.store(true, Ordering::Relaxed);
+                    }
+                    if self.limit_hold() {
+                        return false;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns whose turn it is after that of `last`.
+    fn choose(&self, last: usize, spins: bool) -> Result<usize, ThreadsError> {
+        self.bury()?;
+        self.limit_spin(spins)?;
+        let mut idle_since_ns = 0;
+        loop {
+            for seat in self.members() {
+                seat.look();
+            }
+            let is_idle = spins || idle_since_ns != 0;
+            self.pass_deadline(if is_idle { 0 } else { OVERDUE_NS });
+            let mut next = (1..=MAX_THREADS).map(|step| (last + step) % MAX_THREADS);
+            let is_ready = |seat: &Seat| seat.is(phase::MEMBER) && seat.stopped().wait.is_over();
+            if let Some(next) = next.find(|&next| is_ready(&self.seats[next])) {
+                return Ok(next);
+            }
+            let waits = |seat: &Seat| seat.stopped().wait.is_for_threads();
+            let now_ns = now_ns();
+            if idle_since_ns == 0 {
+                idle_since_ns = now_ns;
+                continue;
+            }
+            let is_over = now_ns - idle_since_ns > IDLE_LIMIT_NS && self.members().any(waits);
+            if is_over || self.members().all(waits) {
+                return Err(ThreadsError::AllWait);
+            }
+            rest(((now_ns - idle_since_ns) / 8).clamp(20_000, 1_000_000));
+        }
+    }
+
+    /// Ends the wait whose deadline comes first, if it passed this long ago. Only that one: so the
+    /// order of deadlines decides, and not when somebody looks.
+    fn pass_deadline(&self, margin_ns: u64) {
+        let deadline = |seat: &&Seat| seat.stopped().wait.until_ns().unwrap_or(u64::MAX);
+        if let Some(first) = self.members().min_by_key(deadline) {
+            let until_ns = deadline(&first);
+            if until_ns != u64::MAX && now_ns() >= until_ns.saturating_add(margin_ns) {
+                first.time_out();
+            }
+        }
+    }
+
+    /// Waits until threads that end are gone, so that what the kernel does at their end does not
+    /// depend on when it does it.
+    fn bury(&self) -> Result<(), ThreadsError> {
+        let mut ended = false;
+        for seat in self.seats.iter().filter(|seat| seat.is(phase::ENDING)) {
+            let begun_ns = now_ns();
+            while seat.is_alive() {
+                if now_ns() - begun_ns > END_LIMIT_NS {
+                    let thread = seat.thread.load(Ordering::Relaxed);
+                    return Err(ThreadsError::NotStopped { thread });
+                }
+                rest(20_000);
+            }
+            seat.phase.store(phase::FREE, Ordering::Release);
+            ended = true;
+        }
+        if ended {
+            self.wake_changed();
+        }
+        Ok(())
+    }
+
+    fn limit_spin(&self, spins: bool) -> Result<(), ThreadsError> {
+        let order = self.order();
+        if !spins {
+            order.spin_since_ns = 0;
+            return Ok(());
+        }
+        let now_ns = now_ns();
+        if order.spin_since_ns == 0 {
+            order.spin_since_ns = now_ns;
+        }
+        match now_ns - order.spin_since_ns > SPIN_LIMIT_NS {
+            true => Err(ThreadsError::AllSpin),
+            false => Ok(()),
+        }
+    }
+
+    /// The running thread does something that it might not come back from: system call `number`, or
+    /// `u64::MAX`.
+    pub(super) fn hold(&self, own: usize, number: u64) {
+        let order = self.order();
+        order.held = number;
+        order.last = own;
+        self.held_since_ns.store(now_ns(), Ordering::Release);
+    }
+
+    /// It came back. Returns whether the trace goes on.
+    pub(super) fn release(&self) -> bool {
+        self.held_since_ns.swap(0, Ordering::AcqRel) != OVER
+    }
+
+    /// Ends the trace if the running thread does not come back and others could run. Called by one
+    /// that waits. Returns whether it did.
+    fn limit_hold(&self) -> bool {
+        let since_ns = self.held_since_ns.load(Ordering::Acquire);
+        if since_ns == 0 || since_ns == OVER || now_ns() - since_ns < HELD_LIMIT_NS {
+            return false;
+        }
+        // Stays the same while the running thread is away.
+        let (number, holder) = (self.order().held, self.order().last);
+        let could_run = self.seats.iter().enumerate().any(|(index, seat)| {
+            index != holder && seat.is(phase::MEMBER) && !seat.stopped().wait.is_for_threads()
+        });
+        let over = |since_ns| {
+            let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
+            self.held_since_ns
+                .compare_exchange(since_ns, OVER, success, failure)
+        };
+        if !could_run || over(since_ns).is_err() {
+            return false;
+        }
+        self.end_by(ThreadsError::Held { number });
+        true
+    }
+
+    fn end_by(&self, error: ThreadsError) {
+        self.order().error = Some(error);
+        self.dismiss();
+    }
+
+    /// Tells all other threads to go on natively. The calling one no longer takes turns.
+    pub(super) fn dismiss(&self) {
+        let own = SEAT.get();
+        for (index, seat) in self.seats.iter().enumerate() {
+            if seat.is(phase::MEMBER) && index + 1 != own {
+                seat.phase.store(phase::LEAVING, Ordering::Release);
+                seat.tell(turn::LEAVE);
+            }
+        }
+        self.members.store(0, Ordering::Relaxed);
+    }
+
+    /// Performs the system call at which the running thread is. Returns `false` if the trace has
+    /// ended meanwhile.
+    pub(super) fn perform(&self, own: usize) -> bool {
+        // rdi, rsi, rdx, r10, r8, r9.
+        const ARGUMENTS: [usize; 6] = [7, 6, 2, 10, 8, 9];
+        let seat = &self.seats[own];
+        let registers = &seat.stopped().registers;
+        let number = registers[0];
+        let arguments = ARGUMENTS.map(|register| registers[register]);
+        self.hold(own, number);
+        // SAFETY: the program is about to make this very call.
+        let result = unsafe { kernel::call(number as libc::c_long, arguments) };
+        let goes_on = self.release();
+        seat.complete(result);
+        goes_on
+    }
+}

@@ -1,0 +1,168 @@
+//! A launch: a process of its own that executes a program with all threads traced.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use crate::programs::ALL;
+use crate::programs::ends::ENDS;
+use crate::programs::prepared::PREPARED;
+use topdown_tracer::{Address, Block, Config, Consumer, MAX_THREADS, Tracer};
+
+/// What a launch saw.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    pub result: String,
+    pub end: String,
+    /// Of each thread that executed some: its number, instructions, blocks and a hash of all blocks
+    /// and addresses.
+    pub threads: Vec<(u64, u64, u64, u64)>,
+    /// Number of changes from one thread to another.
+    pub switches: u64,
+}
+
+/// Counts of each thread.
+struct Counts {
+    current: usize,
+    threads: [(u64, u64, u64); MAX_THREADS],
+    switches: u64,
+}
+
+impl Consumer for Counts {
+    fn switch_to(&mut self, thread: usize) {
+        self.current = thread;
+        self.switches += 1;
+    }
+
+    fn block(&mut self, block: &Block<'_>, addresses: &[u64]) {
+        let (instructions, blocks, hash) = &mut self.threads[self.current];
+        *instructions += block.instructions.len() as u64;
+        *blocks += 1;
+        let mut mix = |value: u64| {
+            *hash = (*hash ^ value)
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(29)
+        };
+        mix(block.start_ip());
+        for access in block.accesses {
+            if !matches!(access.address, Address::Elements(_)) {
+                mix(access.address.first(addresses).unwrap());
+            }
+        }
+    }
+}
+
+/// The number of the program that a launched child executes.
+const PROGRAM: &str = "TOPDOWN_TRACER_TEST_PROGRAM";
+
+/// Returns whether the addresses of every launch are the same.
+pub fn addresses_are_fixed() -> bool {
+    let mut command = Command::new("true");
+    // SAFETY: makes a system call.
+    unsafe {
+        command.pre_exec(|| match libc::personality(libc::ADDR_NO_RANDOMIZE as _) {
+            -1 => Err(std::io::Error::last_os_error()),
+            _ => Ok(()),
+        });
+    }
+    command.status().is_ok()
+}
+
+/// Executes a program of [`PREPARED`] in the same way.
+pub fn launch_prepared(program: usize) -> Launch {
+    launch(ALL.len() + program)
+}
+
+/// Executes a program of [`ENDS`] in the same way.
+pub fn launch_end(program: usize) -> Launch {
+    launch(ALL.len() + PREPARED.len() + program)
+}
+
+/// Executes a program of the table in a process of its own, with all threads traced.
+///
+/// Its addresses are the same in every launch, where that is possible.
+pub fn launch(program: usize) -> Launch {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.env(PROGRAM, program.to_string());
+    // SAFETY: makes two system calls.
+    unsafe {
+        command.pre_exec(|| {
+            libc::personality(libc::ADDR_NO_RANDOMIZE as _);
+            // Ends the child if it hangs.
+            libc::alarm(60);
+            Ok(())
+        });
+    }
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{program}: {:?} {text} {errors}",
+        output.status
+    );
+    let mut lines = text.split('\u{1}').skip(1).map(str::to_owned);
+    let mut line = || lines.next().unwrap_or_else(|| panic!("{text}"));
+    let (result, end) = (line(), line());
+    let switches = line().parse().unwrap();
+    let threads = lines.map(|line| {
+        let mut numbers = line.split(' ').map(|number| number.parse::<u64>().unwrap());
+        let mut number = || numbers.next().unwrap();
+        (number(), number(), number(), number())
+    });
+    Launch {
+        result,
+        end,
+        threads: threads.collect(),
+        switches,
+    }
+}
+
+/// In a launched child, executes the program before the test harness starts threads of its own.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static EXECUTE: extern "C" fn() = {
+    extern "C" fn execute() {
+        if let Ok(program) = std::env::var(PROGRAM) {
+            let number: usize = program.parse().unwrap();
+            topdown_tracer::fix_system_values().unwrap();
+            let prepared = ALL.len();
+            let ends = prepared + PREPARED.len();
+            match number {
+                _ if number < prepared => trace(1, ALL[number].1),
+                _ if number < ends => trace(WINDOWS, PREPARED[number - prepared].1()),
+                _ => trace(2, ENDS[number - ends].1()),
+            }
+            std::process::exit(0);
+        }
+    }
+    execute
+};
+
+/// Number of traces of a program whose threads exist before.
+const WINDOWS: usize = 20;
+
+fn trace(windows: usize, mut program: impl FnMut() -> String) {
+    let config = Config {
+        all_threads: true,
+        ..Config::default()
+    };
+    let counts = Counts {
+        current: 0,
+        threads: [(0, 0, 0); MAX_THREADS],
+        switches: 0,
+    };
+    let mut tracer = Tracer::new(config, counts).unwrap();
+    let (mut result, mut end) = tracer.trace(&mut program);
+    for _ in 1..windows {
+        let (again, ended) = tracer.trace(&mut program);
+        assert!(again == result || ended.is_err());
+        (result, end) = (again, end.and(ended));
+    }
+    let counts = tracer.consumer_mut();
+    print!("\u{1}{result}\u{1}{end:?}\u{1}{}", counts.switches);
+    for (number, (instructions, blocks, hash)) in counts.threads.iter().enumerate() {
+        if *instructions > 0 {
+            print!("\u{1}{number} {instructions} {blocks} {hash}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! All threads of a process are traced, one at a time: results are those of native execution, and
+//! every launch executes the same instructions.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+mod launch;
+mod programs;
+
+use launch::{launch, launch_end, launch_prepared};
+use programs::ends::ENDS;
+use programs::prepared::PREPARED;
+use topdown_skipped::{Need, skip};
+
+#[test]
+fn results_equal_native_ones() {
+    for (number, (name, program)) in programs::ALL.iter().enumerate() {
+        let traced = launch(number);
+        assert_eq!(traced.end, "Ok(Detach)", "{name}");
+        assert_eq!(traced.result, program(), "{name}");
+    }
+}
+
+#[test]
+fn launches_execute_the_same_instructions() {
+    if !launch::addresses_are_fixed() {
+        skip(Need::FixedAddresses, "addresses are random here");
+        return;
+    }
+    let mut differ = Vec::new();
+    for (number, (name, _)) in programs::ALL.iter().enumerate() {
+        if programs::ASK_FOR_TIME.contains(&name.split(' ').next().unwrap()) {
+            continue;
+        }
+        let first = launch(number);
+        let launches = if name.ends_with('3') { 10 } else { 3 };
+        if let Some(again) = (1..launches)
+            .map(|_| launch(number))
+            .find(|again| *again != first)
+        {
+            differ.push(format!("{name}:\n{first:?}\n{again:?}"));
+        }
+    }
+    assert!(differ.is_empty(), "{} {}", differ.len(), differ.join("\n"));
+}
+
+#[test]
+fn existing_threads_are_taken_over() {
+    for (number, (name, program)) in PREPARED.iter().enumerate() {
+        let traced = launch_prepared(number);
+        assert_eq!(traced.end, "Ok(Detach)", "{name}");
+        assert_eq!(traced.result, program()(), "{name}");
+        assert!(traced.threads.len() > 1, "{name}: {traced:?}");
+    }
+}
+
+#[test]
+fn traces_of_waiting_threads_repeat() {
+    if !launch::addresses_are_fixed() {
+        skip(Need::FixedAddresses, "addresses are random here");
+        return;
+    }
+    for name in ["futex", "poll", "read"] {
+        let number = PREPARED.iter().position(|it| it.0 == name).unwrap();
+        let first = launch_prepared(number);
+        for _ in 1..10 {
+            assert_eq!(launch_prepared(number), first, "{name}");
+        }
+    }
+}
+
+#[test]
+fn results_are_right_however_the_trace_ends() {
+    for (number, (name, program, end)) in ENDS.iter().enumerate() {
+        let traced = launch_end(number);
+        assert!(traced.end.starts_with(end), "{name}: {}", traced.end);
+        assert_eq!(traced.result, program()(), "{name}");
+    }
+}
