@@ -130,10 +130,17 @@ impl Execution {
 
     /// Returns the event with this lower-case name.
     pub fn count(&self, name: &str) -> Result<Option<&Count>, Located> {
-        let mut found = self
-            .counts
-            .iter()
-            .filter(|count| count.event().name == name);
+        self.only(|count| count.event().name == name)
+    }
+
+    /// Returns the event with this lower-case name or, without a name, this code.
+    pub fn count_of(&self, name: &str, config: u64) -> Result<Option<&Count>, Located> {
+        self.only(|count| count.event().name == name || count.config() == Some(config))
+    }
+
+    /// Returns the only event for which this holds.
+    fn only(&self, holds: impl Fn(&Count) -> bool) -> Result<Option<&Count>, Located> {
+        let mut found = self.counts.iter().filter(|count| holds(count));
         let first = found.next();
         match (first, found.next()) {
             // An event that did not fit the counters is often listed twice as well. Report the lost
@@ -197,6 +204,34 @@ impl Count {
         }
     }
 
+    /// Returns the code of an event that was counted without a name: `r3e`, or
+    /// `cpu/event=0x9c,umask=0x1/`; `None` if it has a name or terms that are not part of a code.
+    fn config(&self) -> Option<u64> {
+        let hexadecimal = |digits: &str| u64::from_str_radix(digits, 16).ok();
+        let name = self.event().name;
+        if let Some(code) = name.strip_prefix('r') {
+            return hexadecimal(code);
+        }
+        let [_, terms, _] = name.split('/').collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        terms.split(',').try_fold(0, |config, term| {
+            let (key, value) = term.split_once('=').unwrap_or((term, "0x1"));
+            let value = hexadecimal(value.strip_prefix("0x")?)?;
+            // The fields of IA32_PERFEVTSEL; Arm has only an event, of 16 bits.
+            let (bit, width) = match key {
+                "event" => (0, 16),
+                "umask" => (8, 8),
+                "edge" => (18, 1),
+                "any" => (21, 1),
+                "inv" => (23, 1),
+                "cmask" => (24, 8),
+                _ => return None,
+            };
+            (value >> width == 0).then_some(config | value << bit)
+        })
+    }
+
     /// Returns the count, or the error that it is unknown.
     pub fn known(&self) -> Result<u64, Located> {
         self.count.clone().map_err(|lost| {
@@ -222,6 +257,39 @@ impl Metric {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn codes_of_nameless_events_are_read() {
+        let config = |name: &str| {
+            let count = Count {
+                name: name.to_owned(),
+                line: 1,
+                count: Ok(1),
+                running_ns: None,
+            };
+            count.config()
+        };
+        for (name, code) in [
+            ("r3e", 0x3e),
+            ("r019c:u", 0x19c),
+            ("cpu/event=0x9c,umask=0x1/", 0x19c),
+            ("cpu/event=0xa3,umask=0x14,cmask=0x14/u", 0x1400_14a3),
+            ("cpu_core/event=0x0d,umask=0x03,edge,inv=0x1/", 0x84_030d),
+            ("armv8_pmuv3/event=0x8162/", 0x8162),
+        ] {
+            assert_eq!(config(name), Some(code), "{name}");
+        }
+        for name in [
+            "retiring",
+            "cpu/slots/",
+            "cpu_core/topdown-retiring/u",
+            "cpu/event=0x9c,umask=0x1,period=1000/",
+            "cpu/event=0x9c,umask=0x100/",
+            "cpu/event=9c/",
+        ] {
+            assert_eq!(config(name), None, "{name}");
+        }
+    }
 
     #[test]
     fn retire_latency_modifier_is_recognized() {

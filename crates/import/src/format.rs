@@ -13,7 +13,7 @@ pub enum Format {
     PerfJson,
     /// `perf stat -x,`, or with another separator.
     PerfCsv,
-    /// `toplev -x, -o FILE` of pmu-tools.
+    /// `toplev -x, -o FILE` or `toplev -V FILE` of pmu-tools.
     Toplev,
     /// `topdown-tool --cpu-generate-csv events` of Arm.
     TopdownTool,
@@ -23,12 +23,23 @@ pub enum Format {
     WindowsPerf,
 }
 
-/// The shares of PerfSpect on Intel, AMD and Arm.
-const PERFSPECT_METRICS: [&str; 3] = [
-    "TMA_Frontend_Bound(%)",
-    "Pipeline Utilization - Frontend Bound (%)",
-    "Topdown Level 1/Frontend Bound",
+/// How the outputs of PerfSpect begin: the intervals as CSV, JSON and wide text, and their means.
+/// Source: its print.go and summary.go, version 3.17.1.
+const PERFSPECT_BEGINNINGS: [&str; 5] = [
+    "TS,SKT,CPU,CID,",
+    "{\"Metrics\":[",
+    "Timestamp    ",
+    "metric,",
+    "SKT,metric,",
 ];
+/// What is above each interval of its text.
+const PERFSPECT_HEADING: &str = "\n- Metrics captured at ";
+
+fn is_of_perfspect(text: &str) -> bool {
+    let text = text.trim_start();
+    let mut beginnings = PERFSPECT_BEGINNINGS.iter();
+    beginnings.any(|beginning| text.starts_with(beginning)) || text.contains(PERFSPECT_HEADING)
+}
 
 impl Format {
     /// Detects the format of a file from its content.
@@ -36,11 +47,16 @@ impl Format {
     /// # Errors
     /// Returns an error if it has none of them.
     pub fn new(text: &str) -> Result<Format, Problem> {
+        if is_of_perfspect(text) {
+            return Err(Problem::PerfSpect);
+        }
         Format::detect(text).ok_or_else(|| {
             if text.lines().all(|line| perf_csv::is_skipped(line.trim())) {
                 Problem::Empty
-            } else if PERFSPECT_METRICS.iter().any(|metric| text.contains(metric)) {
-                Problem::PerfSpect
+            } else if let Some(form) = toplev::unreadable_form(text) {
+                Problem::ToplevForm { form }
+            } else if topdown_tool::is_printed(text) {
+                Problem::SharesOnly
             } else {
                 Problem::UnknownFormat
             }

@@ -106,8 +106,8 @@ const SMT: &str = "smt_contention";
 /// Metrics from which tools report slots.
 const SLOTS_METRICS: [&str; 3] = ["slots", "info_thread_slots", "info_slots"];
 
-/// The events of PERF_METRICS: Linux, arch/x86/events/intel/core.c.
-const METRIC_EVENTS: [&str; 8] = [
+/// The events of PERF_METRICS, of level 1 and level 2: Linux, arch/x86/events/intel/core.c.
+pub const METRIC_EVENTS: [&str; 8] = [
     "topdown-retiring",
     "topdown-bad-spec",
     "topdown-fe-bound",
@@ -366,10 +366,9 @@ fn counts_of_form<'a>(
     let mut first = None;
     let mut counts = Vec::with_capacity(form.events.len());
     for event in form.events {
-        let named = execution.count(&event.name.to_ascii_lowercase())?;
-        let found = match named {
+        let found = match execution.count_of(&event.name.to_ascii_lowercase(), event.config)? {
             None if Some(*event) == form.cycles => execution.first_count(&CYCLES)?,
-            named => named,
+            found => found,
         };
         counts.push(match found {
             Some(count) => {
@@ -433,10 +432,8 @@ fn time(
     found: &Found,
     known: &Known<'_>,
 ) -> Result<(u64, TimeKind), Located> {
-    let seconds = || {
-        let seconds = execution.metric("time")?.value.as_ref().ok()?;
-        Some((seconds * 1e9) as u64)
-    };
+    let printed = execution.metric("time").map(|seconds| &seconds.value);
+    let seconds = || Some((printed?.as_ref().ok()? * 1e9) as u64);
     if let Some(seconds) = known.seconds {
         Ok(((seconds * 1e9) as u64, TimeKind::Given))
     } else if let Some(wall_ns) = execution.wall_ns.or_else(seconds) {
@@ -444,6 +441,7 @@ fn time(
     } else if let Some(running_ns) = found.running_ns {
         Ok((running_ns, TimeKind::Processor))
     } else {
-        Err((None, Problem::NoTime))
+        let printed = printed.and_then(|seconds| seconds.clone().err());
+        Err((None, Problem::NoTime { printed }))
     }
 }

@@ -26,6 +26,20 @@ pub enum Problem {
          {SLOTS_ADVICE}"
     )]
     PerfSpect,
+    /// An output of toplev that lacks what is needed.
+    #[error("{form}; write the table of nodes (`-v -x, -o FILE`) or that of events (`-V FILE`)")]
+    ToplevForm {
+        /// The form, and what it lacks.
+        form: &'static str,
+    },
+    /// toplev printed only some nodes of level 1.
+    #[error(
+        "toplev printed only the nodes above their thresholds ({printed}); have it print all: `-v`"
+    )]
+    HiddenNodes {
+        /// Those of level 1 that it printed.
+        printed: String,
+    },
     /// A line or a field does not follow the format.
     #[error("{what}")]
     Malformed {
@@ -63,6 +77,24 @@ pub enum Problem {
         name: String,
         /// The line of the first count.
         first: usize,
+    },
+    /// An event is in several groups of topdown-tool.
+    #[error(
+        "`{name}` was counted in several groups (line {first} too), which topdown-tool counts in \
+         turns and extrapolates; {ONE_GROUP_ADVICE}"
+    )]
+    SeveralGroups {
+        name: String,
+        /// The line of the first count.
+        first: usize,
+    },
+    /// topdown-tool counted more events than a core can.
+    #[error(
+        "{events} events, which topdown-tool counts in turns and extrapolates; {ONE_GROUP_ADVICE}"
+    )]
+    TooManyEvents {
+        /// Their number.
+        events: usize,
     },
     /// Counts of several core types.
     #[error(
@@ -105,8 +137,14 @@ pub enum Problem {
     )]
     NoWidth { machine: String },
     /// The time is unknown.
-    #[error("the command's wall-clock time is missing; give it with --seconds")]
-    NoTime,
+    #[error(
+        "the command's wall-clock time {}; give it with --seconds",
+        time_text(printed)
+    )]
+    NoTime {
+        /// The tool's number, if it is too coarse.
+        printed: Option<Lost>,
+    },
     /// `--seconds` has the wrong number of values.
     #[error(
         "--seconds has {}, and the files have {}; give one value for each",
@@ -133,12 +171,22 @@ pub enum Lost {
     },
 }
 
+const ONE_GROUP_ADVICE: &str = "count each event of level 1 once: `--cpu-metric-group Topdown_L1 \
+     --cpu-collect-by none`, or `perf stat`";
+
 const SLOTS_ADVICE: &str = "docs/import.md shows which command to use";
 
 impl Problem {
     /// Makes a [`Problem::Malformed`].
     pub fn malformed(what: impl Into<String>) -> Problem {
         Problem::Malformed { what: what.into() }
+    }
+}
+
+fn time_text(printed: &Option<Lost>) -> String {
+    match printed {
+        Some(lost) => lost_text(lost),
+        None => "is missing".to_owned(),
     }
 }
 

@@ -1,7 +1,8 @@
-//! Reads the tables of Arm's `topdown-tool --cpu-generate-csv`: of events, and of metrics, which
-//! lack slots.
+//! Reads the tables of Arm's topdown-tool: of events (`--cpu-generate-csv events`), and of metrics
+//! (`--csv FILE` before version 1), which lack slots.
 //!
-//! Source: telemetry-solution, tools/topdown_tool/README.CPU.md at 9f631412, "CSV output".
+//! Source: the outputs of topdown-tool 0.1.0 and 1.0.0 in tests/data. The column `run` is always 1,
+//! contrary to the README of 1.0.0 (telemetry-solution, tools/topdown_tool at 917257c).
 
 use super::execution::{Count, Execution, Located, Metric};
 use super::number::{self, not_a, rounding_of};
@@ -10,10 +11,21 @@ use super::problem::{Lost, Problem};
 const TOOL: &str = "topdown-tool";
 const EVENTS: &str = "run,time,event,value";
 const METRICS: &str = "time,group,stage,level,metric,value,units";
+/// As `METRICS`, before version 1.
+const OLD_METRICS: &str = "time,level,stage,group,metric,value,units";
+
+/// The most events that a core counts at once: the counters that all Neoverse cores have, and the
+/// cycle counter. topdown-tool takes turns with more, and its table does not say so.
+const MAX_EVENTS: usize = 6 + 1;
 
 /// Returns whether a line is the header of one of the tables.
 pub fn is_header(line: &str) -> bool {
-    matches!(line.trim(), EVENTS | METRICS)
+    matches!(line.trim(), EVENTS | METRICS | OLD_METRICS)
+}
+
+/// Returns whether the text is what topdown-tool prints for people: shares.
+pub fn is_printed(text: &str) -> bool {
+    text.contains("Stage 1 (Topdown metrics)")
 }
 
 /// Reads a file.
@@ -37,8 +49,6 @@ pub fn read(text: &str) -> Result<Execution, Located> {
         ));
     };
     let are_events = column("event").is_some();
-    // Events that do not fit the counters at once are counted in several runs of the command.
-    let mut first_run: Option<String> = None;
     for row in reader.records() {
         let row = row.map_err(not_csv)?;
         let line = row
@@ -70,9 +80,9 @@ pub fn read(text: &str) -> Result<Execution, Located> {
             });
             continue;
         }
-        let run = field(column("run"));
-        if first_run.get_or_insert_with(|| run.to_owned()) != run {
-            continue;
+        if let Some(first) = execution.counts.iter().find(|count| count.name == name) {
+            let (name, first) = (name.to_owned(), first.line);
+            return Err((Some(line), Problem::SeveralGroups { name, first }));
         }
         execution.counts.push(Count {
             name: name.to_owned(),
@@ -87,6 +97,9 @@ pub fn read(text: &str) -> Result<Execution, Located> {
     }
     if execution.counts.is_empty() && execution.metrics.is_empty() {
         Err((None, Problem::Empty))
+    } else if execution.counts.len() > MAX_EVENTS {
+        let events = execution.counts.len();
+        Err((None, Problem::TooManyEvents { events }))
     } else {
         Ok(execution)
     }
