@@ -48,6 +48,7 @@
 mod choose;
 mod completion_marker;
 mod first_iteration;
+mod forks;
 mod formatter;
 mod message;
 mod recorder;

@@ -30,6 +30,7 @@ pub use group::{BenchmarkGroup, BenchmarkId, IntoBenchmarkId};
 
 #[doc(hidden)]
 pub use crate::completion_marker::CompletionMarker;
+use crate::forks;
 use crate::recorder::Recorder;
 use measurement::WallTime;
 use original::{Compiled, OriginalCriterion};
@@ -191,7 +192,7 @@ impl<M: Measurement + 'static> Criterion<M> {
     where
         F: FnMut(&mut Bencher<'_, M>),
     {
-        self.original_mut().bench_function(id, &mut f);
+        forks::benchmark(|| self.original_mut().bench_function(id, &mut f));
         self
     }
 
@@ -205,8 +206,10 @@ impl<M: Measurement + 'static> Criterion<M> {
     where
         F: FnMut(&mut Bencher<'_, M>, &I),
     {
-        self.original_mut()
-            .bench_with_input(id.0, &mut |b| f(b, input));
+        forks::benchmark(|| {
+            let original = self.original_mut();
+            original.bench_with_input(id.0, &mut |b| f(b, input));
+        });
         self
     }
 }

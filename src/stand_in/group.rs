@@ -8,6 +8,7 @@ use criterion::{PlotConfiguration, SamplingMode, Throughput};
 
 use super::original::{Id, OriginalGroup};
 use super::{Bencher, author};
+use crate::forks;
 
 /// Like criterion's `BenchmarkId`.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -96,7 +97,7 @@ impl<M: Measurement> BenchmarkGroup<'_, M> {
     where
         F: FnMut(&mut Bencher<'_, M>),
     {
-        self.0.bench(id.into_id(), &mut f);
+        forks::benchmark(|| self.0.bench(id.into_id(), &mut f));
         self
     }
 
@@ -111,7 +112,7 @@ impl<M: Measurement> BenchmarkGroup<'_, M> {
         F: FnMut(&mut Bencher<'_, M>, &I),
         I: ?Sized,
     {
-        self.0.bench(id.into_id(), &mut |b| f(b, input));
+        forks::benchmark(|| self.0.bench(id.into_id(), &mut |b| f(b, input)));
         self
     }
 

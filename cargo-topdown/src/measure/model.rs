@@ -12,7 +12,7 @@ use topdown_runner::launching::launch_error::LaunchError;
 use topdown_runner::launching::launcher::Launcher;
 use topdown_runner::modelling::divergence;
 use topdown_runner::modelling::model_or_clock;
-use topdown_runner::modelling::model_processes::processes_of;
+use topdown_runner::modelling::model_processes::{forking, processes_of};
 use topdown_runner::modelling::modelled;
 use topdown_runner::settings::Settings;
 use topdown_runner::targets::bench_targets::BenchTarget;
@@ -39,8 +39,12 @@ impl Session {
         }
         let launcher = self.fixed_addresses();
         let processes = self.processes(&wanted, &launcher)?;
-        let few = model_or_clock::on_the_model(&processes, launches);
-        let outcome = self.launch_side_by_side(&few, &launcher)?;
+        let few = |targets: &[BenchTarget]| model_or_clock::on_the_model(targets, launches);
+        let mut outcome = self.launch_side_by_side(&few(&processes.forking), &launcher)?;
+        let refused = processes.failed(&mut outcome);
+        let more = self.launch_side_by_side(&few(&refused), &launcher)?;
+        outcome.replace(&refused, more);
+        let processes = processes.alone;
         let outcome = self.with_further_launches(outcome, &processes, &launcher)?;
         if !self.request.quiet {
             report_times(modelled::times(&outcome.collected));
@@ -70,7 +74,7 @@ impl Session {
         }
         let launcher = self.fixed_addresses();
         let processes = self.processes(&wanted, &launcher)?;
-        let once = model_or_clock::on_the_model(&processes, 1);
+        let once = model_or_clock::on_the_model(&processes.alone, 1);
         let outcome = self.launch_side_by_side(&once, &launcher)?;
         Ok(outcome.collected.called)
     }
@@ -121,6 +125,9 @@ impl Session {
         launcher: &Launcher,
     ) -> Result<Outcome, MeasureError> {
         let launches = targets.iter().map(|t| t.settings.launches as usize).sum();
+        if launches == 0 {
+            return Ok(Outcome::default());
+        }
         let at_once = jobs::at_once(self.request.jobs.as_deref()).min(launches);
         if at_once < 2 {
             return self.launch(targets, launcher);
@@ -146,18 +153,22 @@ impl Session {
         &self,
         targets: &[BenchTarget],
         launcher: &Launcher,
-    ) -> Result<Vec<BenchTarget>, MeasureError> {
-        let mut processes = Vec::new();
+    ) -> Result<Processes, MeasureError> {
+        let mut processes = Processes::default();
         for target in targets {
             let begun_at = Instant::now();
-            if let Err(LaunchError::Interrupted) = launcher.list(target) {
-                return Err(MeasureError::Interrupted);
-            }
-            // If it failed otherwise, so will the launches that follow, which report it.
+            let probed = match launcher.probe(target) {
+                Err(LaunchError::Interrupted) => return Err(MeasureError::Interrupted),
+                // If it failed otherwise, so will the launches that follow, which report it.
+                probed => probed.unwrap_or_default(),
+            };
             let set_up = begun_at.elapsed();
             let own = processes_of(target, set_up);
             let share_one = own.len() < target.benchmarks.iter().flatten().count();
-            if share_one && !self.request.quiet {
+            if let Some(order) = &probed.order {
+                let at_once = jobs::at_once(self.request.jobs.as_deref());
+                processes.forking.extend(forking(target, order, at_once));
+            } else if share_one && !self.request.quiet {
                 message!(
                     "note: `{target}` takes {:.0} s to reach its first benchmark, so its \
                      benchmarks are modelled in one process, where data addresses depend on the \
@@ -165,7 +176,7 @@ impl Session {
                     set_up.as_secs_f64()
                 );
             }
-            processes.extend(own);
+            processes.alone.extend(own);
         }
         Ok(processes)
     }
@@ -183,6 +194,35 @@ impl Session {
             through,
             ..self.launcher().clone()
         }
+    }
+}
+
+/// The launches that model benchmarks, each in a process of its own.
+#[derive(Default)]
+struct Processes {
+    /// Launches that fork these processes.
+    forking: Vec<BenchTarget>,
+    /// Launches that are these processes, of all benchmarks.
+    alone: Vec<BenchTarget>,
+}
+
+impl Processes {
+    /// Returns the launches of those targets that do not fork, or have failed to in `outcome`,
+    /// which forgets these failures.
+    fn failed(&self, outcome: &mut Outcome) -> Vec<BenchTarget> {
+        let failures = std::mem::take(&mut outcome.failures);
+        let is_done = |process: &&BenchTarget| {
+            let target = process.to_string();
+            self.forking
+                .iter()
+                .any(|forking| forking.to_string() == target)
+                && !failures.iter().any(|failure| failure.target == target)
+        };
+        let processes = self.alone.iter();
+        processes
+            .filter(|process| !is_done(process))
+            .cloned()
+            .collect()
     }
 }
 

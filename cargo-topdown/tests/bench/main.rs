@@ -21,6 +21,8 @@ mod fingerprints;
 mod first_iterations;
 mod fixture;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod forked;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod functions;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod modelled;

@@ -9,7 +9,7 @@ use topdown_counters::Source;
 use topdown_counters::error::OpenError;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use source::{DEFAULT_BUDGET_SECONDS, MIN_ITERATIONS, Model};
+pub use source::{DEFAULT_BUDGET_SECONDS, MIN_ITERATIONS, Model, forks};
 
 /// Opens the model of the requested core on the calling thread.
 ///

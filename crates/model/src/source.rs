@@ -19,6 +19,7 @@ mod core;
 mod counted;
 mod digest;
 mod executed;
+pub mod forks;
 mod not_modelled;
 mod observer;
 mod outside_time;
@@ -159,6 +160,9 @@ impl Source for Model {
     fn sample_boundary(&self) {
         self.abandon_open_window();
         self.tracer.with_consumer(|observer| {
+            if let Some(samples) = forks::take_repeats() {
+                observer.repeat(Some(samples));
+            }
             observer.core.begin_sample();
             if observer.core.code.kept_samples() == 0 && !self.calibrating.get() {
                 observer.executed.begin_data();

@@ -67,5 +67,8 @@ pub const REPEATS: &str = "CARGO_TOPDOWN_REPEATS";
 /// where decides slots.
 pub const REPEATS_DIGITS: usize = 8;
 
+/// The file for forking a process for each benchmark, after a prefix: see [`forks`](crate::forks).
+pub const FORKS: &str = "CARGO_TOPDOWN_FORKS";
+
 /// The file to which a bench appends its [records](crate::record).
 pub const SAMPLES: &str = "CARGO_TOPDOWN_SAMPLES";

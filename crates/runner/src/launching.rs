@@ -6,6 +6,7 @@ pub(crate) mod bench_progress;
 pub(crate) mod conversation;
 pub(crate) mod excerpt;
 pub(crate) mod fixed_stack;
+pub mod forks;
 pub(crate) mod join;
 pub(crate) mod launch;
 pub mod launch_error;

@@ -1,8 +1,8 @@
 //! Executables that are launched together: all those of a run, or one side of a comparison.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use topdown_run::code::Digest;
 use topdown_run::environment::THREADS_DECIDED;
 use topdown_run::provenance::SourceKind;
 use topdown_run::run_file::BenchmarkId;
@@ -17,7 +17,7 @@ use crate::launching::launch::Launched;
 use crate::launching::launch_error::LaunchError;
 use crate::launching::launcher::Launcher;
 use crate::launching::measured::Benchmarks;
-use crate::launching::repeated::{compare_digests, digest_to_repeat, repeating};
+use crate::launching::repeated::{Digests, compare_digests, digests_to_repeat, repeating};
 use crate::progress::Progress;
 use crate::targets::bench_targets::BenchTarget;
 
@@ -42,18 +42,29 @@ impl CompletedLaunch {
         first: FirstLaunch,
         mut on_benchmark: impl FnMut(&str),
     ) -> CompletedLaunch {
-        let FirstLaunch { took, digest } = first;
+        let FirstLaunch {
+            took,
+            digests,
+            timed,
+        } = first;
         let mut target = target.clone();
+        if let Some(names) = target
+            .benchmarks
+            .as_mut()
+            .filter(|_| target.forks.is_some())
+        {
+            names.retain(|name| !timed.contains(name));
+        }
         let mut output = String::new();
         let begun_at = Instant::now();
         let launched = loop {
-            let repeating = repeating(&target, digest.as_ref());
+            let repeating = repeating(&target, &digests);
             let mut launched = launcher.launch(&repeating, took, &mut on_benchmark);
             if launcher.shows_output {
                 output += &launcher.output();
             }
-            if let (Ok(launched), Some(digest)) = (&mut launched, &digest) {
-                compare_digests(launched, digest);
+            if let Ok(launched) = &mut launched {
+                compare_digests(&target, launched, &digests);
             }
             target.settings.sampling = match launched {
                 Err(LaunchError::OtherPlan(_)) => Sampling::Doubling,
@@ -84,7 +95,8 @@ impl CompletedLaunch {
         match &self.launched {
             Ok(launched @ Launched::Benchmarks(_)) => FirstLaunch {
                 took: Some(self.took),
-                digest: digest_to_repeat(launcher, target, launched),
+                digests: digests_to_repeat(launcher, target, launched),
+                timed: timed_in(launched),
             },
             _ => FirstLaunch::default(),
         }
@@ -98,11 +110,22 @@ impl CompletedLaunch {
 }
 
 /// Results of the first launch of a target, for later ones.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct FirstLaunch {
     pub took: Option<Duration>,
-    /// The digest of what it executed, if it is enough that a later launch executes the same.
-    pub digest: Option<Digest>,
+    /// What benchmarks executed, if it is enough that a later launch executes the same.
+    pub digests: Digests,
+    /// The benchmarks that have only time.
+    pub timed: HashSet<String>,
+}
+
+fn timed_in(launched: &Launched) -> HashSet<String> {
+    let Launched::Benchmarks(benchmarks) = launched else {
+        return HashSet::new();
+    };
+    let measured = benchmarks.measured.iter();
+    let timed = measured.filter(|one| one.provenance.source == SourceKind::Time);
+    timed.map(|one| one.name.clone()).collect()
 }
 
 /// The state of a target between launches.
@@ -171,7 +194,7 @@ impl<'a> Side<'a> {
         let target = &self.targets[index];
         progress.begin(target, launch, self.planned(index, launch));
         self.launcher.load.look();
-        let made = CompletedLaunch::by(self.launcher, target, self.first[index], |name| {
+        let made = CompletedLaunch::by(self.launcher, target, self.first[index].clone(), |name| {
             progress.benchmark(target, name);
         });
         self.keep(index, launch, made, progress)
@@ -315,8 +338,12 @@ impl<'a> Side<'a> {
 
     pub fn finish(mut self) -> Outcome {
         let launches_of = |id: &BenchmarkId| {
-            let target = self.targets.iter().find(|target| target.has(id));
-            target.map_or(0, |target| target.settings.launches)
+            let index = self.targets.iter().position(|target| target.has(id));
+            index.map_or(0, |index| {
+                let target = &self.targets[index];
+                let has_one = target.forks.is_some() && self.first[index].timed.contains(&id.name);
+                if has_one { 1 } else { target.settings.launches }
+            })
         };
         self.outcome.collected = self.collector.finish(launches_of);
         self.outcome

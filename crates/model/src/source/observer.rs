@@ -53,7 +53,6 @@ impl Observer {
     }
 
     /// Repeats this many samples from now on, or models.
-    #[cfg(test)]
     pub(super) fn repeat(&mut self, samples: Option<u32>) {
         self.repeated_samples = samples;
     }

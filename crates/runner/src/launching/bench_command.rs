@@ -60,6 +60,12 @@ impl Launcher {
             .chain(filter.iter().map(OsString::from))
             .collect();
         let mut variables = self.variables(target, port, samples);
+        if let Some(forks) = &target.forks {
+            let value = forks.write(target, &self.scratch);
+            let value =
+                value.map_err(|error| LaunchError::io("could not prepare a launch", error))?;
+            variables.insert(reported::FORKS.into(), value);
+        }
         let mut words: Vec<OsString> = target.runner.iter().map(OsString::from).collect();
         if let Some(through) = self.through {
             fixed_stack::pad(&mut variables, &own);

@@ -46,6 +46,8 @@ impl Launcher {
         mut on_benchmark: impl FnMut(&str),
     ) -> Result<Launched, LaunchError> {
         let filter = match &target.benchmarks {
+            // The bench skips the others by itself.
+            Some(_) if target.forks.is_some() => &[],
             Some(names) => &[pattern_of(names)][..],
             None => &self.filter,
         };

@@ -3,6 +3,8 @@
 //! They are traced, and return a digest of what they execute. With the digest of the first launch
 //! they have its slots; otherwise launches differ, and all are modelled again.
 
+use std::collections::HashMap;
+
 use topdown_run::code::Digest;
 use topdown_run::environment::{REPEATS, REPEATS_DIGITS, STRETCHES};
 use topdown_run::run_file::IterationSample;
@@ -10,63 +12,85 @@ use topdown_run::sample::Sample;
 use topdown_run::setting::Sampling;
 
 use crate::launching::conversation::is_modelled;
+use crate::launching::forks::Forks;
 use crate::launching::launch::Launched;
 use crate::launching::launcher::Launcher;
 use crate::launching::measured::{Measured, SlotsOrigin};
 use crate::targets::bench_targets::BenchTarget;
 
-/// Returns the digest of the only benchmark of the first launch, made of `target`, if later ones
-/// may repeat it without a model.
-pub(crate) fn digest_to_repeat(
+/// Digests of benchmarks, by name.
+pub(crate) type Digests = HashMap<String, Digest>;
+
+/// Returns the digests of the first launch, made of `target`, that later ones may repeat without a
+/// model.
+pub(crate) fn digests_to_repeat(
     launcher: &Launcher,
     target: &BenchTarget,
     first: &Launched,
-) -> Option<Digest> {
+) -> Digests {
     // Launches that are known to differ are compared step by step.
     let is_known_to_differ = target.environment.contains_key(STRETCHES);
     let has_fixed_addresses = launcher.through.is_some();
-    only_digest(first).filter(|digest| {
-        doubles_on_the_model(target)
-            && !is_known_to_differ
-            && (has_fixed_addresses || digest.moves.is_none())
-    })
+    if !doubles_on_the_model(target) || is_known_to_differ {
+        return Digests::new();
+    }
+    let mut digests = digests_of(target, first);
+    digests.retain(|_, digest| has_fixed_addresses || digest.moves.is_none());
+    digests
 }
 
 fn doubles_on_the_model(target: &BenchTarget) -> bool {
     is_modelled(&target.settings) && target.settings.sampling == Sampling::Doubling
 }
 
-fn only_digest(launched: &Launched) -> Option<Digest> {
-    match launched {
-        Launched::Benchmarks(benchmarks) => match &benchmarks.measured[..] {
-            [only] => only.trail.as_ref()?.trail.digest,
-            _ => None,
-        },
-        Launched::NotCriterion => None,
+/// Returns the digests of the benchmarks that had a process of their own.
+fn digests_of(target: &BenchTarget, launched: &Launched) -> Digests {
+    let measured = match launched {
+        Launched::Benchmarks(benchmarks) => &benchmarks.measured[..],
+        Launched::NotCriterion => &[],
+    };
+    if target.forks.is_none() && measured.len() != 1 {
+        return Digests::new();
     }
+    let digest = |measured: &Measured| {
+        let digest = measured.trail.as_ref()?.trail.digest?;
+        Some((measured.name.clone(), digest))
+    };
+    measured.iter().filter_map(digest).collect()
 }
 
-/// Returns `target` with the settings to repeat this digest, or to be modelled.
-pub(crate) fn repeating(target: &BenchTarget, repeated: Option<&Digest>) -> BenchTarget {
+/// Returns `target` with the settings to repeat these digests, and to model the others.
+pub(crate) fn repeating(target: &BenchTarget, repeated: &Digests) -> BenchTarget {
     let mut target = target.clone();
     if doubles_on_the_model(&target) {
-        let samples = repeated.map_or(0, |digest| digest.samples);
+        let samples = if let Some(Forks::Plan { repeats, .. }) = &mut target.forks {
+            let samples = repeated.iter().map(|(name, it)| (name.clone(), it.samples));
+            *repeats = samples.collect();
+            0
+        } else {
+            repeated.values().next().map_or(0, |digest| digest.samples)
+        };
         let digits = format!("{samples:0REPEATS_DIGITS$}");
         target.environment.insert(REPEATS.to_owned(), digits.into());
     }
     target
 }
 
-/// Notes whether a launch repeated the first one.
-pub(crate) fn compare_digests(launched: &mut Launched, first: &Digest) {
-    let repeats = only_digest(launched).is_some_and(|digest| first.is_repeated_by(&digest));
-    if let Launched::Benchmarks(benchmarks) = launched {
-        for measured in &mut benchmarks.measured {
-            measured.slots_of = match repeats {
-                true => SlotsOrigin::First,
-                false => SlotsOrigin::Unknown,
-            };
-        }
+/// Notes which benchmarks of a launch of `target` repeated the `first` one.
+pub(crate) fn compare_digests(target: &BenchTarget, launched: &mut Launched, first: &Digests) {
+    let now = digests_of(target, launched);
+    let Launched::Benchmarks(benchmarks) = launched else {
+        return;
+    };
+    for measured in &mut benchmarks.measured {
+        let Some(first) = first.get(&measured.name) else {
+            continue;
+        };
+        let now = now.get(&measured.name);
+        measured.slots_of = match now.is_some_and(|now| first.is_repeated_by(now)) {
+            true => SlotsOrigin::First,
+            false => SlotsOrigin::Unknown,
+        };
     }
 }
 
@@ -103,6 +127,8 @@ pub(crate) fn complete_repeated(launches: &mut [(u32, Measured)]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+
     use crate::launching::measured::Benchmarks;
     use crate::launching::trail::LaunchTrail;
     use topdown_run::code::Trail;
@@ -115,6 +141,28 @@ mod tests {
         moves: None,
         samples: 9,
     };
+
+    fn digests(named: &[(&str, Digest)]) -> Digests {
+        let named = named.iter().map(|(name, it)| ((*name).to_owned(), *it));
+        named.collect()
+    }
+
+    fn named(name: &str, digest: Digest) -> Measured {
+        Measured {
+            name: name.to_owned(),
+            ..measured(Some(digest), 1, Some(1))
+        }
+    }
+
+    fn forking() -> BenchTarget {
+        BenchTarget {
+            forks: Some(Forks::Plan {
+                order: Arc::new([]),
+                repeats: HashMap::new(),
+            }),
+            ..target()
+        }
+    }
 
     fn measured(digest: Option<Digest>, wall_ns: u64, slots: Option<u64>) -> Measured {
         let sample = |iterations| IterationSample {
@@ -157,8 +205,10 @@ mod tests {
         let with = || measured(Some(DIGEST), 1, Some(1));
         let scratch = Scratch::new().unwrap();
         let launcher = Launcher::new(&scratch, Vec::new(), None);
-        let digest =
-            |target: &BenchTarget, all| digest_to_repeat(&launcher, target, &launched(all));
+        let digest = |target: &BenchTarget, all| {
+            let digests = digests_to_repeat(&launcher, target, &launched(all));
+            digests.into_values().next()
+        };
         let first = |all| digest(&target(), all);
         assert_eq!(first(vec![with()]), Some(DIGEST));
         assert_eq!(first(vec![with(), with()]), None);
@@ -180,22 +230,59 @@ mod tests {
     }
 
     #[test]
+    fn forked_benchmarks_repeat_their_own_digests() {
+        let other = Digest {
+            executed: 8,
+            samples: 4,
+            ..DIGEST
+        };
+        let scratch = Scratch::new().unwrap();
+        let launcher = Launcher::new(&scratch, Vec::new(), None);
+        let first = launched(vec![named("a", DIGEST), named("b", other)]);
+        let first = digests_to_repeat(&launcher, &forking(), &first);
+        assert_eq!(first, digests(&[("a", DIGEST), ("b", other)]));
+        let again = repeating(&forking(), &first);
+        assert_eq!(again.environment[REPEATS], "00000000");
+        let Some(Forks::Plan { repeats, .. }) = again.forks else {
+            panic!("it forks");
+        };
+        assert_eq!((repeats["a"], repeats["b"]), (9, 4));
+        let mut again = launched(vec![
+            named("a", DIGEST),
+            named("b", DIGEST),
+            named("c", DIGEST),
+        ]);
+        compare_digests(&forking(), &mut again, &first);
+        let Launched::Benchmarks(again) = again else {
+            panic!("it has benchmarks");
+        };
+        let origins: Vec<SlotsOrigin> = again.measured.iter().map(|it| it.slots_of).collect();
+        let expected = [SlotsOrigin::First, SlotsOrigin::Unknown, SlotsOrigin::Own];
+        assert_eq!(origins, expected);
+    }
+
+    #[test]
     fn request_has_the_same_length_in_all_launches() {
         let requested = |digest: Option<&Digest>| {
-            let target = repeating(&target(), digest);
+            let digests = digest.map(|digest| digests(&[("b", *digest)]));
+            let target = repeating(&target(), &digests.unwrap_or_default());
             target.environment[REPEATS].to_str().unwrap().to_owned()
         };
         assert_eq!(requested(None), "00000000");
         assert_eq!(requested(Some(&DIGEST)), "00000009");
         let mut timed = target();
         timed.settings.source = SourceChoice::Time;
-        assert!(!repeating(&timed, None).environment.contains_key(REPEATS));
+        assert!(
+            !repeating(&timed, &Digests::new())
+                .environment
+                .contains_key(REPEATS)
+        );
     }
 
     #[test]
     fn repeated_launch_has_the_slots_of_the_first_and_its_own_time() {
         let mut again = launched(vec![measured(Some(DIGEST), 20, None)]);
-        compare_digests(&mut again, &DIGEST);
+        compare_digests(&target(), &mut again, &digests(&[("b", DIGEST)]));
         let Launched::Benchmarks(again) = again else {
             panic!("it has benchmarks");
         };
@@ -230,7 +317,7 @@ mod tests {
         };
         for digest in [Some(other), None] {
             let mut again = launched(vec![measured(digest, 20, None)]);
-            compare_digests(&mut again, &DIGEST);
+            compare_digests(&target(), &mut again, &digests(&[("b", DIGEST)]));
             let Launched::Benchmarks(again) = again else {
                 panic!("it has benchmarks");
             };

@@ -89,11 +89,11 @@ impl<'a> Queue<'a> {
             };
             let made = if *launch == 0 {
                 let mut first = known.first();
-                let made = make(*first);
+                let made = make(FirstLaunch::default());
                 *first = made.as_first(launcher, target);
                 made
             } else {
-                let first = *known.first();
+                let first = known.first().clone();
                 make(first)
             };
             if !say(WorkerMessage::Ended(number, made)) {

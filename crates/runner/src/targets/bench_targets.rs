@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use topdown_run::run_file::BenchmarkId;
 
+use crate::launching::forks::Forks;
 use crate::settings::{Settings, WorkspaceSettings};
 use crate::targets::built::{Built, package_root, rustc_library_directories};
 use crate::targets::executable::{Content, Unreadable};
@@ -52,6 +53,9 @@ pub struct BenchTarget {
     /// cargo's `target.….runner`: the words through which it is started.
     #[serde(default)]
     pub runner: Vec<String>,
+    /// Whether it forks a process for each benchmark, and how.
+    #[serde(skip)]
+    pub forks: Option<Forks>,
     /// The executable when it was built; `None` in tests that build none.
     pub built: Option<FileIdentity>,
 }
@@ -84,6 +88,7 @@ impl BenchTarget {
             has_criterion: true,
             has_debug_information: false,
             runner: Vec::new(),
+            forks: None,
             built: None,
         }
     }
@@ -318,6 +323,7 @@ impl Cargo {
                 has_debug_information: content.has_debug_information
                     && artifact.profile.debuginfo != ArtifactDebuginfo::None,
                 runner: runner.clone(),
+                forks: None,
                 built: Some(content.identity),
             });
         }
