@@ -3,8 +3,8 @@
 use std::fs;
 
 use crate::fixture::{Fixture, Outcome};
-use topdown_run::category::PerCategory;
 use topdown_run::run_file::Run;
+use topdown_run::sample::Level1;
 
 const FORKED: [&str; 6] = [
     "--bench",
@@ -28,7 +28,7 @@ fn modelled_set_ups(words: &[&str], environment: &[(&str, &str)]) -> usize {
 }
 
 /// Returns the slots of each benchmark in each launch.
-fn slots_in(run: &Run) -> Vec<(&str, Vec<(f64, Option<PerCategory<f64>>)>)> {
+fn slots_in(run: &Run) -> Vec<(&str, Vec<(f64, Option<Level1>)>)> {
     let benchmarks = run.benchmarks.iter().map(|benchmark| {
         let launches = benchmark.slots_launches().iter();
         let slots = launches.map(|launch| (launch.slots, launch.level1));

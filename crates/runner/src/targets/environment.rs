@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 
-use regex::bytes::Regex;
+use memchr::memmem;
 use wildmatch::WildMatch;
 
 use crate::targets::bench_targets::BenchTarget;
@@ -144,18 +144,19 @@ fn found_in(executable: &Path, names: &[String]) -> io::Result<Vec<String>> {
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    let content = std::fs::read(executable)?;
-    // The longest first, since one name can be a prefix of another.
+    let mut content = std::fs::read(executable)?;
+    // The longest first, since one name can be a part of another.
     let mut sorted = names.to_vec();
     sorted.sort_by_key(|name| std::cmp::Reverse(name.len()));
-    let any = Regex::new(&sorted.join("|")).expect("letters, digits and `_` alone");
-    let mut found: Vec<String> = any
-        .find_iter(&content)
-        .map(|name| String::from_utf8_lossy(name.as_bytes()).into_owned())
-        .collect();
-    found.sort();
-    found.dedup();
-    Ok(found)
+    sorted.retain(|name| {
+        let found: Vec<usize> = memmem::find_iter(&content, name).collect();
+        for &start in &found {
+            content[start..start + name.len()].fill(0);
+        }
+        !found.is_empty()
+    });
+    sorted.sort();
+    Ok(sorted)
 }
 
 #[cfg(test)]
@@ -219,7 +220,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("bench");
         std::fs::write(&path, b"\x7fELF..could not readMY_SIZE\0and MY_SIZE_TWO").unwrap();
-        let names = ["MY_SIZE", "MY_SIZE_TWO", "OTHER"].map(str::to_owned);
+        let names = ["MY_SIZE", "MY_SIZE_TWO", "SIZE_TWO", "OTHER"].map(str::to_owned);
         assert_eq!(found_in(&path, &names).unwrap(), ["MY_SIZE", "MY_SIZE_TWO"]);
     }
 }
