@@ -27,8 +27,11 @@ fn modelled_set_ups(words: &[&str], environment: &[(&str, &str)]) -> usize {
     launches.lines().filter(|line| *line == "doubling").count()
 }
 
+/// Slots of a launch.
+type Slots = (f64, Option<Level1>);
+
 /// Returns the slots of each benchmark in each launch.
-fn slots_in(run: &Run) -> Vec<(&str, Vec<(f64, Option<Level1>)>)> {
+fn slots_in(run: &Run) -> Vec<(&str, Vec<Slots>)> {
     let benchmarks = run.benchmarks.iter().map(|benchmark| {
         let launches = benchmark.slots_launches().iter();
         let slots = launches.map(|launch| (launch.slots, launch.level1));
