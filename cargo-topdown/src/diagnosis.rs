@@ -15,7 +15,7 @@ use topdown_run::provenance::{CLOCK_REQUESTED, Provenance};
 use topdown_run::setting::SourceChoice;
 
 use crate::disturbances::{Disturbance, disturbances};
-use crate::host_environment::{HostEnvironment, host_environment};
+use crate::host_environment::HostEnvironment;
 
 /// All findings about a machine.
 #[derive(Debug)]
@@ -40,9 +40,7 @@ impl Diagnosis {
         Diagnosis {
             disturbances: disturbances(&machine, Path::new("/")),
             survey: hardware::commands::survey(),
-            place: host_environment(machine.hypervisor.as_deref(), Path::new("/"), |name| {
-                std::env::var(name).ok()
-            }),
+            place: HostEnvironment::of_this_machine(machine.hypervisor.as_deref()),
             model: topdown_model::open().map(|source| source.provenance().clone()),
             machine,
             choice,

@@ -11,11 +11,21 @@ pub struct HostEnvironment {
     pub name: String,
     /// The section's anchor.
     pub section: &'static str,
+    /// Whether other guests may share the hardware. On Arm no register says so, so machines of
+    /// clouds count as virtual unless their name says bare metal.
+    pub is_virtual: bool,
+}
+
+impl HostEnvironment {
+    /// Returns the place of this machine.
+    pub fn of_this_machine(hypervisor: Option<&str>) -> Option<HostEnvironment> {
+        host_environment(hypervisor, Path::new("/"), |name| std::env::var(name).ok())
+    }
 }
 
 /// Returns the place of the machine whose `/proc`, `/sys` and markers are below `root`; `None` on
 /// ordinary hardware. `variable` reads the environment.
-pub fn host_environment(
+fn host_environment(
     hypervisor: Option<&str>,
     root: &Path,
     variable: impl Fn(&str) -> Option<String>,
@@ -31,6 +41,9 @@ pub fn host_environment(
         .any(|marker| root.join(marker).exists())
         || variable("container").is_some()
         || variable("KUBERNETES_SERVICE_HOST").is_some();
+    // What QEMU and other monitors write, on Arm without firmware.
+    let device_tree = fs::read(root.join("sys/firmware/devicetree/base/compatible"));
+    let is_dummy = device_tree.is_ok_and(|names| names.starts_with(b"linux,dummy-virt"));
     let is_github = variable("RUNNER_ENVIRONMENT").as_deref() == Some("github-hosted");
     let (name, section) = match vendor.as_str() {
         _ if is_github => ("GitHub-hosted runner".to_owned(), "github-hosted-runners"),
@@ -45,20 +58,28 @@ pub fn host_environment(
             ("virtual machine (QEMU)".to_owned(), "your-own-kvm-host")
         }
         _ => match hypervisor {
-            Some("kvm" | "qemu") => ("virtual machine (KVM)".to_owned(), "your-own-kvm-host"),
+            Some("kvm") => ("virtual machine (KVM)".to_owned(), "your-own-kvm-host"),
+            Some("qemu") => ("virtual machine (QEMU)".to_owned(), "your-own-kvm-host"),
             Some("hyper-v") => ("virtual machine (Hyper-V)".to_owned(), "azure"),
             Some("vmware") => ("virtual machine (VMware)".to_owned(), "vmware"),
             Some(other) => (format!("virtual machine ({other})"), "your-own-kvm-host"),
+            None if is_dummy => ("virtual machine".to_owned(), "your-own-kvm-host"),
             None => (String::new(), "containers"),
         },
     };
+    let is_bare_metal = hypervisor.is_none() && product.contains(".metal");
+    let is_virtual = !name.is_empty() && !is_bare_metal;
     let name = match (name.is_empty(), is_container) {
         (true, false) => return None,
         (true, true) => "container".to_owned(),
         (false, true) => format!("{name}, in a container"),
         (false, false) => name,
     };
-    Some(HostEnvironment { name, section })
+    Some(HostEnvironment {
+        name,
+        section,
+        is_virtual,
+    })
 }
 
 #[cfg(test)]
@@ -66,6 +87,14 @@ mod tests {
     use super::*;
 
     fn found(hypervisor: Option<&str>, files: &[(&str, &str)], variables: &[&str]) -> String {
+        environment(hypervisor, files, variables).map_or(String::new(), |found| found.name)
+    }
+
+    fn environment(
+        hypervisor: Option<&str>,
+        files: &[(&str, &str)],
+        variables: &[&str],
+    ) -> Option<HostEnvironment> {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {
             let path = root.path().join(path);
@@ -78,23 +107,32 @@ mod tests {
                 .find(|(key, _)| *key == name)
                 .map(|(_, value)| value.to_owned())
         };
-        match host_environment(hypervisor, root.path(), variable) {
-            None => String::new(),
-            Some(host_environment) => {
-                let page = include_str!("../../docs/where-counters.md");
-                let is_heading = |line: &str| {
-                    line.strip_prefix("## ").is_some_and(|heading| {
-                        heading.to_lowercase().replace(' ', "-") == host_environment.section
-                    })
-                };
-                assert!(page.lines().any(is_heading), "{}", host_environment.section);
-                host_environment.name
-            }
-        }
+        let found = host_environment(hypervisor, root.path(), variable)?;
+        let page = include_str!("../../docs/where-counters.md");
+        let is_heading = |line: &str| {
+            line.strip_prefix("## ")
+                .is_some_and(|heading| heading.to_lowercase().replace(' ', "-") == found.section)
+        };
+        assert!(page.lines().any(is_heading), "{}", found.section);
+        Some(found)
     }
 
     const VENDOR: &str = "sys/class/dmi/id/sys_vendor";
     const PRODUCT: &str = "sys/class/dmi/id/product_name";
+
+    const DEVICE_TREE: &str = "sys/firmware/devicetree/base/compatible";
+
+    #[test]
+    fn only_bare_metal_of_clouds_is_physical() {
+        let is_virtual = |hypervisor, files: &[(&str, &str)], variables: &[&str]| {
+            environment(hypervisor, files, variables).is_some_and(|found| found.is_virtual)
+        };
+        let ec2 = |product| [(VENDOR, "Amazon EC2\n"), (PRODUCT, product)];
+        assert!(is_virtual(None, &ec2("c8g.4xlarge\n"), &[]));
+        assert!(!is_virtual(None, &ec2("c8g.metal-24xl\n"), &[]));
+        assert!(is_virtual(Some("kvm"), &[], &[]));
+        assert!(!is_virtual(None, &[], &["container=podman"]));
+    }
 
     #[test]
     fn every_hosting_service_has_a_section() {
@@ -123,7 +161,12 @@ mod tests {
             "GitHub-hosted runner"
         );
         assert_eq!(found(Some("kvm"), &[], &[]), "virtual machine (KVM)");
+        assert_eq!(found(Some("qemu"), &[], &[]), "virtual machine (QEMU)");
         assert_eq!(found(Some("xen"), &[], &[]), "virtual machine (xen)");
+        let device_tree = [(DEVICE_TREE, "linux,dummy-virt\0")];
+        assert_eq!(found(None, &device_tree, &[]), "virtual machine");
+        let board = [(DEVICE_TREE, "raspberrypi,5-model-b\0brcm,bcm2712\0")];
+        assert_eq!(found(None, &board, &[]), "");
         assert_eq!(found(Some("vmware"), &[], &[]), "virtual machine (VMware)");
         assert_eq!(found(None, &[], &["container=podman"]), "container");
     }

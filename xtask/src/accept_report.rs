@@ -58,6 +58,7 @@ fn judged(kept: &Path) -> Result<()> {
     let status = Command::new(cargo)
         .args(arguments)
         .args(["--test", "reports", "kept_reports_prove_their_tables"])
+        .env("RUST_BACKTRACE", "0")
         .status();
     match status {
         Ok(status) if status.success() => Ok(()),
@@ -90,21 +91,29 @@ impl Row {
             return Err(format!("not a report of schema version {SCHEMA_VERSION}"));
         }
         let machine = &report["machine"];
-        if let Some(hypervisor) = machine["hypervisor"].as_str() {
+        if report["is_virtual"].as_bool() != Some(false) {
+            let place = report["place"].as_str().unwrap_or("it has a hypervisor");
             return Err(format!(
-                "the machine is virtual (hypervisor `{hypervisor}`), and only physical ones prove a row"
+                "the machine is virtual ({place}), and only physical ones prove a row"
             ));
+        }
+        let list = |name: &str| report[name].as_array().map_or(&[][..], Vec::as_slice);
+        let categories = list("categories");
+        let refusals = categories
+            .iter()
+            .filter_map(|kind| kind["refusal"].as_str());
+        let refusals: Vec<&str> = refusals.collect();
+        if list("pmus").is_empty() {
+            return Err(format!("nothing counted: {}", refusals.join("; ")));
         }
         let table = report["table"].as_str();
         let table = table.ok_or("no table has this CPU: add one first")?;
-        let categories = report["categories"]
-            .as_array()
-            .map_or(&[][..], Vec::as_slice);
         let counted = categories.iter().filter(|kind| kind["refusal"].is_null());
         let kinds = counted.filter_map(|kind| kind["counters"].as_str());
         let kinds: Vec<String> = kinds.map(str::to_owned).collect();
         if kinds.is_empty() {
-            return Err("every kind of counters was refused".to_owned());
+            let refusals = refusals.join("; ");
+            return Err(format!("every kind of counters was refused: {refusals}"));
         }
         Ok(Row {
             table: table.to_owned(),
@@ -202,6 +211,8 @@ mod tests {
         json!({
             "schema_version": 1,
             "machine": { "name": "Xeon 8480+", "model": 143 },
+            "is_virtual": false,
+            "pmus": [{ "name": "cpu" }],
             "table": "Golden Cove",
             "categories": [{ "counters": "metrics" }, { "counters": "exact", "refusal": "none" }],
         })
@@ -258,9 +269,20 @@ mod tests {
             change(&mut report);
             Row::proved_by(&report).err().unwrap()
         };
-        assert!(refused(&|r| r["machine"]["hypervisor"] = json!("kvm")).contains("virtual"));
+        let ec2 = refused(&|r| {
+            r["is_virtual"] = json!(true);
+            r["place"] = json!("Amazon EC2 c8g.4xlarge");
+        });
+        assert!(ec2.contains("virtual (Amazon EC2 c8g.4xlarge)"), "{ec2}");
         assert!(refused(&|r| r["table"] = Value::Null).contains("no table"));
-        assert!(refused(&|r| r["categories"][0]["refusal"] = json!("no")).contains("refused"));
+        let refusal = refused(&|r| r["categories"][0]["refusal"] = json!("no"));
+        assert_eq!(refusal, "every kind of counters was refused: no; none");
+        let without_pmu = refused(&|r| {
+            r["pmus"] = json!([]);
+            r["table"] = Value::Null;
+            r["categories"] = json!([{ "counters": "exact", "refusal": "no PMU" }]);
+        });
+        assert_eq!(without_pmu, "nothing counted: no PMU");
         assert!(refused(&|r| r["schema_version"] = json!(2)).contains("version 1"));
     }
 }

@@ -20,6 +20,7 @@ use crate::diagnosis::machine_report_json::{
     Attempt, Loop, MACHINE_REPORT_SCHEMA_VERSION, MachineReport, Obstacle, ReportedPmu, Shares,
 };
 use crate::error::Error;
+use crate::host_environment::HostEnvironment;
 use topdown_report::request::ReportError;
 use topdown_system::whole_file;
 use topdown_terminal::columns::folded;
@@ -100,13 +101,18 @@ fn report(survey: &Survey) -> MachineReport {
     let commands = hardware::commands::TreeCounters::prepare(Counters::Auto)
         .and_then(|counters| counters.check())
         .err();
+    let machine = Machine {
+        host: None,
+        ..this_machine()
+    };
+    let place = HostEnvironment::of_this_machine(machine.hypervisor.as_deref());
     MachineReport {
         schema_version: MACHINE_REPORT_SCHEMA_VERSION,
         program: env!("CARGO_PKG_VERSION").to_owned(),
-        machine: Machine {
-            host: None,
-            ..this_machine()
-        },
+        is_virtual: machine.hypervisor.is_some()
+            || place.as_ref().is_some_and(|place| place.is_virtual),
+        place: place.map(|place| place.name),
+        machine,
         cpu: survey.cpu.clone(),
         table: table.map(|table| table.name.to_owned()),
         cores: arm_cores(),

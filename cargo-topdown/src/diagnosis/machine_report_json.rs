@@ -21,6 +21,11 @@ pub struct MachineReport {
     pub program: String,
     /// The machine, without its name.
     pub machine: Machine,
+    /// Whose cloud, virtual machine or container it is; absent on ordinary hardware.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// Whether it is a virtual machine, as far as can be seen.
+    pub is_virtual: bool,
     /// The CPU in words.
     pub cpu: String,
     /// The table of events that is used; absent if there is none for this CPU.

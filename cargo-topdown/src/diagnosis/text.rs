@@ -304,6 +304,7 @@ mod tests {
             place: Some(HostEnvironment {
                 name: "Amazon EC2 m7i.large".to_owned(),
                 section: "aws",
+                is_virtual: true,
             }),
             model: Err(OpenError::Model {
                 reason: "tracing needs x86-64 Linux; this is aarch64 linux".to_owned(),

@@ -106,8 +106,8 @@ const SMT: &str = "smt_contention";
 /// Metrics from which tools report slots.
 const SLOTS_METRICS: [&str; 3] = ["slots", "info_thread_slots", "info_slots"];
 
-/// The events of PERF_METRICS, of level 1 and level 2: Linux, arch/x86/events/intel/core.c.
-pub const METRIC_EVENTS: [&str; 8] = [
+/// The events of PERF_METRICS: Linux, arch/x86/events/intel/core.c.
+const METRIC_EVENTS: [&str; 8] = [
     "topdown-retiring",
     "topdown-bad-spec",
     "topdown-fe-bound",

@@ -5,7 +5,6 @@
 //! tl_uval.py, and `dump_raw` in toplev.py.
 
 use super::execution::{Count, Execution, Located, Metric};
-use super::meaning::METRIC_EVENTS;
 use super::number::{self, not_a, rounding_of};
 use super::problem::{Lost, Problem};
 
@@ -32,7 +31,7 @@ const LEVEL_2: [[&str; 2]; 4] = [
     ["Memory_Bound", "Core_Bound"],
 ];
 
-/// What toplev prints for a number whose events were not counted.
+/// What a node or metric of 0.0 lacks.
 const NOT_COUNTED: &str = "toplev prints 0.0, also for what was not counted";
 
 /// The largest rounding error of a printed time to accept. Judgement: toplev prints tenths of
@@ -128,7 +127,8 @@ pub fn read(text: &str) -> Result<Execution, Located> {
             .map_err(|problem| (Some(at + 1), problem))?;
         if are_nodes {
             execution.metrics.push(row.metric()?);
-        } else if let Some(count) = row.count()? {
+        } else {
+            let count = row.count()?;
             if count.name == "duration_time" {
                 execution.wall_ns = count.count.clone().ok().filter(|time| *time > 0);
             }
@@ -139,6 +139,7 @@ pub fn read(text: &str) -> Result<Execution, Located> {
         return Err((None, Problem::Empty));
     }
     check_nodes(&mut execution)?;
+    execution.drop_idle_pmus();
     Ok(execution)
 }
 
@@ -235,32 +236,36 @@ impl Row<'_> {
         })
     }
 
-    /// Returns the count of an event; `None` for a part of level 2 that may not have been counted.
-    fn count(&self) -> Result<Option<Count>, Located> {
-        // Of the two names, the one that is no code.
-        let name = match self.field("Perf-event") {
-            code if code.contains('=') => self.field("Event"),
-            name => name,
+    /// Returns the count of an event.
+    fn count(&self) -> Result<Count, Located> {
+        // Of the two names, the one that is no code: `cpu_atom/event=0xc2/` has its PMU only.
+        let (event, code) = (self.field("Event"), self.field("Perf-event"));
+        let name = match code.split_once('/') {
+            Some((pmu, terms)) if terms.contains('=') => format!("{pmu}/{event}/"),
+            _ => code.to_owned(),
         };
-        let value = self.number(name, "Value", self.field("Value"))?;
-        if !(0.0..1.8e19).contains(&value) {
-            let problem = not_a("a count", &format!("`{name}`"), self.field("Value"));
-            return Err((Some(self.line), problem));
-        }
-        let is_metric = |event: &&str| name.contains(*event);
-        let count = match self.loss(name, "STDDEV", "MULTI")? {
-            Some(lost) => Err(lost),
-            // Without one of them, the others do not add up.
-            None if value > 0.0 || METRIC_EVENTS[..4].iter().any(is_metric) => Ok(value as u64),
-            None if METRIC_EVENTS[4..].iter().any(is_metric) => return Ok(None),
-            None => Err(Lost::Missing(NOT_COUNTED.to_owned())),
+        let value = self.field("Value");
+        let mut running_ns = None;
+        let count = if value.starts_with('<') {
+            running_ns = Some(0);
+            Err(Lost::Missing(value.to_owned()))
+        } else {
+            let count = self.number(&name, "Value", value)?;
+            if !(0.0..1.8e19).contains(&count) {
+                return Err((
+                    Some(self.line),
+                    not_a("a count", &format!("`{name}`"), value),
+                ));
+            }
+            self.loss(&name, "STDDEV", "MULTI")?
+                .map_or(Ok(count as u64), Err)
         };
-        Ok(Some(Count {
-            name: name.to_owned(),
+        Ok(Count {
+            name,
             line: self.line,
             count,
-            running_ns: None,
-        }))
+            running_ns,
+        })
     }
 }
 
