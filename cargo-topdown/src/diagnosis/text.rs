@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 use topdown_counters::error::OpenError;
 use topdown_counters::survey::{Pmu, Severity, TopdownEvents};
+use topdown_run::first_contact::FirstContact;
 use topdown_run::provenance::Provenance;
 
 use crate::diagnosis::Diagnosis;
@@ -147,20 +148,15 @@ fn hardware_in_words(provenance: &Provenance) -> String {
 
 fn model_in_words(provenance: &Provenance) -> String {
     let width = provenance.slots_per_cycle.unwrap_or(0);
-    let error = if provenance.formula.starts_with("model-golden-cove/") {
-        UNSEEN_ERROR
-    } else {
-        "the error on code that nobody tuned to is not known"
+    let error = match FirstContact::of(&provenance.formula) {
+        Some(contact) => contact.to_string(),
+        None => "the error on code that nobody had tuned to is not known".to_owned(),
     };
     format!(
         "model: {}, {width} slots per cycle; traces code and models where its slots would go; {error}",
         provenance.formula
     )
 }
-
-/// The first run of the set unseen-1, see `docs/model.md`.
-const UNSEEN_ERROR: &str = "total cycles of 30 kernels that nobody tuned to were wrong by 6 % in \
-                            the median, 10 % in the mean, 45 % at worst";
 
 fn why_no_model(error: &OpenError) -> String {
     match error {

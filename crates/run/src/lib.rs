@@ -19,6 +19,7 @@ pub mod code_samples;
 pub mod doubling;
 pub mod environment;
 pub mod event;
+pub mod first_contact;
 pub mod forks;
 pub mod instruction;
 pub mod machine;
