@@ -44,6 +44,18 @@ impl Recording {
         Ok(std::mem::take(tracer.consumer_mut()))
     }
 
+    /// Returns the number of instructions of a replay.
+    pub fn instructions(&self) -> u64 {
+        let mut count = InstructionCount::default();
+        self.replay(&mut count);
+        count.0
+    }
+
+    /// Returns whether there was no room for the whole stretch.
+    pub fn is_cut_off(&self) -> bool {
+        self.is_full
+    }
+
     /// Passes all blocks to `consumer` for translation.
     pub fn translate(&self, consumer: &mut impl Consumer) {
         for number in 0..self.blocks.len() {

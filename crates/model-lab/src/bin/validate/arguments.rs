@@ -18,6 +18,8 @@ pub struct Arguments {
     pub stored: bool,
     /// Document that should have the summary.
     pub expect: Option<PathBuf>,
+    /// Makes the table of the core's mechanisms, and nothing else.
+    pub mechanisms: bool,
     /// Includes the loops that are kept back until a version is done.
     pub kept_back: bool,
     /// Number of traces of each kernel, counting the last time, instead of the policy.
@@ -38,6 +40,7 @@ impl Arguments {
             native: None,
             stored: false,
             expect: None,
+            mechanisms: false,
             kept_back: false,
             runs: None,
             measure: false,
@@ -55,6 +58,7 @@ impl Arguments {
                 }
                 "--stored" => arguments.stored = true,
                 "--counters" => arguments.counters = true,
+                "--mechanisms" => arguments.mechanisms = true,
                 "--kept-back" => arguments.kept_back = true,
                 "--without" => {
                     let name = words.next().ok_or("--without needs a mechanism")?;

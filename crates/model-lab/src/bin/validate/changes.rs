@@ -37,19 +37,30 @@ fn changes<'a>(rows: &'a [Row]) -> impl Iterator<Item = Change<'a>> {
     })
 }
 
+/// How many changes are right.
+pub struct Tally {
+    pub changes: usize,
+    pub right_signs: usize,
+    pub right_sizes: usize,
+}
+
+/// Counts the changes, or returns nothing if there are none.
+pub fn tally(rows: &[Row]) -> Option<Tally> {
+    let all: Vec<Change> = changes(rows).collect();
+    (!all.is_empty()).then(|| Tally {
+        changes: all.len(),
+        right_signs: all.iter().filter(|change| change.sign_is_right()).count(),
+        right_sizes: all.iter().filter(|change| change.size_is_right()).count(),
+    })
+}
+
 /// Returns a line of a Markdown table, or nothing without changes.
 pub fn summary(core: &CoreParameters, rows: &[Row]) -> Option<String> {
-    let all: Vec<Change> = changes(rows).collect();
-    let right_signs = all.iter().filter(|change| change.sign_is_right()).count();
-    let right_sizes = all.iter().filter(|change| change.size_is_right()).count();
-    (!all.is_empty()).then(|| {
-        format!(
-            "| {} {} | planted changes | {} | sign right in {right_signs} | size within a third in {right_sizes} |",
-            core.name,
-            core.version,
-            all.len(),
-        )
-    })
+    let tally = tally(rows)?;
+    Some(format!(
+        "| {} {} | planted changes | {} | sign right in {} | size within a third in {} |",
+        core.name, core.version, tally.changes, tally.right_signs, tally.right_sizes
+    ))
 }
 
 /// Number of sizes that may be right in only one of two programs: the linker puts the kernels

@@ -175,10 +175,22 @@ fn summary(core: &CoreParameters, rows: &[Row]) -> impl Iterator<Item = String> 
             50.0 * (below.error() + above.error()),
             100.0 * worst.error(),
             worst.name,
-            counted.iter().filter(|row| row.error() <= 0.2).count(),
+            count_near(&counted),
             mean(|row| row.ratio().ln()).exp(),
         ))
     })
+}
+
+/// Returns the mean error of those with a native time, or NaN without any.
+pub fn mean_error(rows: &[&Row]) -> f64 {
+    let counted = rows.iter().filter(|row| row.counts());
+    let errors: Vec<f64> = counted.map(|row| row.error()).collect();
+    errors.iter().sum::<f64>() / errors.len() as f64
+}
+
+/// Returns how many are within 20 % of their native time.
+pub fn count_near(rows: &[&Row]) -> usize {
+    rows.iter().filter(|row| row.error() <= 0.2).count()
 }
 
 fn title(group: Group) -> &'static str {
@@ -187,9 +199,8 @@ fn title(group: Group) -> &'static str {
 
 /// Returns the mean error of all kernels that may be looked at.
 fn calibrated_error(rows: &[Row]) -> f64 {
-    let is_open = |row: &&Row| row.counts() && row.group != Group::KeptBack;
-    let errors: Vec<f64> = rows.iter().filter(is_open).map(Row::error).collect();
-    errors.iter().sum::<f64>() / errors.len().max(1) as f64
+    let is_open = |row: &&Row| row.group != Group::KeptBack;
+    mean_error(&rows.iter().filter(is_open).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

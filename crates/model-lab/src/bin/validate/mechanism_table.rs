@@ -1,0 +1,166 @@
+//! What each mechanism of a core buys: the errors that grow when it is switched off.
+//!
+//! Kernels are recorded once and replayed on each variant of a core, so one pass makes the table.
+//! Samples are shorter than those of `cargo topdown bench`: only their differences matter.
+
+use std::path::Path;
+
+use topdown_core_model::{Capacity, CoreParameters, Model};
+use topdown_model_lab::kernels::{self, Group, Kernel};
+use topdown_model_lab::mechanisms;
+use topdown_model_lab::recording::Recording;
+use topdown_tracer::Mapping;
+
+use crate::changes;
+use crate::native::Measurements;
+use crate::report::{self, Row};
+use crate::windows::Modelled;
+
+/// The cores with their native cycles, in `native/`.
+const NATIVE: &[(&str, &str)] = &[
+    ("golden-cove", "golden-cove.txt"),
+    ("golden-cove", "redwood-cove.txt"),
+    ("zen-4", "zen-4.txt"),
+    ("zen-5", "zen-5.txt"),
+];
+
+/// Instructions of a replay, at least.
+const MIN_REPLAY_INSTRUCTIONS: u64 = 150_000;
+/// Replays go on until so many instructions ran, or for so many replays; the last one counts.
+const ENOUGH_INSTRUCTIONS: u64 = 1_000_000;
+const MAX_REPLAYS: u64 = 6;
+
+/// A core with all mechanisms, or without one.
+struct Variant {
+    core: &'static CoreParameters,
+    /// Name of what is switched off.
+    without: Option<&'static str>,
+    rows: Vec<Row>,
+}
+
+/// Errors of a variant, beside one of the files of native cycles.
+struct Errors {
+    kernels_percent: f64,
+    loops_percent: f64,
+    near_loops: usize,
+    changes: Option<changes::Tally>,
+}
+
+/// Runs everything on variants of a core and prints the table as tab-separated values.
+pub fn print(
+    core: &'static CoreParameters,
+    filter: &str,
+) -> Result<(), Box<dyn std::error::Error>> {
+    println!("core\tnative\twithout\tkernels %\tloops %\tloops within 20 %\tsigns\tsizes");
+    for &(_, file) in NATIVE.iter().filter(|(name, _)| *name == core.name) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("native");
+        let measurements = Measurements::open(Some(folder.join(file)))?;
+        let mut variants = variants(core);
+        let is_open =
+            |kernel: &Kernel| kernel.group != Group::KeptBack && kernel.name.contains(filter);
+        for kernel in kernels::validated().into_iter().filter(is_open) {
+            if measurements.get(kernel.name).are_repeatable() == Some(true) {
+                run(&kernel, &mut variants, &measurements)?;
+            }
+        }
+        let [whole, ..] = &variants[..] else { continue };
+        let whole_errors = errors(&whole.rows);
+        for variant in &variants {
+            print_line(file, variant, &errors(&variant.rows), &whole_errors);
+        }
+    }
+    Ok(())
+}
+
+fn variants(core: &'static CoreParameters) -> Vec<Variant> {
+    let variant = |core, without| Variant {
+        core,
+        without,
+        rows: Vec::new(),
+    };
+    let mut variants = vec![variant(core, None)];
+    variants.extend(mechanisms::ALL.iter().filter_map(|mechanism| {
+        let simpler = mechanisms::without(core, mechanism)?;
+        Some(variant(simpler, Some(mechanism.name)))
+    }));
+    variants
+}
+
+fn run(
+    kernel: &Kernel,
+    variants: &mut [Variant],
+    measurements: &Measurements,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let mut run = (kernel.prepare)();
+    let mut iterations = 1;
+    let mut recording = Recording::new(&mut run)?;
+    let instructions = recording.instructions();
+    if instructions < MIN_REPLAY_INSTRUCTIONS {
+        iterations = MIN_REPLAY_INSTRUCTIONS.div_ceil(instructions.max(1));
+        recording = Recording::new(&mut || (0..iterations).for_each(|_| run()))?;
+    }
+    if recording.is_cut_off() {
+        eprintln!("{}: too long to be recorded", kernel.name);
+        return Ok(());
+    }
+    let replays = ENOUGH_INSTRUCTIONS.div_ceil(recording.instructions().max(1));
+    for variant in variants {
+        let mut model = Model::with_mappings(variant.core, Capacity::default(), Mapping::at);
+        recording.translate(&mut model);
+        let mut before = model.counts();
+        for _ in 0..replays.clamp(2, MAX_REPLAYS) {
+            before = model.counts();
+            recording.replay(&mut model);
+            model.drain();
+        }
+        variant.rows.push(Row {
+            name: kernel.name,
+            group: kernel.group,
+            native: measurements.get(kernel.name),
+            modelled: Modelled {
+                counts: model.counts() - before,
+                iterations,
+                instructions_per_second: f64::NAN,
+            },
+        });
+    }
+    Ok(())
+}
+
+fn errors(rows: &[Row]) -> Errors {
+    let is_loop = |row: &&Row| matches!(row.group, Group::Loop | Group::Pattern);
+    let loops: Vec<&Row> = rows.iter().filter(is_loop).collect();
+    let is_kernel = |row: &&Row| !is_loop(row) && row.group != Group::Change;
+    let kernels: Vec<&Row> = rows.iter().filter(is_kernel).collect();
+    Errors {
+        kernels_percent: 100.0 * report::mean_error(&kernels),
+        loops_percent: 100.0 * report::mean_error(&loops),
+        near_loops: report::count_near(&loops),
+        changes: changes::tally(rows),
+    }
+}
+
+/// Prints the errors of the whole core, and how they change without a mechanism.
+fn print_line(file: &str, variant: &Variant, errors: &Errors, whole: &Errors) {
+    let core = variant.core;
+    let name = variant.without;
+    let [kernels, loops] = match name {
+        None => [errors.kernels_percent, errors.loops_percent].map(|value| format!("{value:.2}")),
+        Some(_) => [
+            errors.kernels_percent - whole.kernels_percent,
+            errors.loops_percent - whole.loops_percent,
+        ]
+        .map(|change| format!("{change:+.2}")),
+    };
+    let [signs, sizes] = match &errors.changes {
+        Some(tally) => [tally.right_signs, tally.right_sizes].map(|count| count.to_string()),
+        None => Default::default(),
+    };
+    println!(
+        "{} {}\t{file}\t{}\t{kernels}\t{loops}\t{}\t{signs}\t{sizes}",
+        core.name,
+        core.version,
+        name.unwrap_or("nothing"),
+        errors.near_loops,
+    );
+}
