@@ -54,6 +54,7 @@ pub(crate) struct Predictor {
     /// The part of the history that distinguishes indirect targets.
     indirect_path: Newest,
     returns: ReturnStack,
+    predicts_returns_by_path: bool,
     return_cycles: u64,
 }
 
@@ -75,6 +76,7 @@ impl Predictor {
             indirect: IndirectPredictor::new(parameters),
             indirect_path: Newest::new(parameters.indirect_history_branches),
             returns: ReturnStack::new(parameters),
+            predicts_returns_by_path: parameters.predicts_returns_by_path,
             return_cycles: parameters.return_cycles.into(),
         }
     }
@@ -82,6 +84,13 @@ impl Predictor {
     /// Returns the code address of `ip`: a branch, or its target.
     pub(crate) fn address(&mut self, ip: u64) -> CodeAddress {
         self.keys.address(ip)
+    }
+
+    /// Predicts an indirect branch, and returns whether that was right.
+    #[inline]
+    fn by_path(&mut self, place: CodeAddress, target: CodeAddress) -> bool {
+        let path = self.history.of(self.indirect_path);
+        self.indirect.predict(path, place.key, target.ip)
     }
 
     /// Executes a branch.
@@ -101,11 +110,11 @@ impl Predictor {
         let right = match flow {
             Flow::Next | Flow::Jump | Flow::Call => true,
             Flow::Conditional => self.direction.predict(&self.history, place.key, taken),
-            Flow::IndirectJump | Flow::IndirectCall => {
-                let path = self.history.of(self.indirect_path);
-                self.indirect.predict(path, place.key, target.ip)
-            }
-            Flow::Return => self.returns.predict(target.ip),
+            Flow::IndirectJump | Flow::IndirectCall => self.by_path(place, target),
+            Flow::Return => match self.returns.predict(target.ip) {
+                Some(right) => right,
+                None => self.predicts_returns_by_path && self.by_path(place, target),
+            },
         };
         if matches!(flow, Flow::Call | Flow::IndirectCall) {
             self.returns.call(next_ip);
@@ -175,6 +184,41 @@ mod tests {
         let executed = operations.iter().cycle().take(4000);
         let wrong: Vec<bool> = executed.map(&mut is_wrong).collect();
         wrong[2000..].iter().filter(|&&wrong| wrong).count()
+    }
+
+    #[test]
+    fn returns_from_too_deep_are_learnt_by_path() {
+        const DEPTH: usize = 30;
+        let mispredicted = |parameters: &Parameters| {
+            let mut predictor = Predictor::new(parameters, 100);
+            let mut wrong = 0;
+            for round in 0..50 {
+                let mut goes = |flow, ip, target| {
+                    let [place, target] = [ip, target].map(|ip| CodeAddress { ip, key: ip });
+                    let outcome = predictor.branch(&Branch {
+                        flow,
+                        place,
+                        next_ip: ip + 5,
+                        target,
+                    });
+                    wrong += usize::from(round >= 25 && outcome.mispredicted);
+                };
+                // A function at 0x100 that calls itself, called from 0x50.
+                goes(Flow::Call, 0x50, 0x100);
+                (1..DEPTH).for_each(|_| goes(Flow::Call, 0x110, 0x100));
+                (1..DEPTH).for_each(|_| goes(Flow::Return, 0x120, 0x115));
+                goes(Flow::Return, 0x120, 0x55);
+            }
+            wrong
+        };
+        let golden_cove = GOLDEN_COVE.prediction;
+        assert_eq!(mispredicted(&golden_cove), 0);
+        let too_deep = DEPTH - golden_cove.return_stack_entries as usize;
+        let by_stack = Parameters {
+            predicts_returns_by_path: false,
+            ..golden_cove
+        };
+        assert_eq!(mispredicted(&by_stack), 25 * too_deep);
     }
 
     #[test]

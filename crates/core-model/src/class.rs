@@ -40,6 +40,8 @@ classes! {
     IntAdd,
     /// Addition of an immediate of -1024 to 1023 to a 64-bit register: some cores do it at rename.
     IntAddImmediate,
+    /// A move, extension, logic or addition that reads or writes `ah`, `bh`, `ch` or `dh`.
+    HighByte,
     /// `cwd`, `cdq`, `cqo`.
     IntSignSplat,
     /// Shifts and rotates by an immediate or with BMI2.
@@ -253,10 +255,14 @@ classes! {
     FpDivide64,
     /// Division of 64-bit floats, 256 bits and more.
     FpDivide64Wide,
-    /// Square root of 32-bit floats.
+    /// Square root of 32-bit floats, up to 128 bits.
     FpSqrt32,
-    /// Square root of 64-bit floats.
+    /// Square root of 32-bit floats, 256 bits and more.
+    FpSqrt32Wide,
+    /// Square root of 64-bit floats, up to 128 bits.
     FpSqrt64,
+    /// Square root of 64-bit floats, 256 bits and more.
+    FpSqrt64Wide,
     /// Approximate reciprocals.
     FpReciprocal,
     /// Rounding to integral values.
@@ -328,11 +334,11 @@ pub struct Timing {
     pub chained_latency: u8,
     /// Cycles for which the first operation blocks its port; 1 if pipelined.
     pub busy: u8,
-    /// What takes a cycle more than `latency` says.
+    /// What takes longer than `latency` says.
     pub late: DelayedPart,
 }
 
-/// The part of an instruction that takes a cycle more than the rest.
+/// The part of an instruction that takes longer than the rest: a cycle, if nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayedPart {
     /// None of it.
@@ -343,6 +349,8 @@ pub enum DelayedPart {
     Flags,
     /// To the upper half of the product.
     HighHalf,
+    /// To the remainder, by so many cycles.
+    Remainder(u8),
 }
 
 impl Timing {
@@ -380,7 +388,7 @@ impl Timing {
         self
     }
 
-    /// Returns this row with a part that takes a cycle more.
+    /// Returns this row with a part that takes longer.
     pub const fn with_late(mut self, late: DelayedPart) -> Timing {
         self.late = late;
         self

@@ -192,10 +192,7 @@ impl Core {
             vector_queue: VectorQueue::new(&parameters.window, parameters.ports.store_data_vector),
             slots: 0,
             window: Window::new(parameters),
-            stores: StoreQueue::new(
-                &parameters.window,
-                parameters.memory.aliased_load_extra_cycles > 0,
-            ),
+            stores: StoreQueue::new(&parameters.window, &parameters.memory),
             memory: Hierarchy::new(&parameters.memory),
             addresses: AddressSpace::new(mapping_at),
             ledger: Ledger::new(parameters.width, blocks),
@@ -564,7 +561,8 @@ impl Core {
             for &destination in further {
                 self.registers[usize::from(destination)] = value;
             }
-            self.registers[usize::from(operation.late_destination)].ready += 1;
+            let late = usize::from(operation.late_destination);
+            self.registers[late].ready += u64::from(operation.late_cycles);
         }
         if operation.has_late_flags {
             for flag in destinations {

@@ -173,8 +173,11 @@ impl Hierarchy {
         if last == first {
             return ready;
         }
-        // The second half takes the next cycle of the same port.
-        ready.max(self.load_line(last, at + 1, ledger))
+        ready.max(self.load_line(
+            last,
+            at + u64::from(self.parameters.split_load_extra_cycles),
+            ledger,
+        ))
     }
 
     #[inline(always)]
@@ -188,7 +191,7 @@ impl Hierarchy {
         self.fill_l1d(line, at, false, true, ledger)
     }
 
-    /// Executes a store that retires at `retires` and may fetch its line into the L1 from `at` on.
+    /// Executes a store that may fetch its line into the L1 from `at` on.
     /// Returns when the line can be written.
     #[inline]
     pub(crate) fn store(
@@ -196,15 +199,11 @@ impl Hierarchy {
         ip: u64,
         address: u64,
         bytes: u32,
-        retires: u64,
         at: u64,
         ledger: &mut Ledger,
     ) -> u64 {
         let first = address / LINE_BYTES;
         let last = address.wrapping_add(u64::from(bytes) - 1) / LINE_BYTES;
-        if at > retires && self.parameters.early_lines_of_stores {
-            self.fetch_early(first, retires, ledger);
-        }
         let mut ready = self.store_line(first, at, ledger);
         if last != first {
             ready = ready.max(self.store_line(last, at, ledger));
@@ -215,21 +214,6 @@ impl Hierarchy {
             }
         }
         ready
-    }
-
-    /// Brings the line of a waiting store into the L2.
-    #[inline]
-    fn fetch_early(&mut self, line: u64, at: u64, ledger: &mut Ledger) {
-        if !self.l1d.contains(line) && !self.l2.contains(line) {
-            self.fetch_missing(line, at, ledger);
-        }
-    }
-
-    /// Brings a line that is in neither cache into the L2.
-    fn fetch_missing(&mut self, line: u64, at: u64, ledger: &mut Ledger) {
-        ledger.count(|events| &mut events.l2_misses, 1);
-        let (buffer, free) = self.l2_fills.find(at);
-        self.bring_into_l2(line, buffer, at.max(free), true, ledger);
     }
 
     #[inline(always)]
@@ -500,7 +484,7 @@ mod tests {
         let (mut memory, mut ledger) = hierarchy();
         let lines = u64::from(GOLDEN_COVE.memory.l3.bytes + GOLDEN_COVE.memory.l2.bytes) / 64 * 2;
         for line in 0..lines {
-            memory.store(1, line * 64, 8, line * 20, line * 20, &mut ledger);
+            memory.store(1, line * 64, 8, line * 20, &mut ledger);
         }
         assert!(ledger.counts().events.memory_write_bytes > 0);
         assert!(
@@ -513,6 +497,10 @@ mod tests {
         let (mut memory, mut ledger) = hierarchy();
         memory.load(1, 0x103c, 8, 0, &mut ledger);
         assert_eq!(ledger.counts().events.l1d_misses, 2);
+        let within = memory.load(1, 0x1030, 8, 10_000, &mut ledger);
+        let across = memory.load(1, 0x103c, 8, 10_000, &mut ledger);
+        let extra = u64::from(GOLDEN_COVE.memory.split_load_extra_cycles);
+        assert_eq!(across, within + extra);
     }
 
     #[test]

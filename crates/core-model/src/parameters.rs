@@ -57,12 +57,8 @@ pub struct Frontend {
     pub decode_width: u32,
     /// Bytes per cycle through the decoders.
     pub decode_bytes: u32,
-    /// Cycles lost when switching from decoded operations to the decoders.
-    pub decode_switch_cycles: u32,
-    /// An instruction of more slots than this comes from microcode...
+    /// An instruction of more slots than this comes from microcode, so many in a cycle.
     pub microcode_above_slots: u32,
-    /// ... and loses this many cycles on entry.
-    pub microcode_entry_cycles: u32,
     /// Operations between frontend and rename.
     pub queue_entries: u32,
     /// Taken branches the frontend can follow per cycle. Where entries of the cache of decoded
@@ -144,6 +140,8 @@ pub struct Prediction {
     pub numbers_branches: bool,
     /// Entries of the return stack.
     pub return_stack_entries: u32,
+    /// Whether returns are predicted as other indirect branches while the stack is empty.
+    pub predicts_returns_by_path: bool,
     /// Levels of the branch target buffer: entries, and fetch bubble of a taken branch found there.
     pub target_buffers: &'static [TargetBuffer],
     /// Fetch bubble of a return or an indirect branch that the first level knows with a different
@@ -235,15 +233,9 @@ pub struct Rename {
     pub fuses_moves: bool,
     /// Which loads of just-stored values have no latency.
     pub memory_renaming: MemoryRenaming,
-    /// Whether flags are kept with the result of their instruction, so that one which has no other
-    /// result takes a general register.
-    pub flags_take_registers: bool,
     /// Added to the latency of a conditional move or set that comes within three instructions after
     /// the logic operation whose flags it reads.
     pub condition_after_logic_cycles: u8,
-    /// Added to the latency of a shift that reads a register to which one of the three instructions
-    /// before it added an immediate without a port.
-    pub shift_after_add_cycles: u8,
     /// Extra slots of an instruction that reads, modifies and writes memory.
     pub read_modify_write_extra_slots: u32,
     /// Whether some instructions cannot issue in the last slots of a cycle: those of two slots, and
@@ -376,6 +368,8 @@ pub struct MemoryPorts {
     pub load_vector: Ports,
     /// Loads of 64 bytes.
     pub load_512: Ports,
+    /// Loads of the elements of a gather.
+    pub load_gathered: Ports,
     /// Addresses of stores.
     pub store_address: Ports,
     /// Data of stores from general registers.
@@ -437,6 +431,10 @@ pub struct Memory {
     pub sign_extension_extra_cycles: u32,
     /// Additional load-port operations for a load that crosses a line.
     pub split_load_extra_operations: u32,
+    /// Added to the latency of such a load.
+    pub split_load_extra_cycles: u32,
+    /// Cycles that writing a store takes longer which crosses a page.
+    pub page_split_store_cycles: u32,
     /// L2.
     pub l2: Cache,
     /// L3.
@@ -491,9 +489,6 @@ pub struct Memory {
     pub stride_ahead_lines: u32,
     /// Whether stores also train and trigger it.
     pub stride_of_stores: bool,
-    /// Whether a store's line is brought into the L2 as soon as the store retires, instead of only
-    /// when it may be fetched into the L1.
-    pub early_lines_of_stores: bool,
 }
 
 /// One cache, with 64-byte lines.

@@ -45,7 +45,7 @@ fn loads_of_pending_line_take_a_port_twice() {
 #[test]
 fn chains_and_ports_match_measurement() {
     type Body = fn(&mut CodeAssembler);
-    let measured: [(&str, Body, f64); 10] = [
+    let measured: [(&str, Body, f64); 13] = [
         ("low half", |a| a.mul(rbx).unwrap(), 3.0),
         (
             "high half",
@@ -82,7 +82,35 @@ fn chains_and_ports_match_measurement() {
             },
             0.34,
         ),
-        ("high byte extension", |a| a.movzx(eax, ah).unwrap(), 1.0),
+        ("high byte extension", |a| a.movzx(eax, ah).unwrap(), 3.0),
+        (
+            "remainder",
+            |a| {
+                a.mov(eax, r9d).unwrap();
+                a.xor(edx, edx).unwrap();
+                a.div(edi).unwrap();
+                a.lea(r9d, ptr(rdx + 999)).unwrap();
+            },
+            16.0,
+        ),
+        (
+            "quotient",
+            |a| {
+                a.mov(eax, r9d).unwrap();
+                a.xor(edx, edx).unwrap();
+                a.div(edi).unwrap();
+                a.lea(r9d, ptr(rax + 9999)).unwrap();
+            },
+            12.0,
+        ),
+        (
+            "conversions from memory",
+            |a| {
+                a.vcvtps2pd(ymm0, xmmword_ptr(rdx)).unwrap();
+                a.vcvtps2pd(ymm1, xmmword_ptr(rdx)).unwrap();
+            },
+            1.0,
+        ),
         (
             "immediate added to memory",
             |a| a.add(dword_ptr(rdx), 3).unwrap(),

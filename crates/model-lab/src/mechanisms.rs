@@ -45,8 +45,6 @@ mechanisms! {
     "wrong-path": core => core.prediction.wrong_path_skip_bytes = 0;
     "bubbles-of-prediction": core => core.frontend.indirect_bubbles_delay_prediction = false;
     "return-prediction": core => core.frontend.return_prediction_cycles = 0;
-    "decode-switch": core => core.frontend.decode_switch_cycles = 0;
-    "microcode-entry": core => core.frontend.microcode_entry_cycles = 0;
     "code-prefetch": core => core.frontend.runahead_lines = 1;
     "integer-moves": core => core.rename.eliminates_integer_moves = false;
     "byte-extensions": core => core.rename.eliminates_byte_extensions = false;
@@ -60,9 +58,7 @@ mechanisms! {
         MemoryRenaming::SimpleAddress(order) => order.safe_executions = 0,
         MemoryRenaming::Learnt(order) => (order.doubt_at_first, order.doubt_limit) = (255, 255),
     };
-    "registers-of-flags": core => core.rename.flags_take_registers = false;
     "condition-after-logic": core => core.rename.condition_after_logic_cycles = 0;
-    "shift-after-add": core => core.rename.shift_after_add_cycles = 0;
     "read-modify-write-slots": core => core.rename.read_modify_write_extra_slots = 0;
     "last-slots": core => core.rename.restricts_last_slots = false;
     "retire-cycles": core => core.retire_cycles = 0;
@@ -80,6 +76,10 @@ mechanisms! {
     "vector-load-cycles": core => core.memory.vector_load_extra_cycles = 0;
     "vector-store-cycles": core => core.memory.vector_store_extra_cycles = 0;
     "sign-extension": core => core.memory.sign_extension_extra_cycles = 0;
+    "returns-by-path": core => core.prediction.predicts_returns_by_path = false;
+    "split-load-cycles": core => core.memory.split_load_extra_cycles = 1;
+    "page-splits": core => core.memory.page_split_store_cycles = 0;
+    "gathered-loads": core => core.ports.load_gathered = core.ports.load_vector;
     "split-loads": core => core.memory.split_load_extra_operations = 0;
     "l2-writes": core => core.memory.l2_write_cycles = 0;
     "l2-fills": core => core.memory.l2_fills_per_request = 0;
@@ -91,5 +91,4 @@ mechanisms! {
     "streamer": core => core.memory.stream_ahead_lines = 0;
     "strides": core => core.memory.stride_ahead_lines = 0;
     "strides-of-stores": core => core.memory.stride_of_stores = false;
-    "early-lines": core => core.memory.early_lines_of_stores = false;
 }

@@ -94,7 +94,8 @@ impl Core {
         let ordering_wait = self.ordering_wait(operation.ip, known);
         let known = known.max(self.load_from);
         let at = self.ports.reserve(ports, known.max(ordering_wait), false);
-        if address % LINE_BYTES + u64::from(bytes) > LINE_BYTES {
+        let crosses_line = address % LINE_BYTES + u64::from(bytes) > LINE_BYTES;
+        if crosses_line {
             for _ in 0..self.parameters.memory.split_load_extra_operations {
                 self.ports.reserve(ports, at, false);
             }
@@ -135,8 +136,13 @@ impl Core {
                 if ready > at + 2 * u64::from(self.parameters.memory.l2.cycles) {
                     self.wait_beyond_l2(at, ready);
                 }
-                // A load that crosses a line takes a cycle longer.
-                let hit = at + u64::from(self.parameters.memory.l1d.cycles) + 1;
+                let memory = &self.parameters.memory;
+                let split_cycles = if crosses_line {
+                    memory.split_load_extra_cycles
+                } else {
+                    1
+                };
+                let hit = at + u64::from(memory.l1d.cycles + split_cycles);
                 if self.parameters.ports.repeats_missed_loads && ready > hit {
                     self.ports.reserve(ports, ready - (hit - at), false);
                 }
@@ -423,14 +429,8 @@ impl Core {
                 .store_around(address, bytes, retires, &mut self.ledger)
         } else {
             let fetch_from = retires.max(self.stores.fetch_from(address));
-            self.memory.store(
-                operation.ip,
-                address,
-                bytes,
-                retires,
-                fetch_from,
-                &mut self.ledger,
-            )
+            self.memory
+                .store(operation.ip, address, bytes, fetch_from, &mut self.ledger)
         };
         let mut data_ready = result.ready;
         if operand.is_vector {

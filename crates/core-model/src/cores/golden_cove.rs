@@ -57,7 +57,7 @@ const ALU: Ports = P015.or(P6).or(P10);
 /// Intel Golden Cove.
 pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     name: "golden-cove",
-    version: 16,
+    version: 17,
     width: 6,        // O
     retire_width: 8, // O
     retire_cycles: 0,
@@ -69,9 +69,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         uop_cache_reads: UopCacheReads::Operations(8), // O
         decode_width: 6,                               // O
         decode_bytes: 32,                              // O
-        decode_switch_cycles: 1,                       // A
         microcode_above_slots: 4,                      // O
-        microcode_entry_cycles: 2,                     // A
         queue_entries: 144,                            // O
         taken_branches_per_cycle: 1,                   // O
         predicted_branches_per_cycle: 1,               // A
@@ -122,6 +120,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         // A: with addresses, which branches share an entry changes with every build.
         numbers_branches: true,
         return_stack_entries: 16, // M: recursion deeper than this mispredicts
+        predicts_returns_by_path: true, // R
         // O: 128, 5 Ki, 12 Ki. M: the bubbles, and how many jumps of a loop are known at each
         // level: all of 4000 and 12 000.
         target_buffers: &[
@@ -167,10 +166,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
             discards: 4,         // J
             right_for_one: 64,   // J
         }),
-        flags_take_registers: true,      // C: 248 of either in flight
-        condition_after_logic_cycles: 1, // M: 0.8
-        // M: 2. Why: tavianator.com/2025/shlxplained.html, on `shlx` whose count was incremented.
-        shift_after_add_cycles: 2,
+        condition_after_logic_cycles: 1,  // M: 0.8
         read_modify_write_extra_slots: 1, // U: 2 fused operations
         restricts_last_slots: false,
     },
@@ -198,6 +194,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         load: P2.or(P3).or(P11),        // O
         load_vector: P2.or(P3).or(P11), // O
         load_512: P2.or(P3),            // O
+        load_gathered: P2.or(P3),       // R: two elements a cycle
         store_address: P7.or(P8),       // O
         store_data: P4.or(P9),          // O
         store_data_vector: P4.or(P9),   // O
@@ -229,6 +226,8 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         vector_store_extra_cycles: 0,   // A
         sign_extension_extra_cycles: 0, // P
         split_load_extra_operations: 2, // M: one per cycle, of 64 bytes one per 1.5
+        split_load_extra_cycles: 7,     // R: 12 in a chain, across pages too
+        page_split_store_cycles: 23,    // R: one per 25 cycles
         // O gives 15 cycles; J measured 16, and so does a chase through 256 KiB (M: `chase-256k`).
         l2: Cache {
             bytes: 2 << 20,
@@ -256,7 +255,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         l1_fill_buffers: 16,        // O
         l2_fill_buffers: 48,        // O
         forward_cycles: 5,          // M: 7.3 for a read-modify-write chain
-        blocked_forward_cycles: 13, // published measurements
+        blocked_forward_cycles: 13, // published measurements; R is slower: 18
         // M: 18 cycles alone, 25 with a store or eight before it, 34 with sixteen; loads of other
         // lines run beside it.
         atomics: Atomics::BeginLast { retry_cycles: 7 },
@@ -276,12 +275,11 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
             entries: 2048,
             ways: 16,
         },
-        stlb_cycles: 7,              // published measurements
-        walk_cycles: 36,             // K
-        stream_ahead_lines: 16,      // A
-        stride_ahead_lines: 2,       // M: see `repeats_missed_loads`
-        stride_of_stores: false,     // O: it follows loads
-        early_lines_of_stores: true, // M: 14 cycles per random store to 4 MiB
+        stlb_cycles: 7,          // published measurements
+        walk_cycles: 36,         // K
+        stream_ahead_lines: 16,  // A
+        stride_ahead_lines: 2,   // M: see `repeats_missed_loads`
+        stride_of_stores: false, // O: it follows loads
     },
     timings: TIMINGS,
 };
@@ -297,6 +295,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::IntAlu, &[ALU], 1),
     Timing::single(Class::IntAdd, &[ALU], 1),
     Timing::single(Class::IntAddImmediate, &[ALU], 1),
+    Timing::single(Class::HighByte, &[P1], 3), // R: 3 in a chain, one a cycle
     Timing::single(Class::IntSignSplat, &[P06], 1),
     Timing::single(Class::IntShift, &[P06], 1),
     Timing::several(Class::IntShiftByCl, 2, &[P06, P06], 1), // M
@@ -313,8 +312,13 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::LeaComplex, &[ALU], 1),  // M
     Timing::single(Class::Multiply, &[P1], 3),
     Timing::several(Class::MultiplyWide, 2, &[P1, P5], 3).with_late(DelayedPart::HighHalf), // M
-    Timing::several(Class::Divide64, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 14).blocking(10),  // M
-    Timing::several(Class::Divide32, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 11).blocking(6),   // M
+    // M; remainders R.
+    Timing::several(Class::Divide64, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 14)
+        .blocking(10)
+        .with_late(DelayedPart::Remainder(3)),
+    Timing::several(Class::Divide32, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 11)
+        .blocking(6)
+        .with_late(DelayedPart::Remainder(4)),
     Timing::single(Class::BitCount, &[P1], 3),
     Timing::single(Class::BitScan, &[P1], 3),
     Timing::single(Class::BitDeposit, &[P1], 3),
@@ -405,7 +409,9 @@ const TIMINGS: &[Timing] = &[
     Timing::several(Class::FpDivide64, 1, &[FLOAT_DIVIDER, P0], 13).blocking(4), // M
     Timing::several(Class::FpDivide64Wide, 1, &[FLOAT_DIVIDER, P0], 13).blocking(8),
     Timing::several(Class::FpSqrt32, 1, &[FLOAT_DIVIDER, P0], 12).blocking(3),
+    Timing::several(Class::FpSqrt32Wide, 1, &[FLOAT_DIVIDER, P0], 12).blocking(6), // U, R
     Timing::several(Class::FpSqrt64, 1, &[FLOAT_DIVIDER, P0], 18).blocking(6), // R; M: 13 of 1.0
+    Timing::several(Class::FpSqrt64Wide, 1, &[FLOAT_DIVIDER, P0], 18).blocking(9), // U, R
     Timing::single(Class::FpReciprocal, &[P0], 4),
     Timing::several(Class::FpRound, 2, &[P01, P01], 8),
     Timing::single(Class::FpManipulate, &[P01], 4),

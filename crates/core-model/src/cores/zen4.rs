@@ -58,7 +58,7 @@ const FP: Ports = FP01.or(FP23);
 /// AMD Zen 4.
 pub const ZEN_4: CoreParameters = CoreParameters {
     name: "zen-4",
-    version: 4,
+    version: 5,
     width: 6,        // O
     retire_width: 8, // O
     // A: Zen 5 takes 12.
@@ -74,9 +74,7 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         uop_cache_reads: UopCacheReads::Operations(9),
         decode_width: 4,             // O, M
         decode_bytes: 32,            // O
-        decode_switch_cycles: 1,     // A
         microcode_above_slots: 4,    // A
-        microcode_entry_cycles: 2,   // A
         queue_entries: 48,           // A
         taken_branches_per_cycle: 1, // M
         // K: `loop-call-4`
@@ -114,10 +112,11 @@ pub const ZEN_4: CoreParameters = CoreParameters {
             correction_cycles: 3,
             taken_correction_cycles: 3,
         }),
-        indirect_entries: 4096,        // A
-        indirect_history_branches: 34, // A
-        numbers_branches: true,        // A
-        return_stack_entries: 32,      // O
+        indirect_entries: 4096,          // A
+        indirect_history_branches: 34,   // A
+        numbers_branches: true,          // A
+        return_stack_entries: 32,        // O
+        predicts_returns_by_path: false, // A
         target_buffers: &[
             TargetBuffer {
                 entries: 2048,
@@ -128,10 +127,10 @@ pub const ZEN_4: CoreParameters = CoreParameters {
                 bubble_cycles: 1,
             },
         ], // O: 1536, then 7 Ki
-        changed_target_cycles: 0,      // A
-        return_cycles: 1,              // A
-        unknown_target_cycles: 8,      // A
-        redirect_cycles: 13,           // K: `random-branch`
+        changed_target_cycles: 0,        // A
+        return_cycles: 1,                // A
+        unknown_target_cycles: 8,        // A
+        redirect_cycles: 13,             // K: `random-branch`
         // O: 11 to 18 cycles for the whole penalty, 13 as the common case. A: how much of it passes
         // while the wrong path still issues.
         recovery_cycles: 7,
@@ -149,9 +148,7 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         arithmetic_and_branch: CONDITION,  // M
         fuses_moves: false,                // M: such a pair takes two slots
         memory_renaming: MemoryRenaming::Learnt(ORDER),
-        flags_take_registers: false,
         condition_after_logic_cycles: 0,
-        shift_after_add_cycles: 0,
         read_modify_write_extra_slots: 0, // O: one macro-operation
         restricts_last_slots: false,      // A
     },
@@ -187,6 +184,7 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         load: AGU0.or(AGU1).or(AGU2),  // O, M
         load_vector: AGU0.or(AGU1),    // O, M
         load_512: AGU0,                // O
+        load_gathered: AGU0.or(AGU1),  // A
         store_address: AGU1.or(AGU2),  // O: two stores per cycle
         store_data: STORE0.or(STORE1), // M
         store_data_vector: FP_STORE,   // M: one per cycle
@@ -223,6 +221,8 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         vector_store_extra_cycles: 2,   // M: 9 from a vector store to a vector load
         sign_extension_extra_cycles: 1, // A: as on Zen 5
         split_load_extra_operations: 0, // A
+        split_load_extra_cycles: 1,     // A
+        page_split_store_cycles: 0,     // A
         // O
         l2: Cache {
             bytes: 1 << 20,
@@ -268,12 +268,11 @@ pub const ZEN_4: CoreParameters = CoreParameters {
             entries: 3072,
             ways: 12,
         },
-        stlb_cycles: 7,               // A
-        walk_cycles: 36,              // A
-        stream_ahead_lines: 64,       // A
-        stride_ahead_lines: 8,        // A
-        stride_of_stores: true,       // A
-        early_lines_of_stores: false, // A
+        stlb_cycles: 7,         // A
+        walk_cycles: 36,        // A
+        stream_ahead_lines: 64, // A
+        stride_ahead_lines: 8,  // A
+        stride_of_stores: true, // A
     },
     timings: TIMINGS,
 };
@@ -304,6 +303,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::IntAlu, &[ALU], 1),
     Timing::single(Class::IntAdd, &[ALU], 1),
     Timing::single(Class::IntAddImmediate, &[ALU], 1),
+    Timing::single(Class::HighByte, &[ALU], 1), // A
     Timing::single(Class::IntSignSplat, &[SHIFT], 1),
     Timing::single(Class::IntShift, &[SHIFT], 1),
     Timing::single(Class::IntShiftByCl, &[SHIFT], 1),
@@ -398,7 +398,7 @@ const TIMINGS: &[Timing] = &[
         10,
     ),
     Timing::single(Class::VecZeroUpper, &[FP0], 0),
-    Timing::several(Class::Gather, 24, &[FP01; 8], 4),
+    Timing::several(Class::Gather, 28, &[FP01; 8], 4),
     Timing::several(Class::Scatter, 16, &[FP; 4], 8),
     Timing::single(Class::MaskLogic, &[FP12], 1),
     Timing::single(Class::MaskShift, &[FP12], 1),
@@ -418,7 +418,9 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::FpDivide64, &[FP_DIVIDER], 13).blocking(5),
     Timing::single(Class::FpDivide64Wide, &[FP_DIVIDER], 13).blocking(5),
     Timing::single(Class::FpSqrt32, &[FP_DIVIDER], 15).blocking(5),
+    Timing::single(Class::FpSqrt32Wide, &[FP_DIVIDER], 15).blocking(5),
     Timing::single(Class::FpSqrt64, &[FP_DIVIDER], 21).blocking(8),
+    Timing::single(Class::FpSqrt64Wide, &[FP_DIVIDER], 21).blocking(8),
     Timing::single(Class::FpReciprocal, &[FP01], 4),
     Timing::single(Class::FpRound, &[FP23], 3),
     Timing::single(Class::FpManipulate, &[FP23], 4),

@@ -57,7 +57,7 @@ const FP_STORE: Ports = STORE0.or(STORE1);
 /// AMD Zen 5.
 pub const ZEN_5: CoreParameters = CoreParameters {
     name: "zen-5",
-    version: 17,
+    version: 18,
     width: 8,        // O
     retire_width: 8, // O
     // M: 20 loops of chains whose passes overlap as far as they fit, with passes of 9 to 60 steps,
@@ -81,9 +81,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         }),
         decode_width: 4,                 // O: one cluster per thread
         decode_bytes: 32,                // O
-        decode_switch_cycles: 1,         // A
         microcode_above_slots: 4,        // A: O says 2, short sequences are faster
-        microcode_entry_cycles: 2,       // A
         queue_entries: 48,               // A: divided in the same way
         taken_branches_per_cycle: 1,     // A: of the decoders
         predicted_branches_per_cycle: 2, // O, M
@@ -107,12 +105,13 @@ pub const ZEN_5: CoreParameters = CoreParameters {
             TaggedTable::new(4096, 96),
             TaggedTable::new(4096, 240),
         ],
-        tables_in_halves: false,       // A
-        first_level: None,             // A
-        indirect_entries: 4096,        // O: 3072
-        indirect_history_branches: 34, // A: as Golden Cove
-        numbers_branches: true,        // A: as Golden Cove
-        return_stack_entries: 64,      // O: 52
+        tables_in_halves: false,         // A
+        first_level: None,               // A
+        indirect_entries: 4096,          // O: 3072
+        indirect_history_branches: 34,   // A: as Golden Cove
+        numbers_branches: true,          // A: as Golden Cove
+        return_stack_entries: 64,        // O: 52
+        predicts_returns_by_path: false, // A
         target_buffers: &[
             TargetBuffer {
                 entries: 16 * 1024,
@@ -123,10 +122,10 @@ pub const ZEN_5: CoreParameters = CoreParameters {
                 bubble_cycles: 1,
             },
         ], // O: 16 Ki, then 8 Ki more
-        changed_target_cycles: 0,      // A
-        return_cycles: 1,              // M: with more instructions between calls
-        unknown_target_cycles: 8,      // A
-        redirect_cycles: 16,           // K
+        changed_target_cycles: 0,        // A
+        return_cycles: 1,                // M: with more instructions between calls
+        unknown_target_cycles: 8,        // A
+        redirect_cycles: 16,             // K
         // The guide for Zen 4 (57647) gives 11 to 18 cycles for the whole penalty and 13 as the
         // common case; that of Zen 5 was not checked. Resolution alone takes 5 of them, which
         // leaves 6 to 13 for the frontend to refill, 9 or 10 on average. What K finds beyond that
@@ -148,9 +147,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         arithmetic_and_branch: BRANCH,
         fuses_moves: true, // M
         memory_renaming: MemoryRenaming::Learnt(ORDER),
-        flags_take_registers: false,
         condition_after_logic_cycles: 0,
-        shift_after_add_cycles: 0,
         read_modify_write_extra_slots: 0, // O: one macro-operation
         restricts_last_slots: true,       // M: docs/engineering/core-model.md
     },
@@ -188,6 +185,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         load: AGU0.or(AGU1).or(AGU2).or(AGU3), // O
         load_vector: AGU0.or(AGU1),            // O, M
         load_512: AGU0.or(AGU1),               // O: two of 64 bytes
+        load_gathered: AGU0.or(AGU1),          // A
         store_address: AGU2.or(AGU3),          // O: two stores per cycle
         store_data: ALU,                       // M: 24 additions and 12 stores take 6.4 cycles
         store_data_vector: STORE0.or(STORE1),
@@ -228,6 +226,8 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         vector_store_extra_cycles: 2, // M: 9 from a vector store to a vector load
         sign_extension_extra_cycles: 1, // M
         split_load_extra_operations: 0, // A
+        split_load_extra_cycles: 1,   // A
+        page_split_store_cycles: 0,   // A
         // O
         l2: Cache {
             bytes: 1 << 20,
@@ -273,12 +273,11 @@ pub const ZEN_5: CoreParameters = CoreParameters {
             entries: 4096,
             ways: 16,
         },
-        stlb_cycles: 7,               // P
-        walk_cycles: 36,              // A
-        stream_ahead_lines: 64,       // K: `stream-32m` is fed at the bandwidth of memory
-        stride_ahead_lines: 8,        // K: `fill-1m`
-        stride_of_stores: true,       // K: `fill-1m`
-        early_lines_of_stores: false, // A
+        stlb_cycles: 7,         // P
+        walk_cycles: 36,        // A
+        stream_ahead_lines: 64, // K: `stream-32m` is fed at the bandwidth of memory
+        stride_ahead_lines: 8,  // K: `fill-1m`
+        stride_of_stores: true, // K: `fill-1m`
     },
     timings: TIMINGS,
 };
@@ -318,6 +317,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::IntAlu, &[ALU], 1),
     Timing::single(Class::IntAdd, &[ALU], 1),
     Timing::single(Class::IntAddImmediate, &[ALU], 1),
+    Timing::single(Class::HighByte, &[ALU], 1), // A
     Timing::single(Class::IntSignSplat, &[SHIFT], 1),
     Timing::single(Class::IntShift, &[SHIFT], 1),
     Timing::single(Class::IntShiftByCl, &[SHIFT], 1),
@@ -407,7 +407,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::VecConflict, &[FP12], 3),
     Timing::several(Class::VecString, 4, &[FP12, FP12, FP12, FP12, FP_STORE], 10),
     Timing::single(Class::VecZeroUpper, &[FP0], 0),
-    Timing::several(Class::Gather, 30, &[FP01; 8], 8),
+    Timing::several(Class::Gather, 34, &[FP01; 8], 8),
     Timing::several(Class::Scatter, 16, &[FP; 4], 8),
     Timing::single(Class::MaskLogic, &[FP12], 1),
     Timing::single(Class::MaskShift, &[FP12], 1),
@@ -427,7 +427,9 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::FpDivide64, &[FP_DIVIDER], 13).blocking(4),
     Timing::single(Class::FpDivide64Wide, &[FP_DIVIDER], 13).blocking(4),
     Timing::single(Class::FpSqrt32, &[FP_DIVIDER], 14).blocking(4),
+    Timing::single(Class::FpSqrt32Wide, &[FP_DIVIDER], 14).blocking(4),
     Timing::single(Class::FpSqrt64, &[FP_DIVIDER], 20).blocking(7),
+    Timing::single(Class::FpSqrt64Wide, &[FP_DIVIDER], 20).blocking(7),
     Timing::single(Class::FpReciprocal, &[FP12], 4),
     Timing::single(Class::FpRound, &[FP23], 3),
     Timing::single(Class::FpManipulate, &[FP23], 4),

@@ -16,6 +16,9 @@ pub(super) fn class(instruction: &Instruction) -> Class {
         return Class::Atomic;
     }
     match class_of(instruction.mnemonic()) {
+        Class::IntMove | Class::IntAlu | Class::IntAdd if uses_high_byte(instruction) => {
+            Class::HighByte
+        }
         Class::IntMove => integer_move(instruction),
         Class::IntAlu => extension(instruction),
         Class::IntAdd if adds_immediate(instruction) => Class::IntAddImmediate,
@@ -37,8 +40,14 @@ pub(super) fn class(instruction: &Instruction) -> Class {
         Class::VecCompare if instruction.op0_register().is_k() => Class::VecMaskCompare,
         Class::FpCompare if instruction.op0_register().is_k() => Class::VecMaskCompare,
         Class::MaskMove => mask_move(instruction),
+        // The load port puts the elements where they belong.
+        Class::FpConvertWidth | Class::FpFromInt if widens_from_memory(instruction) => {
+            Class::FpConvert
+        }
         Class::FpDivide32 if vector_bytes(instruction) > 16 => Class::FpDivide32Wide,
         Class::FpDivide64 if vector_bytes(instruction) > 16 => Class::FpDivide64Wide,
+        Class::FpSqrt32 if vector_bytes(instruction) > 16 => Class::FpSqrt32Wide,
+        Class::FpSqrt64 if vector_bytes(instruction) > 16 => Class::FpSqrt64Wide,
         Class::VecShuffle | Class::VecWiden if only_loads(instruction) => Class::MemoryMove,
         Class::VecWiden if stays_in_lane(instruction) && is_broadcast(instruction) => {
             Class::VecShuffle
@@ -98,16 +107,23 @@ pub(super) fn is_own_move(instruction: &Instruction) -> bool {
 /// Returns whether it extends the low byte of another general register with zeros.
 pub(super) fn is_byte_extension(instruction: &Instruction) -> bool {
     let from = instruction.op1_register();
-    let is_high = matches!(
-        from,
-        Register::AH | Register::BH | Register::CH | Register::DH
-    );
     instruction.mnemonic() == Mnemonic::Movzx
         && instruction.op0_register().size() >= 4
         && instruction.op1_kind() == OpKind::Register
         && from.is_gpr8()
-        && !is_high
+        && !is_high_byte(from)
         && !is_own_move(instruction)
+}
+
+/// Returns whether an instruction without memory operand has a register that is a high byte.
+fn uses_high_byte(instruction: &Instruction) -> bool {
+    let registers = (0..instruction.op_count()).map(|operand| instruction.op_register(operand));
+    !has_memory(instruction) && registers.into_iter().any(is_high_byte)
+}
+
+fn is_high_byte(register: Register) -> bool {
+    use Register::*;
+    matches!(register, AH | BH | CH | DH)
 }
 
 /// Returns whether an access changes memory by an immediate, or without any operand.
@@ -152,6 +168,25 @@ fn is_broadcast(instruction: &Instruction) -> bool {
     )
 }
 
+/// Returns whether it converts what it loads, without narrowing it.
+fn widens_from_memory(instruction: &Instruction) -> bool {
+    use Mnemonic::*;
+    let widens = matches!(
+        instruction.mnemonic(),
+        Cvtdq2pd
+            | Cvtps2pd
+            | Cvtss2sd
+            | Cvtsi2sd
+            | Cvtsi2ss
+            | Vcvtdq2pd
+            | Vcvtps2pd
+            | Vcvtss2sd
+            | Vcvtsi2sd
+            | Vcvtsi2ss
+    );
+    widens && has_memory(instruction)
+}
+
 fn only_stores(instruction: &Instruction) -> bool {
     instruction.op0_kind() == OpKind::Memory
 }
@@ -161,14 +196,15 @@ fn touches_vector(instruction: &Instruction) -> bool {
 }
 
 fn integer_move(instruction: &Instruction) -> Class {
+    let to = instruction.op0_register();
     if has_memory(instruction) || instruction.op1_kind() == OpKind::Memory {
-        return if instruction.mnemonic() == Mnemonic::Movbe {
-            Class::ByteSwap
-        } else {
-            Class::MemoryMove
+        return match instruction.mnemonic() {
+            Mnemonic::Movbe => Class::ByteSwap,
+            // It merges with the rest of its register after the load.
+            _ if to.is_gpr8() || to.is_gpr16() => Class::IntConstant,
+            _ => Class::MemoryMove,
         };
     }
-    let to = instruction.op0_register();
     let from_register = instruction.op1_kind() == OpKind::Register;
     if from_register && (to.is_gpr32() || to.is_gpr64()) {
         Class::IntMove
@@ -232,7 +268,8 @@ pub(super) fn extends_sign(instruction: &Instruction) -> bool {
     matches!(instruction.mnemonic(), Mnemonic::Movsx | Mnemonic::Movsxd)
 }
 
-/// Returns the register that gets the upper half of a product, unless that is part of `ax`.
+/// Returns the register that gets the upper half of a product, or the remainder of a division,
+/// unless that is part of `ax`.
 pub(super) fn high_half(instruction: &Instruction) -> Register {
     let factor = instruction.op0_register();
     let is_of_bytes = factor.is_gpr8() || instruction.memory_size().size() == 1;

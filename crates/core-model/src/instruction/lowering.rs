@@ -55,6 +55,9 @@ impl Lowering {
             ..MemoryOperand::NONE
         }
         .with_ports(form::vector_bytes(instruction) > 0, &self.parameters);
+        if form::class(instruction) == Class::Gather {
+            operand.load_ports = self.parameters.ports.load_gathered;
+        }
         if form::extends_sign(instruction) {
             operand.extra_cycles += self.parameters.memory.sign_extension_extra_cycles as u8;
         }
@@ -109,6 +112,7 @@ impl Lowering {
             destinations: [UNREAD; DESTINATIONS],
             late_source: NONE,
             late_destination: UNREAD,
+            late_cycles: 1,
             ports: [Ports::NONE; OPERATIONS],
             repeat: None,
         };
@@ -125,7 +129,7 @@ impl Lowering {
         if loads && stores && class != Class::Atomic && timing.operations.len() == 1 {
             operation.slots += self.parameters.rename.read_modify_write_extra_slots as u8;
         }
-        if matches!(class, Class::Gather | Class::Scatter) {
+        if class == Class::Scatter {
             // One slot per element, because the table row holds only the fixed part.
             let element_bytes = memory.first().map_or(4, |operand| operand.bytes.max(4));
             operation.slots = operation
@@ -141,6 +145,13 @@ impl Lowering {
                 let half = number(form::high_half(instruction));
                 if half != NONE {
                     operation.late_destination = half;
+                }
+            }
+            DelayedPart::Remainder(cycles) => {
+                let remainder = number(form::high_half(instruction));
+                if remainder != NONE {
+                    operation.late_destination = remainder;
+                    operation.late_cycles = cycles;
                 }
             }
         }
@@ -268,13 +279,6 @@ impl Lowering {
         if modified & STATUS_FLAGS & !carry != 0 {
             destinations.push(OTHER_FLAGS);
         }
-        let writes_flags = modified & STATUS_FLAGS != 0;
-        if writes_flags
-            && operation.integer_results == 0
-            && self.parameters.rename.flags_take_registers
-        {
-            operation.integer_results = 1;
-        }
     }
 
     /// Returns the number of the code window that contains the address `ip`.
@@ -387,7 +391,15 @@ fn address_name(instruction: &Instruction, kind: AccessKind) -> u64 {
 
 fn address_registers(instruction: &Instruction, kind: AccessKind) -> [Register; 2] {
     if instruction.is_string_instruction() {
-        return [number(Iced::RSI), number(Iced::RDI)];
+        use Mnemonic::*;
+        let [source, destination] = [Iced::RSI, Iced::RDI].map(number);
+        // As an index, because rename does not know these addresses.
+        return match instruction.mnemonic() {
+            Cmpsb | Cmpsw | Cmpsd | Cmpsq => [source, destination],
+            Lodsb | Lodsw | Lodsd | Lodsq => [NONE, source],
+            Movsb | Movsw | Movsd | Movsq if kind == AccessKind::Read => [NONE, source],
+            _ => [NONE, destination],
+        };
     }
     let on_stack = match form::class(instruction) {
         Class::Push | Class::Call => kind == AccessKind::Write,
@@ -448,24 +460,28 @@ mod tests {
 
     #[test]
     fn forms_of_one_mnemonic_have_their_own_class() {
-        let cases: [(&[u8], Class); 17] = [
-            (&[0x48, 0x89, 0xd8], Class::IntMove),      // mov rax, rbx
-            (&[0x48, 0x8b, 0x03], Class::MemoryMove),   // mov rax, [rbx]
-            (&[0xb8, 1, 0, 0, 0], Class::IntConstant),  // mov eax, 1
-            (&[0x48, 0x8d, 0x04, 0x0b], Class::Lea),    // lea rax, [rbx+rcx]
+        let cases: [(&[u8], Class); 21] = [
+            (&[0x48, 0x89, 0xd8], Class::IntMove),     // mov rax, rbx
+            (&[0x48, 0x8b, 0x03], Class::MemoryMove),  // mov rax, [rbx]
+            (&[0x8a, 0x03], Class::IntConstant),       // mov al, [rbx]
+            (&[0xb8, 1, 0, 0, 0], Class::IntConstant), // mov eax, 1
+            (&[0x0f, 0xb6, 0xc4], Class::HighByte),    // movzx eax, ah
+            (&[0xc5, 0xfc, 0x51, 0xc0], Class::FpSqrt32Wide), // vsqrtps ymm0, ymm0
+            (&[0xc5, 0xfc, 0x5a, 0x03], Class::FpConvert), // vcvtps2pd ymm0, [rbx]
+            (&[0x48, 0x8d, 0x04, 0x0b], Class::Lea),   // lea rax, [rbx+rcx]
             (&[0x48, 0x8d, 0x43, 4], Class::LeaOffset), // lea rax, [rbx+4]
             (&[0xc5, 0xf9, 0x70, 0xc1, 0], Class::VecShuffle), // vpshufd xmm0, xmm1, 0
             (&[0xc4, 0xe2, 0x79, 0x30, 0xc1], Class::VecWidenLane), // vpmovzxbw xmm0, xmm1
             (&[0x48, 0x8d, 0x04, 0x4b], Class::LeaScaled), // lea rax, [rbx+rcx*2]
             (&[0x48, 0x8d, 0x44, 0x0b, 4], Class::LeaComplex), // lea rax, [rbx+rcx+4]
-            (&[0x48, 0xf7, 0xf3], Class::Divide64),     // div rbx
-            (&[0xf7, 0xf3], Class::Divide32),           // div ebx
+            (&[0x48, 0xf7, 0xf3], Class::Divide64),    // div rbx
+            (&[0xf7, 0xf3], Class::Divide32),          // div ebx
             (&[0x48, 0xd3, 0xe0], Class::IntShiftByCl), // shl rax, cl
             (&[0x48, 0x0f, 0x47, 0xc3], Class::CondMoveTwoFlags), // cmova rax, rbx
             (&[0xf2, 0x0f, 0x10, 0xc1], Class::VecBlend), // movsd xmm0, xmm1
             (&[0x66, 0x48, 0x0f, 0x6e, 0xc0], Class::VecFromGpr), // movq xmm0, rax
             (&[0xf0, 0x48, 0x01, 0x03], Class::Atomic), // lock add [rbx], rax
-            (&[0xf3, 0xa4], Class::StringRepeat),       // rep movsb
+            (&[0xf3, 0xa4], Class::StringRepeat),      // rep movsb
         ];
         for (bytes, class) in cases {
             assert_eq!(lower(bytes).class, class, "{:?}", decode(bytes).code());
@@ -502,6 +518,17 @@ mod tests {
         let operation = lower(&[0x48, 0x03, 0x03]); // add rax, [rbx]
         assert!(operation.sources.contains(&number(Iced::RAX)));
         assert!(!operation.sources.contains(&number(Iced::RBX)));
+    }
+
+    #[test]
+    fn string_instruction_reads_at_its_source() {
+        let registers = |bytes: &[u8], kind| address_registers(&decode(bytes), kind);
+        let [source, destination] = [Iced::RSI, Iced::RDI].map(number);
+        let [lodsb, movsb, stosb] = [&[0xac], &[0xa4], &[0xaa]];
+        assert_eq!(registers(lodsb, AccessKind::Read), [NONE, source]);
+        assert_eq!(registers(movsb, AccessKind::Read), [NONE, source]);
+        assert_eq!(registers(movsb, AccessKind::Write), [NONE, destination]);
+        assert_eq!(registers(stosb, AccessKind::Write), [NONE, destination]);
     }
 
     #[test]

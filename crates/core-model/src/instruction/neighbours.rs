@@ -2,8 +2,8 @@
 
 use iced_x86::{Instruction, Mnemonic};
 
+use super::Operation;
 use super::registers::{CARRY_FLAG, NONE, OTHER_FLAGS, Register};
-use super::{Operation, Rename};
 use crate::class::Class;
 use crate::parameters::Rename as Parameters;
 
@@ -21,20 +21,12 @@ pub(crate) fn extra_cycles<'a>(
         let mut near = before.clone().take(NEAR);
         near.find(|(_, earlier)| earlier.destinations.contains(&register))
     };
-    let mut sources = operation.sources.into_iter().filter(|&it| it != NONE);
+    let sources = operation.sources.into_iter().filter(|&it| it != NONE);
     match operation.class {
         Class::SetCondition | Class::CondMove | Class::CondMoveTwoFlags => {
             let is_late = |flag| writer(flag).is_some_and(|(instruction, _)| is_logic(instruction));
             let mut flags = sources.filter(|source| (CARRY_FLAG..=OTHER_FLAGS).contains(source));
             u8::from(flags.any(is_late)) * parameters.condition_after_logic_cycles
-        }
-        Class::IntShift => {
-            let is_late = |source| {
-                writer(source).is_some_and(|(_, earlier)| {
-                    earlier.rename == Rename::Forward && earlier.class != Class::IntMove
-                })
-            };
-            u8::from(sources.any(is_late)) * parameters.shift_after_add_cycles
         }
         _ => 0,
     }
@@ -72,8 +64,6 @@ mod tests {
     const COMPARE: &[u8] = &[0x48, 0x39, 0xd8]; // cmp rax, rbx
     const MOVE: &[u8] = &[0x48, 0x89, 0xd8]; // mov rax, rbx
     const CONDITIONAL_MOVE: &[u8] = &[0x48, 0x0f, 0x45, 0xc3]; // cmovne rax, rbx
-    const INCREMENT: &[u8] = &[0x48, 0xff, 0xc0]; // inc rax
-    const SHIFT: &[u8] = &[0x48, 0xd1, 0xe8]; // shr rax
 
     #[test]
     fn conditional_move_after_logic_takes_two_cycles() {
@@ -83,12 +73,5 @@ mod tests {
         assert_eq!(golden_cove(&[TEST, MOVE, MOVE, MOVE, CONDITIONAL_MOVE]), 1);
         assert_eq!(golden_cove(&[TEST, COMPARE, CONDITIONAL_MOVE]), 1);
         assert_eq!(latency(&ZEN_5, &[TEST, CONDITIONAL_MOVE]), 1);
-    }
-
-    #[test]
-    fn shift_after_increment_takes_three_cycles() {
-        assert_eq!(latency(&GOLDEN_COVE, &[INCREMENT, SHIFT]), 3);
-        assert_eq!(latency(&GOLDEN_COVE, &[INCREMENT, MOVE, SHIFT]), 1);
-        assert_eq!(latency(&ZEN_5, &[INCREMENT, SHIFT]), 1);
     }
 }

@@ -117,6 +117,8 @@ pub(crate) struct Operation {
     pub late_source: Register,
     /// One of its destinations that is written a cycle later, or [`super::UNREAD`].
     pub late_destination: Register,
+    /// By how many cycles.
+    pub late_cycles: u8,
     /// The pools in which its operations, loads, addresses and data of stores wait, if it has any.
     pub schedulers: [u8; 4],
     /// Cycles for which the first port operation blocks its port.

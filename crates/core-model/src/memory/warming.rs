@@ -151,7 +151,7 @@ mod tests {
                 line = line * 48_271 % 199_999;
                 let (address, at) = (line * LINE_BYTES, step * 1000);
                 if step % 3 == 0 {
-                    timed.store(7, address, 8, at, at, &mut ledger);
+                    timed.store(7, address, 8, at, &mut ledger);
                     warmed.warm_store(7, address, 8);
                 } else {
                     timed.load(step, address, 8, at, &mut ledger);

@@ -119,7 +119,6 @@ impl Frontend {
 
     /// Delivers an instruction of this many `slots` from the microcode sequencer.
     fn deliver_microcode(&mut self, slots: u32) -> u64 {
-        self.next_cycle(self.cycle + u64::from(self.parameters.microcode_entry_cycles));
         let cycles = slots.div_ceil(self.parameters.microcode_above_slots.max(1));
         self.next_cycle(self.cycle + u64::from(cycles));
         self.cycle
@@ -259,9 +258,6 @@ impl Frontend {
             if arrival > self.cycle {
                 self.next_cycle(arrival);
             }
-        }
-        if !hit && !self.decoding {
-            self.next_cycle(self.cycle + u64::from(self.parameters.decode_switch_cycles));
         }
         self.decoding = !hit;
     }

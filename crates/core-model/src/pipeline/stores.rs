@@ -2,7 +2,7 @@
 
 use crate::calendar::boxed;
 use crate::memory::LINE_BYTES;
-use crate::parameters::Window as Parameters;
+use crate::parameters::{Memory, Window as Parameters};
 
 /// Number of stores kept: more than any store queue holds.
 const RING: usize = 256;
@@ -12,6 +12,7 @@ const GRANULE_BYTES: u64 = 8;
 /// Granules whose addresses differ in the low bits that are compared first.
 const LOW_GRANULES: usize = 512;
 const ALIAS_BYTES: u64 = LOW_GRANULES as u64 * GRANULE_BYTES;
+const LINES_PER_PAGE: u64 = 4096 / LINE_BYTES;
 /// Number of runs of stores kept; at least as many as are fetched ahead.
 const RUNS: usize = 32;
 
@@ -78,11 +79,13 @@ pub(crate) struct StoreQueue {
     written_in_cycle: u32,
     lines_in_cycle: u32,
     addresses_known: u64,
+    page_split_cycles: u64,
 }
 
 impl StoreQueue {
-    /// Creates an empty queue, which knows aliases if `knows_aliases`.
-    pub(crate) fn new(parameters: &Parameters, knows_aliases: bool) -> Self {
+    /// Creates an empty queue.
+    pub(crate) fn new(parameters: &Parameters, memory: &Memory) -> Self {
+        let knows_aliases = memory.aliased_load_extra_cycles > 0;
         StoreQueue {
             ring: boxed(Store::default()),
             next: 0,
@@ -100,6 +103,7 @@ impl StoreQueue {
             written_in_cycle: 0,
             lines_in_cycle: 0,
             addresses_known: 0,
+            page_split_cycles: memory.page_split_store_cycles.into(),
         }
     }
 
@@ -243,6 +247,9 @@ impl StoreQueue {
                 self.lines_in_cycle = 0;
             }
             self.lines_in_cycle += 1;
+            if last_line % LINES_PER_PAGE == 0 {
+                self.write_cycle += self.page_split_cycles;
+            }
         }
         self.run += u64::from(new_line);
         self.line = last_line;
@@ -267,7 +274,7 @@ impl StoreQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cores::GOLDEN_COVE;
+    use crate::cores::{GOLDEN_COVE, ZEN_4, ZEN_5};
 
     fn store(address: u64, bytes: u32) -> Store {
         Store {
@@ -279,7 +286,7 @@ mod tests {
 
     #[test]
     fn load_finds_youngest_overlapping_store() {
-        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, &GOLDEN_COVE.memory);
         queue.write(store(0x100, 8), 10, 0);
         queue.write(store(0x100, 4), 20, 0);
         assert!(matches!(queue.find(0x100, 4, 0), Forward::Whole(found) if found.bytes == 4));
@@ -290,15 +297,16 @@ mod tests {
 
     #[test]
     fn load_across_granules_sees_second_store() {
-        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, &GOLDEN_COVE.memory);
         queue.write(store(0x108, 8), 10, 0);
         assert!(matches!(queue.find(0x104, 8, 0), Forward::Part(_)));
     }
 
     #[test]
     fn load_matches_low_store_bits_until_written() {
-        for knows_aliases in [true, false] {
-            let mut queue = StoreQueue::new(&GOLDEN_COVE.window, knows_aliases);
+        for core in [&ZEN_4, &GOLDEN_COVE] {
+            let knows_aliases = core.memory.aliased_load_extra_cycles > 0;
+            let mut queue = StoreQueue::new(&core.window, &core.memory);
             queue.write(store(0x1100, 8), 20, 0);
             assert_eq!(queue.is_aliased(0x3100, 8, 10), knows_aliases);
             assert_eq!(queue.is_aliased(0x30fc, 8, 10), knows_aliases, "half of it");
@@ -310,7 +318,7 @@ mod tests {
 
     #[test]
     fn stores_are_written_in_order() {
-        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, &GOLDEN_COVE.memory);
         assert_eq!(queue.write(store(0, 8), 10, 300), 300);
         assert_eq!(queue.write(store(8, 8), 11, 11), 300);
         assert_eq!(queue.write(store(16, 8), 12, 12), 301);
@@ -318,18 +326,28 @@ mod tests {
 
     #[test]
     fn stores_to_different_lines_take_a_cycle_each() {
-        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, &GOLDEN_COVE.memory);
         assert_eq!(queue.write(store(0, 8), 10, 0), 10);
         assert_eq!(queue.write(store(64, 8), 10, 0), 11);
         assert_eq!(queue.write(store(72, 8), 10, 0), 11);
-        let mut queue = StoreQueue::new(&crate::cores::ZEN_5.window, false);
+        let mut queue = StoreQueue::new(&ZEN_5.window, &ZEN_5.memory);
         assert_eq!(queue.write(store(0, 8), 10, 0), 10);
         assert_eq!(queue.write(store(64, 8), 10, 0), 10);
     }
 
     #[test]
+    fn store_across_pages_delays_the_next() {
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, &GOLDEN_COVE.memory);
+        let within = queue.write(store(60, 8), 10, 0);
+        let across = queue.write(store(4092, 8), 10, 0);
+        assert_eq!(within, 11);
+        let delay = u64::from(GOLDEN_COVE.memory.page_split_store_cycles);
+        assert_eq!(across, within + 2 + delay);
+    }
+
+    #[test]
     fn few_lines_are_fetched_at_once() {
-        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, &GOLDEN_COVE.memory);
         let ahead = u64::from(GOLDEN_COVE.window.store_fetch_ahead);
         for line in 0..ahead {
             assert_eq!(queue.fetch_from(line * 64), 0);
@@ -342,7 +360,7 @@ mod tests {
 
     #[test]
     fn full_queue_waits_for_oldest_write() {
-        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, false);
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, &GOLDEN_COVE.memory);
         let entries = u64::from(GOLDEN_COVE.window.store_entries);
         for number in 0..entries {
             assert_eq!(queue.room(1), 0);
