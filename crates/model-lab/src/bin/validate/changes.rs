@@ -37,7 +37,7 @@ fn changes<'a>(rows: &'a [Row]) -> impl Iterator<Item = Change<'a>> {
     })
 }
 
-/// How many changes are right.
+/// Numbers of changes whose sign and size are right.
 pub struct Tally {
     pub changes: usize,
     pub right_signs: usize,

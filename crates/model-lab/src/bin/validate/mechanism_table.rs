@@ -1,4 +1,4 @@
-//! What each mechanism of a core buys: the errors that grow when it is switched off.
+//! Table of the mechanisms of a core: the errors that grow when each is switched off.
 //!
 //! Kernels are recorded once and replayed on each variant of a core, so one pass makes the table.
 //! Samples are shorter than those of `cargo topdown bench`: only their differences matter.
