@@ -4,7 +4,9 @@
 //! codes come from the vendors' files, and are kept in `FAMILY.tsv`. Both together make
 //! `crates/counters/src/cpu/generated/FAMILY.rs`.
 
+mod expression;
 mod family;
+mod formulas;
 mod published;
 mod rust;
 mod vendor;
@@ -65,6 +67,9 @@ pub fn run(task: &Task) -> Result<()> {
             if !known.iter().any(|known| core.starts_with(known)) {
                 println!("no table uses {core}");
             }
+        }
+        for line in formulas::differences(folder)? {
+            println!("{line}");
         }
     }
     Ok(())

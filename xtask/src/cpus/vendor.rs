@@ -45,11 +45,7 @@ pub struct VendorMetric {
 /// version at its end: `linux-7.2`.
 pub fn read(folder: &Path, path: &str) -> Result<Vec<VendorFile>> {
     let (vendor, below) = path.split_once('/').ok_or("a path has no vendor")?;
-    let (root, version) = root_of(folder, vendor)?;
-    let root = match vendor {
-        "linux" => root.join("tools/perf/pmu-events/arch"),
-        _ => root,
-    };
+    let (root, version) = files_of(folder, vendor)?;
     let full = root.join(below);
     let mut files = Vec::new();
     let json = |path: &Path| {
@@ -82,6 +78,22 @@ pub fn read(folder: &Path, path: &str) -> Result<Vec<VendorFile>> {
     files.iter().map(read).collect()
 }
 
+/// Returns where a file of [`read`] is.
+pub fn path_of(folder: &Path, path: &str) -> Result<PathBuf> {
+    let (vendor, below) = path.split_once('/').ok_or("a path has no vendor")?;
+    Ok(files_of(folder, vendor)?.0.join(below))
+}
+
+/// Returns where the files of a vendor are, and their version.
+fn files_of(folder: &Path, vendor: &str) -> Result<(PathBuf, String)> {
+    let (root, version) = root_of(folder, vendor)?;
+    let root = match vendor {
+        "linux" => root.join("tools/perf/pmu-events/arch"),
+        _ => root,
+    };
+    Ok((root, version))
+}
+
 /// Returns the files and folders in `folder` that describe a kind of core, as tables name them.
 pub fn cores(folder: &Path) -> Result<Vec<String>> {
     let mut cores = Vec::new();
@@ -91,10 +103,7 @@ pub fn cores(folder: &Path) -> Result<Vec<String>> {
         ("linux/x86", 1, "amdzen", ""),
     ] {
         let (name, below) = vendor.split_once('/').unwrap_or((vendor, ""));
-        let root = root_of(folder, name)?.0.join(match name {
-            "linux" => "tools/perf/pmu-events/arch",
-            _ => "",
-        });
+        let root = files_of(folder, name)?.0;
         let mut found = vec![PathBuf::from(below)];
         for _ in 0..depth {
             let parents = std::mem::take(&mut found);
