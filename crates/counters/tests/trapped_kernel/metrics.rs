@@ -106,6 +106,34 @@ fn unknown_cpu_is_refused_by_name() {
     }
 }
 
+/// Its kernel denies RDPMC by counter, but not to a thread's own events. Where root forbids it, their
+/// index is 0, as on other CPUs.
+#[test]
+fn diamond_rapids_counts_both_levels() {
+    for rdpmc_allowed in [true, false] {
+        let system = System::diamond_rapids();
+        let prepare = |machine: &mut Machine| machine.rdpmc_allowed = rdpmc_allowed;
+        let Some(hardware) = open(&system, Counters::Auto, prepare) else {
+            return;
+        };
+        assert_eq!(hardware.provenance().formula, "intel-perf-metrics-level2/1");
+        let sample = first_window(&hardware, |machine| machine.work(1_200_000));
+        assert_eq!(sample.slots, Some(1_200_000));
+        assert_level1(&sample, [40.0, 10.0, 20.0, 30.0]);
+        let fetch_latency = sample.level2.unwrap().frontend_bound;
+        assert!(
+            (fetch_latency / 1.2e6 - 0.12).abs() < 0.005,
+            "{fetch_latency}"
+        );
+        drop(hardware);
+        let error = refusal_with(&system, Counters::Tma, prepare).unwrap();
+        assert!(
+            error.to_string().contains("no table has the corrections"),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn clearing_read_needs_no_reset() {
     let Some(hardware) = open(&System::lunar_lake(), Counters::Auto, |machine| {

@@ -76,6 +76,21 @@ impl System {
         system
     }
 
+    /// Diamond Rapids with the files of Linux 7.3: eight metrics (`intel_pmu_init_pnc`), and a second
+    /// field of unit masks.
+    pub fn diamond_rapids() -> System {
+        let system = System::empty(0x01, false);
+        system.write(
+            "proc/cpuinfo",
+            "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 19\nmodel\t\t: 1\n\
+             model name\t: Test CPU\nflags\t\t: fpu\n",
+        );
+        system.add_metrics_pmu("cpu", 8);
+        system.write_pmu("cpu/format/metrics_clear", "config1:0");
+        system.write_pmu("cpu/format/umask", "config:8-15,40-47");
+        system
+    }
+
     /// Ice Lake server: level 1.
     pub fn ice_lake() -> System {
         let system = System::empty(0x6a, false);
