@@ -42,6 +42,8 @@ mod side_by_side;
 #[path = "../strace/mod.rs"]
 mod strace;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod surprises;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod threads;
 mod trouble;
 mod versus;

@@ -26,6 +26,7 @@ use crate::pipeline::{
 };
 use crate::pools::VECTOR_QUEUE;
 use crate::ports::Ports;
+use crate::upper_halves::{Switches, UpperHalves};
 
 /// A register's content: when it is ready and what it waited for. Small, because every instruction
 /// reads and writes several.
@@ -171,6 +172,7 @@ pub(crate) struct Core {
     /// The latest interval in which some load waited for more than the L2.
     outstanding: (u64, u64),
     order: Order,
+    upper_halves: UpperHalves,
     recent: warming::Recent,
 }
 
@@ -208,6 +210,7 @@ impl Core {
                 MemoryRenaming::Learnt(rules) => Order::Learnt(Dependences::new(rules)),
                 MemoryRenaming::SimpleAddress(rules) => Order::Counted(Disambiguation::new(rules)),
             },
+            upper_halves: UpperHalves::CLEAN,
             recent: warming::Recent::new(),
             parameters: parameters.clone(),
         }
@@ -286,6 +289,21 @@ impl Core {
     #[inline]
     pub(crate) fn may_be_on_wrong_path(&self) -> bool {
         self.shared_path.is_followed()
+    }
+
+    /// Begins with clean upper halves of the vector registers.
+    pub(crate) fn begin_window(&mut self) {
+        self.upper_halves = UpperHalves::CLEAN;
+    }
+
+    /// Counts how often a block that was executed switched between legacy SSE and AVX code.
+    #[inline]
+    pub(crate) fn switch(&mut self, block: &Switches) {
+        let switches = self.upper_halves.execute(block);
+        if switches > 0 {
+            self.ledger
+                .count(|events| &mut events.sse_avx_switches, switches);
+        }
     }
 
     /// Executes one instruction that is not rare (see [`Operation::is_rare`]), and returns when it

@@ -41,6 +41,7 @@ mod pools;
 mod ports;
 mod sampling;
 mod slots;
+mod upper_halves;
 
 pub use address_space::AddressSpace;
 pub use class::{Class, DelayedPart, Timing};

@@ -206,6 +206,12 @@ impl Hierarchy {
         let last = address.wrapping_add(u64::from(bytes) - 1) / LINE_BYTES;
         let mut ready = self.store_line(first, at, ledger);
         if last != first {
+            ledger.count(|events| &mut events.split_accesses, 1);
+            let is_in_two_pages = last % LINES_PER_PAGE == 0;
+            ledger.count(
+                |events| &mut events.page_split_stores,
+                is_in_two_pages.into(),
+            );
             ready = ready.max(self.store_line(last, at, ledger));
         }
         if self.parameters.stride_of_stores {

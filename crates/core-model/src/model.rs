@@ -11,6 +11,7 @@ use crate::ledger::{BlockCounts, FixedCosts, Waits};
 use crate::parameters::CoreParameters;
 use crate::paths::{CallPath, Paths, ROOT};
 use crate::slots::Counts;
+use crate::upper_halves::Switches;
 
 /// The size of program that the model has room for. All memory is reserved on creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +48,7 @@ struct LoweredBlock {
     /// Whether a string instruction is repeated.
     has_repeat: bool,
     costs: FixedCosts,
+    switches: Switches,
 }
 
 /// A model of one core, fed with executed blocks.
@@ -169,6 +171,7 @@ impl Model {
         if let Some(paths) = &mut self.paths {
             paths.begin_window();
         }
+        self.core.begin_window();
     }
 
     /// Sets what the model does with the next blocks: at first, all are executed in detail.
@@ -330,6 +333,13 @@ impl Consumer for Model {
             self.lowering
                 .fuse(pair, &mut self.operations[first + number..]);
         }
+        let mut switches = Switches::NONE;
+        if self.lowering.saves_upper_halves() {
+            for (instruction, operation) in block.instructions.iter().zip(&self.operations[first..])
+            {
+                switches.add(&instruction.decoded, operation);
+            }
+        }
         let mut costs = FixedCosts::default();
         for operation in &mut self.operations[first..] {
             // The steps of a repeated instruction access memory; its start does not.
@@ -360,6 +370,7 @@ impl Consumer for Model {
             memory_count: (self.memory.len() - first_of_memory) as u32,
             has_repeat: self.operations[first..].iter().any(|o| o.repeat.is_some()),
             costs,
+            switches,
         });
         if let Some(paths) = &mut self.paths {
             self.full |= !paths.translated(block);
@@ -390,6 +401,7 @@ impl Consumer for Model {
                     let row = executed.block;
                     self.core.leave(last, lowered.last_place, done, row);
                 }
+                self.core.switch(&lowered.switches);
                 return;
             }
             (Effort::Counting, Some(instructions)) => {
@@ -448,6 +460,7 @@ impl Consumer for Model {
         if let Some(last) = operations.last() {
             self.core.leave(last, lowered.last_place, done, id);
         }
+        self.core.switch(&lowered.switches);
     }
 
     fn keep_tracing(&mut self) -> bool {

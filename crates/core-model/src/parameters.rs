@@ -242,6 +242,9 @@ pub struct Rename {
     /// those that access memory, not in the last one; those of two slots that take something from a
     /// vector register to general ones or the flags, not in the last two.
     pub restricts_last_slots: bool,
+    /// Whether microcode saves the upper halves of vector registers before legacy SSE code, which
+    /// is counted, but takes no time here.
+    pub saves_upper_halves: bool,
 }
 
 /// Which loads take the register that an earlier store put there, instead of its memory.

@@ -122,6 +122,19 @@ counts! {
         memory_read_bytes,
         /// Bytes written back to memory, 64 per dirty line.
         memory_write_bytes,
+        /// Loads that waited until a store of only some of their bytes was written.
+        blocked_loads,
+        /// Loads that took longer because an earlier store has the low bits of their address.
+        aliased_loads,
+        /// Loads and stores of bytes in two lines.
+        split_accesses,
+        /// Stores of bytes in two pages. They cost nothing here.
+        page_split_stores,
+        /// Atomic operations on bytes in two lines. They cost no more than others here.
+        split_locks,
+        /// Switches between legacy SSE and AVX code while the upper halves of vector registers are
+        /// in use, on cores that save these. They cost nothing here.
+        sse_avx_switches,
     }
 }
 

@@ -6,6 +6,7 @@ mod group_sentences;
 mod node_sentences;
 mod sentence;
 mod served;
+mod surprises;
 
 pub use group_sentences::costly_rate;
 pub use sentence::{Advice, Limit};
@@ -13,7 +14,7 @@ pub use sentence::{Advice, Limit};
 use topdown_counters::cpu::Node;
 use topdown_run::category::{Category, Part};
 
-use self::group_sentences::{ROWS, Row, SubjectMetric, shown};
+use self::group_sentences::{Row, SubjectMetric, rows, shown};
 use self::node_sentences::{NODES, Rank};
 use self::served::{Served, served};
 use crate::{Explained, MeasuredGroup};
@@ -89,6 +90,7 @@ impl Findings {
             let advice = Advice {
                 cause: row.cause,
                 remedy: row.remedy,
+                cost: "",
                 metric: row.shown_by.name(),
                 value: share * 100.0,
                 unit: "% of slots",
@@ -140,7 +142,7 @@ fn of_group(measured: &MeasuredGroup, node: Option<Node>, all: &[MeasuredGroup])
     let subject = measured.group.subject;
     let is_first = |row: &&Row| row.subject == subject && row.node.is_none_or(|n| Some(n) == node);
     let mut rules_out = "";
-    for row in ROWS.iter().filter(is_first) {
+    for row in rows().filter(is_first) {
         let Some((metric, value)) = shown(measured, row.shown_by) else {
             continue;
         };
@@ -160,6 +162,7 @@ fn of_group(measured: &MeasuredGroup, node: Option<Node>, all: &[MeasuredGroup])
         return GroupFinding::Try(Advice {
             cause: row.cause,
             remedy: row.remedy,
+            cost: row.cost,
             metric: metric.name,
             value,
             unit: metric.unit,
@@ -207,14 +210,19 @@ mod tests {
 
     #[test]
     fn every_subject_has_a_readable_sentence() {
-        for group in TABLES.iter().flat_map(|table| table.groups) {
+        let groups = TABLES.iter().flat_map(|table| table.groups);
+        for group in groups.chain(MODELLED.groups) {
             let subject = group.subject;
-            assert!(ROWS.iter().any(|row| row.subject == subject), "{subject:?}");
+            assert!(rows().any(|row| row.subject == subject), "{subject:?}");
         }
-        let rows = ROWS.iter().map(|row| (row.cause, row.remedy));
-        for (cause, remedy) in rows.chain(NODES.iter().map(|row| (row.cause, row.remedy))) {
+        let of_groups = rows().map(|row| (row.cause, row.remedy));
+        for (cause, remedy) in of_groups.chain(NODES.iter().map(|row| (row.cause, row.remedy))) {
             let text = format!("{cause}: {remedy}.");
             assert!(!text.contains("  ") && !text.contains(". "), "{text}");
+        }
+        for row in rows() {
+            let cost = row.cost;
+            assert!(!cost.contains("  ") && !cost.ends_with('.'), "{cost}");
         }
     }
 
@@ -223,7 +231,7 @@ mod tests {
         let groups = TABLES.iter().flat_map(|table| table.groups);
         let metrics = groups.chain(MODELLED.groups).flat_map(|g| g.metrics);
         let known: Vec<&str> = metrics.map(|metric| metric.name).collect();
-        let named = ROWS.iter().filter_map(|row| match row.shown_by {
+        let named = rows().filter_map(|row| match row.shown_by {
             SubjectMetric::Named(names) => Some(names),
             SubjectMetric::Misses | SubjectMetric::LargestPart => None,
         });

@@ -210,9 +210,10 @@ impl<'a> Difference<'a> {
 
 /// The events that cost something, and how many of them are one miss: memory is read and written by
 /// lines.
-const MISSES: [(Event, f64); 10] = [
+const MISSES: [(Event, f64); 11] = [
     (Event::BranchMispredicts, 1.0),
     (Event::MachineClears, 1.0),
+    (Event::BlockedLoads, 1.0),
     (Event::L1iMisses, 1.0),
     (Event::ItlbWalks, 1.0),
     (Event::DtlbWalks, 1.0),

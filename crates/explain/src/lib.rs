@@ -101,6 +101,7 @@ impl Explained {
             latencies: None,
             functions: None,
         });
+        let groups = groups.filter(|measured| !measured.is_rare_and_absent());
         Ok(Explained {
             id: benchmark.id.clone(),
             machine,
@@ -153,6 +154,15 @@ impl MeasuredGroup {
             }),
             functions: None,
         }
+    }
+
+    /// Returns whether it is about events that hardly any benchmark has, and neither does this one.
+    fn is_rare_and_absent(&self) -> bool {
+        let is_rare = matches!(
+            self.group.subject,
+            Subject::LoadBlocks | Subject::NotModelled
+        );
+        is_rare && !self.metrics().any(|(_, value)| value > Some(0.0))
     }
 
     /// Returns the metrics with their values; empty if the group was not measured.

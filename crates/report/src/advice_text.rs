@@ -3,7 +3,7 @@
 use super::number::percent;
 use topdown_explain::advice::{Advice, Limit};
 
-/// Returns the sentence, with the metric and its limit beside the cause.
+/// Returns the sentence, with the metric and its limit beside the cause, and what an event costs.
 pub fn sentence(advice: &Advice) -> String {
     let (side, number) = match advice.limit {
         Limit::AtLeast(min) => ("at least", min),
@@ -14,8 +14,12 @@ pub fn sentence(advice: &Advice) -> String {
     } else {
         ""
     };
+    let cost = match advice.cost {
+        "" => String::new(),
+        cost => format!(" Each costs {cost}."),
+    };
     format!(
-        "{} ({} {}{percent}, {side} {number}{percent}): {}.",
+        "{} ({} {}{percent}, {side} {number}{percent}): {}.{cost}",
         advice.cause,
         advice.metric,
         in_words(advice.unit, Some(advice.value)),

@@ -61,6 +61,19 @@ events! {
     MemoryReadBytes = "memory_read_bytes",
     /// Bytes written back to memory.
     MemoryWriteBytes = "memory_write_bytes",
+    /// Loads that waited until a store of only some of their bytes was written.
+    BlockedLoads = "blocked_loads",
+    /// Loads that took longer because an earlier store has the low bits of their address.
+    AliasedLoads = "aliased_loads",
+    /// Loads and stores of bytes in two cache lines.
+    SplitAccesses = "split_accesses",
+    /// Stores of bytes in two pages.
+    PageSplitStores = "page_split_stores",
+    /// Atomic operations on bytes in two cache lines.
+    SplitLocks = "split_locks",
+    /// Switches between legacy SSE and AVX code for which microcode saves or restores the upper
+    /// halves of vector registers.
+    SseAvxSwitches = "sse_avx_switches",
     /// Executed instructions that are not in the model's table, charged one slot and one cycle
     /// each. Only the model reports them.
     UnknownInstructions = "unknown_instructions",

@@ -123,8 +123,8 @@ impl<'a> Parser<'a> {
         takes
     }
 
-    /// Takes a name or a number. Perf's way to name an event with fields, `cpu@EVENT\,FIELD\=1@`, is
-    /// one name.
+    /// Takes a name or a number. Perf's way to name an event with fields, `cpu@EVENT\,FIELD\=1@`,
+    /// is one name.
     fn name(&mut self) -> &'a str {
         let text = self.rest.trim_start();
         let mut in_fields = false;

@@ -296,8 +296,8 @@ impl Known {
         self.0.insert("TOPDOWN.SLOTS".to_owned(), slots);
     }
 
-    /// Adds the retire latency of an event, and a clock so fast that the time that is assumed in its
-    /// place is longer. Returns the latency.
+    /// Adds the retire latency of an event, and a clock so fast that the time that is assumed in
+    /// its place is longer. Returns the latency.
     fn add_latency(&mut self, event: &Event) -> f64 {
         const CYCLES: f64 = 12.0;
         let clock = [

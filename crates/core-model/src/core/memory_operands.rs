@@ -19,6 +19,12 @@ fn is_move_or_writes_back(operation: &Operation, operand: &MemoryOperand) -> boo
     matches!(operation.class, Class::MemoryMove | Class::Pop) || operand.writes()
 }
 
+/// Returns whether bytes lie in two lines.
+#[inline]
+fn is_split(address: u64, bytes: u32) -> bool {
+    address % LINE_BYTES + u64::from(bytes) > LINE_BYTES
+}
+
 impl Core {
     /// Executes the loads of an instruction and returns the value that arrives last.
     pub(super) fn loads(
@@ -94,8 +100,9 @@ impl Core {
         let ordering_wait = self.ordering_wait(operation.ip, known);
         let known = known.max(self.load_from);
         let at = self.ports.reserve(ports, known.max(ordering_wait), false);
-        let crosses_line = address % LINE_BYTES + u64::from(bytes) > LINE_BYTES;
+        let crosses_line = is_split(address, bytes);
         if crosses_line {
+            self.ledger.count(|events| &mut events.split_accesses, 1);
             for _ in 0..self.parameters.memory.split_load_extra_operations {
                 self.ports.reserve(ports, at, false);
             }
@@ -125,6 +132,9 @@ impl Core {
                 }
             }
             Forward::Part(store) => {
+                if !store.is_atomic {
+                    self.ledger.count(|events| &mut events.blocked_loads, 1);
+                }
                 let at = at.max(store.address_known);
                 let blocked = u64::from(self.parameters.memory.blocked_forward_cycles);
                 (at, at.max(store.written) + blocked)
@@ -147,6 +157,7 @@ impl Core {
                     self.ports.reserve(ports, ready - (hit - at), false);
                 }
                 if self.stores.is_aliased(address, bytes, at) {
+                    self.ledger.count(|events| &mut events.aliased_loads, 1);
                     let extra = u64::from(self.parameters.memory.aliased_load_extra_cycles);
                     (at, ready + extra)
                 } else {
@@ -405,6 +416,9 @@ impl Core {
                 }
                 Address::Fixed(_) | Address::Recorded { .. } => {
                     let address = operand.address.first(executed.recorded).unwrap_or(0);
+                    if operation.is_atomic && is_split(address, operand.bytes) {
+                        self.ledger.count(|events| &mut events.split_locks, 1);
+                    }
                     self.write_store(operation, operand, address, result, stored, retires);
                 }
             }

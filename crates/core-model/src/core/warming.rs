@@ -98,9 +98,10 @@ impl Core {
         self.memory.filled_lines()
     }
 
-    /// Forgets the wrong path, which ends only by time.
+    /// Forgets the wrong path, which ends only by time, and what the upper halves were.
     pub(crate) fn leave_detail(&mut self) {
         self.shared_path.end();
+        self.begin_window();
     }
 
     /// Prepares for blocks that predictors do not see.

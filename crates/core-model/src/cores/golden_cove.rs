@@ -169,6 +169,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         condition_after_logic_cycles: 1,  // M: 0.8
         read_modify_write_extra_slots: 1, // U: 2 fused operations
         restricts_last_slots: false,
+        saves_upper_halves: true, // R: 390 cycles for two switches
     },
     window: Window {
         reorder_entries: 512,   // O

@@ -151,6 +151,7 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         condition_after_logic_cycles: 0,
         read_modify_write_extra_slots: 0, // O: one macro-operation
         restricts_last_slots: false,      // A
+        saves_upper_halves: false,        // A
     },
     window: Window {
         reorder_entries: 320,   // O

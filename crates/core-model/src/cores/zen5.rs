@@ -150,6 +150,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         condition_after_logic_cycles: 0,
         read_modify_write_extra_slots: 0, // O: one macro-operation
         restricts_last_slots: true,       // M: docs/engineering/core-model.md
+        saves_upper_halves: false,        // A
     },
     window: Window {
         // O: 224, each with up to two macro-operations. M: 448 moves fit between two chains that

@@ -313,6 +313,11 @@ impl Lowering {
         }
     }
 
+    /// Returns whether blocks may switch between legacy SSE and AVX code.
+    pub(crate) fn saves_upper_halves(&self) -> bool {
+        self.parameters.rename.saves_upper_halves
+    }
+
     /// Lengthens an instruction that follows too closely on these, the nearest first.
     pub(crate) fn delay<'a>(
         &self,

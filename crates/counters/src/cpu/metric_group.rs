@@ -251,6 +251,7 @@ impl Node {
 pub(super) const RETIRING: Node = Node::Category(Category::Retiring);
 pub(super) const BAD_SPECULATION: Node = Node::Category(Category::BadSpeculation);
 pub(super) const FRONTEND_BOUND: Node = Node::Category(Category::FrontendBound);
+pub(super) const BACKEND_BOUND: Node = Node::Category(Category::BackendBound);
 
 /// A group's subject: reports have one sentence of advice for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -279,10 +280,14 @@ pub enum Subject {
     Stalls,
     /// Loads and stores that are slow although the cache has their data.
     LoadBlocks,
+    /// Accesses that took longer because they are unaligned.
+    Alignment,
     /// Atomic read-modify-writes.
     Locks,
     /// Microcode that hardware starts by itself.
     Assists,
+    /// Events whose cost the model leaves out.
+    NotModelled,
     /// The kinds of executed operations.
     OperationMix,
     /// A subject from the user's specification.

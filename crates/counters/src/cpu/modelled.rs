@@ -2,7 +2,7 @@
 //!
 //! They come with every sample of the model, so their groups need no separate launches.
 
-use super::metric_group::{BAD_SPECULATION, FRONTEND_BOUND, RETIRING};
+use super::metric_group::{BACKEND_BOUND, BAD_SPECULATION, FRONTEND_BOUND, RETIRING};
 use super::{CpuTable, Event, Level1Counting, Metric, MetricExample, MetricGroup, Node, Subject};
 use topdown_run::category::Part;
 use topdown_run::event;
@@ -22,6 +22,14 @@ const ITLB_WALKS: Event = Event::general("itlb_walks", event::Event::ItlbWalks a
 const READ_BYTES: Event = Event::general("memory_read_bytes", event::Event::MemoryReadBytes as u64);
 const WRITE_BYTES: Event =
     Event::general("memory_write_bytes", event::Event::MemoryWriteBytes as u64);
+const BLOCKED_LOADS: Event = Event::general("blocked_loads", event::Event::BlockedLoads as u64);
+const ALIASED_LOADS: Event = Event::general("aliased_loads", event::Event::AliasedLoads as u64);
+const SPLIT_ACCESSES: Event = Event::general("split_accesses", event::Event::SplitAccesses as u64);
+const PAGE_SPLIT_STORES: Event =
+    Event::general("page_split_stores", event::Event::PageSplitStores as u64);
+const SPLIT_LOCKS: Event = Event::general("split_locks", event::Event::SplitLocks as u64);
+const SSE_AVX_SWITCHES: Event =
+    Event::general("sse_avx_switches", event::Event::SseAvxSwitches as u64);
 const INSTRUCTIONS: Event = Event::general("instructions", event::Event::ALL.len() as u64);
 const CYCLES: Event = Event::general("cycles", event::Event::ALL.len() as u64 + 1);
 
@@ -30,7 +38,7 @@ pub static MODELLED: CpuTable = CpuTable {
     name: "modelled cores",
     models: &[],
     slots_per_cycle: None,
-    general_counters: 12,
+    general_counters: 18,
     sources: "topdown-core-model",
     level1: Level1Counting::Unsupported(
         "the model computes its categories; all of them are measured",
@@ -122,6 +130,39 @@ pub static MODELLED: CpuTable = CpuTable {
                 &[1_000_000, 6_000, 384_000, 64_000],
                 &["6.0", "0.384", "0.064"],
             ),
+        },
+        MetricGroup {
+            name: "Load_Blocks",
+            subject: Subject::LoadBlocks,
+            explains: &[Node::Part(Part::MemoryBound)],
+            events: &[INSTRUCTIONS, BLOCKED_LOADS, ALIASED_LOADS, SPLIT_ACCESSES],
+            metrics: &[
+                Metric::per_kilo("blocked_loads", BLOCKED_LOADS, INSTRUCTIONS),
+                Metric::per_kilo("aliased_loads", ALIASED_LOADS, INSTRUCTIONS),
+                Metric::per_kilo("split_accesses", SPLIT_ACCESSES, INSTRUCTIONS),
+            ],
+            example: MetricExample::new(
+                &[1_000_000, 20_000, 30_000, 100_000],
+                &["20.0", "30.0", "100.0"],
+            ),
+        },
+        // The model leaves out what these cost, so that no category shows them.
+        MetricGroup {
+            name: "Not_Modelled",
+            subject: Subject::NotModelled,
+            explains: &[RETIRING, BAD_SPECULATION, FRONTEND_BOUND, BACKEND_BOUND],
+            events: &[
+                INSTRUCTIONS,
+                SSE_AVX_SWITCHES,
+                SPLIT_LOCKS,
+                PAGE_SPLIT_STORES,
+            ],
+            metrics: &[
+                Metric::per_kilo("sse_avx_switches", SSE_AVX_SWITCHES, INSTRUCTIONS),
+                Metric::per_kilo("split_locks", SPLIT_LOCKS, INSTRUCTIONS),
+                Metric::per_kilo("page_split_stores", PAGE_SPLIT_STORES, INSTRUCTIONS),
+            ],
+            example: MetricExample::new(&[1_000_000, 2_000, 500, 4_000], &["2.0", "0.5", "4.0"]),
         },
         MetricGroup {
             name: "Operation_Mix",

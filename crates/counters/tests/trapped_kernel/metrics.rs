@@ -106,8 +106,8 @@ fn unknown_cpu_is_refused_by_name() {
     }
 }
 
-/// Its kernel denies RDPMC by counter, but not to a thread's own events. Where root forbids it, their
-/// index is 0, as on other CPUs.
+/// Its kernel denies RDPMC by counter, but not to a thread's own events. Where root forbids it,
+/// their index is 0, as on other CPUs.
 #[test]
 fn diamond_rapids_counts_both_levels() {
     for rdpmc_allowed in [true, false] {

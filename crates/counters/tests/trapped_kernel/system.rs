@@ -76,8 +76,8 @@ impl System {
         system
     }
 
-    /// Diamond Rapids with the files of Linux 7.3: eight metrics (`intel_pmu_init_pnc`), and a second
-    /// field of unit masks.
+    /// Diamond Rapids with the files of Linux 7.3: eight metrics (`intel_pmu_init_pnc`), and a
+    /// second field of unit masks.
     pub fn diamond_rapids() -> System {
         let system = System::empty(0x01, false);
         system.write(

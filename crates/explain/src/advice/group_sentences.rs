@@ -5,6 +5,7 @@ use topdown_run::category::Category;
 
 use super::node_sentences::{CORE_BOUND, INDEPENDENT};
 use super::sentence::Limit;
+use super::surprises::SURPRISES;
 use crate::MeasuredGroup;
 
 /// A sentence about the groups of a subject. The first one that holds is said; if none does, the
@@ -19,6 +20,8 @@ pub struct Row {
     pub rules_out: &'static str,
     pub cause: &'static str,
     pub remedy: &'static str,
+    /// See [`Advice::cost`](super::Advice::cost).
+    pub cost: &'static str,
 }
 
 /// The metric of a group that a sentence is about.
@@ -45,14 +48,14 @@ const FRONTEND_BOUND: Node = Node::Category(Category::FrontendBound);
 
 /// The rates are those that cost about a tenth of the cycles at one instruction per cycle: some 20
 /// cycles for a mispredict, 10 to 15 for what the second level supplies, 30 to 50 for the third
-/// level or a page walk that caches serve, and 100 and more for memory, a clear or a far walk. A
-/// split lock takes more than 1000 (Linux, Documentation/arch/x86/buslock.rst); an SSE-AVX assist
-/// 160 by Intel's Mixing_Vectors, and 400 were measured on Golden Cove.
+/// level or a page walk that caches serve, and 100 and more for memory, a clear or a far walk.
+/// Those of single events are in [`Row::cost`]; `surprises` of the lab measured them on Redwood
+/// Cove.
 ///
 /// The percentages are the thresholds of Intel's metrics (TMA_Metrics-full.csv 5.2): 10 % of slots
 /// for a part, 10 % of cycles for a level of memory or blocked loads, 20 % for atomic operations,
 /// for aliased or split accesses, for the divider and for cycles with one operation.
-pub const ROWS: [Row; 27] = [
+static ROWS: [Row; 19] = [
     row(
         Subject::Level2,
         SubjectMetric::LargestPart,
@@ -89,7 +92,8 @@ pub const ROWS: [Row; 27] = [
         "",
         "Code is written shortly before it runs, or beside data that is written",
         "let a JIT compiler write code once and into pages of its own, and keep data out of them",
-    ),
+    )
+    .costing("some 500 cycles on Redwood Cove, where only stores to lines of running code count"),
     row(
         Subject::Clears,
         SubjectMetric::Misses,
@@ -183,72 +187,6 @@ pub const ROWS: [Row; 27] = [
         "look at it first",
     ),
     row(
-        Subject::LoadBlocks,
-        SubjectMetric::Named(&["store_forward_blocks"]),
-        Limit::AtLeast(10.0),
-        "blocked loads",
-        "Loads wait for a store of only some of their bytes (13 cycles each)",
-        "store and load the same width, or load later; a value built bytewise in memory is better \
-         built in a register",
-    ),
-    row(
-        Subject::LoadBlocks,
-        SubjectMetric::Named(&["aliasing_4k"]),
-        Limit::AtLeast(20.0),
-        "",
-        "Loads are repeated because an earlier store has the same address modulo 4096",
-        "shift one of the arrays by some cache lines",
-    ),
-    row(
-        Subject::LoadBlocks,
-        SubjectMetric::Named(&["split_loads"]),
-        Limit::AtLeast(20.0),
-        "",
-        SPLIT,
-        ALIGN,
-    ),
-    row(
-        Subject::LoadBlocks,
-        SubjectMetric::Named(&["split_stores"]),
-        Limit::AtLeast(20.0),
-        "",
-        SPLIT,
-        ALIGN,
-    ),
-    row(
-        Subject::Locks,
-        SubjectMetric::Named(&["split_locks"]),
-        Limit::AtLeast(0.1),
-        "split locks",
-        "Atomic operations work on data in two cache lines (more than 1000 cycles each)",
-        "align what they work on: no `repr(packed)`, no unaligned pointers",
-    ),
-    row(
-        Subject::Locks,
-        SubjectMetric::Named(&["lock_latency"]),
-        Limit::AtLeast(20.0),
-        "atomic operations",
-        "Loads wait for atomic operations",
-        "use fewer of them, and keep data that one thread writes apart from data that others read",
-    ),
-    row(
-        Subject::Assists,
-        SubjectMetric::Named(&["sse_avx_mix"]),
-        Limit::AtLeast(0.2),
-        "microcode assists",
-        "Legacy SSE code runs while the upper halves of vector registers are in use (160 to 400 \
-         cycles each time)",
-        "end 256-bit code with VZEROUPPER, or compile all of it for AVX (`-C target-cpu`)",
-    ),
-    row(
-        Subject::Assists,
-        SubjectMetric::Named(&["fp_assists"]),
-        Limit::AtLeast(0.5),
-        "",
-        "Floating-point operations need microcode, as denormal numbers do",
-        "flush denormal numbers to zero, or scale the data away from them",
-    ),
-    row(
         Subject::OperationMix,
         SubjectMetric::Named(&["divider_busy", "divider"]),
         Limit::AtLeast(20.0),
@@ -292,12 +230,9 @@ pub const ROWS: [Row; 27] = [
     },
 ];
 
-const SPLIT: &str = "Many accesses touch two cache lines";
-const ALIGN: &str = "align the data to cache lines, and step by whole vectors from there";
-
 const WAITING: &str = "Operations wait for the results of others";
 
-const fn row(
+pub const fn row(
     subject: Subject,
     shown_by: SubjectMetric,
     limit: Limit,
@@ -313,7 +248,21 @@ const fn row(
         rules_out,
         cause,
         remedy,
+        cost: "",
     }
+}
+
+impl Row {
+    /// Adds what one of the events costs, and who says so.
+    pub const fn costing(mut self, cost: &'static str) -> Row {
+        self.cost = cost;
+        self
+    }
+}
+
+/// Returns all sentences.
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().chain(&SURPRISES)
 }
 
 /// Returns the metric that a sentence is about, and its value.
@@ -336,6 +285,6 @@ pub fn shown(measured: &MeasuredGroup, by: SubjectMetric) -> Option<(&'static Me
 pub fn costly_rate(subject: Subject) -> Option<(f64, &'static str)> {
     let is_about =
         |row: &&Row| row.subject == subject && matches!(row.shown_by, SubjectMetric::Misses);
-    let row = ROWS.iter().find(is_about)?;
+    let row = rows().find(is_about)?;
     Some((row.limit.number(), row.rules_out))
 }

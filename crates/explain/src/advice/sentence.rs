@@ -7,6 +7,8 @@ pub struct Advice {
     pub cause: &'static str,
     /// What to try.
     pub remedy: &'static str,
+    /// What one of its events costs, and who says so; empty if the sentence is not about events.
+    pub cost: &'static str,
     /// The metric that shows it.
     pub metric: &'static str,
     /// Its value.

@@ -2,7 +2,7 @@
 
 use topdown_counters::cpu::Subject;
 
-use super::group_sentences::{READ_BYTES, ROWS, SubjectMetric, shown};
+use super::group_sentences::{READ_BYTES, SubjectMetric, rows, shown};
 use crate::MeasuredGroup;
 
 const LINE_BYTES: f64 = 64.0;
@@ -31,7 +31,7 @@ pub fn served(measured: &MeasuredGroup, rate: f64, all: &[MeasuredGroup]) -> Ser
         return Served::Before;
     }
     let is_cause = |other: &MeasuredGroup| {
-        let mut rows = ROWS.iter().filter(|row| row.subject == other.group.subject);
+        let mut rows = rows().filter(|row| row.subject == other.group.subject);
         rows.any(|row| {
             let value = shown(other, row.shown_by).filter(|(_, value)| row.limit.holds(*value));
             let least = match row.shown_by {

@@ -57,7 +57,7 @@ pub(super) fn level2_slots(slots: &Slots) -> PerCategory<u64> {
 }
 
 /// Maps the model's events to the names that all sources share.
-fn events(counts: &topdown_core_model::Events) -> [(Event, u64); 12] {
+fn events(counts: &topdown_core_model::Events) -> [(Event, u64); 18] {
     [
         (Event::Branches, counts.branches),
         (Event::BranchMispredicts, counts.mispredicted_branches),
@@ -70,6 +70,12 @@ fn events(counts: &topdown_core_model::Events) -> [(Event, u64); 12] {
         (Event::ItlbWalks, counts.itlb_walks),
         (Event::MemoryReadBytes, counts.memory_read_bytes),
         (Event::MemoryWriteBytes, counts.memory_write_bytes),
+        (Event::BlockedLoads, counts.blocked_loads),
+        (Event::AliasedLoads, counts.aliased_loads),
+        (Event::SplitAccesses, counts.split_accesses),
+        (Event::PageSplitStores, counts.page_split_stores),
+        (Event::SplitLocks, counts.split_locks),
+        (Event::SseAvxSwitches, counts.sse_avx_switches),
         (Event::UnknownInstructions, counts.unknown_instructions),
     ]
 }

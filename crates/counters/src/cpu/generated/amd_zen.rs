@@ -34,10 +34,15 @@ pub const L2_DATA_HIT: Event = Event::new("l2_cache_req_stat.dc_hit_in_l2", 0xf0
 pub const L2_DATA_MISS: Event = Event::new("l2_cache_req_stat.ls_rd_blk_c", 0x864, Counter::General);
 pub const L3_FILLS: Event = Event::new("ls_dmnd_fills_from_sys.local_ccx", 0x243, Counter::General);
 pub const MEMORY_FILLS: Event = Event::new("ls_dmnd_fills_from_sys.dram_io_all", 0x4843, Counter::General);
+pub const STORE_CONFLICTS: Event = Event::new("ls_bad_status2.stli_other", 0x224, Counter::General);
+pub const LINE_LOADS: Event = Event::new("ls_misal_loads.ma64", 0x147, Counter::General);
+pub const PAGE_LOADS: Event = Event::new("ls_misal_loads.ma4k", 0x247, Counter::General);
+pub const BUS_LOCKS: Event = Event::new("ls_locks.bus_lock", 0x125, Counter::General);
 pub const DIVIDER_BUSY: Event = Event::new("ex_div_busy", 0xd3, Counter::General);
 pub const DIVISIONS: Event = Event::new("ex_div_count", 0xd4, Counter::General);
 pub const LOADS: Event = Event::new("ls_dispatch.ld_dispatch", 0x129, Counter::General);
 pub const STORES: Event = Event::new("ls_dispatch.store_dispatch", 0x229, Counter::General);
+pub const MIX_FAULTS: Event = Event::new("fp_disp_faults.sse_avx_all", 0xe0e, Counter::General);
 pub const FRONTEND_EMPTY_2: Event = Event::new("cpu/de_no_dispatch_per_slot.no_ops_from_frontend,cmask=0x8/", 0x1080001a0, Counter::General);
 pub const RESYNC_2: Event = Event::new("bp_redirects.resync", 0x19f, Counter::General);
 pub const DATA_ACCESSES_2: Event = Event::new("ls_dispatch.all", 0x729, Counter::General);
@@ -111,6 +116,14 @@ const LL_CACHE_GROUP: MetricGroup = MetricGroup { name: "LL_Cache_Effectiveness"
     Metric::per_kilo("fills_from_memory", MEMORY_FILLS, INSTRUCTIONS),
     Metric::new("beyond_l3_ratio", "% of fills beyond L2", &|c| 100.0 * c[MEMORY_FILLS] / (c[L3_FILLS] + c[MEMORY_FILLS])),
 ], example: MetricExample::new(&[1_000_000, 6_000, 4_000], &["6.0", "4.0", "40.0"]) };
+const LOAD_BLOCKS_GROUP: MetricGroup = MetricGroup { name: "Load_Blocks", subject: Subject::LoadBlocks, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, STORE_CONFLICTS, LINE_LOADS, PAGE_LOADS], metrics: &[
+    Metric::per_kilo("store_to_load_conflicts", STORE_CONFLICTS, INSTRUCTIONS),
+    Metric::per_kilo("line_crossing_loads", LINE_LOADS, INSTRUCTIONS),
+    Metric::per_kilo("page_crossing_loads", PAGE_LOADS, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 20_000, 100_000, 5_000], &["20.0", "100.0", "5.0"]) };
+const SPLIT_LOCKS_GROUP: MetricGroup = MetricGroup { name: "Split_Locks", subject: Subject::Locks, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, BUS_LOCKS], metrics: &[
+    Metric::per_kilo("bus_locks", BUS_LOCKS, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 500], &["0.5"]) };
 const DIVIDER_GROUP: MetricGroup = MetricGroup { name: "Divider", subject: Subject::OperationMix, explains: &[Node::Part(Part::CoreBound)], events: &[CYCLES, INSTRUCTIONS, DIVIDER_BUSY, DIVISIONS], metrics: &[
     Metric::percent("divider_busy", DIVIDER_BUSY, CYCLES, "% of cycles"),
     Metric::per_kilo("divisions", DIVISIONS, INSTRUCTIONS),
@@ -121,6 +134,9 @@ const OPERATION_MIX_GROUP: MetricGroup = MetricGroup { name: "Operation_Mix", su
     Metric::per_kilo("loads_dispatched", LOADS, INSTRUCTIONS),
     Metric::per_kilo("stores_dispatched", STORES, INSTRUCTIONS),
 ], example: MetricExample::new(&[1_000_000, 1_100_000, 200_000, 300_000, 110_000], &["1.10", "20.0", "300.0", "110.0"]) };
+const ASSISTS_GROUP: MetricGroup = MetricGroup { name: "Assists", subject: Subject::Assists, explains: &[Node::Category(Category::Retiring)], events: &[INSTRUCTIONS, MIX_FAULTS], metrics: &[
+    Metric::per_kilo("sse_avx_stalls", MIX_FAULTS, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 2_000], &["2.0"]) };
 const LEVEL_2_FRONTEND_GROUP: MetricGroup = MetricGroup { name: "PipelineL2 frontend_bound", subject: Subject::Level2, explains: &[Node::Category(Category::FrontendBound)], events: &[CYCLES, FRONTEND, FRONTEND_EMPTY_2], metrics: &[
     Metric::slots("frontend_bound", FRONTEND, CYCLES),
     Metric::percent("frontend_bound_by_latency", FRONTEND_EMPTY_2, CYCLES, "% of slots"),
@@ -185,7 +201,7 @@ pub mod zen_4 {
     pub use super::BACKEND;
     pub use super::SMT;
     pub const FORMS: [&[super::Event]; 2] = [&[CYCLES, RETIRED, DISPATCHED, FRONTEND, BACKEND, SMT], &[CYCLES, RETIRED, DISPATCHED, FRONTEND, BACKEND]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_ZEN_4_GROUP, super::LEVEL_2_BAD_SPECULATION_ZEN_4_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::OP_CACHE_GROUP, super::L2_CODE_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_DATA_GROUP, super::LL_CACHE_GROUP, super::DIVIDER_GROUP, super::OPERATION_MIX_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_ZEN_4_GROUP, super::LEVEL_2_BAD_SPECULATION_ZEN_4_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::OP_CACHE_GROUP, super::L2_CODE_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_DATA_GROUP, super::LL_CACHE_GROUP, super::LOAD_BLOCKS_GROUP, super::SPLIT_LOCKS_GROUP, super::DIVIDER_GROUP, super::OPERATION_MIX_GROUP, super::ASSISTS_GROUP];
 }
 
 pub mod zen_5 {
@@ -196,7 +212,7 @@ pub mod zen_5 {
     pub use super::BACKEND;
     pub use super::SMT;
     pub const FORMS: [&[super::Event]; 2] = [&[CYCLES, RETIRED, DISPATCHED, FRONTEND, BACKEND, SMT], &[CYCLES, RETIRED, DISPATCHED, FRONTEND, BACKEND]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::OP_CACHE_GROUP, super::L2_CODE_GROUP, super::DTLB_GROUP_2, super::L1D_CACHE_GROUP_2, super::L2_DATA_GROUP, super::LL_CACHE_GROUP_2, super::DIVIDER_GROUP, super::OPERATION_MIX_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::OP_CACHE_GROUP, super::L2_CODE_GROUP, super::DTLB_GROUP_2, super::L1D_CACHE_GROUP_2, super::L2_DATA_GROUP, super::LL_CACHE_GROUP_2, super::LOAD_BLOCKS_GROUP, super::SPLIT_LOCKS_GROUP, super::DIVIDER_GROUP, super::OPERATION_MIX_GROUP, super::ASSISTS_GROUP];
 }
 
 pub mod zen_6 {
@@ -207,5 +223,5 @@ pub mod zen_6 {
     pub use super::BACKEND;
     pub use super::SMT;
     pub const FORMS: [&[super::Event]; 2] = [&[CYCLES, RETIRED, DISPATCHED, FRONTEND, BACKEND, SMT], &[CYCLES, RETIRED, DISPATCHED, FRONTEND, BACKEND]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP_2, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::BRANCH_GROUP_2, super::ITLB_GROUP, super::OP_CACHE_GROUP_2, super::L2_CODE_GROUP, super::DTLB_GROUP_3, super::L1D_CACHE_GROUP_3, super::L2_DATA_GROUP, super::LL_CACHE_GROUP_2, super::DIVIDER_GROUP, super::OPERATION_MIX_GROUP_2];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP_2, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::BRANCH_GROUP_2, super::ITLB_GROUP, super::OP_CACHE_GROUP_2, super::L2_CODE_GROUP, super::DTLB_GROUP_3, super::L1D_CACHE_GROUP_3, super::L2_DATA_GROUP, super::LL_CACHE_GROUP_2, super::LOAD_BLOCKS_GROUP, super::SPLIT_LOCKS_GROUP, super::DIVIDER_GROUP, super::OPERATION_MIX_GROUP_2, super::ASSISTS_GROUP];
 }

@@ -38,6 +38,8 @@ pub const OPERATIONS: Event = Event::new("OP_SPEC", 0x3b, Counter::General);
 pub const FRONTEND: Event = Event::new("STALL_SLOT_FRONTEND", 0x3e, Counter::General);
 pub const BACKEND: Event = Event::new("STALL_SLOT_BACKEND", 0x3d, Counter::General);
 pub const MISPREDICTED: Event = Event::new("BR_MIS_PRED", 0x10, Counter::General);
+pub const LD_ALIGN_LAT: Event = Event::new("LD_ALIGN_LAT", 0x4021, Counter::General);
+pub const ST_ALIGN_LAT: Event = Event::new("ST_ALIGN_LAT", 0x4022, Counter::General);
 pub const ASE_SPEC: Event = Event::new("ASE_SPEC", 0x74, Counter::General);
 pub const VFP_SPEC: Event = Event::new("VFP_SPEC", 0x75, Counter::General);
 pub const CRYPTO_SPEC: Event = Event::new("CRYPTO_SPEC", 0x77, Counter::General);
@@ -57,7 +59,9 @@ pub const STALL_BACKEND_L1D: Event = Event::new("STALL_BACKEND_L1D", 0x8165, Cou
 pub const STALL_BACKEND_MEM: Event = Event::new("STALL_BACKEND_MEM", 0x4005, Counter::General);
 pub const STALL_BACKEND_TLB: Event = Event::new("STALL_BACKEND_TLB", 0x8167, Counter::General);
 pub const STALL_BACKEND_ST: Event = Event::new("STALL_BACKEND_ST", 0x8168, Counter::General);
+pub const HAZARD_FLUSHES: Event = Event::new("IMP_CT_FLUSH_MEM", 0x121, Counter::General);
 pub const PC_WRITE_SPEC: Event = Event::new("PC_WRITE_SPEC", 0x76, Counter::General);
+pub const HAZARD_FLUSHES_2: Event = Event::new("IMP_CT_FLUSH_MEM_HAZARD", 0x121, Counter::General);
 pub const L1D_CACHE_RW: Event = Event::new("L1D_CACHE_RW", 0x8140, Counter::General);
 pub const L1D_CACHE_REFILL_RD: Event = Event::new("L1D_CACHE_REFILL_RD", 0x42, Counter::General);
 pub const L1D_CACHE_REFILL_WR: Event = Event::new("L1D_CACHE_REFILL_WR", 0x43, Counter::General);
@@ -114,6 +118,10 @@ const OPERATION_MIX_GROUP: MetricGroup = MetricGroup { name: "Operation_Mix", su
 const OPERATION_MIX_BARRIERS_GROUP: MetricGroup = MetricGroup { name: "Operation_Mix (barriers)", subject: Subject::OperationMix, explains: &[Node::Category(Category::Retiring), Node::Category(Category::BackendBound)], events: &[INST_SPEC, ISB_SPEC, DSB_SPEC, DMB_SPEC], metrics: &[
     Metric::new("barrier_percentage", "% of operations", &|c| 100.0 * (c[ISB_SPEC] + c[DSB_SPEC] + c[DMB_SPEC]) / c[INST_SPEC]).sampled_by([Some(ISB_SPEC), Some(DSB_SPEC), Some(DMB_SPEC)]),
 ], example: MetricExample::new(&[1_000_000, 100, 400, 4_500], &["0.5"]) };
+const ALIGNMENT_GROUP: MetricGroup = MetricGroup { name: "Alignment", subject: Subject::Alignment, explains: &[Node::Category(Category::BackendBound)], events: &[INSTRUCTIONS, LD_ALIGN_LAT, ST_ALIGN_LAT], metrics: &[
+    Metric::per_kilo("late_unaligned_loads", LD_ALIGN_LAT, INSTRUCTIONS),
+    Metric::per_kilo("late_unaligned_stores", ST_ALIGN_LAT, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 100_000, 40_000], &["100.0", "40.0"]) };
 const OPERATION_MIX_VECTOR_GROUP: MetricGroup = MetricGroup { name: "Operation_Mix (vector)", subject: Subject::OperationMix, explains: &[Node::Category(Category::Retiring), Node::Category(Category::BackendBound)], events: &[INST_SPEC, ASE_SPEC, VFP_SPEC, CRYPTO_SPEC, SVE_INST_SPEC], metrics: &[
     Metric::percent("simd_percentage", ASE_SPEC, INST_SPEC, "% of operations").sampled_by([Some(ASE_SPEC), None, None]),
     Metric::percent("scalar_fp_percentage", VFP_SPEC, INST_SPEC, "% of operations").sampled_by([Some(VFP_SPEC), None, None]),
@@ -145,12 +153,18 @@ const TOPDOWN_BACKEND_MEMORY_GROUP: MetricGroup = MetricGroup { name: "Topdown_B
     Metric::new("backend_cache_l1d_bound", "% of cache-bound stalls", &|c| 100.0 * c[STALL_BACKEND_L1D] / (c[STALL_BACKEND_L1D] + c[STALL_BACKEND_MEM])).sampled_by([Some(STALL_BACKEND_L1D), None, None]),
     Metric::new("backend_cache_l2d_bound", "% of cache-bound stalls", &|c| 100.0 * c[STALL_BACKEND_MEM] / (c[STALL_BACKEND_L1D] + c[STALL_BACKEND_MEM])).sampled_by([Some(STALL_BACKEND_MEM), None, None]),
 ], example: MetricExample::new(&[1_000_000, 300_000, 60_000, 180_000, 45_000, 15_000], &["80.0", "15.0", "5.0", "25.0", "75.0"]) };
+const HAZARDS_GROUP: MetricGroup = MetricGroup { name: "Machine_Clears", subject: Subject::Clears, explains: &[Node::Category(Category::BadSpeculation)], events: &[INSTRUCTIONS, HAZARD_FLUSHES], metrics: &[
+    Metric::per_kilo("memory_hazards", HAZARD_FLUSHES, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 1_000], &["1.0"]) };
 const OPERATION_MIX_PC_WRITE_GROUP: MetricGroup = MetricGroup { name: "Operation_Mix", subject: Subject::OperationMix, explains: &[Node::Category(Category::Retiring), Node::Category(Category::BackendBound)], events: &[INST_SPEC, LD_SPEC, ST_SPEC, DP_SPEC, PC_WRITE_SPEC, DSB_SPEC], metrics: &[
     Metric::percent("load_percentage", LD_SPEC, INST_SPEC, "% of operations").sampled_by([Some(LD_SPEC), None, None]),
     Metric::percent("store_percentage", ST_SPEC, INST_SPEC, "% of operations").sampled_by([Some(ST_SPEC), None, None]),
     Metric::new("integer_dp_percentage", "% of operations", &|c| 100.0 * (c[DP_SPEC] - c[DSB_SPEC]) / c[INST_SPEC]).sampled_by([Some(DP_SPEC), None, None]),
     Metric::percent("branch_percentage", PC_WRITE_SPEC, INST_SPEC, "% of operations").sampled_by([Some(PC_WRITE_SPEC), None, None]),
 ], example: MetricExample::new(&[1_000_000, 220_000, 110_000, 330_000, 220_000, 100], &["22.0", "11.0", "33.0", "22.0"]) };
+const HAZARDS_GROUP_2: MetricGroup = MetricGroup { name: "Machine_Clears", subject: Subject::Clears, explains: &[Node::Category(Category::BadSpeculation)], events: &[INSTRUCTIONS, HAZARD_FLUSHES_2], metrics: &[
+    Metric::per_kilo("memory_hazards", HAZARD_FLUSHES_2, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 1_000], &["1.0"]) };
 const TOPDOWN_FRONTEND_MEMORY_GROUP_2: MetricGroup = MetricGroup { name: "Topdown_Frontend (memory)", subject: Subject::Stalls, explains: &[Node::Category(Category::FrontendBound)], events: &[CYCLES, STALL_FRONTEND_MEMBOUND, STALL_FRONTEND_L1I, STALL_FRONTEND_MEM, STALL_FRONTEND_TLB], metrics: &[
     Metric::new("frontend_mem_cache_bound", "% of memory-bound stalls", &|c| 100.0 * (c[STALL_FRONTEND_L1I] + c[STALL_FRONTEND_MEM]) / c[STALL_FRONTEND_MEMBOUND]).sampled_by([Some(STALL_FRONTEND_L1I), Some(STALL_FRONTEND_MEM), None]),
     Metric::percent("frontend_mem_tlb_bound", STALL_FRONTEND_TLB, STALL_FRONTEND_MEMBOUND, "% of memory-bound stalls").sampled_by([Some(STALL_FRONTEND_TLB), None, None]),
@@ -193,7 +207,7 @@ pub mod n2 {
     pub use super::BACKEND;
     pub use super::MISPREDICTED;
     pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, OPERATIONS_RETIRED, OPERATIONS, FRONTEND, BACKEND, MISPREDICTED]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::CYCLE_ACCOUNTING_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP, super::OPERATION_MIX_VECTOR_GROUP, super::OPERATION_MIX_BARRIERS_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::CYCLE_ACCOUNTING_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::ALIGNMENT_GROUP, super::OPERATION_MIX_GROUP, super::OPERATION_MIX_VECTOR_GROUP, super::OPERATION_MIX_BARRIERS_GROUP];
 }
 
 pub mod v1 {
@@ -217,7 +231,7 @@ pub mod v2 {
     pub use super::BACKEND;
     pub use super::MISPREDICTED;
     pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, OPERATIONS_RETIRED, OPERATIONS, FRONTEND, BACKEND, MISPREDICTED]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::CYCLE_ACCOUNTING_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP, super::OPERATION_MIX_VECTOR_GROUP, super::OPERATION_MIX_BARRIERS_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::CYCLE_ACCOUNTING_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::ALIGNMENT_GROUP, super::OPERATION_MIX_GROUP, super::OPERATION_MIX_VECTOR_GROUP, super::OPERATION_MIX_BARRIERS_GROUP];
 }
 
 pub mod n3 {
@@ -229,7 +243,7 @@ pub mod n3 {
     pub use super::BACKEND;
     pub use super::FLUSH;
     pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, OPERATIONS_RETIRED, OPERATIONS, FRONTEND, BACKEND, FLUSH]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::TOPDOWN_FRONTEND_GROUP, super::TOPDOWN_FRONTEND_MEMORY_GROUP, super::TOPDOWN_BACKEND_GROUP, super::TOPDOWN_BACKEND_MEMORY_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::OPERATION_MIX_PC_WRITE_GROUP, super::OPERATION_MIX_VECTOR_GROUP, super::OPERATION_MIX_BARRIERS_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::TOPDOWN_FRONTEND_GROUP, super::TOPDOWN_FRONTEND_MEMORY_GROUP, super::TOPDOWN_BACKEND_GROUP, super::TOPDOWN_BACKEND_MEMORY_GROUP, super::HAZARDS_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::ALIGNMENT_GROUP, super::OPERATION_MIX_PC_WRITE_GROUP, super::OPERATION_MIX_VECTOR_GROUP, super::OPERATION_MIX_BARRIERS_GROUP];
 }
 
 pub mod v3 {
@@ -241,7 +255,7 @@ pub mod v3 {
     pub use super::BACKEND;
     pub use super::FLUSH;
     pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, OPERATIONS_RETIRED, OPERATIONS, FRONTEND, BACKEND, FLUSH]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::TOPDOWN_FRONTEND_GROUP, super::TOPDOWN_FRONTEND_MEMORY_GROUP, super::TOPDOWN_BACKEND_GROUP, super::TOPDOWN_BACKEND_MEMORY_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP, super::OPERATION_MIX_VECTOR_GROUP, super::OPERATION_MIX_BARRIERS_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::TOPDOWN_FRONTEND_GROUP, super::TOPDOWN_FRONTEND_MEMORY_GROUP, super::TOPDOWN_BACKEND_GROUP, super::TOPDOWN_BACKEND_MEMORY_GROUP, super::HAZARDS_GROUP_2, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::ALIGNMENT_GROUP, super::OPERATION_MIX_GROUP, super::OPERATION_MIX_VECTOR_GROUP, super::OPERATION_MIX_BARRIERS_GROUP];
 }
 
 pub mod c1_nano {
@@ -253,7 +267,7 @@ pub mod c1_nano {
     pub use super::BACKEND;
     pub use super::FLUSH;
     pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, OPERATIONS_RETIRED, OPERATIONS, FRONTEND, BACKEND, FLUSH]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::TOPDOWN_FRONTEND_GROUP, super::TOPDOWN_FRONTEND_MEMORY_GROUP_2, super::TOPDOWN_BACKEND_NANO_GROUP, super::TOPDOWN_BACKEND_MEMORY_GROUP_2, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::DTLB_GROUP, super::L1D_CACHE_NANO_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP, super::OPERATION_MIX_VECTOR_GROUP, super::OPERATION_MIX_BARRIERS_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::TOPDOWN_FRONTEND_GROUP, super::TOPDOWN_FRONTEND_MEMORY_GROUP_2, super::TOPDOWN_BACKEND_NANO_GROUP, super::TOPDOWN_BACKEND_MEMORY_GROUP_2, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::DTLB_GROUP, super::L1D_CACHE_NANO_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::ALIGNMENT_GROUP, super::OPERATION_MIX_GROUP, super::OPERATION_MIX_VECTOR_GROUP, super::OPERATION_MIX_BARRIERS_GROUP];
 }
 
 pub mod c1_pro {
@@ -265,7 +279,7 @@ pub mod c1_pro {
     pub use super::BACKEND;
     pub use super::FLUSH;
     pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, OPERATIONS_RETIRED, OPERATIONS, FRONTEND, BACKEND, FLUSH]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::TOPDOWN_FRONTEND_GROUP, super::TOPDOWN_FRONTEND_MEMORY_GROUP, super::TOPDOWN_BACKEND_GROUP, super::TOPDOWN_BACKEND_MEMORY_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::OPERATION_MIX_PC_WRITE_GROUP, super::OPERATION_MIX_VECTOR_GROUP, super::OPERATION_MIX_BARRIERS_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::TOPDOWN_FRONTEND_GROUP, super::TOPDOWN_FRONTEND_MEMORY_GROUP, super::TOPDOWN_BACKEND_GROUP, super::TOPDOWN_BACKEND_MEMORY_GROUP, super::HAZARDS_GROUP_2, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::ALIGNMENT_GROUP, super::OPERATION_MIX_PC_WRITE_GROUP, super::OPERATION_MIX_VECTOR_GROUP, super::OPERATION_MIX_BARRIERS_GROUP];
 }
 
 pub mod c1_ultra {
@@ -277,7 +291,7 @@ pub mod c1_ultra {
     pub use super::BACKEND;
     pub use super::FLUSH;
     pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, OPERATIONS_RETIRED, OPERATIONS, FRONTEND, BACKEND, FLUSH]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::TOPDOWN_FRONTEND_GROUP, super::TOPDOWN_FRONTEND_MEMORY_GROUP, super::TOPDOWN_BACKEND_GROUP, super::TOPDOWN_BACKEND_MEMORY_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::OPERATION_MIX_PC_WRITE_GROUP_2, super::OPERATION_MIX_VECTOR_GROUP, super::OPERATION_MIX_BARRIERS_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::TOPDOWN_FRONTEND_GROUP, super::TOPDOWN_FRONTEND_MEMORY_GROUP, super::TOPDOWN_BACKEND_GROUP, super::TOPDOWN_BACKEND_MEMORY_GROUP, super::HAZARDS_GROUP_2, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::ALIGNMENT_GROUP, super::OPERATION_MIX_PC_WRITE_GROUP_2, super::OPERATION_MIX_VECTOR_GROUP, super::OPERATION_MIX_BARRIERS_GROUP];
 }
 
 pub mod ampere_one {

@@ -10,9 +10,15 @@ pub const RECOVERY: Event = Event::new("ISSUE_SLOTS_NOT_CONSUMED.RECOVERY", 0x2c
 pub const NOT_DELIVERED: Event = Event::new("UOPS_NOT_DELIVERED.ANY", 0x9c, Counter::General);
 pub const BRANCHES: Event = Event::new("BR_INST_RETIRED.ALL_BRANCHES", 0xc4, Counter::General);
 pub const MISPREDICTED: Event = Event::new("BR_MISP_RETIRED.ALL_BRANCHES", 0xc5, Counter::General);
+pub const MACHINE_CLEARS: Event = Event::new("MACHINE_CLEARS.ALL", 0xc3, Counter::General);
+pub const SELF_MODIFYING: Event = Event::new("MACHINE_CLEARS.SMC", 0x1c3, Counter::General);
 pub const ITLB_MISS: Event = Event::new("ITLB.MISS", 0x481, Counter::General);
 pub const ICACHE_ACCESSES: Event = Event::new("ICACHE.ACCESSES", 0x380, Counter::General);
 pub const ICACHE_MISSES: Event = Event::new("ICACHE.MISSES", 0x280, Counter::General);
+pub const FORWARD_BLOCKS: Event = Event::new("LD_BLOCKS.STORE_FORWARD", 0x203, Counter::General);
+pub const ALIASED_LOADS: Event = Event::new("LD_BLOCKS.4K_ALIAS", 0x403, Counter::General);
+pub const SPLIT_LOADS: Event = Event::new("MEM_UOPS_RETIRED.SPLIT_LOADS", 0x41d0, Counter::General);
+pub const SPLIT_STORES: Event = Event::new("MEM_UOPS_RETIRED.SPLIT_STORES", 0x42d0, Counter::General);
 pub const DTLB_MISS_LOADS: Event = Event::new("MEM_UOPS_RETIRED.DTLB_MISS_LOADS", 0x11d0, Counter::General);
 pub const DTLB_MISS_STORES: Event = Event::new("MEM_UOPS_RETIRED.DTLB_MISS_STORES", 0x12d0, Counter::General);
 pub const LOADS: Event = Event::new("MEM_UOPS_RETIRED.ALL_LOADS", 0x81d0, Counter::General);
@@ -22,6 +28,7 @@ pub const L2_MISS: Event = Event::new("MEM_LOAD_UOPS_RETIRED.L2_MISS", 0x10d1, C
 pub const LL_REFERENCES: Event = Event::new("LONGEST_LAT_CACHE.REFERENCE", 0x4f2e, Counter::General);
 pub const LL_MISSES: Event = Event::new("LONGEST_LAT_CACHE.MISS", 0x412e, Counter::General);
 pub const STORES: Event = Event::new("MEM_UOPS_RETIRED.ALL_STORES", 0x82d0, Counter::General);
+pub const ASSISTS_FP: Event = Event::new("MACHINE_CLEARS.FP_ASSIST", 0x4c3, Counter::General);
 pub const RETIRING: Event = Event::new("TOPDOWN_RETIRING.ALL", 0xc2, Counter::General);
 pub const BAD_SPECULATION: Event = Event::new("TOPDOWN_BAD_SPECULATION.ALL", 0x673, Counter::General);
 pub const FRONTEND: Event = Event::new("TOPDOWN_FE_BOUND.ALL", 0x71, Counter::General);
@@ -38,6 +45,7 @@ pub const FRONTEND_DETECT: Event = Event::new("TOPDOWN_FE_BOUND.BRANCH_DETECT", 
 pub const MEMORY_SCHEDULER: Event = Event::new("TOPDOWN_BE_BOUND.MEM_SCHEDULER", 0x274, Counter::General);
 pub const OTHER_SCHEDULER: Event = Event::new("TOPDOWN_BE_BOUND.NON_MEM_SCHEDULER", 0x874, Counter::General);
 pub const REORDER_BUFFER: Event = Event::new("TOPDOWN_BE_BOUND.REORDER_BUFFER", 0x4074, Counter::General);
+pub const MACHINE_CLEARS_2: Event = Event::new("MACHINE_CLEARS.ANY", 0xc3, Counter::General);
 pub const ITLB_WALK: Event = Event::new("ITLB_MISSES.WALK_COMPLETED", 0xe85, Counter::General);
 pub const STALLS_L2_HIT: Event = Event::new("MEM_BOUND_STALLS.LOAD_L2_HIT", 0x134, Counter::General);
 pub const STALLS_LL_HIT: Event = Event::new("MEM_BOUND_STALLS.LOAD_LLC_HIT", 0x234, Counter::General);
@@ -47,6 +55,8 @@ pub const DTLB_STORE_WALK: Event = Event::new("DTLB_STORE_MISSES.WALK_COMPLETED"
 pub const LATENCY_2: Event = Event::new("TOPDOWN_FE_BOUND.FRONTEND_LATENCY", 0x7271, Counter::General);
 pub const BANDWIDTH_2: Event = Event::new("TOPDOWN_FE_BOUND.FRONTEND_BANDWIDTH", 0x8d71, Counter::General);
 pub const CLEARS_2: Event = Event::new("TOPDOWN_BAD_SPECULATION.MACHINE_CLEARS", 0x373, Counter::General);
+pub const MACHINE_CLEARS_3: Event = Event::new("MACHINE_CLEARS.SLOW", 0x6fc3, Counter::General);
+pub const ALIASED_LOADS_2: Event = Event::new("LD_BLOCKS.ADDRESS_ALIAS", 0x403, Counter::General);
 pub const RETIRING_2: Event = Event::new("TOPDOWN_RETIRING.ALL", 0x72, Counter::General);
 pub const BAD_SPECULATION_2: Event = Event::new("TOPDOWN_BAD_SPECULATION.ALL", 0x73, Counter::General);
 pub const STALLS_L2_HIT_2: Event = Event::new("MEM_BOUND_STALLS_LOAD.L2_HIT", 0x134, Counter::General);
@@ -59,6 +69,7 @@ pub const BAD_SPECULATION_3: Event = Event::new("TOPDOWN_BAD_SPECULATION.ALL_P",
 pub const FRONTEND_2: Event = Event::new("TOPDOWN_FE_BOUND.ALL_P", 0x19c, Counter::General);
 pub const BACKEND_2: Event = Event::new("TOPDOWN_BE_BOUND.ALL_P", 0x2a4, Counter::General);
 pub const FRONTEND_ITLB_2: Event = Event::new("TOPDOWN_FE_BOUND.ITLB_MISS", 0x1071, Counter::General);
+pub const SPLIT_LOCKS: Event = Event::new("BUS_LOCK.SPLIT_LOCKS", 0x863, Counter::General);
 pub const STALLS_LL_MISS_2: Event = Event::new("MEM_BOUND_STALLS_LOAD.LLC_MISS", 0x3834, Counter::General);
 pub const STALLS_LLC_HIT: Event = Event::new("MEM_BOUND_STALLS_LOAD.LLC_HIT", 0x634, Counter::General);
 pub const STALLS_LOCAL_MEMORY: Event = Event::new("MEM_BOUND_STALLS_LOAD.LLC_MISS_LOCALMEM", 0x1034, Counter::General);
@@ -68,6 +79,10 @@ const BRANCH_GROUP: MetricGroup = MetricGroup { name: "Branch_Effectiveness", su
     Metric::per_kilo("branch_mpki", MISPREDICTED, INSTRUCTIONS),
     Metric::percent("branch_misprediction_ratio", MISPREDICTED, BRANCHES, "% of branches"),
 ], example: MetricExample::new(&[1_000_000, 200_000, 5_000], &["5.0", "2.5"]) };
+const CLEARS_GROUP: MetricGroup = MetricGroup { name: "Machine_Clears", subject: Subject::Clears, explains: &[Node::Category(Category::BadSpeculation)], events: &[INSTRUCTIONS, MACHINE_CLEARS, SELF_MODIFYING], metrics: &[
+    Metric::per_kilo("machine_clears", MACHINE_CLEARS, INSTRUCTIONS),
+    Metric::per_kilo("self_modifying_code", SELF_MODIFYING, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 1_000, 700], &["1.0", "0.7"]) };
 const ITLB_GOLDMONT_GROUP: MetricGroup = MetricGroup { name: "ITLB_Effectiveness", subject: Subject::InstructionTlb, explains: &[Node::Part(Part::FetchLatency)], events: &[INSTRUCTIONS, ITLB_MISS], metrics: &[
     Metric::per_kilo("itlb_mpki", ITLB_MISS, INSTRUCTIONS),
 ], example: MetricExample::new(&[1_000_000, 500], &["0.5"]) };
@@ -75,6 +90,12 @@ const L1I_CACHE_GROUP: MetricGroup = MetricGroup { name: "L1I_Cache_Effectivenes
     Metric::per_kilo("l1i_cache_mpki", ICACHE_MISSES, INSTRUCTIONS),
     Metric::percent("l1i_cache_miss_ratio", ICACHE_MISSES, ICACHE_ACCESSES, "% of accesses"),
 ], example: MetricExample::new(&[1_000_000, 250_000, 12_500], &["12.5", "5.0"]) };
+const LOAD_BLOCKS_GROUP: MetricGroup = MetricGroup { name: "Load_Blocks", subject: Subject::LoadBlocks, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, FORWARD_BLOCKS, ALIASED_LOADS, SPLIT_LOADS, SPLIT_STORES], metrics: &[
+    Metric::per_kilo("blocked_loads", FORWARD_BLOCKS, INSTRUCTIONS),
+    Metric::per_kilo("aliased_loads", ALIASED_LOADS, INSTRUCTIONS),
+    Metric::per_kilo("line_crossing_loads", SPLIT_LOADS, INSTRUCTIONS),
+    Metric::per_kilo("line_crossing_stores", SPLIT_STORES, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 20_000, 30_000, 100_000, 40_000], &["20.0", "30.0", "100.0", "40.0"]) };
 const DTLB_GOLDMONT_GROUP: MetricGroup = MetricGroup { name: "DTLB_Effectiveness", subject: Subject::DataTlb, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, DTLB_MISS_LOADS, DTLB_MISS_STORES], metrics: &[
     Metric::per_kilo("dtlb_load_mpki", DTLB_MISS_LOADS, INSTRUCTIONS),
     Metric::per_kilo("dtlb_store_mpki", DTLB_MISS_STORES, INSTRUCTIONS),
@@ -96,6 +117,9 @@ const OPERATION_MIX_GROUP: MetricGroup = MetricGroup { name: "Operation_Mix", su
     Metric::percent("stores", STORES, INSTRUCTIONS, "% of instructions"),
     Metric::percent("branches", BRANCHES, INSTRUCTIONS, "% of instructions"),
 ], example: MetricExample::new(&[1_000_000, 300_000, 110_000, 200_000], &["30.0", "11.0", "20.0"]) };
+const FP_ASSISTS_GROUP: MetricGroup = MetricGroup { name: "Assists", subject: Subject::Assists, explains: &[Node::Category(Category::Retiring)], events: &[INSTRUCTIONS, ASSISTS_FP], metrics: &[
+    Metric::per_kilo("fp_assists", ASSISTS_FP, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 500], &["0.5"]) };
 const LEVEL_2_FRONTEND_GROUP: MetricGroup = MetricGroup { name: "TopdownL2 frontend_bound", subject: Subject::Level2, explains: &[Node::Category(Category::FrontendBound)], events: &[CYCLES, LATENCY, BANDWIDTH], metrics: &[
     Metric::slots("Fetch_Latency", LATENCY, CYCLES),
     Metric::slots("Fetch_Bandwidth", BANDWIDTH, CYCLES),
@@ -119,6 +143,10 @@ const BACKEND_CAUSES_GROUP: MetricGroup = MetricGroup { name: "Backend_Causes", 
     Metric::slots("Non_Mem_Scheduler", OTHER_SCHEDULER, CYCLES),
     Metric::slots("Reorder_Buffer", REORDER_BUFFER, CYCLES),
 ], example: MetricExample::new(&[1_000_000, 400_000, 80_000, 160_000], &["10.0", "2.0", "4.0"]).at_width(4) };
+const CLEARS_GROUP_2: MetricGroup = MetricGroup { name: "Machine_Clears", subject: Subject::Clears, explains: &[Node::Category(Category::BadSpeculation)], events: &[INSTRUCTIONS, MACHINE_CLEARS_2, SELF_MODIFYING], metrics: &[
+    Metric::per_kilo("machine_clears", MACHINE_CLEARS_2, INSTRUCTIONS),
+    Metric::per_kilo("self_modifying_code", SELF_MODIFYING, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 1_000, 700], &["1.0", "0.7"]) };
 const ITLB_GROUP: MetricGroup = MetricGroup { name: "ITLB_Effectiveness", subject: Subject::InstructionTlb, explains: &[Node::Part(Part::FetchLatency)], events: &[INSTRUCTIONS, ITLB_WALK], metrics: &[
     Metric::per_kilo("itlb_mpki", ITLB_WALK, INSTRUCTIONS),
 ], example: MetricExample::new(&[1_000_000, 500], &["0.5"]) };
@@ -139,11 +167,26 @@ const LEVEL_2_BAD_SPECULATION_GROUP_2: MetricGroup = MetricGroup { name: "Topdow
     Metric::slots("Branch_Mispredicts", MISPREDICT, CYCLES),
     Metric::slots("Machine_Clears", CLEARS_2, CYCLES),
 ], example: MetricExample::new(&[1_000_000, 300_000, 100_000], &["7.5", "2.5"]).at_width(4) };
+const CLEARS_GROUP_3: MetricGroup = MetricGroup { name: "Machine_Clears", subject: Subject::Clears, explains: &[Node::Category(Category::BadSpeculation)], events: &[INSTRUCTIONS, MACHINE_CLEARS_3, SELF_MODIFYING], metrics: &[
+    Metric::per_kilo("machine_clears", MACHINE_CLEARS_3, INSTRUCTIONS),
+    Metric::per_kilo("self_modifying_code", SELF_MODIFYING, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 1_000, 700], &["1.0", "0.7"]) };
+const LOAD_BLOCKS_GRACEMONT_GROUP: MetricGroup = MetricGroup { name: "Load_Blocks", subject: Subject::LoadBlocks, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, ALIASED_LOADS_2, SPLIT_LOADS, SPLIT_STORES], metrics: &[
+    Metric::per_kilo("aliased_loads", ALIASED_LOADS_2, INSTRUCTIONS),
+    Metric::per_kilo("line_crossing_loads", SPLIT_LOADS, INSTRUCTIONS),
+    Metric::per_kilo("line_crossing_stores", SPLIT_STORES, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 30_000, 100_000, 40_000], &["30.0", "100.0", "40.0"]) };
 const MEMORY_STALLS_CRESTMONT_GROUP: MetricGroup = MetricGroup { name: "Memory_Stalls", subject: Subject::Stalls, explains: &[Node::Part(Part::MemoryBound)], events: &[CYCLES, STALLS_L2_HIT_2, STALLS_L2_MISS, STALLS_LL_MISS], metrics: &[
     Metric::percent("L2_Bound", STALLS_L2_HIT_2, CYCLES, "% of cycles"),
     Metric::new("L3_Bound", "% of cycles", &|c| 100.0 * (c[STALLS_L2_MISS] - c[STALLS_LL_MISS]) / c[CYCLES]),
     Metric::percent("DRAM_Bound", STALLS_LL_MISS, CYCLES, "% of cycles"),
 ], example: MetricExample::new(&[1_000_000, 100_000, 350_000, 300_000], &["10.0", "5.0", "30.0"]) };
+const LOAD_BLOCKS_GROUP_2: MetricGroup = MetricGroup { name: "Load_Blocks", subject: Subject::LoadBlocks, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, FORWARD_BLOCKS, ALIASED_LOADS_2, SPLIT_LOADS, SPLIT_STORES], metrics: &[
+    Metric::per_kilo("blocked_loads", FORWARD_BLOCKS, INSTRUCTIONS),
+    Metric::per_kilo("aliased_loads", ALIASED_LOADS_2, INSTRUCTIONS),
+    Metric::per_kilo("line_crossing_loads", SPLIT_LOADS, INSTRUCTIONS),
+    Metric::per_kilo("line_crossing_stores", SPLIT_STORES, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 20_000, 30_000, 100_000, 40_000], &["20.0", "30.0", "100.0", "40.0"]) };
 const L1D_CACHE_GROUP_2: MetricGroup = MetricGroup { name: "L1D_Cache_Effectiveness", subject: Subject::DataCache, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, LOADS, L1_MISS_2], metrics: &[
     Metric::per_kilo("l1d_load_mpki", L1_MISS_2, INSTRUCTIONS),
     Metric::percent("l1d_load_miss_ratio", L1_MISS_2, LOADS, "% of loads"),
@@ -162,6 +205,9 @@ const FRONTEND_CAUSES_GROUP_2: MetricGroup = MetricGroup { name: "Frontend_Cause
     Metric::slots("Branch_Resteer", FRONTEND_RESTEER, CYCLES),
     Metric::slots("Branch_Detect", FRONTEND_DETECT, CYCLES),
 ], example: MetricExample::new(&[1_000_000, 400_000, 40_000, 200_000, 100_000], &["10.0", "1.0", "5.0", "2.5"]).at_width(4) };
+const SPLIT_LOCKS_GROUP: MetricGroup = MetricGroup { name: "Split_Locks", subject: Subject::Locks, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, SPLIT_LOCKS], metrics: &[
+    Metric::per_kilo("split_locks", SPLIT_LOCKS, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 500], &["0.5"]) };
 const MEMORY_STALLS_CRESTMONT_GROUP_2: MetricGroup = MetricGroup { name: "Memory_Stalls", subject: Subject::Stalls, explains: &[Node::Part(Part::MemoryBound)], events: &[CYCLES, STALLS_L2_HIT_2, STALLS_L2_MISS, STALLS_LL_MISS_2], metrics: &[
     Metric::percent("L2_Bound", STALLS_L2_HIT_2, CYCLES, "% of cycles"),
     Metric::new("L3_Bound", "% of cycles", &|c| 100.0 * (c[STALLS_L2_MISS] - c[STALLS_LL_MISS_2]) / c[CYCLES]),
@@ -185,7 +231,7 @@ pub mod goldmont {
     pub use super::RECOVERY;
     pub use super::NOT_DELIVERED;
     pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, UOPS_RETIRED, ISSUED, RECOVERY, NOT_DELIVERED]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::BRANCH_GROUP, super::ITLB_GOLDMONT_GROUP, super::L1I_CACHE_GROUP, super::DTLB_GOLDMONT_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::BRANCH_GROUP, super::CLEARS_GROUP, super::ITLB_GOLDMONT_GROUP, super::L1I_CACHE_GROUP, super::LOAD_BLOCKS_GROUP, super::DTLB_GOLDMONT_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP, super::FP_ASSISTS_GROUP];
 }
 
 pub mod tremont {
@@ -196,7 +242,7 @@ pub mod tremont {
     pub use super::FRONTEND;
     pub use super::BACKEND;
     pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, RETIRING, BAD_SPECULATION, FRONTEND, BACKEND]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP, super::LEVEL_2_BACKEND_GROUP, super::FRONTEND_CAUSES_GROUP, super::BACKEND_CAUSES_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::MEMORY_STALLS_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP, super::LEVEL_2_BACKEND_GROUP, super::FRONTEND_CAUSES_GROUP, super::BACKEND_CAUSES_GROUP, super::BRANCH_GROUP, super::CLEARS_GROUP_2, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::MEMORY_STALLS_GROUP, super::LOAD_BLOCKS_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP, super::FP_ASSISTS_GROUP];
 }
 
 pub mod gracemont {
@@ -206,7 +252,7 @@ pub mod gracemont {
     pub use super::FRONTEND;
     pub use super::BACKEND;
     pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, RETIRING, FRONTEND, BACKEND]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP_2, super::LEVEL_2_BAD_SPECULATION_GROUP_2, super::LEVEL_2_BACKEND_GROUP, super::FRONTEND_CAUSES_GROUP, super::BACKEND_CAUSES_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::MEMORY_STALLS_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP_2, super::LEVEL_2_BAD_SPECULATION_GROUP_2, super::LEVEL_2_BACKEND_GROUP, super::FRONTEND_CAUSES_GROUP, super::BACKEND_CAUSES_GROUP, super::BRANCH_GROUP, super::CLEARS_GROUP_3, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::MEMORY_STALLS_GROUP, super::LOAD_BLOCKS_GRACEMONT_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP, super::L2_CACHE_GROUP, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP, super::FP_ASSISTS_GROUP];
 }
 
 pub mod crestmont {
@@ -217,7 +263,7 @@ pub mod crestmont {
     pub use super::FRONTEND;
     pub use super::BACKEND;
     pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, RETIRING, BAD_SPECULATION, FRONTEND, BACKEND]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP_2, super::LEVEL_2_BAD_SPECULATION_GROUP_2, super::LEVEL_2_BACKEND_GROUP, super::FRONTEND_CAUSES_GROUP, super::BACKEND_CAUSES_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::MEMORY_STALLS_CRESTMONT_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP_2, super::L2_CACHE_GROUP_2, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP_2, super::LEVEL_2_BAD_SPECULATION_GROUP_2, super::LEVEL_2_BACKEND_GROUP, super::FRONTEND_CAUSES_GROUP, super::BACKEND_CAUSES_GROUP, super::BRANCH_GROUP, super::CLEARS_GROUP_2, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::MEMORY_STALLS_CRESTMONT_GROUP, super::LOAD_BLOCKS_GROUP_2, super::DTLB_GROUP, super::L1D_CACHE_GROUP_2, super::L2_CACHE_GROUP_2, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP, super::FP_ASSISTS_GROUP];
 }
 
 pub mod skymont {
@@ -228,7 +274,7 @@ pub mod skymont {
     pub use super::FRONTEND_2 as FRONTEND;
     pub use super::BACKEND_2 as BACKEND;
     pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, RETIRING, BAD_SPECULATION, FRONTEND, BACKEND]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP_2, super::LEVEL_2_BAD_SPECULATION_GROUP_2, super::LEVEL_2_BACKEND_GROUP_2, super::FRONTEND_CAUSES_GROUP_2, super::BACKEND_CAUSES_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::MEMORY_STALLS_CRESTMONT_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP_2, super::L2_CACHE_GROUP_2, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP_2, super::LEVEL_2_BAD_SPECULATION_GROUP_2, super::LEVEL_2_BACKEND_GROUP_2, super::FRONTEND_CAUSES_GROUP_2, super::BACKEND_CAUSES_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::MEMORY_STALLS_CRESTMONT_GROUP, super::LOAD_BLOCKS_GROUP_2, super::SPLIT_LOCKS_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP_2, super::L2_CACHE_GROUP_2, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP, super::FP_ASSISTS_GROUP];
 }
 
 pub mod darkmont {
@@ -239,7 +285,7 @@ pub mod darkmont {
     pub use super::FRONTEND_2 as FRONTEND;
     pub use super::BACKEND_2 as BACKEND;
     pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, RETIRING, BAD_SPECULATION, FRONTEND, BACKEND]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP_2, super::LEVEL_2_BAD_SPECULATION_GROUP_2, super::LEVEL_2_BACKEND_GROUP_2, super::FRONTEND_CAUSES_GROUP_2, super::BACKEND_CAUSES_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::MEMORY_STALLS_CRESTMONT_GROUP_2, super::DTLB_GROUP, super::L1D_CACHE_GROUP_2, super::L2_CACHE_GROUP_2, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP_2, super::LEVEL_2_BAD_SPECULATION_GROUP_2, super::LEVEL_2_BACKEND_GROUP_2, super::FRONTEND_CAUSES_GROUP_2, super::BACKEND_CAUSES_GROUP, super::BRANCH_GROUP, super::CLEARS_GROUP_2, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::MEMORY_STALLS_CRESTMONT_GROUP_2, super::LOAD_BLOCKS_GROUP_2, super::DTLB_GROUP, super::L1D_CACHE_GROUP_2, super::L2_CACHE_GROUP_2, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP, super::FP_ASSISTS_GROUP];
 }
 
 pub mod darkmont_server {
@@ -250,7 +296,7 @@ pub mod darkmont_server {
     pub use super::FRONTEND_2 as FRONTEND;
     pub use super::BACKEND_2 as BACKEND;
     pub const FORMS: [&[super::Event]; 1] = [&[CYCLES, INSTRUCTIONS, RETIRING, BAD_SPECULATION, FRONTEND, BACKEND]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP_2, super::LEVEL_2_BAD_SPECULATION_GROUP_2, super::LEVEL_2_BACKEND_GROUP_2, super::FRONTEND_CAUSES_GROUP_2, super::BACKEND_CAUSES_GROUP, super::BRANCH_GROUP, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::MEMORY_STALLS_CLEARWATER_FOREST_GROUP, super::DTLB_GROUP, super::L1D_CACHE_GROUP_2, super::L2_CACHE_GROUP_2, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_GROUP_2, super::LEVEL_2_BAD_SPECULATION_GROUP_2, super::LEVEL_2_BACKEND_GROUP_2, super::FRONTEND_CAUSES_GROUP_2, super::BACKEND_CAUSES_GROUP, super::BRANCH_GROUP, super::CLEARS_GROUP_2, super::ITLB_GROUP, super::L1I_CACHE_GROUP, super::MEMORY_STALLS_CLEARWATER_FOREST_GROUP, super::LOAD_BLOCKS_GROUP_2, super::DTLB_GROUP, super::L1D_CACHE_GROUP_2, super::L2_CACHE_GROUP_2, super::LL_CACHE_GROUP, super::OPERATION_MIX_GROUP, super::FP_ASSISTS_GROUP];
 }
 
 pub mod arctic_wolf {
