@@ -110,7 +110,8 @@ impl<C: Consumer> Engine<C> {
             translator,
             buffer,
             code_is_shared: false,
-            all_threads: config.all_threads.then_some(vector),
+            vector_of_threads: config.all_threads.then_some(vector),
+            all_threads: None,
             fed_thread: 0,
             turn_start: trace_pointer,
             restartable,
@@ -159,8 +160,8 @@ impl<C: Consumer> Engine<C> {
     /// Traces the thread from the return of `entry::attach` on. Inlined, so that the trace contains
     /// little of the tracer itself.
     #[inline(always)]
-    pub(crate) fn attach(&self) -> Result<(), AttachError> {
-        self.prepare()?;
+    pub(crate) fn attach(&self, all_threads: bool) -> Result<(), AttachError> {
+        self.prepare(all_threads)?;
         // SAFETY: `prepare` has checked that nothing else is being traced on this thread and that
         // the context is ready.
         unsafe { entry::attach(self.context.as_ptr()) };
@@ -174,7 +175,7 @@ impl<C: Consumer> Engine<C> {
     }
 
     #[inline(never)]
-    fn prepare(&self) -> Result<(), AttachError> {
+    fn prepare(&self, all_threads: bool) -> Result<(), AttachError> {
         let traced_in = TRACED_IN.get();
         // SAFETY: either no trace is in progress, or this is called from within it. In both cases
         // the engine does not run, so nothing else has a reference.
@@ -213,7 +214,11 @@ impl<C: Consumer> Engine<C> {
             code_end,
         };
         // SAFETY: the engine does not run, so nothing else has a reference.
-        if let Some(vector) = unsafe { (*state).all_threads } {
+        let vector = unsafe {
+            (*state).all_threads = (*state).vector_of_threads.filter(|_| all_threads);
+            (*state).all_threads
+        };
+        if let Some(vector) = vector {
             let link = Link {
                 context: self.context.as_ptr(),
                 traced,
@@ -300,6 +305,11 @@ impl<C: Consumer> Engine<C> {
         // SAFETY: computes an address inside the state, which lives as long as the engine.
         unsafe { &raw mut (*self.state.as_ptr()).consumer }
     }
+}
+
+/// Returns for how long all traced threads have waited at the same time, since the process began.
+pub(crate) fn idle_ns() -> u64 {
+    TEAM.idle_ns()
 }
 
 impl<C: Consumer> Drop for Engine<C> {

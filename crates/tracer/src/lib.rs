@@ -146,7 +146,7 @@ pub use fixed_values::{fix_system_values, hide_time, pass_time};
 pub use mapping::Mapping;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use maps::may_share_writable_memory;
-pub use tracer::Tracer;
+pub use tracer::{Tracer, idle_ns};
 
 /// The decoder whose types appear in [`Instruction::decoded`].
 pub use iced_x86;

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use crate::config::Config;
 use crate::consumer::{Consumer, End};
-use crate::engine::Engine;
+use crate::engine::{self, Engine};
 use crate::error::{AttachError, OpenError, TraceError};
 
 /// Traces the thread that created it.
@@ -39,7 +39,20 @@ impl<C: Consumer> Tracer<C> {
         if self.consumer_lent.get() {
             return Err(AttachError::ConsumerInUse);
         }
-        self.engine.attach()
+        self.engine.attach(true)
+    }
+
+    /// Like [`attach`](Tracer::attach), but traces only the calling thread, whatever the
+    /// [`Config`] says.
+    ///
+    /// # Errors
+    /// As [`attach`](Tracer::attach).
+    #[inline(always)]
+    pub fn attach_own(&self) -> Result<(), AttachError> {
+        if self.consumer_lent.get() {
+            return Err(AttachError::ConsumerInUse);
+        }
+        self.engine.attach(false)
     }
 
     /// Ends the trace. Everything recorded has been handed to the consumer when this returns.
@@ -111,6 +124,12 @@ impl<C: Consumer> Tracer<C> {
         // use it; `consumer_lent` was false, so nothing else does.
         Some(work(unsafe { &mut *self.engine.consumer() }))
     }
+}
+
+/// Returns for how long [all threads](crate#all-threads) have waited at the same time while they
+/// were traced, since the process began.
+pub fn idle_ns() -> u64 {
+    engine::idle_ns()
 }
 
 struct DetachOnDrop<'a, C: Consumer>(&'a Tracer<C>);

@@ -28,9 +28,12 @@ use crate::kernel;
 const LAST_SIGNAL: i32 = 64;
 
 /// Returns whether handlers of this signal are intercepted: of all signals except the two that the
-/// C library reserves for canceling threads and for changing their user.
+/// C library reserves for canceling threads and for changing their user, and the one that takes
+/// threads over.
 pub(super) fn is_intercepted(signal: u64) -> bool {
-    (1..=LAST_SIGNAL as u64).contains(&signal) && ![32, 33].contains(&signal)
+    (1..=LAST_SIGNAL as u64).contains(&signal)
+        && ![32, 33].contains(&signal)
+        && signal != u64::from(TEAM.signal())
 }
 
 type Handler = unsafe extern "C-unwind" fn(i32, *mut libc::siginfo_t, *mut libc::ucontext_t);

@@ -54,7 +54,7 @@ impl OtherThreadsWatch {
 ///
 /// It requests something that the kernel grants, without effect, only to such a process:
 /// unshare(2).
-fn only_thread() -> Option<bool> {
+pub(super) fn only_thread() -> Option<bool> {
     let flags = libc::CLONE_VM as u64;
     // SAFETY: takes flags and touches no memory of this process.
     let result = unsafe { kernel::call(libc::SYS_unshare, [flags, 0, 0, 0, 0, 0]) };

@@ -24,7 +24,9 @@ pub(super) struct State<C> {
     pub(super) buffer: TraceBuffer,
     /// Whether a thread was started that may not have left the translated code yet.
     pub(super) code_is_shared: bool,
-    /// How to save the state of threads, if all of them are traced.
+    /// How to save the state of threads, if all of them may be traced.
+    pub(super) vector_of_threads: Option<VectorState>,
+    /// The same, if they are.
     pub(super) all_threads: Option<VectorState>,
     /// The thread whose blocks the consumer got last.
     pub(super) fed_thread: usize,

@@ -68,6 +68,8 @@ pub(super) struct Team {
     members: AtomicUsize,
     /// Since when the running thread is somewhere it might not come back from; 0 if it is not.
     held_since_ns: AtomicU64,
+    /// Time in which all threads waited, since the process began.
+    idle_ns: AtomicU64,
     order: UnsafeCell<Order>,
 }
 
@@ -97,6 +99,7 @@ impl Team {
             owner: AtomicUsize::new(0),
             members: AtomicUsize::new(0),
             held_since_ns: AtomicU64::new(0),
+            idle_ns: AtomicU64::new(0),
             order: UnsafeCell::new(Order {
                 link: None,
                 last: 0,
@@ -115,7 +118,8 @@ impl Team {
         unsafe { &mut *self.order.get() }
     }
 
-    fn signal(&self) -> u32 {
+    /// Returns the signal that takes threads over, or 0 if none was needed yet.
+    pub(super) fn signal(&self) -> u32 {
         self.signal.load(Ordering::Relaxed)
     }
 
@@ -144,6 +148,11 @@ impl Team {
             seat if self.is_owner(seat - 1) => 0,
             seat => seat,
         }
+    }
+
+    /// See the field.
+    pub(super) fn idle_ns(&self) -> u64 {
+        self.idle_ns.load(Ordering::Relaxed)
     }
 
     fn next_ticket(&self) -> u64 {
@@ -229,6 +238,10 @@ impl Team {
             let mut next = (1..=MAX_THREADS).map(|step| (last + step) % MAX_THREADS);
             let is_ready = |seat: &Seat| seat.is(phase::MEMBER) && seat.stopped().wait.is_over();
             if let Some(next) = next.find(|&next| is_ready(&self.seats[next])) {
+                if idle_since_ns != 0 {
+                    self.idle_ns
+                        .fetch_add(now_ns() - idle_since_ns, Ordering::Relaxed);
+                }
                 return Ok(next);
             }
             let waits = |seat: &Seat| seat.stopped().wait.is_for_threads();

@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering;
 use super::super::context::{Context, DEFAULT_MXCSR};
 use super::super::fault::{REGISTER_INDICES, Traced};
 use super::super::machine::VectorState;
+use super::super::other_threads::only_thread;
 use super::super::tasks::{self, Task, number, this_thread};
 use super::super::{TRACED_IN, entry};
 use super::seat::{Seat, phase, turn};
@@ -32,8 +33,8 @@ pub(in super::super) struct Link {
 
 // Judgement: a thread that runs stops within milliseconds.
 const STOP_LIMIT_NS: u64 = 2_000_000_000;
-/// A running thread that is about to wait is given this long to do so.
-const SETTLE_NS: u64 = 20_000_000;
+/// A running thread that is about to wait is given this long to do so: when it is new, and later.
+const SETTLE_NS: [u64; 2] = [20_000_000, 2_000_000];
 
 impl Team {
     /// Begins a trace of all threads: of the calling one, and of all others, which are stopped.
@@ -141,12 +142,16 @@ impl Team {
     fn gather(&self, own: usize) -> Result<(), ThreadsError> {
         let begun_ns = now_ns();
         self.forget_dead();
+        // Much faster than to list them.
+        if only_thread() == Some(true) {
+            return Ok(());
+        }
         loop {
             let mut missing = None;
             let mut failed = None;
             let since_ns = now_ns() - begun_ns;
             let listed = tasks::each(|thread, task| {
-                match self.is_stopped(thread, own, task, since_ns > SETTLE_NS) {
+                match self.is_stopped(thread, own, task, since_ns) {
                     Ok(true) => {}
                     Ok(false) => missing = Some(thread),
                     Err(error) => failed = Some(error),
@@ -175,7 +180,7 @@ impl Team {
         thread: u32,
         own: usize,
         task: Task<'_>,
-        is_urgent: bool,
+        since_ns: u64,
     ) -> Result<bool, ThreadsError> {
         let seat = self.seat_of(thread);
         match seat.map(|seat| self.seats[seat].phase.load(Ordering::Acquire)) {
@@ -187,7 +192,7 @@ impl Team {
             // It has ended, but nobody has asked for its result.
             Some(b'Z' | b'X') => return Ok(true),
             Some(b'S') => {}
-            _ if is_urgent => {}
+            _ if since_ns > SETTLE_NS[usize::from(seat.is_some())] => {}
             _ => return Ok(false),
         }
         let index = self.seat_for(thread)?;
@@ -239,22 +244,22 @@ impl Team {
 
     /// Installs the handler for a signal that the program does not use.
     fn install_handler(&self) -> Result<(), ThreadsError> {
-        let last = libc::SIGRTMAX();
-        let free = (libc::SIGRTMIN()..=last).rev().find(|&signal| {
-            let handler = handler_of(signal);
-            handler == libc::SIG_DFL || handler == on_signal as *const () as usize
-        });
-        let signal = free.ok_or(ThreadsError::NoSignal)?;
-        self.signal.store(signal as u32, Ordering::Relaxed);
-        if handler_of(signal) == libc::SIG_DFL {
-            // SAFETY: all zeros is a valid action; the handler takes what one with SA_SIGINFO gets.
-            unsafe {
-                let mut action: libc::sigaction = std::mem::zeroed();
-                action.sa_sigaction = on_signal as *const () as usize;
-                action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-                libc::sigaction(signal, &action, std::ptr::null_mut());
-            }
+        let ours = on_signal as *const () as usize;
+        let known = self.signal() as i32;
+        if known != 0 && handler_of(known) == ours {
+            return Ok(());
         }
+        let mut signals = (libc::SIGRTMIN()..=libc::SIGRTMAX()).rev();
+        let free = signals.find(|&signal| handler_of(signal) == libc::SIG_DFL);
+        let signal = free.ok_or(ThreadsError::NoSignal)?;
+        // SAFETY: all zeros is a valid action; the handler takes what one with SA_SIGINFO gets.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = ours;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+        self.signal.store(signal as u32, Ordering::Relaxed);
         Ok(())
     }
 

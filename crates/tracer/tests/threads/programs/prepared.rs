@@ -22,6 +22,7 @@ pub const PREPARED: &[(&str, Prepared)] = &[
     ("running", running),
     ("spinning", spinning),
     ("many", many),
+    ("scope", scope),
 ];
 
 /// Waits until the threads are likely to wait in the kernel.
@@ -148,6 +149,19 @@ fn pool() -> Box<dyn FnMut() -> String> {
     Box::new(move || {
         let sum: u64 = pool.install(|| (0..100_u64).into_par_iter().map(squares).sum());
         sum.to_string()
+    })
+}
+
+/// Its threads may end after the trace: a scope waits for their work alone.
+fn scope() -> Box<dyn FnMut() -> String> {
+    Box::new(|| {
+        let mut sums = [0; 3];
+        thread::scope(|scope| {
+            for sum in &mut sums {
+                scope.spawn(|| *sum = squares(2000));
+            }
+        });
+        sums.iter().sum::<u64>().to_string()
     })
 }
 
