@@ -81,6 +81,11 @@ impl Predictor {
         }
     }
 
+    /// Exchanges the numbers of branches with another core.
+    pub(crate) fn swap_keys(&mut self, other: &mut Predictor) {
+        std::mem::swap(&mut self.keys, &mut other.keys);
+    }
+
     /// Returns the code address of `ip`: a branch, or its target.
     pub(crate) fn address(&mut self, ip: u64) -> CodeAddress {
         self.keys.address(ip)

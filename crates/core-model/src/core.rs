@@ -216,6 +216,18 @@ impl Core {
         }
     }
 
+    pub(crate) fn parameters(&self) -> &CoreParameters {
+        &self.parameters
+    }
+
+    /// Takes over from `other`, the core of another thread, what belongs to the program: where its
+    /// memory lies, the numbers of its branches, and the counts.
+    pub(crate) fn share_with(&mut self, other: &mut Core) {
+        std::mem::swap(&mut self.addresses, &mut other.addresses);
+        self.predictor.swap_keys(&mut other.predictor);
+        self.ledger.swap_counts(&mut other.ledger);
+    }
+
     /// Returns the bytes per step of a repeated string move, and the port that paces the steps.
     pub(crate) fn string_step(&self) -> (u64, Ports) {
         let ports = &self.parameters.ports;

@@ -13,7 +13,7 @@
 //!
 //! # What it leaves out
 //!
-//! The kernel, other threads, other cores and the other hardware thread. Most work on the wrong
+//! The kernel, the other hardware thread, and what cores do to each other. Most work on the wrong
 //! path: its slots are charged, but only its loads that the right path repeats have an effect on
 //! caches, and only on cores where `wrong_path_skip_bytes` is not 0. Physical addresses: caches are
 //! indexed by virtual ones, where each mapping has a fixed place ([`Model::with_mappings`]).
@@ -41,6 +41,7 @@ mod pools;
 mod ports;
 mod sampling;
 mod slots;
+mod threads;
 mod upper_halves;
 
 pub use address_space::AddressSpace;

@@ -11,6 +11,7 @@ use crate::ledger::{BlockCounts, FixedCosts, Waits};
 use crate::parameters::CoreParameters;
 use crate::paths::{CallPath, Paths, ROOT};
 use crate::slots::Counts;
+use crate::threads::OtherCores;
 use crate::upper_halves::Switches;
 
 /// The size of program that the model has room for. All memory is reserved on creation.
@@ -56,6 +57,7 @@ struct LoweredBlock {
 /// It never allocates or panics while it consumes.
 pub struct Model {
     core: Core,
+    others: OtherCores,
     lowering: Lowering,
     operations: Vec<Operation>,
     memory: Vec<MemoryOperand>,
@@ -124,6 +126,7 @@ impl Model {
     fn of(parameters: &CoreParameters, capacity: Capacity, mapping_at: Option<MappingAt>) -> Self {
         Model {
             core: Core::new(parameters, capacity.blocks, mapping_at),
+            others: OtherCores::default(),
             lowering: Lowering::new(parameters),
             operations: Vec::with_capacity(capacity.instructions),
             memory: Vec::with_capacity(capacity.instructions),
@@ -133,6 +136,22 @@ impl Model {
             effort: Effort::Detail,
             full: false,
         }
+    }
+
+    /// Adds cores for further threads, which share nothing. The counts are the sums over all cores.
+    #[must_use]
+    pub fn with_further_cores(mut self, cores: usize) -> Self {
+        let parameters = self.core.parameters().clone();
+        self.others = OtherCores::new(cores, || Core::new(&parameters, 0, None));
+        self
+    }
+
+    /// The next blocks are executed by this thread, of which 0 is the first: on a core of its own,
+    /// if there are enough.
+    pub fn switch_to(&mut self, thread: usize) {
+        let number = self.others.core_of(thread);
+        let calls = self.paths.as_mut().map(Paths::calls);
+        self.others.switch(number, &mut self.core, calls);
     }
 
     /// Counts the blocks of each call path separately, which changes no other count.
@@ -170,37 +189,47 @@ impl Model {
     pub fn begin_window(&mut self) {
         if let Some(paths) = &mut self.paths {
             paths.begin_window();
+            self.others.forget_calls();
         }
         self.core.begin_window();
+        self.others.each(&mut self.core, Core::begin_window);
     }
 
     /// Sets what the model does with the next blocks: at first, all are executed in detail.
     pub fn set_effort(&mut self, effort: Effort) {
-        if effort != self.effort {
-            self.core.leave_detail();
+        if effort == self.effort {
+            return;
         }
         let skims = matches!(effort, Effort::Skimming | Effort::Following);
-        if skims && self.effort != effort {
-            self.core.begin_skimming();
-        }
+        let change = |core: &mut Core| {
+            core.leave_detail();
+            if skims {
+                core.begin_skimming();
+            }
+        };
+        change(&mut self.core);
+        self.others.each(&mut self.core, change);
         self.effort = effort;
     }
 
     /// Returns everything counted since the model was created. The counts of a window are the
     /// difference of two, each taken after [`drain`](Model::drain).
     pub fn counts(&self) -> Counts {
-        self.core.ledger.counts()
+        let mut counts = self.core.ledger.counts();
+        counts.cycles += self.others.sum(|core| core.ledger.cycle());
+        counts
     }
 
     /// Returns how many lines were brought from memory into the caches since the model was created,
     /// whatever its [`Effort`] was.
     pub fn filled_lines(&self) -> u64 {
-        self.core.filled_lines()
+        self.core.filled_lines() + self.others.sum(Core::filled_lines)
     }
 
     /// Lets everything in flight retire. Between two calls, slots add up to width × cycles exactly.
     pub fn drain(&mut self) {
         self.core.drain();
+        self.others.each(&mut self.core, Core::drain);
     }
 
     /// Returns whether more than half of the room for translated blocks is in use.

@@ -84,12 +84,36 @@ pub(crate) struct Paths {
     blocks: Vec<KnownBlock>,
     rows: Vec<Row>,
     row_index: Index,
+    calls: CallStack,
+}
+
+/// The open calls of a thread.
+pub(crate) struct CallStack {
     frames: Vec<Frame>,
     current: u32,
     /// The call that ended the latest block: where its return address lies, and that address.
     call: Option<(u64, u64)>,
     /// Whether frames may have been left by an indirect jump.
     has_jumped: bool,
+}
+
+impl CallStack {
+    pub(crate) fn new() -> CallStack {
+        CallStack {
+            frames: Vec::with_capacity(MAX_FRAMES),
+            current: ROOT,
+            call: None,
+            has_jumped: false,
+        }
+    }
+
+    /// Forgets all calls.
+    pub(crate) fn clear(&mut self) {
+        self.frames.clear();
+        self.current = ROOT;
+        self.call = None;
+        self.has_jumped = false;
+    }
 }
 
 impl Paths {
@@ -101,10 +125,7 @@ impl Paths {
             blocks: Vec::with_capacity(blocks),
             rows: Vec::with_capacity(rows.max(blocks)),
             row_index: Index::new(rows.max(blocks)),
-            frames: Vec::with_capacity(MAX_FRAMES),
-            current: ROOT,
-            call: None,
-            has_jumped: false,
+            calls: CallStack::new(),
         };
         paths.forget();
         paths
@@ -126,10 +147,12 @@ impl Paths {
 
     /// Begins a window: no call is open.
     pub(crate) fn begin_window(&mut self) {
-        self.frames.clear();
-        self.current = ROOT;
-        self.call = None;
-        self.has_jumped = false;
+        self.calls.clear();
+    }
+
+    /// The open calls of the executing thread.
+    pub(crate) fn calls(&mut self) -> &mut CallStack {
+        &mut self.calls
     }
 
     pub(crate) fn paths(&self) -> &[CallPath] {
@@ -183,17 +206,17 @@ impl Paths {
     pub(crate) fn execute(&mut self, number: u32, recorded: &[u64]) -> u32 {
         let block = &self.blocks[number as usize];
         let (entry_ip, end_ip, end) = (block.start_ip, block.end_ip, block.end);
-        if let Some((slot, return_ip)) = self.call.take() {
+        if let Some((slot, return_ip)) = self.calls.call.take() {
             self.enter(slot, return_ip, entry_ip);
-        } else if self.has_jumped {
+        } else if self.calls.has_jumped {
             if let Some((address, offset)) = block.stack {
                 let stack = address.first(recorded).unwrap_or(0);
                 self.drop_below(stack.wrapping_add_signed(offset));
-                self.has_jumped = false;
+                self.calls.has_jumped = false;
             }
         }
         let (path, row) = self.blocks[number as usize].latest;
-        let row = if path == self.current {
+        let row = if path == self.calls.current {
             row
         } else {
             self.row_of(number)
@@ -201,15 +224,15 @@ impl Paths {
         match end {
             BlockEnd::Other => {}
             BlockEnd::Call(address) => {
-                self.call = address.first(recorded).map(|slot| (slot, end_ip));
+                self.calls.call = address.first(recorded).map(|slot| (slot, end_ip));
             }
             BlockEnd::Return(address) => {
                 if let Some(slot) = address.first(recorded) {
                     self.drop_below(slot.wrapping_add(1));
                 }
-                self.has_jumped = false;
+                self.calls.has_jumped = false;
             }
-            BlockEnd::IndirectJump => self.has_jumped = true,
+            BlockEnd::IndirectJump => self.calls.has_jumped = true,
         }
         row
     }
@@ -217,29 +240,29 @@ impl Paths {
     /// Drops the frames whose return address lies below `stack`.
     #[inline]
     fn drop_below(&mut self, stack: u64) {
-        while let Some(frame) = self.frames.last() {
+        while let Some(frame) = self.calls.frames.last() {
             if frame.slot >= stack {
                 break;
             }
-            self.current = frame.path;
-            self.frames.pop();
+            self.calls.current = frame.path;
+            self.calls.frames.pop();
         }
     }
 
     /// Enters a function.
     fn enter(&mut self, slot: u64, return_ip: u64, entry_ip: u64) {
-        self.has_jumped = false;
+        self.calls.has_jumped = false;
         // The call has overwritten what was there.
         self.drop_below(slot.wrapping_add(1));
-        if self.frames.len() == self.frames.capacity() {
+        if self.calls.frames.len() == self.calls.frames.capacity() {
             return;
         }
-        self.frames.push(Frame {
+        self.calls.frames.push(Frame {
             slot,
-            path: self.current,
+            path: self.calls.current,
         });
-        self.current = self.called(CallPath {
-            caller: self.current,
+        self.calls.current = self.called(CallPath {
+            caller: self.calls.current,
             return_ip,
             entry_ip,
         });
@@ -273,7 +296,7 @@ impl Paths {
 
     /// Returns the row of a block on the current path.
     fn row_of(&mut self, block: u32) -> u32 {
-        let path = self.current;
+        let path = self.calls.current;
         let known = &mut self.blocks[block as usize];
         if path == ROOT {
             known.latest = (ROOT, known.root_row);

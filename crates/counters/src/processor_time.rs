@@ -91,6 +91,11 @@ pub fn usage_of_thread() -> Option<libc::rusage> {
     linux::usage(libc::RUSAGE_THREAD)
 }
 
+/// Returns the resources that all threads of the process have used.
+pub fn usage_of_process() -> Option<libc::rusage> {
+    linux::usage(libc::RUSAGE_SELF)
+}
+
 /// Reads the thread's clock before the process's; [`read_after`] does the reverse. So the thread's
 /// work in between makes the others' time smaller, never larger: in a process of one thread it is
 /// 0, however often that is interrupted.

@@ -31,7 +31,7 @@ mod warmed;
 use std::cell::Cell;
 
 use topdown_core_model::CoreParameters;
-use topdown_tracer::{Config, Tracer};
+use topdown_tracer::{AttachError, Config, Tracer};
 
 pub use self::budget::{DEFAULT_BUDGET_SECONDS, MIN_ITERATIONS};
 use self::budget::{ModelBudget, budget_seconds};
@@ -49,7 +49,7 @@ use topdown_run::environment;
 use topdown_run::provenance::Provenance;
 use topdown_run::provenance::SourceKind;
 use topdown_run::sample::{Flags, Sample};
-use topdown_run::setting::{ModelCore, Setting};
+use topdown_run::setting::{ModelCore, Setting, Threads};
 
 /// Twice the minimum time for which criterion takes doubling samples.
 const MIN_DOUBLING_NS: u64 = 200_000_000;
@@ -62,6 +62,8 @@ pub struct Model {
     outside_time: OutsideTime,
     /// Whether windows are empty ones, of which no fingerprint is taken.
     calibrating: Cell<bool>,
+    /// Whether all threads are traced, as far as they let themselves be stopped.
+    traces_all: Cell<bool>,
 }
 
 impl Model {
@@ -74,25 +76,31 @@ impl Model {
     pub fn open() -> Result<Model, OpenError> {
         let core = chosen_core(ModelCore::from_environment()?);
         let budget = ModelBudget::from_seconds(budget_seconds()?)?;
-        Model::for_core(core, budget, CodeDetail::from_environment())
+        let all_threads = Threads::from_environment()? == Threads::All;
+        Model::for_core(core, budget, CodeDetail::from_environment(), all_threads)
     }
 
     fn for_core(
         core: &'static CoreParameters,
         budget: ModelBudget,
         detail: CodeDetail,
+        all_threads: bool,
     ) -> Result<Model, OpenError> {
         let stretches = std::env::var(environment::STRETCHES).unwrap_or_default();
-        let observer = Observer::new(core, budget, detail, &stretches);
-        let tracer =
-            Tracer::new(Config::default(), observer).map_err(|error| OpenError::Model {
-                reason: error.to_string(),
-            })?;
+        let observer = Observer::new(core, budget, detail, &stretches, all_threads);
+        let config = Config {
+            all_threads,
+            ..Config::default()
+        };
+        let tracer = Tracer::new(config, observer).map_err(|error| OpenError::Model {
+            reason: error.to_string(),
+        })?;
         let mut model = Model {
             tracer,
             modelled: provenance_of(core),
             outside_time: OutsideTime::default(),
             calibrating: Cell::new(true),
+            traces_all: Cell::new(all_threads),
         };
         let empty = empty_modelled_windows_by(&|| empty_window(&model));
         model.modelled.empty_window = Some(median_window(&empty));
@@ -110,6 +118,20 @@ impl Model {
         if is_half_full && self.tracer.forget_translations() {
             self.tracer.with_consumer(Observer::forget_blocks);
         }
+    }
+
+    /// Begins the trace of a window. From the first time that a thread cannot be stopped, only this
+    /// one is traced: the processor time of the others says whether that is enough.
+    #[inline(always)]
+    fn attach(&self) {
+        // If it fails otherwise, `end` notices the missing trace.
+        if self.traces_all.get() {
+            if !matches!(self.tracer.attach(), Err(AttachError::Threads(_))) {
+                return;
+            }
+            self.traces_all.set(false);
+        }
+        let _ = self.tracer.attach_own();
     }
 
     /// Ends a window that was never closed: its code panicked, or another window lies inside it.
@@ -152,7 +174,7 @@ fn title(core: &str) -> String {
 
 impl Source for Model {
     fn provenance(&self) -> &Provenance {
-        let other = |observer: &mut Observer| observer.core.other_provenance(&self.modelled);
+        let other = |observer: &mut Observer| observer.other_provenance(&self.modelled);
         let other = self.tracer.with_consumer(other).flatten();
         other.unwrap_or(&self.modelled)
     }
@@ -216,6 +238,7 @@ impl Source for Model {
 
     fn take_code(&self) -> Option<CodeSlots> {
         let works_alone = !self.tracer.has_started_threads() && modules::threads() == Some(1);
+        let works_alone = works_alone || self.traces_all.get();
         let take = |observer: &mut Observer| observer.take_code(works_alone);
         self.tracer.with_consumer(take).flatten()
     }
@@ -232,8 +255,7 @@ impl Source for Model {
         self.outside_time.before_window();
         let reading = Reading::from_clock();
         if wanted {
-            // If that fails, `end` notices the missing trace.
-            let _ = self.tracer.attach();
+            self.attach();
         }
         reading
     }
@@ -242,7 +264,9 @@ impl Source for Model {
     fn end(&self, start: &Reading) -> Sample {
         let end = self.tracer.is_attached().then(|| self.tracer.detach());
         let wall_ns = clock::elapsed_ns(start.at_ns);
-        let outside_ns = self.outside_time.after_window(wall_ns);
+        let works_alone = self.tracer.with_consumer(|observer| observer.works_alone());
+        let works_alone = works_alone != Some(false);
+        let outside_ns = self.outside_time.after_window(wall_ns, works_alone);
         // criterion plans by its clock, and a group can set a time limit; hide the model's time
         // from both.
         if end.is_some() {

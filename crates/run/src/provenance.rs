@@ -19,6 +19,10 @@ pub const CLOCK_REQUESTED: &str = "the clock was requested";
 /// How the reason begins for a benchmark whose iterations are too long for the model's budget.
 pub const TOO_LONG: &str = "not modelled: an iteration is too long:";
 
+/// How the reason begins for a benchmark whose work is on threads that are not counted. The reason
+/// for the clock follows, and a parenthesis.
+const WORK_ELSEWHERE: &str = "the work is not on the measured thread (";
+
 /// The formula of samples without slots.
 pub const TIME_FORMULA: &str = "time/1";
 
@@ -166,10 +170,19 @@ impl Provenance {
             }),
             elsewhere: Some(elsewhere),
             core_type: self.core_type.clone(),
-            ..Provenance::for_clock(format!(
-                "the work is not on the measured thread ({})",
-                self.reason
-            ))
+            ..Provenance::for_clock(format!("{WORK_ELSEWHERE}{})", self.reason))
+        }
+    }
+
+    /// Returns the provenance of the same times if something else counted the work: the opposite of
+    /// [`with_work`](Provenance::with_work).
+    pub fn without_work(&self) -> Provenance {
+        let reason = self.reason.strip_prefix(WORK_ELSEWHERE);
+        let reason = reason.and_then(|reason| reason.strip_suffix(')'));
+        Provenance {
+            elsewhere: None,
+            reason: reason.unwrap_or(&self.reason).to_owned(),
+            ..self.clone()
         }
     }
 

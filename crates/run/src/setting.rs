@@ -177,8 +177,7 @@ setting! {
 }
 
 setting! {
-    /// Which threads' slots the hardware counts. One thread's slots are never compared with those
-    /// of all.
+    /// Which threads' slots count. One thread's slots are never compared with those of all.
     Threads, "threads", THREADS {
         /// Those of the measuring thread; of all threads in benchmarks where others work.
         Auto = "auto",

@@ -3,7 +3,7 @@
 //! A call counts once, where it enters the [allocator](super::allocator).
 
 use topdown_tracer::iced_x86::Mnemonic;
-use topdown_tracer::{Arguments, Block};
+use topdown_tracer::{Arguments, Block, MAX_THREADS};
 
 use super::allocator::{Allocator, Operation};
 use topdown_run::environment;
@@ -13,10 +13,13 @@ use topdown_run::event::{Event, Events};
 pub(super) struct Allocations {
     allocator: Option<Allocator>,
     window: Counts,
-    /// Where the return address of the open call lies.
+    /// Where the return address of the open call of the executing thread lies.
     open: Option<u64>,
     /// Whether the open call allocates and has not reached the allocator of another library.
     is_unserved: bool,
+    /// Both for the threads that do not execute.
+    others: [(Option<u64>, bool); MAX_THREADS],
+    thread: usize,
     /// Whether the program's own allocator served a call by itself. Where a compiler inlined it,
     /// its calls are not seen.
     has_served_itself: bool,
@@ -43,6 +46,8 @@ impl Allocations {
             window: Counts::default(),
             open: None,
             is_unserved: false,
+            others: [(None, false); MAX_THREADS],
+            thread: 0,
             has_served_itself: false,
         }
     }
@@ -57,6 +62,14 @@ impl Allocations {
     pub(super) fn begin_window(&mut self) {
         self.window = Counts::default();
         self.open = None;
+        self.others.fill((None, false));
+    }
+
+    /// The next blocks are executed by this thread.
+    pub(super) fn switch_to(&mut self, thread: usize) {
+        self.others[self.thread] = (self.open, self.is_unserved);
+        self.thread = thread;
+        (self.open, self.is_unserved) = self.others[thread];
     }
 
     #[inline]

@@ -106,6 +106,7 @@ impl Core {
         capacity: Capacity,
         budget: ModelBudget,
         detail: CodeDetail,
+        further_cores: usize,
     ) -> Core {
         let model = topdown_core_model::Model::with_mappings(parameters, capacity, Mapping::at);
         let mut model = match detail {
@@ -113,6 +114,9 @@ impl Core {
             CodeDetail::Paths => model.following_calls(),
             CodeDetail::Instructions => model.by_instruction(),
         };
+        if further_cores > 0 {
+            model = model.with_further_cores(further_cores);
+        }
         if budget.ends_with_fingerprint {
             model.set_effort(Effort::Counting);
         }

@@ -24,6 +24,7 @@ enum DigestTag {
     WindowBegan,
     WindowEnded,
     SampleEnded,
+    ThreadSwitched,
 }
 
 /// A block.
@@ -85,6 +86,12 @@ impl Digest {
             content: hash,
             has_repeat: block.instructions.iter().any(|it| it.repeat.is_some()),
         });
+    }
+
+    /// The next blocks are executed by this thread.
+    pub(super) fn switch_to(&mut self, thread: usize) {
+        self.happened(DigestTag::ThreadSwitched);
+        self.add(thread as u64);
     }
 
     #[inline]

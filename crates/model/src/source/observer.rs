@@ -11,6 +11,7 @@ use super::digest::Digest;
 use super::executed::Executed;
 use topdown_run::code::CodeSlots;
 use topdown_run::environment;
+use topdown_run::provenance::{CountedThreads, Provenance};
 use topdown_run::sample::Sample;
 
 /// The receiver of a trace.
@@ -24,7 +25,21 @@ pub(super) struct Observer {
     repeated_samples: Option<u32>,
     /// Whether the open window belongs to the digest.
     is_digested: bool,
+    /// The thread that executes the blocks: 0 is the measured one.
+    thread: usize,
+    /// Instructions of all threads in the open window, and of the others.
+    window_instructions: [u64; 2],
+    /// The same in all windows of the benchmark.
+    instructions: [u64; 2],
 }
+
+/// Number of modelled cores besides that of the measured thread. Judgement: as many as pools of
+/// threads often have; with more threads, some share a core.
+const FURTHER_CORES: usize = 15;
+
+/// The slots are those of all threads if others execute at least this fraction of the instructions.
+/// Less than that is within the gate's margin.
+const MIN_OTHERS_FRACTION: f64 = 0.01;
 
 /// Returns how many samples to repeat, if the environment says so.
 fn repeated_samples() -> Option<u32> {
@@ -40,16 +55,45 @@ impl Observer {
         budget: ModelBudget,
         detail: CodeDetail,
         stretches: &str,
+        all_threads: bool,
     ) -> Observer {
         let capacity = Capacity::default();
         Observer {
-            core: Core::new(core, capacity, budget, detail),
+            core: Core::new(
+                core,
+                capacity,
+                budget,
+                detail,
+                if all_threads { FURTHER_CORES } else { 0 },
+            ),
             executed: Executed::new(capacity.blocks, stretches),
             allocations: Allocations::from_environment(),
             digest: Digest::new(capacity.blocks),
             repeated_samples: repeated_samples(),
             is_digested: false,
+            thread: 0,
+            window_instructions: [0; 2],
+            instructions: [0; 2],
         }
+    }
+
+    /// Returns whether no other thread executed anything in the last window.
+    pub(super) fn works_alone(&self) -> bool {
+        self.window_instructions[1] == 0
+    }
+
+    /// Returns the provenance of the benchmark, or `None` if it is `modelled` as a whole, with only
+    /// the measured thread.
+    pub(super) fn other_provenance(
+        &mut self,
+        modelled: &Provenance,
+    ) -> Option<&'static Provenance> {
+        let [all, others] = self.instructions.map(|count| count as f64);
+        let threads = match others > all * MIN_OTHERS_FRACTION {
+            true => CountedThreads::All,
+            false => CountedThreads::Own,
+        };
+        self.core.other_provenance(modelled, threads)
     }
 
     /// Repeats this many samples from now on, or models.
@@ -65,6 +109,7 @@ impl Observer {
     /// Begins a window. Returns whether its trace is wanted.
     pub(super) fn begin_window(&mut self) -> bool {
         self.allocations.begin_window();
+        self.window_instructions = [0; 2];
         self.is_digested = !self.is_complete();
         let is_wanted = if self.repeats() {
             self.is_digested
@@ -80,6 +125,9 @@ impl Observer {
     /// Ends a window, whose trace ended in this way, if there was one.
     pub(super) fn end_window(&mut self, end: Option<Result<End, TraceError>>) -> Sample {
         let allocations = self.allocations.events();
+        for (sum, count) in self.instructions.iter_mut().zip(self.window_instructions) {
+            *sum += count;
+        }
         let is_traced = end == Some(Ok(End::Detach));
         let (sample, is_whole) = if self.repeats() {
             let nothing = Sample {
@@ -144,6 +192,7 @@ impl Observer {
         self.core.begin_benchmark();
         self.executed.begin_benchmark();
         self.digest.begin_benchmark();
+        self.instructions = [0; 2];
     }
 
     /// Forgets all translated blocks, whose numbers are assigned from 0 again.
@@ -167,7 +216,19 @@ impl Consumer for Observer {
         self.allocations.is_entry(ip)
     }
 
+    fn switch_to(&mut self, thread: usize) {
+        self.thread = thread;
+        self.allocations.switch_to(thread);
+        self.digest.switch_to(thread);
+        if !self.repeats() {
+            self.core.model.switch_to(thread);
+        }
+    }
+
     fn block(&mut self, block: &Block<'_>, addresses: &[u64]) {
+        let count = block.instructions.len() as u64;
+        self.window_instructions[0] += count;
+        self.window_instructions[1] += if self.thread == 0 { 0 } else { count };
         self.allocations.block(block, addresses);
         if self.repeats() || self.core.block(block, addresses) {
             self.executed.block(block, addresses);

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::time::Duration;
 
-use topdown_counters::processor_time::usage_of_thread;
+use topdown_counters::processor_time::{usage_of_process, usage_of_thread};
 
 #[derive(Clone, Copy, Debug)]
 struct Usage {
@@ -15,6 +15,8 @@ struct Usage {
     waits: u64,
     /// Time for which it was runnable without a processor.
     delayed_ns: u64,
+    /// Time for which all threads waited, and in which the system worked for any of them.
+    all_outside_ns: u64,
 }
 
 /// Watches the windows of a thread.
@@ -31,14 +33,18 @@ impl OutsideTime {
 
     /// Call this when the window has closed. Returns how many of its `wall_ns` it spent outside of
     /// its code. Waiting for a processor does not count, so that a busy machine does not decide
-    /// what is modelled.
-    pub fn after_window(&self, wall_ns: u64) -> u64 {
+    /// what is modelled. If the thread did not work alone, waiting for another one does not count
+    /// either.
+    pub fn after_window(&self, wall_ns: u64, works_alone: bool) -> u64 {
         let (Some(before), Some(after)) = (self.before.take(), Usage::now()) else {
             return 0;
         };
         let user_ns = after.user_ns.saturating_sub(before.user_ns);
         let system_ns = after.system_ns.saturating_sub(before.system_ns);
-        if after.waits > before.waits {
+        if !works_alone {
+            let outside_ns = after.all_outside_ns.saturating_sub(before.all_outside_ns);
+            outside_ns.min(wall_ns)
+        } else if after.waits > before.waits {
             let delayed_ns = after.delayed_ns.saturating_sub(before.delayed_ns);
             wall_ns.saturating_sub(user_ns).saturating_sub(delayed_ns)
         } else {
@@ -60,6 +66,8 @@ impl Usage {
             system_ns: ns(usage.ru_stime),
             waits: usage.ru_nvcsw as u64,
             delayed_ns: delayed_ns().unwrap_or(0),
+            all_outside_ns: topdown_tracer::idle_ns()
+                + usage_of_process().map_or(0, |usage| ns(usage.ru_stime)),
         })
     }
 }
@@ -92,7 +100,7 @@ mod tests {
             let begun_at = Instant::now();
             work();
             let wall_ns = begun_at.elapsed().as_nanos() as u64;
-            (watch.after_window(wall_ns), wall_ns)
+            (watch.after_window(wall_ns, true), wall_ns)
         };
         let (outside_ns_of_sleep, wall_ns) = outside_ns(&|| sleep(Duration::from_millis(100)));
         assert!(

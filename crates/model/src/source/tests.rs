@@ -5,6 +5,7 @@ mod code;
 mod cold;
 mod repeated;
 mod sampled;
+mod threads;
 mod warmed;
 mod windows;
 
@@ -17,22 +18,28 @@ use topdown_core_model::cores;
 use super::core::{Core, ModelDecision};
 use super::*;
 
-/// Returns the model as users open it. Skips the test if code cannot be traced.
+/// Returns the model as users open it, but for this thread alone: the others are those of other
+/// tests. Skips the test if code cannot be traced.
 fn opened() -> Option<Model> {
-    or_skip(Model::open())
+    alone(chosen_core(ModelCore::Nearest), DEFAULT_BUDGET_SECONDS)
 }
 
 /// Returns a model of one core. Skips the test if code cannot be traced.
 fn alone(core: &'static CoreParameters, seconds: f64) -> Option<Model> {
     let budget = ModelBudget::from_seconds(seconds).unwrap();
-    or_skip(Model::for_core(core, budget, CodeDetail::Blocks))
+    or_skip(Model::for_core(core, budget, CodeDetail::Blocks, false))
 }
 
 /// Returns a model that counts each instruction by itself.
 fn by_instruction() -> Option<Model> {
     let budget = ModelBudget::from_seconds(DEFAULT_BUDGET_SECONDS).unwrap();
     let core = &cores::GOLDEN_COVE;
-    or_skip(Model::for_core(core, budget, CodeDetail::Instructions))
+    or_skip(Model::for_core(
+        core,
+        budget,
+        CodeDetail::Instructions,
+        false,
+    ))
 }
 
 /// Returns a model of one core that samples what is too long: with 0.5 seconds, what costs more

@@ -7,9 +7,10 @@
 
 use std::time::Duration;
 
+use topdown_run::activity::UncountedWork;
 use topdown_run::provenance::{SourceKind, TIMES_ITSELF, TOO_LONG};
 use topdown_run::run_file::{Benchmark, BenchmarkId};
-use topdown_run::setting::{Sampling, SourceChoice};
+use topdown_run::setting::{Sampling, SourceChoice, Threads};
 
 use crate::gathering::collect::Collected;
 use crate::launching::join::is_ours;
@@ -30,13 +31,16 @@ pub const MIN_AGREEING_LAUNCHES: u32 = 2;
 pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     let has_time_of_ours = |target: &BenchTarget| {
         let benchmarks = timed.benchmarks.iter();
-        benchmarks
-            .filter(|b| target.has(&b.id))
-            .any(|b| b.provenance().source == SourceKind::Time && can_have_slots(b))
+        benchmarks.filter(|b| target.has(&b.id)).any(|b| {
+            b.provenance().source == SourceKind::Time && can_have_slots(b, target.settings.threads)
+        })
     };
     let with_slots_alone = |target: BenchTarget| {
         let own = timed.benchmarks.iter().filter(|b| target.has(&b.id));
-        let names = own.filter(|b| can_have_slots(b)).map(|b| b.id.name.clone());
+        let threads = target.settings.threads;
+        let names = own
+            .filter(|b| can_have_slots(b, threads))
+            .map(|b| b.id.name.clone());
         BenchTarget {
             benchmarks: Some(names.collect()),
             ..target
@@ -107,12 +111,17 @@ pub fn briefly(targets: &[BenchTarget]) -> Vec<BenchTarget> {
 }
 
 /// Returns whether the model could give this benchmark slots. Criterion's own measurement and
-/// benchmarks that time themselves yield only time. The model sees only the measuring thread, which
-/// must do the work and not wait, and iterations that are not too long.
-pub(super) fn can_have_slots(timed: &Benchmark) -> bool {
+/// benchmarks that time themselves yield only time. The measuring thread, or all `threads` if so
+/// requested, must do the work and not wait, in iterations that are not too long.
+pub(super) fn can_have_slots(timed: &Benchmark, threads: Threads) -> bool {
     let provenance = timed.provenance();
     let why_not = provenance.reason == TIMES_ITSELF || provenance.reason.starts_with(TOO_LONG);
-    is_ours(provenance) && provenance.elsewhere.is_none() && !why_not
+    let is_seen = match provenance.elsewhere {
+        None => true,
+        Some(UncountedWork::OtherThreads { .. }) => threads == Threads::All,
+        Some(UncountedWork::Waiting { .. }) => false,
+    };
+    is_ours(provenance) && is_seen && !why_not
 }
 
 /// Returns the same targets with changed settings.

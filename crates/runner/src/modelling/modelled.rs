@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use topdown_gate::physical::Impossible;
 use topdown_gate::statistics::agreement::slots_agree;
-use topdown_run::provenance::{Provenance, SourceKind};
+use topdown_run::provenance::{CountedThreads, Provenance, SourceKind};
 use topdown_run::run_file::{Benchmark, BenchmarkId, Series};
-use topdown_run::setting::SourceChoice;
+use topdown_run::setting::{SourceChoice, Threads};
 
 use crate::gathering::benchmark_error::BenchmarkError;
 use crate::gathering::collect::Collected;
@@ -84,7 +84,9 @@ fn why_not(error: &BenchmarkError) -> String {
 /// request the model.
 pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget]) {
     for benchmark in &timed.collected.benchmarks {
-        if !can_have_slots(benchmark) {
+        let target = targets.iter().find(|target| target.has(&benchmark.id));
+        let threads = target.map_or(Threads::Auto, |target| target.settings.threads);
+        if !can_have_slots(benchmark, threads) {
             modelled.collected.forget(&benchmark.id);
         }
     }
@@ -114,7 +116,7 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
             continue;
         }
         let why_second =
-            (!asked_for(&benchmark.id)).then(|| benchmark.times.provenance.reason.clone());
+            (!asked_for(&benchmark.id)).then(|| benchmark.times.provenance.without_work().reason);
         let with_why = |reason: &str| match &why_second {
             Some(why) => format!("{reason} ({why})"),
             None => reason.to_owned(),
@@ -127,7 +129,15 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
             continue;
         };
         match model.slots {
+            // Of this thread, which is not the only one that works.
+            Some(slots)
+                if benchmark.times.provenance.elsewhere.is_some()
+                    && slots.provenance.threads == CountedThreads::Own => {}
             Some(mut slots) if slots.provenance.source == SourceKind::Model => {
+                if benchmark.times.provenance.elsewhere.is_some() {
+                    let provenance = benchmark.times.provenance.without_work();
+                    benchmark.times.provenance = Arc::new(provenance);
+                }
                 let provenance = Arc::make_mut(&mut slots.provenance);
                 provenance.reason = with_why(&provenance.reason);
                 benchmark.slots = Some(slots);
@@ -252,15 +262,38 @@ mod tests {
         let elsewhere = UncountedWork::OtherThreads { fraction: 0.9 };
         let provenance = outcome_of_both.collected.benchmarks[0].provenance_mut();
         *provenance = provenance.with_work(elsewhere);
-        let targets = [target(SourceChoice::ModelOrTime)];
+        let mut targets = [target(SourceChoice::ModelOrTime)];
         assert!(wanted(&targets, &outcome_of_both.collected).is_empty());
+        targets[0].settings.threads = Threads::All;
+        assert_eq!(wanted(&targets, &outcome_of_both.collected).len(), 1);
         let launches = (0..2).map(|r| launch(r, 9999.0, Some(100.0)));
-        let modelled = with_launches("b", SourceKind::Model, launches.collect());
-        join(&mut outcome_of_both, Outcome::of(vec![modelled]), &targets);
+        let mut modelled = with_launches("b", SourceKind::Model, launches.collect());
+        let own = Outcome::of(vec![modelled.clone()]);
+        join(&mut outcome_of_both, own, &targets);
         let joined = &outcome_of_both.collected.benchmarks[0];
         assert_eq!(joined.provenance().source, SourceKind::Time);
         assert_eq!(joined.provenance().elsewhere, Some(elsewhere));
         assert_eq!(joined.slots, None);
+
+        modelled.provenance_mut().threads = CountedThreads::All;
+        modelled.provenance_mut().reason = "a model".to_owned();
+        join(&mut outcome_of_both, Outcome::of(vec![modelled]), &targets);
+        let joined = &outcome_of_both.collected.benchmarks[0];
+        assert_eq!(joined.provenance().threads, CountedThreads::All);
+        assert_eq!(joined.provenance().elsewhere, None);
+        assert_eq!(joined.provenance().reason, "a model (no counters)");
+        assert_eq!(joined.times.provenance.elsewhere, None);
+        assert_eq!(joined.times.provenance.reason, "no counters");
+    }
+
+    #[test]
+    fn waiting_benchmark_is_not_modelled() {
+        let mut waiting = timed();
+        let provenance = waiting.collected.benchmarks[0].provenance_mut();
+        *provenance = provenance.with_work(UncountedWork::Waiting { fraction: 0.9 });
+        let mut targets = [target(SourceChoice::ModelOrTime)];
+        targets[0].settings.threads = Threads::All;
+        assert!(wanted(&targets, &waiting.collected).is_empty());
     }
 
     #[test]

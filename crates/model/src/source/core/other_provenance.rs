@@ -3,7 +3,7 @@
 
 use super::warmth::COLD_FRACTION;
 use super::{Core, ModelDecision};
-use topdown_run::provenance::Provenance;
+use topdown_run::provenance::{CountedThreads, Provenance};
 
 const LINE_BYTES: u64 = 64;
 
@@ -21,17 +21,37 @@ impl Core {
         fraction.min(1.0)
     }
 
-    /// Returns the provenance of the benchmark, or `None` if it is `modelled` as a whole. Leaked
-    /// once per such benchmark, because a source returns a reference.
-    pub fn other_provenance(&mut self, modelled: &Provenance) -> Option<&'static Provenance> {
+    /// Returns the provenance of the benchmark, or `None` if it is `modelled` as a whole, with only
+    /// the measured thread. Leaked once per such benchmark, because a source returns a reference.
+    pub fn other_provenance(
+        &mut self,
+        modelled: &Provenance,
+        threads: CountedThreads,
+    ) -> Option<&'static Provenance> {
+        let is_timed = matches!(self.benchmark.fate, ModelDecision::Timed(_));
+        let is_current = |known: &&Provenance| is_timed || known.threads == threads;
+        if let Some(known) = self.benchmark.provenance.filter(is_current) {
+            return Some(known);
+        }
+        let modelled = Provenance {
+            threads,
+            ..modelled.clone()
+        };
         let provenance = match self.benchmark.fate {
-            ModelDecision::Open | ModelDecision::Sampled(None) => return None,
-            ModelDecision::Modelled
-                if self.benchmark.warmth.is_none() && !self.benchmark.first_is_cut_off =>
+            ModelDecision::Open | ModelDecision::Sampled(None)
+                if threads == CountedThreads::Own =>
             {
                 return None;
             }
-            _ if self.benchmark.provenance.is_some() => return self.benchmark.provenance,
+            // Its samples are those of another launch, or not complete yet.
+            ModelDecision::Open | ModelDecision::Sampled(None) => modelled,
+            ModelDecision::Modelled
+                if self.benchmark.warmth.is_none()
+                    && !self.benchmark.first_is_cut_off
+                    && threads == CountedThreads::Own =>
+            {
+                return None;
+            }
             ModelDecision::Modelled => {
                 let warmth = self.benchmark.warmth;
                 let fraction = warmth.map(|warmth| warmth.cold_fraction);
@@ -43,14 +63,14 @@ impl Core {
                     reason: modelled.reason.clone() + cut_off,
                     warmed_iterations: warmth.and_then(|warmth| warmth.warmed_iterations),
                     cold_fraction: fraction.filter(|cold| *cold >= COLD_FRACTION),
-                    ..modelled.clone()
+                    ..modelled
                 }
             }
             ModelDecision::Sampled(Some(units)) => Provenance {
                 // Without the number: benchmarks with the same reason share a line above the table.
                 reason: format!("{}, iterations sampled", modelled.reason),
                 sampled_units: Some(units),
-                ..modelled.clone()
+                ..modelled
             },
             ModelDecision::Timed(why) => Provenance::for_clock(why.reason(&self.budget)),
         };

@@ -1,0 +1,88 @@
+//! Slots of all threads. Each test runs in a forked child, because the harness has threads, too.
+
+use std::thread;
+
+use topdown_run::provenance::CountedThreads;
+
+use super::*;
+
+/// Returns what a child process returns that runs `work` on its only thread.
+fn in_child(work: impl FnOnce() -> [u64; 3]) -> [u64; 3] {
+    use std::io::{Read, Write};
+    // While another test fills the decoder's tables, a forked child would wait for it for ever.
+    let _ = topdown_tracer::reserved_factory();
+    let (mut read, mut write) = std::io::pipe().unwrap();
+    // SAFETY: the child runs `work` and ends.
+    let process = unsafe { libc::fork() };
+    if process == 0 {
+        let seen = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        let bytes = seen.map(|seen| seen.map(u64::to_le_bytes).concat());
+        let _ = write.write_all(&bytes.unwrap_or_default());
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(0) };
+    }
+    drop(write);
+    let mut bytes = Vec::new();
+    read.read_to_end(&mut bytes).unwrap();
+    // SAFETY: waits for the child.
+    unsafe { libc::waitpid(process, std::ptr::null_mut(), 0) };
+    let words = bytes
+        .chunks_exact(8)
+        .map(|it| u64::from_le_bytes(it.try_into().unwrap()));
+    words
+        .collect::<Vec<_>>()
+        .try_into()
+        .expect("a child that succeeds")
+}
+
+fn sum(numbers: u64) -> u64 {
+    (0..numbers).fold(0, |sum, n| sum ^ black_box(n))
+}
+
+/// Slots and instructions of a window in which threads sum as many numbers each, and whether they
+/// are those of all threads.
+fn window(threads: u64, numbers: u64) -> [u64; 3] {
+    in_child(|| {
+        let budget = ModelBudget::from_seconds(DEFAULT_BUDGET_SECONDS).unwrap();
+        let core = &cores::GOLDEN_COVE;
+        let model = Model::for_core(core, budget, CodeDetail::Blocks, true).unwrap();
+        model.benchmark_boundary();
+        model.sample_boundary();
+        let start = model.start();
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| black_box(sum(numbers)));
+            }
+        });
+        let sample = model.end(&start);
+        assert!(!sample.flags.intersects(Flags::UNUSABLE));
+        let reason = &model.provenance().reason;
+        assert!(sample.slots.is_some(), "{reason}");
+        let all = u64::from(model.provenance().threads == CountedThreads::All);
+        [sample.slots.unwrap(), sample.instructions.unwrap(), all]
+    })
+}
+
+#[test]
+fn work_of_all_threads_counts() {
+    if opened().is_none() {
+        return;
+    }
+    const NUMBERS: u64 = 5000;
+    let [slots, instructions, all] = window(2, NUMBERS);
+    assert_eq!(all, 1);
+    let [less_slots, less, _] = window(2, NUMBERS / 2);
+    // At least an addition, a comparison and a branch for each number.
+    assert!(instructions - less >= 3 * NUMBERS, "{instructions} {less}");
+    assert!(slots > less_slots, "{slots} {less_slots}");
+    let [_, three, _] = window(3, NUMBERS);
+    assert!(three > instructions + 3 * NUMBERS, "{three} {instructions}");
+}
+
+#[test]
+fn window_without_threads_is_of_own_thread() {
+    if opened().is_none() {
+        return;
+    }
+    assert_eq!(window(0, 0)[2], 0);
+}
