@@ -144,7 +144,7 @@ pub struct LaunchMeasuringArgs {
     )]
     pub leave_out: Option<Vec<String>>,
 
-    /// The threads whose slots count [default: auto]
+    /// The threads whose slots the hardware counters count [default: auto]
     #[arg(
         long,
         value_name = "THREADS",
