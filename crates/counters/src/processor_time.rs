@@ -84,14 +84,15 @@ pub(super) fn switches_of_process() -> u32 {
     linux::usage(libc::RUSAGE_SELF).map_or(0, |usage| (usage.ru_nvcsw + usage.ru_nivcsw) as u32)
 }
 
+/// Returns the resources that the calling thread has used.
 #[cfg(target_os = "linux")]
 #[inline]
-/// Returns the resources that the calling thread has used.
 pub fn usage_of_thread() -> Option<libc::rusage> {
     linux::usage(libc::RUSAGE_THREAD)
 }
 
 /// Returns the resources that all threads of the process have used.
+#[cfg(target_os = "linux")]
 pub fn usage_of_process() -> Option<libc::rusage> {
     linux::usage(libc::RUSAGE_SELF)
 }
