@@ -110,6 +110,8 @@ fn unknown_cpu_is_refused_by_name() {
 /// their index is 0, as on other CPUs.
 #[test]
 fn diamond_rapids_counts_both_levels() {
+    // A multiple of 255, so that the kernel rounds no metric down.
+    const SLOTS: u64 = 1_275_000;
     for rdpmc_allowed in [true, false] {
         let system = System::diamond_rapids();
         let prepare = |machine: &mut Machine| machine.rdpmc_allowed = rdpmc_allowed;
@@ -117,12 +119,12 @@ fn diamond_rapids_counts_both_levels() {
             return;
         };
         assert_eq!(hardware.provenance().formula, "intel-perf-metrics-level2/1");
-        let sample = first_window(&hardware, |machine| machine.work(1_200_000));
-        assert_eq!(sample.slots, Some(1_200_000));
+        let sample = first_window(&hardware, |machine| machine.work(SLOTS));
+        assert_eq!(sample.slots, Some(SLOTS));
         assert_level1(&sample, [40.0, 10.0, 20.0, 30.0]);
         let fetch_latency = sample.level2.unwrap().frontend_bound;
         assert!(
-            (fetch_latency / 1.2e6 - 0.12).abs() < 0.005,
+            (fetch_latency / SLOTS as f64 - 0.12).abs() < 0.005,
             "{fetch_latency}"
         );
         drop(hardware);
