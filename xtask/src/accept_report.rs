@@ -91,11 +91,18 @@ impl Row {
             return Err(format!("not a report of schema version {SCHEMA_VERSION}"));
         }
         let machine = &report["machine"];
-        if report["is_virtual"].as_bool() != Some(false) {
-            let place = report["place"].as_str().unwrap_or("it has a hypervisor");
-            return Err(format!(
-                "the machine is virtual ({place}), and only physical ones prove a row"
-            ));
+        match report["is_virtual"].as_bool() {
+            Some(false) => {}
+            Some(true) => {
+                let place = report["place"].as_str().unwrap_or("it has a hypervisor");
+                return Err(format!(
+                    "the machine is virtual ({place}), and only physical ones prove a row"
+                ));
+            }
+            None => {
+                let why = "an old report, which does not say whether the machine is virtual";
+                return Err(format!("{why}; ask for one by the current `cargo topdown`"));
+            }
         }
         let list = |name: &str| report[name].as_array().map_or(&[][..], Vec::as_slice);
         let categories = list("categories");
@@ -143,11 +150,10 @@ impl Row {
         let mut is_marked = false;
         let lines = page.lines().map(|line| {
             let (cpus, proof) = (line.split(" | ").next()?, line.strip_suffix(" |")?);
-            let is_metrics = cpus.contains("PERF_METRICS");
-            let has_kind = self
-                .kinds
-                .iter()
-                .any(|kind| (kind != "exact") == is_metrics);
+            let has_kind = self.kinds.iter().any(|kind| match &**kind {
+                "exact" => !cpus.ends_with("PERF_METRICS"),
+                _ => cpus.contains("PERF_METRICS"),
+            });
             let is_row = line.matches(" | ").count() + 1 == COLUMNS && cpus.contains(&self.table);
             let is_row = is_row && has_kind;
             is_row.then(|| {
@@ -256,6 +262,7 @@ mod tests {
         for table in TABLES {
             assert_eq!(rows_of(table, "exact"), 1, "{table}");
         }
+        assert_eq!(rows_of("Intel, architectural events", "metrics"), 1);
         for table in WITH_METRICS {
             assert_eq!(rows_of(table, "exact"), 1, "{table}");
             assert_eq!(rows_of(table, "metrics"), 1, "{table}");
@@ -274,6 +281,11 @@ mod tests {
             r["place"] = json!("Amazon EC2 c8g.4xlarge");
         });
         assert!(ec2.contains("virtual (Amazon EC2 c8g.4xlarge)"), "{ec2}");
+        let old = refused(&|r| r["is_virtual"] = Value::Null);
+        assert!(
+            old.contains("an old report") && old.contains("ask for one"),
+            "{old}"
+        );
         assert!(refused(&|r| r["table"] = Value::Null).contains("no table"));
         let refusal = refused(&|r| r["categories"][0]["refusal"] = json!("no"));
         assert_eq!(refusal, "every kind of counters was refused: no; none");

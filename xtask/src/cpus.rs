@@ -7,6 +7,7 @@
 mod expression;
 mod family;
 mod formulas;
+mod metric_file;
 mod published;
 mod rust;
 mod vendor;

@@ -4,74 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::Value;
 use topdown_counters::cpu::{Counts, CpuTable, Event, MetricsCorrection, Split, TABLES};
 use topdown_run::category::PerCategory;
 use topdown_run::sample::Level1;
 
-use super::{Result, at, expression, vendor};
-
-/// The tables, and the metric files of their CPUs. The other CPUs have none with these metrics.
-const FILES: &[(&str, &[&str])] = &[
-    (
-        "Sandy Bridge … Broadwell",
-        &[
-            "perfmon/HSW/metrics/haswell_metrics.json",
-            "perfmon/HSX/metrics/haswellx_metrics.json",
-            "perfmon/BDW/metrics/broadwell_metrics.json",
-            "perfmon/BDX/metrics/broadwellx_metrics.json",
-        ],
-    ),
-    (
-        "Skylake … Cascade Lake",
-        &[
-            "perfmon/SKL/metrics/skylake_metrics.json",
-            "perfmon/SKX/metrics/skylakex_metrics.json",
-            "perfmon/CLX/metrics/cascadelakex_metrics.json",
-        ],
-    ),
-    (
-        "Ice Lake … Rocket Lake",
-        &[
-            "perfmon/ICL/metrics/icelake_metrics.json",
-            "perfmon/ICX/metrics/icelakex_metrics.json",
-            "perfmon/TGL/metrics/tigerlake_metrics.json",
-            "perfmon/RKL/metrics/rocketlake_metrics.json",
-        ],
-    ),
-    (
-        "Golden Cove",
-        &[
-            "perfmon/SPR/metrics/sapphirerapids_metrics.json",
-            "perfmon/EMR/metrics/emeraldrapids_metrics.json",
-            "perfmon/GNR/metrics/graniterapids_metrics.json",
-            "perfmon/ADL/metrics/alderlake_metrics_goldencove_core.json",
-            "perfmon/MTL/metrics/meteorlake_metrics_redwoodcove_core.json",
-        ],
-    ),
-    (
-        "Lion Cove",
-        &[
-            "perfmon/LNL/metrics/lunarlake_metrics_lioncove_core.json",
-            "perfmon/ARL/metrics/arrowlake_metrics_lioncove_core.json",
-        ],
-    ),
-    (
-        "Crestmont",
-        &[
-            "perfmon/SRF/metrics/sierraforest_metrics.json",
-            "perfmon/GRR/metrics/grandridge_metrics.json",
-        ],
-    ),
-    ("Zen 4", &["linux/x86/amdzen4/pipeline.json"]),
-    ("Zen 5", &["linux/x86/amdzen5/pipeline.json"]),
-    ("Zen 6", &["linux/x86/amdzen6/pipeline.json"]),
-    ("NVIDIA Olympus", &["linux/arm64/nvidia/t410/metrics.json"]),
-    (
-        "HiSilicon hip08",
-        &["linux/arm64/hisilicon/hip08/metrics.json"],
-    ),
-];
+use super::Result;
+use super::metric_file::{FILES, MetricFile};
 
 /// Vectors of counts that both formulas are computed from.
 const VECTORS: u64 = 20;
@@ -87,7 +25,7 @@ pub fn differences(folder: &Path) -> Result<Vec<String>> {
             .next()
             .ok_or_else(|| format!("no table is `{name}`"))?;
         for file in *files {
-            let published = Published::read(folder, file)?;
+            let published = MetricFile::read(folder, file)?;
             for (what, ours, theirs) in comparisons(table, &published)? {
                 if agree(&ours, &theirs) {
                     agreeing += 1;
@@ -105,18 +43,18 @@ pub fn differences(folder: &Path) -> Result<Vec<String>> {
 }
 
 fn agree(ours: &[f64], theirs: &[f64]) -> bool {
-    let is_equal = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-9;
+    let is_equal = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-9 * b.abs().max(1.0);
     ours.iter().zip(theirs).all(is_equal)
 }
 
-/// What is compared, its values here, and the published ones: fractions, for each vector.
+/// What is compared, its values here, and the published ones, for each vector.
 type Comparison = (String, Vec<f64>, Vec<f64>);
 
-fn comparisons(table: &CpuTable, published: &Published) -> Result<Vec<Comparison>> {
+fn comparisons(table: &CpuTable, published: &MetricFile) -> Result<Vec<Comparison>> {
     let width = table.slots_per_cycle.unwrap_or(4);
     let mut all = BTreeMap::new();
     let mut add = |what: String, ours: f64, metric: &str, known: &Known| -> Result<()> {
-        if let Some(theirs) = published.fraction(metric, known)? {
+        if let Some(theirs) = published.value_of(metric, &known.0)? {
             let (a, b): &mut (Vec<f64>, Vec<f64>) = all.entry(what).or_default();
             a.push(ours);
             b.push(theirs);
@@ -153,11 +91,16 @@ fn comparisons(table: &CpuTable, published: &Published) -> Result<Vec<Comparison
                     (Some(_), Some(event)) => published.uses_latency(metric.name, event.name),
                     _ => true,
                 };
-                let is_percent_of_all = ["% of slots", "% of cycles"].contains(&metric.unit);
+                let is_compared = published.has_unit(metric.unit) && uses_latency;
                 let ours = metric.value(&counts, latency);
-                if let Some(ours) = ours.filter(|_| is_percent_of_all && uses_latency) {
+                if let Some(ours) = ours.filter(|_| is_compared) {
                     let what = format!("{}: {}", group.name, metric.name);
-                    add(what, ours / 100.0, metric.name, &known)?;
+                    let whole = if metric.unit.starts_with('%') {
+                        100.0
+                    } else {
+                        1.0
+                    };
+                    add(what, ours / whole, metric.name, &known)?;
                 }
             }
         }
@@ -261,6 +204,7 @@ impl Known {
         };
         let mut known = Known(events.iter().map(count).collect());
         known.add_register(slots, width);
+        known.add_of_arm();
         known
     }
 
@@ -296,6 +240,18 @@ impl Known {
         self.0.insert("TOPDOWN.SLOTS".to_owned(), slots);
     }
 
+    /// Adds what Arm's formulas use besides: all stalled slots, and cycles in WFI and WFE, of which
+    /// the tables assume none.
+    fn add_of_arm(&mut self) {
+        let of = |name: &str| self.0.get(name).copied();
+        let stalled = of("STALL_SLOT_FRONTEND").zip(of("STALL_SLOT_BACKEND"));
+        let stalled = stalled.map(|(frontend, backend)| ("STALL_SLOT", frontend + backend));
+        let idle = ("IMP_WFX_CLOCK_CYCLES", 0.0);
+        for (name, count) in stalled.into_iter().chain([idle]) {
+            self.0.entry(name.to_owned()).or_insert(count);
+        }
+    }
+
     /// Adds the retire latency of an event, and a clock so fast that the time that is assumed in
     /// its place is longer. Returns the latency.
     fn add_latency(&mut self, event: &Event) -> f64 {
@@ -315,87 +271,6 @@ impl Known {
     fn counts(&self, events: &'static [Event], width: u32) -> Counts {
         let counts = events.iter().map(|event| self.0[event.name] as u64);
         Counts::new(events, counts, width)
-    }
-}
-
-/// The metrics of one file.
-struct Published(BTreeMap<String, Formula>);
-
-struct Formula {
-    text: String,
-    /// Short names of events.
-    events: BTreeMap<String, String>,
-}
-
-impl Published {
-    fn read(folder: &Path, path: &str) -> Result<Published> {
-        let file = vendor::path_of(folder, path)?;
-        let text = std::fs::read_to_string(&file).map_err(at(&file))?;
-        Published::from_text(&text).map_err(at(&file))
-    }
-
-    fn from_text(text: &str) -> Result<Published> {
-        let json: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let metrics = json["Metrics"].as_array().or_else(|| json.as_array());
-        let metrics = metrics.ok_or("it has no metrics")?;
-        let text_of = |value: &Value| value.as_str().map(str::to_owned);
-        let formula = |metric: &Value| {
-            let names = [&metric["Events"], &metric["Constants"]];
-            let events = names.into_iter().filter_map(Value::as_array).flatten();
-            let event = |event: &Value| Some((text_of(&event["Alias"])?, text_of(&event["Name"])?));
-            let formula = Formula {
-                text: text_of(&metric["Formula"]).or_else(|| text_of(&metric["MetricExpr"]))?,
-                events: events.filter_map(event).collect(),
-            };
-            let name = metric["MetricName"].as_str()?.to_lowercase();
-            // Efficient cores have another name for the same.
-            let name = name
-                .strip_prefix('i')
-                .filter(|name| name.starts_with("fetch_"));
-            let own = metric["MetricName"].as_str()?.to_lowercase();
-            Some((name.map_or(own, str::to_owned), formula))
-        };
-        Ok(Published(metrics.iter().filter_map(formula).collect()))
-    }
-
-    /// Returns whether a metric needs an event's retire latency. Others assume a time.
-    fn uses_latency(&self, name: &str, event: &str) -> bool {
-        let latency = format!("{event}:retire_latency");
-        let formula = self.0.get(&name.to_lowercase());
-        formula.is_some_and(|formula| formula.events.values().any(|event| *event == latency))
-    }
-
-    /// Returns a metric as a fraction; `None` if it is not published, or counts something else.
-    fn fraction(&self, name: &str, known: &Known) -> Result<Option<f64>> {
-        let Some(formula) = self.0.get(&name.to_lowercase()) else {
-            return Ok(None);
-        };
-        let is_percent = formula.text.starts_with("100 ");
-        let value = self.value(formula, known)?;
-        let value = if is_percent { value / 100.0 } else { value };
-        Ok((!value.is_nan()).then_some(value))
-    }
-
-    fn value(&self, formula: &Formula, known: &Known) -> Result<f64> {
-        let value_of = |name: &str| {
-            let name = formula.events.get(name).map_or(name, String::as_str);
-            let plain = name.strip_suffix(":perf_metrics").unwrap_or(name);
-            let plain = match plain.strip_prefix("cpu@") {
-                Some(fields) => {
-                    format!("cpu/{}/", fields.trim_end_matches('@').replace('\\', ""))
-                }
-                None => plain.to_owned(),
-            };
-            match (known.0.get(&plain), self.0.get(&plain.to_lowercase())) {
-                (Some(count), _) => *count,
-                // One hardware thread.
-                (None, None) if plain == "HYPERTHREADING_ON" => 0.0,
-                // Some constants are named by their value.
-                (None, None) => plain.parse().unwrap_or(f64::NAN),
-                (None, Some(metric)) => self.value(metric, known).unwrap_or(f64::NAN),
-            }
-        };
-        expression::value(&formula.text, &value_of)
     }
 }
 
@@ -431,7 +306,7 @@ mod tests {
             metric("Frontend_Bound", frontend),
             metric("Retiring", retiring)
         );
-        let published = Published::from_text(&json).unwrap();
+        let published = MetricFile::from_text(&json).unwrap();
         let mut tables = TABLES.iter().filter(|table| table.name == "Golden Cove");
         let all = comparisons(tables.next().unwrap(), &published).unwrap();
         assert_eq!(all.len(), 6, "with level 2, without, and the register");
@@ -452,5 +327,30 @@ mod tests {
             not_corrected[0].ends_with("frontend_bound"),
             "{not_corrected:?}"
         );
+    }
+
+    #[test]
+    fn formulas_of_arm_are_compared_in_their_units() {
+        let wrong = |mpki: &str| {
+            let json = format!(
+                r#"{{"metrics": {{
+                    "retiring": {{"units": "percent of slots", "formula":
+                        "(1 - STALL_SLOT / (5 * CPU_CYCLES)) * (OP_RETIRED / OP_SPEC) * 100"}},
+                    "branch_mpki": {{"units": "MPKI", "formula": "{mpki}"}},
+                    "backend_stalled_cycles": {{"units": "percent of cycles", "formula":
+                        "STALL_BACKEND / (CPU_CYCLES - IMP_WFX_CLOCK_CYCLES) * 100"}}
+                }}}}"#
+            );
+            let published = MetricFile::from_text(&json).unwrap();
+            let mut tables = TABLES.iter().filter(|table| table.name == "Neoverse N2");
+            let all = comparisons(tables.next().unwrap(), &published).unwrap();
+            assert_eq!(all.len(), 3);
+            let wrong = all.into_iter().filter(|(_, a, b)| !agree(a, b));
+            wrong.map(|(what, ..)| what).collect::<Vec<_>>()
+        };
+        let mpki = "BR_MIS_PRED_RETIRED / INST_RETIRED * 1000";
+        assert_eq!(wrong(mpki), [""; 0]);
+        let per_branch = "BR_MIS_PRED_RETIRED / BR_RETIRED * 1000";
+        assert_eq!(wrong(per_branch), ["Branch_Effectiveness: branch_mpki"]);
     }
 }
