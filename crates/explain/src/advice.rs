@@ -277,8 +277,12 @@ mod tests {
             (blocks(0, 0, 200_000, 0), "touch two cache lines"),
             (blocks(0, 0, 0, 200_000), "touch two cache lines"),
             (
-                golden_cove("Split_Locks", &[MILLION, 100]),
+                golden_cove("Locks", &[MILLION, MILLION, 100, 0]),
                 "data in two cache lines",
+            ),
+            (
+                golden_cove("Locks", &[MILLION, MILLION, 0, 200_000]),
+                "wait for atomic operations",
             ),
             (
                 golden_cove("Assists", &[MILLION, 200, 0]),
@@ -307,7 +311,7 @@ mod tests {
             blocks(7_600, 190_000, 190_000, 190_000),
             GroupFinding::RuledOut("blocked loads")
         );
-        let few_locks = golden_cove("Split_Locks", &[MILLION, 90]);
+        let few_locks = golden_cove("Locks", &[MILLION, MILLION, 90, 190_000]);
         assert_eq!(few_locks, GroupFinding::RuledOut("split locks"));
     }
 

@@ -262,7 +262,7 @@ impl Row {
 
 /// Returns all sentences.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
-    ROWS.iter().chain(&SURPRISES)
+    ROWS.iter().chain(SURPRISES)
 }
 
 /// Returns the metric that a sentence is about, and its value.

@@ -101,6 +101,7 @@ pub const ACTIVITY_L3_MISS: Event = Event::new("MEMORY_ACTIVITY.STALLS_L3_MISS",
 pub const FORWARD_BLOCKS_2: Event = Event::new("LD_BLOCKS.STORE_FORWARD", 0x8203, Counter::General);
 pub const ALIASED_LOADS_2: Event = Event::new("LD_BLOCKS.ADDRESS_ALIAS", 0x403, Counter::General);
 pub const SPLIT_LOCKS_3: Event = Event::new("SQ_MISC.BUS_LOCK", 0x102c, Counter::General);
+pub const LOCKED_CYCLES: Event = Event::new("LOCK_CYCLES.CACHE_LOCK_DURATION", 0x242, Counter::General);
 pub const DTLB_LOAD_WALK_2: Event = Event::new("DTLB_LOAD_MISSES.WALK_COMPLETED", 0xe12, Counter::General);
 pub const DTLB_LOAD_STLB_HIT_2: Event = Event::new("DTLB_LOAD_MISSES.STLB_HIT", 0x2012, Counter::General);
 pub const DTLB_STORE_WALK_2: Event = Event::new("DTLB_STORE_MISSES.WALK_COMPLETED", 0xe13, Counter::General);
@@ -340,9 +341,10 @@ const LOAD_BLOCKS_GROUP_2: MetricGroup = MetricGroup { name: "Load_Blocks", subj
 const LOCK_LATENCY_GROUP: MetricGroup = MetricGroup { name: "Lock_Latency", subject: Subject::Locks, explains: &[Node::Part(Part::MemoryBound)], events: &[CYCLES, LOCKED_LOADS], metrics: &[
     Metric::waits("lock_latency", LOCKED_LOADS, CYCLES, None),
 ], example: MetricExample::new(&[1_000_000, 20_000], &["20.0"]) };
-const SPLIT_LOCKS_GROUP_3: MetricGroup = MetricGroup { name: "Split_Locks", subject: Subject::Locks, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, SPLIT_LOCKS_3], metrics: &[
+const LOCKS_GROUP: MetricGroup = MetricGroup { name: "Locks", subject: Subject::Locks, explains: &[Node::Part(Part::MemoryBound)], events: &[CYCLES, INSTRUCTIONS, SPLIT_LOCKS_3, LOCKED_CYCLES], metrics: &[
     Metric::per_kilo("split_locks", SPLIT_LOCKS_3, INSTRUCTIONS),
-], example: MetricExample::new(&[1_000_000, 500], &["0.5"]) };
+    Metric::percent("locked_cycles", LOCKED_CYCLES, CYCLES, "% of cycles"),
+], example: MetricExample::new(&[1_000_000, 1_000_000, 500, 200_000], &["0.5", "20.0"]) };
 const DTLB_SKYLAKE_GROUP_2: MetricGroup = MetricGroup { name: "DTLB_Effectiveness", subject: Subject::DataTlb, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, DTLB_LOAD_WALK_2, DTLB_LOAD_STLB_HIT_2, DTLB_STORE_WALK_2], metrics: &[
     Metric::per_kilo("dtlb_load_mpki", DTLB_LOAD_WALK_2, INSTRUCTIONS),
     Metric::new("l1_dtlb_load_mpki", "per 1000 instructions", &|c| 1000.0 * (c[DTLB_LOAD_WALK_2] + c[DTLB_LOAD_STLB_HIT_2]) / c[INSTRUCTIONS]),
@@ -410,6 +412,9 @@ const BRANCH_KINDS_GROUP_4: MetricGroup = MetricGroup { name: "Branch_Effectiven
     Metric::percent("indirect", MISPREDICTED_INDIRECT_3, MISPREDICTED, "% of mispredicts"),
     Metric::percent("returns", MISPREDICTED_RETURN_2, MISPREDICTED, "% of mispredicts"),
 ], example: MetricExample::new(&[1_000_000, 200_000, 5_000, 4_000, 750, 250], &["5.0", "2.5", "80.0", "15.0", "5.0"]) };
+const SPLIT_LOCKS_GROUP_3: MetricGroup = MetricGroup { name: "Split_Locks", subject: Subject::Locks, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, SPLIT_LOCKS_3], metrics: &[
+    Metric::per_kilo("split_locks", SPLIT_LOCKS_3, INSTRUCTIONS),
+], example: MetricExample::new(&[1_000_000, 500], &["0.5"]) };
 const L1D_SKYLAKE_GROUP_2: MetricGroup = MetricGroup { name: "L1D_Cache_Effectiveness", subject: Subject::DataCache, explains: &[Node::Part(Part::MemoryBound)], events: &[INSTRUCTIONS, LOADS_2, L1_MISS_2, FILL_BUFFER_HIT_3], metrics: &[
     Metric::per_kilo("l1d_load_mpki", L1_MISS_2, INSTRUCTIONS),
     Metric::percent("l1d_load_miss_ratio", L1_MISS_2, LOADS_2, "% of loads"),
@@ -471,7 +476,7 @@ pub mod golden_cove {
     pub use super::LOCAL_MEMORY;
     pub use super::REMOTE_MEMORY;
     pub const FORMS: [&[super::Event]; 3] = [&[SLOTS, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND, DROPPING, HEAVY, MISPREDICT, NOTHING_DELIVERED, MEMORY_BOUND], &[SLOTS, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND, DROPPING], &[SLOTS_P, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND, DROPPING]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_DROPPING_GROUP_2, super::LEVEL_2_BAD_SPECULATION_DROPPING_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::CLEARS_GROUP, super::BRANCH_KINDS_GROUP, super::ITLB_STALLS_GROUP_2, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_GOLDEN_COVE_GROUP, super::LOAD_LATENCY_GROUP, super::MEMORY_LATENCY_GROUP, super::LOAD_BLOCKS_GROUP_2, super::LOCK_LATENCY_GROUP, super::SPLIT_LOCKS_GROUP_3, super::DTLB_SKYLAKE_GROUP_2, super::L1D_SKYLAKE_GROUP, super::L2_DATA_GROUP, super::L3_LOADS_GROUP, super::LL_CACHE_GROUP, super::THREE_PORTS_GROUP_2, super::OPERATION_MIX_GROUP_3, super::ASSISTS_GROUP, super::FP_MIX_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_DROPPING_GROUP_2, super::LEVEL_2_BAD_SPECULATION_DROPPING_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::CLEARS_GROUP, super::BRANCH_KINDS_GROUP, super::ITLB_STALLS_GROUP_2, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_GOLDEN_COVE_GROUP, super::LOAD_LATENCY_GROUP, super::MEMORY_LATENCY_GROUP, super::LOAD_BLOCKS_GROUP_2, super::LOCK_LATENCY_GROUP, super::LOCKS_GROUP, super::DTLB_SKYLAKE_GROUP_2, super::L1D_SKYLAKE_GROUP, super::L2_DATA_GROUP, super::L3_LOADS_GROUP, super::LL_CACHE_GROUP, super::THREE_PORTS_GROUP_2, super::OPERATION_MIX_GROUP_3, super::ASSISTS_GROUP, super::FP_MIX_GROUP];
 }
 
 pub mod lion_cove {
@@ -490,7 +495,7 @@ pub mod lion_cove {
     pub use super::L3_HIT_2 as L3_HIT;
     pub use super::LOCKED_LOADS;
     pub const FORMS: [&[super::Event]; 2] = [&[SLOTS, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND, HEAVY, MISPREDICT, FETCH_LATENCY, MEMORY_BOUND], &[SLOTS_P, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_LION_COVE_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::CLEARS_GROUP, super::BRANCH_KINDS_GROUP_2, super::ITLB_STALLS_GROUP_3, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_LION_COVE_GROUP, super::LOAD_LATENCY_GROUP, super::LOAD_BLOCKS_GROUP_2, super::LOCK_LATENCY_GROUP, super::SPLIT_LOCKS_GROUP_3, super::DTLB_SKYLAKE_GROUP_3, super::L1D_SKYLAKE_GROUP, super::L2_DATA_GROUP, super::L3_LOADS_GROUP, super::LL_CACHE_GROUP, super::THREE_PORTS_GROUP_2, super::OPERATION_MIX_GROUP_3, super::ASSISTS_GROUP, super::FP_MIX_SCALAR_GROUP];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_LION_COVE_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::CLEARS_GROUP, super::BRANCH_KINDS_GROUP_2, super::ITLB_STALLS_GROUP_3, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_LION_COVE_GROUP, super::LOAD_LATENCY_GROUP, super::LOAD_BLOCKS_GROUP_2, super::LOCK_LATENCY_GROUP, super::LOCKS_GROUP, super::DTLB_SKYLAKE_GROUP_3, super::L1D_SKYLAKE_GROUP, super::L2_DATA_GROUP, super::L3_LOADS_GROUP, super::LL_CACHE_GROUP, super::THREE_PORTS_GROUP_2, super::OPERATION_MIX_GROUP_3, super::ASSISTS_GROUP, super::FP_MIX_SCALAR_GROUP];
 }
 
 pub mod cougar_cove {
@@ -509,7 +514,7 @@ pub mod cougar_cove {
     pub use super::L3_HIT_2 as L3_HIT;
     pub use super::LOCKED_LOADS;
     pub const FORMS: [&[super::Event]; 2] = [&[SLOTS, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND, HEAVY, MISPREDICT, FETCH_LATENCY, MEMORY_BOUND], &[SLOTS_P, CYCLES, INSTRUCTIONS, RETIRED, NOT_DELIVERED, BACKEND_BOUND]];
-    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_LION_COVE_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::CLEARS_GROUP, super::BRANCH_KINDS_GROUP_3, super::ITLB_STALLS_GROUP_3, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_LION_COVE_GROUP, super::LOAD_LATENCY_GROUP, super::LOAD_BLOCKS_GROUP_2, super::LOCK_LATENCY_GROUP, super::SPLIT_LOCKS_GROUP_3, super::DTLB_SKYLAKE_GROUP_3, super::L1D_SKYLAKE_GROUP, super::L2_DATA_GROUP, super::L3_LOADS_GROUP, super::LL_CACHE_GROUP, super::THREE_PORTS_GROUP_2, super::OPERATION_MIX_GROUP_3, super::ASSISTS_GROUP, super::FP_MIX_SCALAR_GROUP_2];
+    pub const GROUPS: &[super::MetricGroup] = &[super::LEVEL_2_FRONTEND_LION_COVE_GROUP, super::LEVEL_2_BAD_SPECULATION_GROUP, super::LEVEL_2_BACKEND_GROUP, super::LEVEL_2_RETIRING_GROUP, super::CLEARS_GROUP, super::BRANCH_KINDS_GROUP_3, super::ITLB_STALLS_GROUP_3, super::L1I_CACHE_GROUP, super::DECODED_CACHE_WITHOUT_MICROCODE_GROUP, super::L2_CODE_GROUP, super::MEMORY_STALLS_LION_COVE_GROUP, super::LOAD_LATENCY_GROUP, super::LOAD_BLOCKS_GROUP_2, super::LOCK_LATENCY_GROUP, super::LOCKS_GROUP, super::DTLB_SKYLAKE_GROUP_3, super::L1D_SKYLAKE_GROUP, super::L2_DATA_GROUP, super::L3_LOADS_GROUP, super::LL_CACHE_GROUP, super::THREE_PORTS_GROUP_2, super::OPERATION_MIX_GROUP_3, super::ASSISTS_GROUP, super::FP_MIX_SCALAR_GROUP_2];
 }
 
 pub mod coyote_cove {
