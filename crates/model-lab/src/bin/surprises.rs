@@ -55,10 +55,12 @@ mod patterns {
         println!("{name:<44} {:>9.2}", fastest / cycle / events);
     }
 
-    /// A loop of these instructions with the address of [`Data`] in `r12` and `r13`.
-    macro_rules! pattern {
-        ($name:literal, $events:literal, $times:literal, $rounds:expr, $address:expr, $($code:literal),+) => {
-            report($name, $events, $rounds, || {
+    /// Loops with the address of [`Data`] in `r12` and `r13`: the repetitions and rounds of each,
+    /// then the events in a repetition, the name and the code.
+    macro_rules! patterns {
+        ($address:ident, $times:literal x $rounds:expr;
+            $($events:literal $name:literal: $($code:literal),+;)+) => {$(
+            report($name, f64::from($events), $rounds, || {
                 let start = Instant::now();
                 // SAFETY: changes only registers that are named, and the two pages at the address.
                 unsafe {
@@ -69,7 +71,7 @@ mod patterns {
                 }
                 start.elapsed().as_nanos() as f64 / f64::from($times)
             });
-        };
+        )+};
     }
 
     pub fn measure(with_split_locks: bool) -> io::Result<()> {
@@ -84,287 +86,61 @@ mod patterns {
             unsafe { std::ptr::write_unaligned((at + place) as *mut u64, at) };
         }
         println!("{:<44} {:>9}", "", "cycles");
-        pattern!(
-            "load",
-            8.0,
-            2000,
-            ROUNDS,
-            at,
-            ".rept 8",
-            "mov rax, [r12]",
-            ".endr"
-        );
-        pattern!(
-            "load across lines",
-            8.0,
-            2000,
-            ROUNDS,
-            at,
-            ".rept 8",
-            "mov rax, [r12 + 60]",
-            ".endr"
-        );
-        pattern!(
-            "load across pages",
-            8.0,
-            2000,
-            ROUNDS,
-            at,
-            ".rept 8",
-            "mov rax, [r12 + 4092]",
-            ".endr"
-        );
-        pattern!(
-            "chain of loads",
-            8.0,
-            2000,
-            ROUNDS,
-            at,
-            ".rept 8",
-            "mov r13, [r13 + 128]",
-            ".endr"
-        );
-        pattern!(
-            "chain of loads across lines",
-            8.0,
-            2000,
-            ROUNDS,
-            at,
-            ".rept 8",
-            "mov r13, [r13 + 188]",
-            ".endr"
-        );
-        pattern!(
-            "load after a store at another address",
-            4.0,
-            2000,
-            ROUNDS,
-            at,
-            ".rept 4",
-            "mov [r12 + 4096], rcx",
-            "mov r13, [r13 + 128]",
-            ".endr"
-        );
-        pattern!(
-            "load after a store 4 KiB from it",
-            4.0,
-            2000,
-            ROUNDS,
-            at,
-            ".rept 4",
-            "mov [r12 + 4224], rcx",
-            "mov r13, [r13 + 128]",
-            ".endr"
-        );
-        pattern!(
-            "load of a store of one byte",
-            4.0,
-            2000,
-            ROUNDS,
-            at,
-            ".rept 4",
-            "mov [r12 + 640], al",
-            "mov rax, [r12 + 640]",
-            ".endr"
-        );
-        pattern!(
-            "store across lines",
-            8.0,
-            2000,
-            ROUNDS,
-            at,
-            ".rept 8",
-            "mov [r12 + 764], rax",
-            ".endr"
-        );
-        pattern!(
-            "store across pages",
-            8.0,
-            2000,
-            ROUNDS,
-            at,
-            ".rept 8",
-            "mov [r12 + 4092], rax",
-            ".endr"
-        );
-        pattern!(
-            "multiplication of a denormal number",
-            4.0,
-            500,
-            ROUNDS,
-            at,
-            "movsd xmm0, [r12 + 512]",
-            "movsd xmm1, [r12 + 520]",
-            ".rept 4",
-            "movapd xmm2, xmm0",
-            "mulsd xmm2, xmm1",
-            ".endr"
-        );
-        pattern!(
-            "addition of a denormal number",
-            4.0,
-            500,
-            ROUNDS,
-            at,
-            "movsd xmm0, [r12 + 512]",
-            "movsd xmm1, [r12 + 520]",
-            ".rept 4",
-            "movapd xmm2, xmm0",
-            "addsd xmm2, xmm1",
-            ".endr"
-        );
-        pattern!(
-            "conversion of a denormal number",
-            4.0,
-            500,
-            ROUNDS,
-            at,
-            "movsd xmm0, [r12 + 512]",
-            ".rept 4",
-            "cvtsd2ss xmm2, xmm0",
-            ".endr"
-        );
-        pattern!(
-            "division of a denormal number",
-            4.0,
-            500,
-            ROUNDS,
-            at,
-            "movsd xmm0, [r12 + 512]",
-            "movsd xmm1, [r12 + 520]",
-            ".rept 4",
-            "movapd xmm2, xmm0",
-            "divsd xmm2, xmm1",
-            ".endr"
-        );
-        pattern!(
-            "square root of a denormal number",
-            4.0,
-            500,
-            ROUNDS,
-            at,
-            "movsd xmm0, [r12 + 512]",
-            ".rept 4",
-            "sqrtsd xmm2, xmm0",
-            ".endr"
-        );
-        switches(at);
+        patterns! { at, 2000 x ROUNDS;
+            8 "load": ".rept 8", "mov rax, [r12]", ".endr";
+            8 "load across lines": ".rept 8", "mov rax, [r12 + 60]", ".endr";
+            8 "load across pages": ".rept 8", "mov rax, [r12 + 4092]", ".endr";
+            8 "chain of loads": ".rept 8", "mov r13, [r13 + 128]", ".endr";
+            8 "chain of loads across lines": ".rept 8", "mov r13, [r13 + 188]", ".endr";
+            4 "load after a store at another address":
+                ".rept 4", "mov [r12 + 4096], rcx", "mov r13, [r13 + 128]", ".endr";
+            4 "load after a store 4 KiB from it":
+                ".rept 4", "mov [r12 + 4224], rcx", "mov r13, [r13 + 128]", ".endr";
+            4 "load of a store of one byte":
+                ".rept 4", "mov [r12 + 640], al", "mov rax, [r12 + 640]", ".endr";
+            8 "store across lines": ".rept 8", "mov [r12 + 764], rax", ".endr";
+            8 "store across pages": ".rept 8", "mov [r12 + 4092], rax", ".endr";
+        }
+        patterns! { at, 500 x ROUNDS;
+            4 "multiplication of a denormal number":
+                "movsd xmm0, [r12 + 512]", "movsd xmm1, [r12 + 520]",
+                ".rept 4", "movapd xmm2, xmm0", "mulsd xmm2, xmm1", ".endr";
+            4 "addition of a denormal number":
+                "movsd xmm0, [r12 + 512]", "movsd xmm1, [r12 + 520]",
+                ".rept 4", "movapd xmm2, xmm0", "addsd xmm2, xmm1", ".endr";
+            4 "conversion of a denormal number":
+                "movsd xmm0, [r12 + 512]", ".rept 4", "cvtsd2ss xmm2, xmm0", ".endr";
+            4 "division of a denormal number":
+                "movsd xmm0, [r12 + 512]", "movsd xmm1, [r12 + 520]",
+                ".rept 4", "movapd xmm2, xmm0", "divsd xmm2, xmm1", ".endr";
+            4 "square root of a denormal number":
+                "movsd xmm0, [r12 + 512]", ".rept 4", "sqrtsd xmm2, xmm0", ".endr";
+        }
+        // Two switches in each repetition, except where the text says none.
+        patterns! { at, 300 x ROUNDS;
+            1 "AVX, VZEROUPPER, SSE: no switch":
+                "vaddps ymm3, ymm3, ymm3", "vzeroupper", "addps xmm1, xmm1";
+            2 "AVX, SSE: a switch": "vaddps ymm3, ymm3, ymm3", "addps xmm1, xmm1";
+            2 "a zeroed YMM register, SSE: a switch": "vpxor ymm3, ymm3, ymm3", "movsd xmm1, [r12]";
+            2 "AVX, SSE, VZEROUPPER: a switch":
+                "vaddps ymm3, ymm3, ymm3", "addps xmm1, xmm1", "vzeroupper";
+            2 "AVX, SSE, AVX store: a switch":
+                "vaddps ymm3, ymm3, ymm3", "addps xmm1, xmm1", "vmovups [r12 + 1024], ymm3";
+            2 "AVX-512, SSE: a switch": "vpaddd zmm3, zmm3, zmm3", "movq xmm1, rax";
+            1 "AVX, SSE store: no switch": "vaddps ymm3, ymm3, ymm3", "movaps [r12 + 1024], xmm1";
+            1 "AVX, SSE comparison: no switch": "vaddps ymm3, ymm3, ymm3", "ucomiss xmm1, xmm2";
+            1 "register 19, SSE: no switch": "vpaddd zmm19, zmm19, zmm19", "addps xmm1, xmm1";
+            1 "128-bit AVX, SSE: no switch": "vaddps xmm3, xmm3, xmm3", "addps xmm1, xmm1";
+        }
         if with_split_locks {
-            pattern!(
-                "lock add",
-                1.0,
-                20,
-                3,
-                at,
-                "lock add qword ptr [r12 + 896], rcx"
-            );
-            pattern!(
-                "lock add across lines",
-                1.0,
-                20,
-                1,
-                at,
-                "lock add qword ptr [r12 + 892], rcx"
-            );
+            patterns! { at, 20 x 3;
+                1 "lock add": "lock add qword ptr [r12 + 896], rcx";
+            }
+            patterns! { at, 20 x 1;
+                1 "lock add across lines": "lock add qword ptr [r12 + 892], rcx";
+            }
         }
         self_modifying_code()
-    }
-
-    /// Two switches in each repetition, except where the text says none.
-    fn switches(at: u64) {
-        pattern!(
-            "AVX, VZEROUPPER, SSE: no switch",
-            1.0,
-            300,
-            ROUNDS,
-            at,
-            "vaddps ymm3, ymm3, ymm3",
-            "vzeroupper",
-            "addps xmm1, xmm1"
-        );
-        pattern!(
-            "AVX, SSE: a switch",
-            2.0,
-            300,
-            ROUNDS,
-            at,
-            "vaddps ymm3, ymm3, ymm3",
-            "addps xmm1, xmm1"
-        );
-        pattern!(
-            "a zeroed YMM register, SSE: a switch",
-            2.0,
-            300,
-            ROUNDS,
-            at,
-            "vpxor ymm3, ymm3, ymm3",
-            "movsd xmm1, [r12]"
-        );
-        pattern!(
-            "AVX, SSE, VZEROUPPER: a switch",
-            2.0,
-            300,
-            ROUNDS,
-            at,
-            "vaddps ymm3, ymm3, ymm3",
-            "addps xmm1, xmm1",
-            "vzeroupper"
-        );
-        pattern!(
-            "AVX, SSE, AVX store: a switch",
-            2.0,
-            300,
-            ROUNDS,
-            at,
-            "vaddps ymm3, ymm3, ymm3",
-            "addps xmm1, xmm1",
-            "vmovups [r12 + 1024], ymm3"
-        );
-        pattern!(
-            "AVX-512, SSE: a switch",
-            2.0,
-            300,
-            ROUNDS,
-            at,
-            "vpaddd zmm3, zmm3, zmm3",
-            "movq xmm1, rax"
-        );
-        pattern!(
-            "AVX, SSE store: no switch",
-            1.0,
-            300,
-            ROUNDS,
-            at,
-            "vaddps ymm3, ymm3, ymm3",
-            "movaps [r12 + 1024], xmm1"
-        );
-        pattern!(
-            "AVX, SSE comparison: no switch",
-            1.0,
-            300,
-            ROUNDS,
-            at,
-            "vaddps ymm3, ymm3, ymm3",
-            "ucomiss xmm1, xmm2"
-        );
-        pattern!(
-            "register 19, SSE: no switch",
-            1.0,
-            300,
-            ROUNDS,
-            at,
-            "vpaddd zmm19, zmm19, zmm19",
-            "addps xmm1, xmm1"
-        );
-        pattern!(
-            "128-bit AVX, SSE: no switch",
-            1.0,
-            300,
-            ROUNDS,
-            at,
-            "vaddps xmm3, xmm3, xmm3",
-            "addps xmm1, xmm1"
-        );
     }
 
     /// Stores into and beside a function before it is called.
