@@ -4,13 +4,14 @@
 //! Only what is not on this machine is replaced: building the program, and GitHub's program `gh`.
 //! Each step's decisions are tested where it is, in `command::ci`.
 
+mod comments;
 mod composite;
+mod inputs;
 
 use std::fs;
 use std::path::Path;
 
 use topdown_counters::machine::this_machine;
-use topdown_report::examples::many_of_each;
 
 use self::composite::{Job, steps};
 use crate::fixture::{Fixture, PROGRAM, workspace};
@@ -228,119 +229,7 @@ fn every_action_step_runs() {
     for step in steps(".") {
         assert!(ran.contains(&step), "{step}");
     }
-    comments_on_a_fork(&compares.report("comparison.json"));
-}
-
-/// The other workflow, for the pull request of a fork with this comparison. There is one comment by
-/// a user who imitates the workflow, and one by the workflow.
-fn fork(comparison: &str) -> Job {
-    let mut job = job("workflow_run", "refs/heads/main");
-    for (name, value) in [
-        ("id", "100"),
-        ("html_url", "https://github.com/owner/name/actions/runs/100"),
-        ("head_repository.owner.login", "fork$(id)"),
-        ("head_branch", "patch`id`"),
-        ("head_sha", "aaaa"),
-        ("conclusion", "failure"),
-        ("pull_requests[0].number", ""),
-    ] {
-        let name = format!("github.event.workflow_run.{name}");
-        job.context.insert(name, value.to_owned());
-    }
-    fs::write(
-        job.path("pulls"),
-        r#"[{"number": 6, "head": {"sha": "bbbb"}}, {"number": 9, "head": {"sha": "aaaa"}}]"#,
-    )
-    .unwrap();
-    fs::write(
-        job.path("comments"),
-        r#"[{"id": 1, "user": {"type": "User"}, "body": "<!-- cargo-topdown: topdown-report -->"},
-            {"id": 3, "user": {"type": "Bot"}, "body": "<!-- cargo-topdown: topdown-report -->"}]"#,
-    )
-    .unwrap();
-    let uploaded = job.path("temp/topdown-comment");
-    fs::create_dir(&uploaded).unwrap();
-    fs::write(uploaded.join("comparison.json"), comparison).unwrap();
-    // The Markdown from the pull request's job is never read.
-    fs::write(uploaded.join("comment.md"), "@someone").unwrap();
-    job
-}
-
-/// The other workflow posts what the first one uploaded.
-fn comments_on_a_fork(comparison: &str) {
-    let prose = "@everyone see #1 https://example.com <img src=x> `code` www.example.com";
-    // In the sentence and in the table.
-    let forged = comparison.replace("\"chase\"", &format!("\"{prose}\""));
-    assert_ne!(forged, comparison);
-    let mut job = fork(&forged);
-
-    let workspace = tempfile::tempdir().unwrap();
-    assert_eq!(
-        job.execute("comment", workspace.path(), &[]),
-        0,
-        "{}",
-        job.log
-    );
-    assert_eq!(job.ran, steps("comment"));
-    assert_eq!(job.used[0].1["run-id"], "100");
-    let calls = job.text("gh-calls");
-    assert!(calls.contains("-f head=fork$(id):patch`id` "), "{calls}");
-    assert!(
-        calls.contains("repos/owner/name/issues/9/comments"),
-        "{calls}"
-    );
-    assert!(
-        calls.contains("--method PATCH repos/owner/name/issues/comments/3 "),
-        "{calls}"
-    );
-    let body = posted(&job);
-    assert_eq!(body.matches("everyone").count(), 2, "{body}");
-    assert_eq!(body.matches("://").count(), 1, "the run's: {body}");
-    for forbidden in ["@", " #1", "<img", "`", "www.", "someone"] {
-        assert!(!body.contains(forbidden), "{forbidden} in {body}");
-    }
-
-    // What GitHub refuses is a warning with its reason.
-    job.program(
-        "gh",
-        "printf 'HTTP/2.0 401 Unauthorized\\n\\r\\n{}'; echo 'gh: Bad credentials' >&2; exit 1\n",
-    );
-    let ended = job.execute("comment", workspace.path(), &[]);
-    assert_eq!(ended, 0, "{}", job.log);
-    let says = "no comment: could not read the pull requests of owner/name: gh: Bad credentials";
-    assert!(job.log.contains(says), "{}", job.log);
-    assert!(job.log.contains("Check the input `token`."), "{}", job.log);
-
-    // A pull request that moved on gets no comment, and a warning.
-    job.program("gh", "echo '[]'\n");
-    fs::remove_file(job.path("gh-body")).unwrap();
-    assert_eq!(
-        job.execute("comment", workspace.path(), &[]),
-        0,
-        "{}",
-        job.log
-    );
-    assert!(!job.path("gh-body").exists());
-    let says = "::warning title=cargo topdown::no comment: no open pull request has this commit";
-    assert!(job.log.contains(says), "{}", job.log);
-}
-
-/// GitHub takes 65,536 characters.
-#[test]
-fn comment_on_ten_thousand_benchmarks_fits() {
-    let mut json = Vec::new();
-    topdown_report::comparison_json::write_file(&many_of_each(400), &mut json).unwrap();
-    let mut job = fork(std::str::from_utf8(&json).unwrap());
-    let workspace = tempfile::tempdir().unwrap();
-    let code = job.execute("comment", workspace.path(), &[]);
-    assert_eq!(code, 0, "{}", job.log);
-    let body = posted(&job);
-    assert!(body.chars().count() <= 65_536, "{}", body.chars().count());
-    let worst = "\n- <code>suite::bench::sort/random/00399</code> is 23.3 % slower";
-    assert!(body.contains(worst), "{body}");
-    assert!(body.contains(" of the 10000 benchmarks do not fit into this comment. The run's reports have all of them.\n"));
-    let link = "\n[Reports and raw data](https://github.com/owner/name/actions/runs/100)";
-    assert!(body.ends_with(link), "{body}");
+    comments::comments_on_a_fork(&compares.report("comparison.json"));
 }
 
 /// A push with a newer compiler than that of the stored baseline, which is retaken.
@@ -374,20 +263,6 @@ fn newer_compiler_passes_if_run_becomes_baseline() {
     );
     let retaken = fs::read_to_string(&stored).unwrap();
     assert!(!retaken.contains("\"rustc 0."), "{retaken}");
-}
-
-#[test]
-fn comment_has_missing_baseline_and_next_step() {
-    let mut run = Run::pull_request();
-    let inputs = [("comment", "true")];
-    assert_eq!(run.execute(&inputs), 102, "{}", run.job.log);
-    assert_eq!(
-        posted(&run.job),
-        "<!-- cargo-topdown: topdown-report -->\n## TopDown: no baseline\n\nThere is no baseline \
-         <code>main</code> yet, so nothing was compared.\n\nThe next run of this workflow on the \
-         default branch stores it. To compare without a stored baseline, set the input \
-         `against`.\n\n[Reports and raw data](https://github.com/owner/name/actions/runs/100)"
-    );
 }
 
 /// As in `docs/ci/hosted.yml`.
@@ -537,88 +412,4 @@ fn pull_request_leaves_out_what_is_unchanged() {
     let mut push = traced(Run::push_to_main());
     assert_eq!(push.execute(&inputs), 0, "{}", push.job.log);
     assert!(!left_out(&push), "{}", push.job.log);
-}
-
-#[test]
-fn invalid_input_ends_the_job_before_measuring() {
-    let mut run = Run::pull_request();
-    assert_eq!(run.execute(&[("save", "maybe")]), 2, "{}", run.job.log);
-    let says = "::error title=cargo topdown::the input `save` must be auto, always or never\n";
-    assert!(run.job.log.contains(says), "{}", run.job.log);
-    assert_eq!(run.job.ran, ["Install cargo topdown", "Plan"]);
-}
-
-/// Each input as somebody would write it who can choose it: it is text, and no shell reads it.
-#[test]
-fn inputs_with_shell_metacharacters_execute_nothing() {
-    for name in [
-        "baseline",
-        "against",
-        "save",
-        "baselines",
-        "bench-args",
-        "packages",
-        "source",
-        "model-core",
-        "launches",
-        "store",
-        "compare-args",
-        "accept-from",
-        "artifact",
-        "version",
-        "tool-sha256",
-        "cache",
-        "compare",
-        "comment",
-        "fail",
-        "working-directory",
-        "token",
-    ] {
-        let mut run = match name {
-            "token" => Run::pull_request(),
-            _ => Run::push_to_main(),
-        };
-        let mark = run.job.path("executed");
-        let touch = format!("touch '{}'", mark.display());
-        let hostile = format!("x\"$({touch})`{touch}`;{touch};'\"|{touch}&&{touch}\n{touch} #");
-        let hostile = match name {
-            // Paths and addresses have one line, which is refused earlier otherwise.
-            "artifact" => hostile.replace('\n', " "),
-            // Made in the job's own directory.
-            "baselines" | "store" => {
-                let root = run.job.path("").display().to_string();
-                format!("{root}/{}", hostile.replace('\n', " "))
-            }
-            // A name has no slash.
-            "working-directory" => {
-                let link = run.job.path(&hostile.replace('/', "\\"));
-                std::os::unix::fs::symlink(workspace(), &link).unwrap();
-                link.display().to_string()
-            }
-            _ => hostile,
-        };
-        let few = ["--launches=1", "--sample-size=10", "--warm-up-time=0.01"].join("\n");
-        let code = if name == "bench-args" {
-            run.job.execute(".", &workspace(), &[(name, &hostile)])
-        } else {
-            let build = Fixture::build_arguments().join("\n");
-            let arguments = format!("{build}\n--bench\nkernels\n{few}\n");
-            let mut inputs = vec![("bench-args", &*arguments), (name, &*hostile)];
-            inputs.extend((name == "token").then_some(("comment", "true")));
-            run.job.execute(".", &workspace(), &inputs)
-        };
-        let log = &run.job.log;
-        assert!(!mark.exists(), "{name} ended with {code}:\n{log}");
-        match name {
-            // Neither true nor false, which is said before anything is measured.
-            "cache" | "compare" | "comment" | "fail" | "save" => assert_eq!(code, 2, "{log}"),
-            "working-directory" => assert_eq!(run.job.outputs["outcome"], "not-comparable"),
-            "token" => {
-                assert!(run.job.ran.iter().any(|step| step == "Comment"), "{log}");
-                // `gh` gets it as the variable that it is.
-                assert_eq!(run.job.text("gh-token"), hostile, "{log}");
-            }
-            _ => {}
-        }
-    }
 }
