@@ -181,8 +181,8 @@ impl MetricFile {
         })
     }
 
-    /// Returns whether a metric in this unit of ours can be compared. Percentages may be of something
-    /// else, except in Arm's files.
+    /// Returns whether a metric in this unit of ours can be compared. Except in Arm's files,
+    /// percentages may be of something else.
     pub fn has_unit(&self, unit: &str) -> bool {
         self.is_of_arm || ["% of slots", "% of cycles"].contains(&unit)
     }
@@ -194,7 +194,7 @@ impl MetricFile {
         formula.is_some_and(|formula| formula.events.values().any(|event| *event == latency))
     }
 
-    /// Returns a metric, percentages as fractions, or `None` if it is not published or counts
+    /// Returns a metric, percentages as fractions. It is `None` if it is not published or counts
     /// something else.
     pub fn value_of(&self, name: &str, known: &BTreeMap<String, f64>) -> Result<Option<f64>> {
         let Some(formula) = self.formulas.get(&name.to_lowercase()) else {
