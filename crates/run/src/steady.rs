@@ -47,6 +47,10 @@ const WANTED_SAMPLES: usize = 6;
 /// which beginning and ending a window take less than a thousandth.
 const LONG_INSTRUCTIONS: u64 = 1_000_000;
 
+/// If each iteration has exactly the same slots, this many are long enough. Judgement: a benchmark
+/// that does something more in each of some hundred iterations should still show it.
+const LONG_INSTRUCTIONS_OF_REPEATED: u64 = 250_000;
+
 /// Samples with several windows have at most 1024 iterations. Their inputs are made in advance, and
 /// we do not know how much memory and time that takes.
 const MAX_SAMPLES_OF_WINDOWS: usize = 11;
@@ -257,10 +261,13 @@ impl Modelled {
 
     /// Returns whether `taken`, the last sample, is long enough, and its slots no longer change.
     fn is_settled(&self, taken: &Taken<'_>) -> bool {
-        self.samples >= MIN_SETTLED_SAMPLES
-            && taken.instructions >= LONG_INSTRUCTIONS
-            && !taken.is_cold
-            && self.settled.is_settled()
+        let is_long =
+            self.samples >= MIN_SETTLED_SAMPLES && taken.instructions >= LONG_INSTRUCTIONS;
+        let is_long_if_repeated =
+            self.samples >= WANTED_SAMPLES && taken.instructions >= LONG_INSTRUCTIONS_OF_REPEATED;
+        let settled = &self.settled;
+        !taken.is_cold
+            && ((is_long && settled.is_settled()) || (is_long_if_repeated && settled.repeats()))
     }
 
     /// Returns what to do with the sample after `taken`, of twice as many iterations.
@@ -511,12 +518,23 @@ mod tests {
         let settled = |per_iteration| counted_with_share(per_iteration, false, |_| 0.3);
         assert_eq!(settled(400_000), 8);
         assert_eq!(settled(100_000), 16);
-        assert_eq!(settled(10_000), 128);
         let learns = |index| 0.3 - 0.01 * index as f64;
         assert_eq!(counted_with_share(400_000, false, learns), 32);
         assert_eq!(counted_with_share(400_000, true, |_| 0.3), 32, "cold");
         let stops_learning = |index: usize| if index < 4 { 0.3 } else { 0.2 };
         assert_eq!(counted_with_share(100_000, false, stops_learning), 32);
+    }
+
+    #[test]
+    fn launch_of_equal_iterations_ends_sooner() {
+        let equal = |per_iteration| counted_with_share(per_iteration, false, |_| 0.25);
+        assert_eq!(equal(10_000), 32);
+        assert_eq!(equal(1_000), 256);
+        assert_eq!(equal(4), 1 << 16);
+        // Each sample has less of one category, by less than matters.
+        let nearly = |index| 0.25 - 0.001 * index as f64;
+        assert_eq!(counted_with_share(10_000, false, nearly), 128);
+        assert_eq!(counted_with_share(10_000, true, |_| 0.25), 128, "cold");
     }
 
     /// Returns the samples that a launch takes, and how many iterations the one has that counts,
