@@ -25,12 +25,13 @@ pub enum Format {
 
 /// How the outputs of PerfSpect begin: the intervals as CSV, JSON and wide text, and their means.
 /// Source: its print.go and summary.go, version 3.17.1.
-const PERFSPECT_BEGINNINGS: [&str; 5] = [
+const PERFSPECT_BEGINNINGS: [&str; 6] = [
     "TS,SKT,CPU,CID,",
     "{\"Metrics\":[",
     "Timestamp    ",
     "metric,",
     "SKT,metric,",
+    "CPU,metric,",
 ];
 /// What is above each interval of its text.
 const PERFSPECT_HEADING: &str = "\n- Metrics captured at ";

@@ -39,6 +39,7 @@ fn machine(name: &str) -> Machine {
     match name {
         "spr" => intel(0x8f, 8),
         "skx" => intel(0x55, 4),
+        "icx" => intel(0x6a, 6),
         "adl" => intel(0x97, 2),
         "zen4" => Machine {
             vendor: "AuthenticAMD".to_owned(),
@@ -159,8 +160,14 @@ fn perf_outputs_are_read_or_refused_by_name() {
 #[test]
 fn toplev_outputs_are_read_or_refused_by_name() {
     let mut report = String::new();
-    for cpu in ["spr", "skx", "adl"] {
+    for cpu in ["spr", "skx", "adl", "icx"] {
         read_all(&mut report, &format!("toplev-5.1-{cpu}.txt"), &machine(cpu));
+    }
+    for perf in ["6.12", "7.3"] {
+        for cpu in ["spr", "icx", "skx"] {
+            let file = format!("toplev-5.1-perf-{perf}-{cpu}.txt");
+            read_all(&mut report, &file, &machine(cpu));
+        }
     }
     insta::assert_snapshot!(report);
 }
@@ -219,5 +226,6 @@ fn topdown_tool_outputs_are_read_or_refused_by_name() {
 fn perfspect_outputs_are_refused_by_name() {
     let mut report = String::new();
     read_all(&mut report, "perfspect-3.17.1.txt", &machine("spr"));
+    read_all(&mut report, "perfspect-3.17.1-spr.txt", &machine("spr"));
     insta::assert_snapshot!(report);
 }
