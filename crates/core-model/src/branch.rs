@@ -99,7 +99,7 @@ impl Predictor {
     }
 
     /// Executes a branch.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn branch(&mut self, branch: &Branch) -> Outcome {
         let Branch {
             flow,

@@ -116,6 +116,7 @@ enum Order {
 /// A branch whose target is unknown until the next block arrives.
 #[derive(Clone, Copy)]
 struct PendingBranch {
+    /// [`Flow::Next`] if there is none.
     flow: Flow,
     place: CodeAddress,
     length: u8,
@@ -124,6 +125,14 @@ struct PendingBranch {
 }
 
 impl PendingBranch {
+    const NONE: PendingBranch = PendingBranch {
+        flow: Flow::Next,
+        place: CodeAddress { ip: 0, key: 0 },
+        length: 0,
+        resolved: 0,
+        block: 0,
+    };
+
     /// Returns the branch, which went to `target`.
     #[inline]
     fn to(&self, target: CodeAddress) -> Branch {
@@ -162,7 +171,7 @@ pub(crate) struct Core {
     pub(crate) ledger: Ledger,
     registers: [Value; REGISTERS],
     x87_top: u8,
-    pending: Option<PendingBranch>,
+    pending: PendingBranch,
     wrong_path: Option<WrongPath>,
     shared_path: SharedPath,
     /// The first cycle in which anything may issue, after a serialising instruction.
@@ -200,7 +209,7 @@ impl Core {
             ledger: Ledger::new(parameters.width, blocks),
             registers: [Value::READY; REGISTERS],
             x87_top: 0,
-            pending: None,
+            pending: PendingBranch::NONE,
             wrong_path: None,
             shared_path: SharedPath::new(parameters),
             issue_from: 0,
@@ -250,18 +259,21 @@ impl Core {
     /// Continues the path at `place`, resolving the branch before it.
     #[inline]
     pub(crate) fn arrive(&mut self, place: CodeAddress) {
-        let Some(branch) = self.pending.take() else {
+        // Not copied unless it must be: its parts were stored just before.
+        if self.pending.flow == Flow::Next {
             return;
-        };
+        }
         self.ledger.count(|events| &mut events.branches, 1);
-        let outcome = self.predictor.branch(&branch.to(place));
+        let outcome = self.predictor.branch(&self.pending.to(place));
         self.frontend.branch(&outcome);
         if outcome.mispredicted {
+            let branch = self.pending;
             self.ledger
                 .count(|events| &mut events.mispredicted_branches, 1);
             self.take_wrong_path(&branch, outcome.taken, place.ip);
             self.restart(branch.resolved, branch.block, false);
         }
+        self.pending.flow = Flow::Next;
     }
 
     /// Begins the wrong path at a branch; the right one continues at `next`.
@@ -427,13 +439,13 @@ impl Core {
     #[inline]
     pub(crate) fn leave(&mut self, last: &Operation, place: CodeAddress, done: u64, block: u32) {
         if last.flow != Flow::Next {
-            self.pending = Some(PendingBranch {
+            self.pending = PendingBranch {
                 flow: last.flow,
                 place,
                 length: last.length,
                 resolved: done,
                 block,
-            });
+            };
         }
     }
 

@@ -64,6 +64,19 @@ struct Table {
     history: Newest,
 }
 
+impl Table {
+    /// Returns the set that a hash selects.
+    #[inline]
+    fn set(&self, hash: u64) -> usize {
+        self.first + ((hash >> SET_BITS_FROM) as usize & self.mask)
+    }
+}
+
+#[inline]
+fn tag(hash: u64) -> u64 {
+    hash >> (u64::BITS - TAG_BITS)
+}
+
 /// The half of each table's sets that a branch uses, on cores where it does not use all: the sets
 /// in whose number one bit decides another.
 ///
@@ -84,11 +97,17 @@ impl Half {
         distance: 0,
     };
 
-    /// Chooses two of the lowest eight bits of a set's number.
+    /// Returns the half that a branch uses.
     #[inline]
-    fn of(spread: u64) -> Half {
-        let one = (spread >> 61) as u32;
-        let other = (one + 1 + (spread >> 59 & 3) as u32) % 8;
+    fn of(spread: u64) -> &'static Half {
+        &HALVES[(spread >> 59) as usize % HALVES.len()]
+    }
+
+    /// Chooses two of the lowest eight bits of a set's number: one of eight, and one of the four
+    /// after it.
+    const fn choose(number: u32) -> Half {
+        let one = number / 4;
+        let other = (one + 1 + number % 4) % 8;
         Half {
             kept: !(1 << (SET_BITS_FROM + other)),
             deciding: 1 << (SET_BITS_FROM + one),
@@ -98,16 +117,25 @@ impl Half {
 
     /// Returns a hash of the history with one of the bits instead of the other.
     #[inline]
-    fn restrict(self, hash: u64) -> u64 {
+    fn restrict(&self, hash: u64) -> u64 {
         hash & self.kept | (hash & self.deciding).rotate_left(self.distance)
     }
 }
 
+static HALVES: [Half; 32] = {
+    let mut halves = [Half::ALL; 32];
+    let mut number = 0;
+    while number < halves.len() {
+        halves[number] = Half::choose(number as u32);
+        number += 1;
+    }
+    halves
+};
+
 /// The origin of a prediction.
 struct Lookup {
-    /// The set of each table that may have an entry for the branch.
-    sets: [usize; TAGGED_TABLES],
-    tags: [u64; TAGGED_TABLES],
+    /// What selects the set of each table, and the tag there.
+    hashes: [u64; TAGGED_TABLES],
     /// The table that provides the prediction, and the way in its set.
     provider: Option<(usize, usize)>,
     provider_taken: bool,
@@ -172,44 +200,37 @@ impl DirectionPredictor {
         if self.halves {
             self.look_up_in(Half::of(spread), history, ip, spread)
         } else {
-            self.look_up_in(Half::ALL, history, ip, spread)
+            self.look_up_in(&Half::ALL, history, ip, spread)
         }
     }
 
     #[inline(always)]
-    fn look_up_in(&self, half: Half, history: &PathHistory, ip: u64, spread: u64) -> Lookup {
-        let mut sets = [0; TAGGED_TABLES];
-        let mut tags = [0; TAGGED_TABLES];
-        let mut matching_ways = [0; TAGGED_TABLES];
+    fn look_up_in(&self, half: &Half, history: &PathHistory, ip: u64, spread: u64) -> Lookup {
+        let mut hashes = [0; TAGGED_TABLES];
         // One bit for each table that knows the branch. No branches here: they would be
         // unpredictable.
         let mut known = 0_u32;
         for (number, table) in self.tables.iter().enumerate() {
             let hash = half.restrict(history.of(table.history)) ^ spread;
-            let tag = hash >> (u64::BITS - TAG_BITS);
-            let set = table.first + ((hash >> SET_BITS_FROM) as usize & table.mask);
-            sets[number] = set;
-            tags[number] = tag;
-            matching_ways[number] = self.sets[set].matching_ways(tag);
-            known |= u32::from(matching_ways[number] != 0) << number;
+            hashes[number] = hash;
+            known |= u32::from(self.matching_ways(table, hash) != 0) << number;
         }
         let bimodal_taken = self.bimodal[ip as usize & (self.bimodal.len() - 1)] >= 0;
         let longest = |known: u32| {
             let number = known.checked_ilog2()? as usize;
-            Some((
-                number,
-                matching_ways[number].trailing_zeros() as usize / WAY_BITS,
-            ))
+            let ways = self.matching_ways(&self.tables[number], hashes[number]);
+            Some((number, ways.trailing_zeros() as usize / WAY_BITS))
         };
-        let entry = |(number, way): (usize, usize)| self.sets[sets[number]].entries[way];
+        let entry = |(number, way): (usize, usize)| {
+            self.sets[self.tables[number].set(hashes[number])].entries[way]
+        };
         let provider = longest(known);
         let alternate = provider.and_then(|(number, _)| longest(known & !(1 << number)));
         let taken = |place: Option<(usize, usize)>| {
             place.map_or(bimodal_taken, |place| entry(place).counter >= 0)
         };
         Lookup {
-            sets,
-            tags,
+            hashes,
             provider,
             provider_taken: taken(provider),
             alternate_taken: taken(alternate),
@@ -217,11 +238,18 @@ impl DirectionPredictor {
         }
     }
 
+    /// Returns the highest of 16 bits for each way of a table that knows a branch.
+    #[inline]
+    fn matching_ways(&self, table: &Table, hash: u64) -> u64 {
+        self.sets[table.set(hash)].matching_ways(tag(hash))
+    }
+
     #[inline]
     fn learn(&mut self, ip: u64, taken: bool, predicted: bool, lookup: &Lookup) {
         match lookup.provider {
             Some((provider, way)) => {
-                let set = &mut self.sets[lookup.sets[provider]];
+                let hash = lookup.hashes[provider];
+                let set = &mut self.sets[self.tables[provider].set(hash)];
                 let entry = &mut set.entries[way];
                 if lookup.provider_taken != lookup.alternate_taken {
                     if lookup.provider_is_new {
@@ -233,7 +261,7 @@ impl DirectionPredictor {
                 }
                 entry.counter = step(entry.counter, taken, -4, 3);
                 if way > 0 {
-                    set.use_way(way, lookup.tags[provider]);
+                    set.use_way(way, tag(hash));
                 }
             }
             None => {
@@ -253,7 +281,8 @@ impl DirectionPredictor {
         self.allocations = self.allocations.wrapping_add(1);
         let first = (longer + self.allocations % 3).min(TAGGED_TABLES - 1);
         for number in first.max(longer)..TAGGED_TABLES {
-            let set = &mut self.sets[lookup.sets[number]];
+            let hash = lookup.hashes[number];
+            let set = &mut self.sets[self.tables[number].set(hash)];
             let Some(way) = set.entries.iter().rposition(|entry| !entry.is_useful) else {
                 set.entries[WAYS - 1].is_useful = false;
                 continue;
@@ -262,7 +291,7 @@ impl DirectionPredictor {
                 counter: if taken { 0 } else { -1 },
                 is_useful: false,
             };
-            set.use_way(way, lookup.tags[number]);
+            set.use_way(way, tag(hash));
             break;
         }
         if self.allocations % AGEING_PERIOD == 0 {
@@ -275,11 +304,8 @@ impl DirectionPredictor {
 
 #[inline]
 fn step(counter: i8, up: bool, lowest: i8, highest: i8) -> i8 {
-    if up {
-        (counter + 1).min(highest)
-    } else {
-        (counter - 1).max(lowest)
-    }
+    // No branch, because outcomes are hard to predict.
+    (counter + 2 * i8::from(up) - 1).clamp(lowest, highest)
 }
 
 #[cfg(test)]

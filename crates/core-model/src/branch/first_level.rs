@@ -61,7 +61,9 @@ impl FirstLevel {
         step(branch, taken);
         if let Some(way) = way {
             step(&mut set[way].counter, taken);
-            set[..=way].rotate_right(1);
+            if way > 0 {
+                set[..=way].rotate_right(1);
+            }
         } else if !is_right {
             set.rotate_right(1);
             let counter = if taken { 0 } else { -1 };
@@ -79,11 +81,8 @@ impl FirstLevel {
 
 #[inline]
 fn step(counter: &mut i8, up: bool) {
-    *counter = if up {
-        (*counter + 1).min(1)
-    } else {
-        (*counter - 1).max(-2)
-    };
+    // No branch, because outcomes are hard to predict.
+    *counter = (*counter + 2 * i8::from(up) - 1).clamp(-2, 1);
 }
 
 #[cfg(test)]

@@ -113,7 +113,9 @@ impl IndirectPredictor {
                 };
             }
             Some(place) => {
-                set[..=place].rotate_right(1);
+                if place > 0 {
+                    set[..=place].rotate_right(1);
+                }
                 let entry = &mut set[0];
                 if entry.target != target && !entry.confident {
                     entry.target = target;

@@ -57,10 +57,11 @@ impl Core {
     /// Continues the path at `place`: the predictors learn where the branch before it went.
     #[inline]
     pub(crate) fn warm_arrival(&mut self, place: CodeAddress) {
-        let Some(branch) = self.pending.take() else {
+        if self.pending.flow == Flow::Next {
             return;
-        };
-        let outcome = self.predictor.branch(&branch.to(place));
+        }
+        let outcome = self.predictor.branch(&self.pending.to(place));
+        self.pending.flow = Flow::Next;
         if outcome.taken {
             self.frontend.warm_branch();
         }
@@ -82,14 +83,14 @@ impl Core {
             }
         }
         if let Some(last) = operations.last().filter(|last| last.flow != Flow::Next) {
-            self.pending = Some(PendingBranch {
+            self.pending = PendingBranch {
                 flow: last.flow,
                 place: last_place,
                 length: last.length,
                 // Time stands still, and the block costs nothing.
                 resolved: 0,
                 block: 0,
-            });
+            };
         }
     }
 
@@ -106,7 +107,7 @@ impl Core {
 
     /// Prepares for blocks that predictors do not see.
     pub(crate) fn begin_skimming(&mut self) {
-        self.pending = None;
+        self.pending.flow = Flow::Next;
         self.recent.forget();
     }
 
