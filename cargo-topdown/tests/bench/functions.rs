@@ -31,8 +31,9 @@ fn slots_of_functions_add_up_to_benchmark() {
         (slots / iterations - mean).abs() < 1e-12 * mean,
         "{mean}: {functions:?}"
     );
-    // The last sample of two launches, the first of more than a million instructions.
-    assert_eq!(functions.iterations, 2 * 128);
+    // The last sample of two launches: all iterations are equal, so a quarter of a million
+    // instructions are enough.
+    assert_eq!(functions.iterations, 2 * 32);
     let names: Vec<&str> = functions
         .largest
         .iter()
