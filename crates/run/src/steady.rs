@@ -47,8 +47,8 @@ const WANTED_SAMPLES: usize = 6;
 /// which beginning and ending a window take less than a thousandth.
 const LONG_INSTRUCTIONS: u64 = 1_000_000;
 
-/// If each iteration has exactly the same slots, this many are long enough. Judgement: a benchmark
-/// that does something more in each of some hundred iterations should still show it.
+/// If all iterations have exactly the same slots, a sample with this many instructions is long
+/// enough. Judgement: fewer would miss what a benchmark does only once in many iterations.
 const LONG_INSTRUCTIONS_OF_REPEATED: u64 = 250_000;
 
 /// Samples with several windows have at most 1024 iterations. Their inputs are made in advance, and

@@ -114,7 +114,9 @@ fn comment_on_ten_thousand_benchmarks_fits() {
     assert!(body.chars().count() <= 65_536, "{}", body.chars().count());
     let worst = "\n- <code>suite::bench::sort/random/00399</code> is 23.3 % slower";
     assert!(body.contains(worst), "{body}");
-    assert!(body.contains(" of the 10000 benchmarks do not fit into this comment. The run's reports have all of them.\n"));
+    let omitted = " of the 10000 benchmarks do not fit into this comment. The run's reports have \
+                   all of them.\n";
+    assert!(body.contains(omitted), "{body}");
     let link = "\n[Reports and raw data](https://github.com/owner/name/actions/runs/100)";
     assert!(body.ends_with(link), "{body}");
 }

@@ -9,17 +9,17 @@ use super::sentence::Limit;
 /// A cause, and its remedy.
 type Sentence = (&'static str, &'static str);
 
-/// A row of the table: the subject, the metric, its least value, what is ruled out, the sentence,
+/// A row of the table: the subject, the metric, its minimum, what is ruled out, the sentence,
 /// and what one of the events costs.
 macro_rules! rows {
     ($(
-        $subject:ident, $metric:expr, $least:literal, $rules_out:literal, $sentence:expr,
+        $subject:ident, $metric:expr, $min:literal, $rules_out:literal, $sentence:expr,
         $cost:expr;
     )*) => {
         &[$(row(
             topdown_counters::cpu::Subject::$subject,
             $metric,
-            Limit::AtLeast($least),
+            Limit::AtLeast($min),
             $rules_out,
             $sentence.0,
             $sentence.1,
