@@ -41,7 +41,10 @@ impl Recording {
         let mut tracer = Tracer::new(Config::default(), empty)?;
         let ((), end) = tracer.trace(work);
         end?;
-        Ok(std::mem::take(tracer.consumer_mut()))
+        let mut recording = std::mem::take(tracer.consumer_mut());
+        // Hundreds of them may be kept.
+        recording.stream.shrink_to_fit();
+        Ok(recording)
     }
 
     /// Returns the number of instructions of a replay.

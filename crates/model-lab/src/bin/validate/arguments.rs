@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use topdown_core_model::{CoreParameters, cores};
-use topdown_model_lab::mechanisms;
+use topdown_model_lab::mechanisms::{self, Mechanism};
 
 use crate::native::CALM_TIME;
 
@@ -20,6 +20,8 @@ pub struct Arguments {
     pub expect: Option<PathBuf>,
     /// Makes the table of the core's mechanisms, and nothing else.
     pub mechanisms: bool,
+    /// The mechanism with which that table begins.
+    pub first_mechanism: Option<&'static Mechanism>,
     /// Includes the loops that are kept back until a version is done.
     pub kept_back: bool,
     /// Number of traces of each kernel, counting the last time, instead of the policy.
@@ -41,6 +43,7 @@ impl Arguments {
             stored: false,
             expect: None,
             mechanisms: false,
+            first_mechanism: None,
             kept_back: false,
             runs: None,
             measure: false,
@@ -60,9 +63,13 @@ impl Arguments {
                 "--counters" => arguments.counters = true,
                 "--mechanisms" => arguments.mechanisms = true,
                 "--kept-back" => arguments.kept_back = true,
+                "--from" => {
+                    let name = words.next().ok_or("--from needs a mechanism")?;
+                    arguments.first_mechanism = Some(mechanism(&name)?);
+                }
                 "--without" => {
                     let name = words.next().ok_or("--without needs a mechanism")?;
-                    arguments.core = simpler(arguments.core, &name)?;
+                    arguments.core = simpler(arguments.core, mechanism(&name)?)?;
                 }
                 "--native" => {
                     let file = words.next().ok_or("--native needs a file")?;
@@ -98,14 +105,19 @@ fn core(name: &str) -> Result<&'static CoreParameters, String> {
     })
 }
 
-fn simpler(core: &CoreParameters, name: &str) -> Result<&'static CoreParameters, String> {
+fn mechanism(name: &str) -> Result<&'static Mechanism, String> {
     let known: Vec<&str> = mechanisms::ALL
         .iter()
         .map(|mechanism| mechanism.name)
         .collect();
-    let mechanism = mechanisms::by_name(name);
-    let mechanism =
-        mechanism.ok_or_else(|| format!("no mechanism `{name}`; known: {}", known.join(", ")))?;
-    let has_none = || format!("{} has no {name}", core.name);
-    mechanisms::without(core, mechanism).ok_or_else(has_none)
+    mechanisms::by_name(name)
+        .ok_or_else(|| format!("no mechanism `{name}`; known: {}", known.join(", ")))
+}
+
+fn simpler(
+    core: &CoreParameters,
+    mechanism: &Mechanism,
+) -> Result<&'static CoreParameters, String> {
+    mechanisms::without(core, mechanism)
+        .ok_or_else(|| format!("{} has no {}", core.name, mechanism.name))
 }

@@ -20,7 +20,8 @@
 //! Loops that are kept back run only with `--kept-back`: do that once per version, when it is done.
 //!
 //! `--without MECHANISM` switches one of [`mechanisms`] off. `--mechanisms` prints what each of
-//! them buys, beside stored native cycles, as tab-separated values.
+//! them buys, beside stored native cycles, as tab-separated values; with `--from MECHANISM` the
+//! rest of that table.
 //!
 //! [`mechanisms`]: topdown_model_lab::mechanisms
 //!
@@ -63,7 +64,11 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     let arguments = arguments::Arguments::parse(std::env::args().skip(1))?;
     if arguments.mechanisms {
         native::keep_pages();
-        return mechanism_table::print(arguments.core, &arguments.filter);
+        return mechanism_table::print(
+            arguments.core,
+            &arguments.filter,
+            arguments.first_mechanism,
+        );
     }
     let mut measurements = native::Measurements::open(arguments.native)?;
     // Before anything takes long: most machines have none.

@@ -1,18 +1,19 @@
 //! Table of the mechanisms of a core: the errors that grow when each is switched off.
 //!
-//! Kernels are recorded once and replayed on each variant of a core, so one pass makes the table.
-//! Samples are shorter than those of `cargo topdown bench`: only their differences matter.
+//! Kernels are recorded once and replayed on each variant of a core; a variant's row is printed
+//! when it is done. Samples are shorter than those of `cargo topdown bench`: only their differences
+//! matter.
 
 use std::path::Path;
 
 use topdown_core_model::{Capacity, CoreParameters, Model};
 use topdown_model_lab::kernels::{self, Group, Kernel};
-use topdown_model_lab::mechanisms;
+use topdown_model_lab::mechanisms::{self, Mechanism};
 use topdown_model_lab::recording::Recording;
 use topdown_tracer::Mapping;
 
 use crate::changes;
-use crate::native::Measurements;
+use crate::native::{Launches, Measurements};
 use crate::report::{self, Row};
 use crate::windows::Modelled;
 
@@ -30,12 +31,13 @@ const MIN_REPLAY_INSTRUCTIONS: u64 = 150_000;
 const ENOUGH_INSTRUCTIONS: u64 = 1_000_000;
 const MAX_REPLAYS: u64 = 6;
 
-/// A core with all mechanisms, or without one.
-struct Variant {
-    core: &'static CoreParameters,
-    /// Name of what is switched off.
-    without: Option<&'static str>,
-    rows: Vec<Row>,
+/// A kernel, recorded.
+struct Recorded {
+    kernel: Kernel,
+    native: Launches,
+    recording: Recording,
+    /// Number of times that the recording runs the kernel.
+    iterations: u64,
 }
 
 /// Errors of a variant, beside one of the files of native cycles.
@@ -46,66 +48,75 @@ struct Errors {
     changes: Option<changes::Tally>,
 }
 
-/// Runs everything on variants of a core and prints the table as tab-separated values.
+/// Runs everything on variants of a core and prints the table as tab-separated values: all of it,
+/// or from the mechanism `first` on.
 pub fn print(
     core: &'static CoreParameters,
     filter: &str,
+    first: Option<&Mechanism>,
 ) -> Result<(), Box<dyn std::error::Error>> {
+    let is_left_out = |mechanism: &&Mechanism| Some(mechanism.name) != first.map(|it| it.name);
+    let skipped = first.map_or(0, |_| {
+        mechanisms::ALL.iter().take_while(is_left_out).count()
+    });
     println!("core\tnative\twithout\tkernels %\tloops %\tloops within 20 %\tsigns\tsizes");
     for &(_, file) in NATIVE.iter().filter(|(name, _)| *name == core.name) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("native");
         let measurements = Measurements::open(Some(folder.join(file)))?;
-        let mut variants = variants(core);
-        let is_open =
-            |kernel: &Kernel| kernel.group != Group::KeptBack && kernel.name.contains(filter);
-        for kernel in kernels::validated().into_iter().filter(is_open) {
-            if measurements.get(kernel.name).are_repeatable() == Some(true) {
-                run(&kernel, &mut variants, &measurements)?;
-            }
+        let recorded = record(&measurements, filter)?;
+        let whole = errors(&run(&recorded, core));
+        if first.is_none() {
+            print_line(core, file, None, &whole, &whole);
         }
-        let [whole, ..] = &variants[..] else { continue };
-        let whole_errors = errors(&whole.rows);
-        for variant in &variants {
-            print_line(file, variant, &errors(&variant.rows), &whole_errors);
+        for mechanism in &mechanisms::ALL[skipped..] {
+            if let Some(simpler) = mechanisms::without(core, mechanism) {
+                let errors = errors(&run(&recorded, simpler));
+                print_line(core, file, Some(mechanism.name), &errors, &whole);
+            }
         }
     }
     Ok(())
 }
 
-fn variants(core: &'static CoreParameters) -> Vec<Variant> {
-    let variant = |core, without| Variant {
-        core,
-        without,
-        rows: Vec::new(),
-    };
-    let mut variants = vec![variant(core, None)];
-    variants.extend(mechanisms::ALL.iter().filter_map(|mechanism| {
-        let simpler = mechanisms::without(core, mechanism)?;
-        Some(variant(simpler, Some(mechanism.name)))
-    }));
-    variants
+/// Records all kernels that may be looked at and whose native cycles recur.
+fn record(
+    measurements: &Measurements,
+    filter: &str,
+) -> Result<Vec<Recorded>, Box<dyn std::error::Error>> {
+    let is_open = |kernel: &Kernel| kernel.group != Group::KeptBack && kernel.name.contains(filter);
+    let mut recorded = Vec::new();
+    for kernel in kernels::validated().into_iter().filter(is_open) {
+        let native = measurements.get(kernel.name);
+        if native.are_repeatable() != Some(true) {
+            continue;
+        }
+        let mut run = (kernel.prepare)();
+        let mut iterations = 1;
+        let mut recording = Recording::new(&mut run)?;
+        let instructions = recording.instructions();
+        if instructions < MIN_REPLAY_INSTRUCTIONS {
+            iterations = MIN_REPLAY_INSTRUCTIONS.div_ceil(instructions.max(1));
+            recording = Recording::new(&mut || (0..iterations).for_each(|_| run()))?;
+        }
+        if recording.is_cut_off() {
+            eprintln!("{}: too long to be recorded", kernel.name);
+            continue;
+        }
+        recorded.push(Recorded {
+            kernel,
+            native,
+            recording,
+            iterations,
+        });
+    }
+    Ok(recorded)
 }
 
-fn run(
-    kernel: &Kernel,
-    variants: &mut [Variant],
-    measurements: &Measurements,
-) -> Result<(), Box<dyn std::error::Error>> {
-    let mut run = (kernel.prepare)();
-    let mut iterations = 1;
-    let mut recording = Recording::new(&mut run)?;
-    let instructions = recording.instructions();
-    if instructions < MIN_REPLAY_INSTRUCTIONS {
-        iterations = MIN_REPLAY_INSTRUCTIONS.div_ceil(instructions.max(1));
-        recording = Recording::new(&mut || (0..iterations).for_each(|_| run()))?;
-    }
-    if recording.is_cut_off() {
-        eprintln!("{}: too long to be recorded", kernel.name);
-        return Ok(());
-    }
-    let replays = ENOUGH_INSTRUCTIONS.div_ceil(recording.instructions().max(1));
-    for variant in variants {
-        let mut model = Model::with_mappings(variant.core, Capacity::default(), Mapping::at);
+fn run(recorded: &[Recorded], core: &'static CoreParameters) -> Vec<Row> {
+    let row = |recorded: &Recorded| {
+        let recording = &recorded.recording;
+        let replays = ENOUGH_INSTRUCTIONS.div_ceil(recording.instructions().max(1));
+        let mut model = Model::with_mappings(core, Capacity::default(), Mapping::at);
         recording.translate(&mut model);
         let mut before = model.counts();
         for _ in 0..replays.clamp(2, MAX_REPLAYS) {
@@ -113,18 +124,18 @@ fn run(
             recording.replay(&mut model);
             model.drain();
         }
-        variant.rows.push(Row {
-            name: kernel.name,
-            group: kernel.group,
-            native: measurements.get(kernel.name),
+        Row {
+            name: recorded.kernel.name,
+            group: recorded.kernel.group,
+            native: recorded.native.clone(),
             modelled: Modelled {
                 counts: model.counts() - before,
-                iterations,
+                iterations: recorded.iterations,
                 instructions_per_second: f64::NAN,
             },
-        });
-    }
-    Ok(())
+        }
+    };
+    recorded.iter().map(row).collect()
 }
 
 fn errors(rows: &[Row]) -> Errors {
@@ -140,11 +151,15 @@ fn errors(rows: &[Row]) -> Errors {
     }
 }
 
-/// Prints the errors of the whole core, and how they change without a mechanism.
-fn print_line(file: &str, variant: &Variant, errors: &Errors, whole: &Errors) {
-    let core = variant.core;
-    let name = variant.without;
-    let [kernels, loops] = match name {
+/// Prints the errors of the whole core, or how they change without a mechanism.
+fn print_line(
+    core: &CoreParameters,
+    file: &str,
+    without: Option<&str>,
+    errors: &Errors,
+    whole: &Errors,
+) {
+    let [kernels, loops] = match without {
         None => [errors.kernels_percent, errors.loops_percent].map(|value| format!("{value:.2}")),
         Some(_) => [
             errors.kernels_percent - whole.kernels_percent,
@@ -160,7 +175,7 @@ fn print_line(file: &str, variant: &Variant, errors: &Errors, whole: &Errors) {
         "{} {}\t{file}\t{}\t{kernels}\t{loops}\t{}\t{signs}\t{sizes}",
         core.name,
         core.version,
-        name.unwrap_or("nothing"),
+        without.unwrap_or("nothing"),
         errors.near_loops,
     );
 }
