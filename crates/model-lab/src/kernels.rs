@@ -16,6 +16,8 @@ mod questions;
 pub mod sets;
 #[allow(clippy::all, reason = "its text is frozen")]
 mod unseen_1;
+#[allow(clippy::all, reason = "its text is frozen")]
+mod unseen_2;
 
 /// How a kernel relates to a core's calibration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub enum Group {
     Later,
     /// Thirty kernels, frozen with their native cycles before any core ran them.
     Unseen1,
+    /// Twelve kernels, frozen with their native cycles before golden-cove 18 was begun.
+    Unseen2,
     /// A loop of one pattern, which may be looked at.
     Pattern,
     /// The other half of them, which only the last validation of a version shows.
@@ -69,6 +73,7 @@ group!(held_out, HeldOut);
 group!(fresh, Fresh);
 group!(later, Later);
 group!(unseen_1, Unseen1);
+group!(unseen_2, Unseen2);
 group!(change, Change);
 
 /// All kernels, without loops of one pattern and versions with planted changes.
@@ -81,6 +86,7 @@ pub fn all() -> Vec<Kernel> {
     kernels.extend(guesses::kernels());
     kernels.extend(loops::kernels());
     kernels.extend(unseen_1::kernels());
+    kernels.extend(unseen_2::kernels());
     kernels
 }
 

@@ -30,13 +30,14 @@ const fn older(title: &'static str, group: Group, first_run_by: &'static str) ->
 const fn frozen(
     title: &'static str,
     group: Group,
+    first_run_by: &'static str,
     source: &'static [&'static str],
     digest: &'static str,
 ) -> Set {
     Set {
         title,
         group,
-        first_run_by: "golden-cove 15",
+        first_run_by,
         frozen: Some((source, digest)),
     }
 }
@@ -54,6 +55,7 @@ pub const ALL: &[Set] = &[
     frozen(
         "unseen-1",
         Group::Unseen1,
+        "golden-cove 15",
         &[
             include_str!("unseen_1/codecs.rs"),
             include_str!("unseen_1/maps.rs"),
@@ -64,16 +66,31 @@ pub const ALL: &[Set] = &[
         ],
         "a1acf41b3659ada8",
     ),
-    frozen("patterns", Group::Pattern, PATTERNS, PATTERNS_DIGEST),
+    frozen(
+        "unseen-2",
+        Group::Unseen2,
+        "golden-cove 18",
+        &[include_str!("unseen_2.rs")],
+        "1591de0bc3a74f4a",
+    ),
+    frozen(
+        "patterns",
+        Group::Pattern,
+        "golden-cove 15",
+        PATTERNS,
+        PATTERNS_DIGEST,
+    ),
     frozen(
         "patterns, kept back",
         Group::KeptBack,
+        "golden-cove 15",
         PATTERNS,
         PATTERNS_DIGEST,
     ),
     frozen(
         "changed kernels",
         Group::Change,
+        "golden-cove 15",
         &[include_str!("changes.rs")],
         "8fadcdcb564731ff",
     ),
