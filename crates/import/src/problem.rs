@@ -55,6 +55,12 @@ pub enum Problem {
     /// Counts per core.
     #[error("counts of each CPU or core; measure without options that keep them apart")]
     PerCpu,
+    /// toplev's table of nodes on a hybrid machine.
+    #[error(
+        "toplev keeps the types of core apart in its table of nodes; write the table of events \
+         (`-V FILE`)"
+    )]
+    NodesPerCoreType,
     /// Means of several executions.
     #[error(
         "means of several executions (`-r`), which hide how much they differ; measure each \

@@ -31,6 +31,9 @@ const LEVEL_2: [[&str; 2]; 4] = [
     ["Memory_Bound", "Core_Bound"],
 ];
 
+/// What the table of nodes has in place of CPUs on a hybrid machine.
+const CORE_TYPES: [&str; 2] = ["core", "atom"];
+
 /// What a node or metric of 0.0 lacks.
 const NOT_COUNTED: &str = "toplev prints 0.0, also for what was not counted";
 
@@ -188,6 +191,8 @@ impl Row<'_> {
     fn check_scope(&self) -> Result<(), Problem> {
         if !self.field("Timestamp").is_empty() {
             Err(Problem::Intervals)
+        } else if CORE_TYPES.contains(&self.field("CPUs")) {
+            Err(Problem::NodesPerCoreType)
         } else if !self.field("CPUs").is_empty() || !self.field("CPU").is_empty() {
             Err(Problem::PerCpu)
         } else {

@@ -164,7 +164,7 @@ fn toplev_outputs_are_read_or_refused_by_name() {
         read_all(&mut report, &format!("toplev-5.1-{cpu}.txt"), &machine(cpu));
     }
     for perf in ["6.12", "7.3"] {
-        for cpu in ["spr", "icx", "skx"] {
+        for cpu in ["spr", "icx", "skx", "adl"] {
             let file = format!("toplev-5.1-perf-{perf}-{cpu}.txt");
             read_all(&mut report, &file, &machine(cpu));
         }
@@ -205,6 +205,15 @@ fn zeros_of_toplev_are_no_parts_of_level_2() {
         .replace(".Core_Bound,11.8", ".Core_Bound,29.8");
     assert_ne!(without, nodes);
     assert_eq!(sample(&without, &spr).unwrap().level2, None);
+}
+
+/// No option takes the cores apart: toplev does so on each hybrid machine.
+#[test]
+fn toplev_nodes_of_hybrids_need_the_events() {
+    let command = "taskset -c 0 toplev --single-thread -l1 -v --nodes +SLOTS,+Time -x,";
+    let nodes = output("toplev-5.1-perf-7.3-adl.txt", command);
+    let refusal = sample(&nodes, &machine("adl")).unwrap_err();
+    assert!(refusal.contains("`-V FILE`"), "{refusal}");
 }
 
 #[test]
