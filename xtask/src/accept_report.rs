@@ -25,7 +25,8 @@ pub fn run(file: &Path) -> Result<()> {
     let report: Value =
         serde_json::from_str(&text).map_err(|error| format!("not a report: {error}"))?;
     let row = Row::proved_by(&report)?;
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root.parent().unwrap_or(root);
     let docs = root.join("docs/cpus.md");
     let page = fs::read_to_string(&docs).map_err(|error| error.to_string())?;
     let page = row.marked_in(&page)?;
@@ -33,10 +34,13 @@ pub fn run(file: &Path) -> Result<()> {
         .join("crates/counters/tests/reports")
         .join(row.file_name());
     if kept.exists() {
-        return Err(format!("{} is there already", kept.display()));
+        let kept = kept.display();
+        return Err(format!(
+            "this model is proved by {kept}; remove that to replace it"
+        ));
     }
     write(&kept, &format!("{report}\n"))?;
-    if let Err(error) = judged(&kept) {
+    if let Err(error) = judged() {
         fs::remove_file(&kept).map_err(|error| error.to_string())?;
         return Err(error);
     }
@@ -51,23 +55,34 @@ pub fn run(file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Has the tests of the counters judge a report.
-fn judged(kept: &Path) -> Result<()> {
+/// What the tests write before each fault of a report.
+const FAULT: &str = "fault: ";
+
+/// Has the tests of the counters judge the kept reports.
+fn judged() -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let arguments = ["test", "--quiet", "--package", "topdown-counters"];
-    let status = Command::new(cargo)
+    let output = Command::new(cargo)
         .args(arguments)
         .args(["--test", "reports", "kept_reports_prove_their_tables"])
-        .env("RUST_BACKTRACE", "0")
-        .status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(_) => Err(format!(
-            "the report does not prove its table: see above. {} was removed again",
-            kept.display()
-        )),
-        Err(error) => Err(format!("could not run cargo: {error}")),
+        .output()
+        .map_err(|error| format!("could not run cargo: {error}"))?;
+    if output.status.success() {
+        return Ok(());
     }
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let faults = printed.lines().filter_map(|line| line.strip_prefix(FAULT));
+    let faults: String = faults.map(|fault| format!("\n  {fault}")).collect();
+    Err(match &*faults {
+        "" => format!(
+            "the report could not be judged:\n{printed}{}",
+            String::from_utf8_lossy(&output.stderr)
+        ),
+        faults => format!(
+            "the report does not prove its table, and was not kept:{faults}\nask for another one, \
+             of an idle machine; if it has the same faults, the table is wrong"
+        ),
+    })
 }
 
 fn write(path: &PathBuf, text: &str) -> Result<()> {
@@ -94,9 +109,14 @@ impl Row {
         match report["is_virtual"].as_bool() {
             Some(false) => {}
             Some(true) => {
-                let place = report["place"].as_str().unwrap_or("it has a hypervisor");
+                let place = report["place"].as_str().unwrap_or("the machine");
+                let is = match place.contains("virtual") {
+                    true => "",
+                    false => " is virtual",
+                };
                 return Err(format!(
-                    "the machine is virtual ({place}), and only physical ones prove a row"
+                    "{place}{is}: its hypervisor decides what counts; ask for a report of a \
+                     physical machine"
                 ));
             }
             None => {
@@ -120,11 +140,22 @@ impl Row {
         let kinds: Vec<String> = kinds.map(str::to_owned).collect();
         if kinds.is_empty() {
             let refusals = refusals.join("; ");
-            return Err(format!("every kind of counters was refused: {refusals}"));
+            let mut groups = list("groups").iter();
+            let groups = match groups.any(|group| group["loops"][0].is_object()) {
+                true => "; metric groups counted, but prove no row",
+                false => "",
+            };
+            return Err(format!(
+                "every kind of counters was refused: {refusals}{groups}"
+            ));
         }
+        // A stranger wrote it: it may not add cells to the table.
+        let name = machine["name"].as_str().unwrap_or_default();
+        let words = name.split(|c: char| c == '|' || c.is_whitespace());
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         Ok(Row {
             table: table.to_owned(),
-            cpu: machine["name"].as_str().unwrap_or_default().to_owned(),
+            cpu: words.join(" "),
             model: machine["model"].as_u64().unwrap_or_default(),
             kinds,
         })
@@ -248,6 +279,14 @@ mod tests {
     }
 
     #[test]
+    fn names_of_strangers_add_no_columns() {
+        let mut report = report();
+        report["machine"]["name"] = json!("Xeon | 9 |\n| Zen 4");
+        let row = Row::proved_by(&report).unwrap();
+        assert_eq!(row.proof(), "physical (Xeon 9 Zen 4)");
+    }
+
+    #[test]
     fn every_table_with_level_1_has_a_row() {
         let page = include_str!("../../docs/cpus.md");
         let rows_of = |table: &str, kind: &str| {
@@ -280,7 +319,16 @@ mod tests {
             r["is_virtual"] = json!(true);
             r["place"] = json!("Amazon EC2 c8g.4xlarge");
         });
-        assert!(ec2.contains("virtual (Amazon EC2 c8g.4xlarge)"), "{ec2}");
+        assert!(
+            ec2.starts_with("Amazon EC2 c8g.4xlarge is virtual:"),
+            "{ec2}"
+        );
+        assert!(ec2.contains("ask for a report of"), "{ec2}");
+        let guest = refused(&|r| {
+            r["is_virtual"] = json!(true);
+            r["place"] = json!("virtual machine (QEMU)");
+        });
+        assert_eq!(guest.matches("virtual").count(), 1, "{guest}");
         let old = refused(&|r| r["is_virtual"] = Value::Null);
         assert!(
             old.contains("an old report") && old.contains("ask for one"),
@@ -289,6 +337,14 @@ mod tests {
         assert!(refused(&|r| r["table"] = Value::Null).contains("no table"));
         let refusal = refused(&|r| r["categories"][0]["refusal"] = json!("no"));
         assert_eq!(refusal, "every kind of counters was refused: no; none");
+        let neoverse_n1 = refused(&|r| {
+            r["categories"] = json!([{ "counters": "exact", "refusal": "no slots" }]);
+            r["groups"] = json!([{ "counters": "Cycle_Accounting", "loops": [{}] }]);
+        });
+        assert_eq!(
+            neoverse_n1,
+            "every kind of counters was refused: no slots; metric groups counted, but prove no row"
+        );
         let without_pmu = refused(&|r| {
             r["pmus"] = json!([]);
             r["table"] = Value::Null;

@@ -69,13 +69,7 @@ fn write(path: &Path, report: &MachineReport) -> io::Result<()> {
 
 fn report(survey: &Survey) -> MachineReport {
     let mut loops = Loops::new();
-    let has_metrics = survey.pmus.iter().any(|pmu| pmu.topdown.is_metrics());
-    let kinds: &[Counters] = if has_metrics {
-        &[Counters::Metrics, Counters::Tma, Counters::Exact]
-    } else {
-        &[Counters::Exact]
-    };
-    let categories: Vec<Attempt> = kinds
+    let categories: Vec<Attempt> = kinds_of_counters(survey)
         .iter()
         .map(|kind| {
             attempt(
@@ -139,6 +133,19 @@ fn report(survey: &Survey) -> MachineReport {
         commands: commands.map(|error| error.to_string()),
         categories,
         groups,
+    }
+}
+
+/// Returns the kinds of counters that the cores have: on a hybrid machine, those that this thread
+/// may run on.
+fn kinds_of_counters(survey: &Survey) -> &'static [Counters] {
+    let opened = survey.opened.as_ref().ok();
+    let own = opened.and_then(|provenance| provenance.core_type.as_deref());
+    let mut pmus = survey.pmus.iter();
+    if pmus.any(|pmu| pmu.topdown.is_metrics() && own.is_none_or(|own| own == pmu.name)) {
+        &[Counters::Metrics, Counters::Tma, Counters::Exact]
+    } else {
+        &[Counters::Exact]
     }
 }
 
@@ -249,4 +256,43 @@ fn files_of_pmu(name: &str) -> BTreeMap<String, String> {
 fn text(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     Some(text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use topdown_counters::survey::{Pmu, TopdownEvents};
+    use topdown_run::provenance::{Provenance, SourceKind};
+
+    use super::*;
+
+    #[test]
+    fn efficiency_cores_have_no_metrics_to_miss() {
+        let pmu = |name: &str, topdown| Pmu {
+            name: name.to_owned(),
+            cpus: None,
+            rdpmc: None,
+            events: Vec::new(),
+            topdown,
+        };
+        let kinds_on = |core_type: &str| {
+            kinds_of_counters(&Survey {
+                pmus: vec![
+                    pmu("cpu_core", TopdownEvents::MetricsLevel2),
+                    pmu("cpu_atom", TopdownEvents::Plain),
+                ],
+                cpu: String::new(),
+                perf_event_paranoid: None,
+                nmi_watchdog: None,
+                smt_active: None,
+                hypervisor: false,
+                obstacles: Vec::new(),
+                opened: Ok(Provenance {
+                    core_type: Some(core_type.to_owned()),
+                    ..Provenance::new(SourceKind::Hardware, "", "")
+                }),
+            })
+        };
+        assert_eq!(kinds_on("cpu_core").len(), 3);
+        assert_eq!(kinds_on("cpu_atom"), [Counters::Exact]);
+    }
 }

@@ -31,8 +31,8 @@ const LEVEL_2: [[&str; 2]; 4] = [
     ["Memory_Bound", "Core_Bound"],
 ];
 
-/// What the table of nodes has in place of CPUs on a hybrid machine.
-const CORE_TYPES: [&str; 2] = ["core", "atom"];
+/// What the table of nodes has in place of CPUs on a hybrid machine: names of PMUs without `cpu_`.
+const CORE_TYPES: [&str; 3] = ["core", "atom", "lowpower"];
 
 /// What a node or metric of 0.0 lacks.
 const NOT_COUNTED: &str = "toplev prints 0.0, also for what was not counted";

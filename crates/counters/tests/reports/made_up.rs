@@ -84,7 +84,17 @@ fn every_kind_of_fault_is_found() {
             counted["level1"] = level1.clone();
         }
     });
-    assert!(same_mix.contains("does not stand out"), "{same_mix}");
+    assert!(same_mix.contains("as on an emulated PMU"), "{same_mix}");
+    assert!(!same_mix.contains("does not stand out"), "{same_mix}");
+    let no_chain = faults_after(|report| {
+        let adds = report["categories"][0]["loops"][0].clone();
+        report["categories"][0]["loops"][1]["level1"] = adds["level1"].clone();
+        report["categories"][0]["loops"][1]["counts"] = adds["counts"].clone();
+    });
+    assert!(
+        no_chain.contains("multiply_chain: does not stand out"),
+        "{no_chain}"
+    );
     let formula = faults_after(|report| {
         report["categories"][0]["loops"][0]["counts"] = counts([0.5, 0.1, 0.2, 0.2]);
     });
