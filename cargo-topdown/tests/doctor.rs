@@ -71,6 +71,8 @@ fn report_works_everywhere_without_secrets() {
             None => assert_eq!(attempt["loops"].as_array().unwrap().len(), 7),
         }
     }
+    let is_virtual = json["is_virtual"].as_bool().unwrap();
+    assert_eq!(stdout.contains("measured in:"), is_virtual, "{stdout}");
     assert!(json["machine"].get("host").is_none());
     for secret in [
         "hunter2-of-the-test".to_owned(),

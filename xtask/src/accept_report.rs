@@ -93,6 +93,8 @@ fn write(path: &PathBuf, text: &str) -> Result<()> {
 struct Row {
     table: String,
     cpu: String,
+    /// As CPUID has it, or the implementer's number on Arm.
+    vendor: String,
     model: u64,
     /// The kinds of counters that counted.
     kinds: Vec<String>,
@@ -156,20 +158,33 @@ impl Row {
         Ok(Row {
             table: table.to_owned(),
             cpu: words.join(" "),
+            vendor: machine["vendor"].as_str().unwrap_or_default().to_owned(),
             model: machine["model"].as_u64().unwrap_or_default(),
             kinds,
         })
     }
 
     fn proof(&self) -> String {
-        match self.cpu.as_str() {
-            "" => format!("physical (model {:#x})", self.model),
-            cpu => format!("physical ({cpu})"),
+        match (self.cpu.as_str(), self.implementer()) {
+            ("", Some(implementer)) => {
+                format!(
+                    "physical (implementer 0x{implementer}, part {:#x})",
+                    self.model
+                )
+            }
+            ("", None) => format!("physical (model {:#x})", self.model),
+            (cpu, _) => format!("physical ({cpu})"),
         }
     }
 
+    /// Returns the number of the company that made an Arm core, in hexadecimal digits.
+    fn implementer(&self) -> Option<&str> {
+        self.vendor.strip_prefix("0x")
+    }
+
     fn file_name(&self) -> String {
-        let text = format!("{} {:x}", self.table, self.model).to_lowercase();
+        let implementer = self.implementer().unwrap_or_default();
+        let text = format!("{} {implementer} {:x}", self.table, self.model).to_lowercase();
         let words = text.split(|c: char| !c.is_ascii_alphanumeric());
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         format!("{}.json", words.join("-"))
@@ -276,6 +291,16 @@ mod tests {
             row.marked_in("| Zen 4 | 6 | 1 | six | example |\n")
                 .is_err()
         );
+    }
+
+    #[test]
+    fn unknown_arm_cores_have_their_implementer() {
+        let mut report = report();
+        report["machine"] = json!({ "architecture": "aarch64", "vendor": "0x61", "model": 0x23 });
+        report["table"] = json!("Arm");
+        let row = Row::proved_by(&report).unwrap();
+        assert_eq!(row.proof(), "physical (implementer 0x61, part 0x23)");
+        assert_eq!(row.file_name(), "arm-61-23.json");
     }
 
     #[test]

@@ -38,6 +38,11 @@ pub fn run(path: &Path, out: &mut impl Write, width: usize) -> Result<bool, Erro
     for refusal in report.categories.iter().filter_map(|a| a.refusal.as_ref()) {
         say(&format!("missing: {refusal}"))?;
     }
+    if report.is_virtual {
+        let place = report.place.as_deref().unwrap_or("virtual machine");
+        let only = "only reports of physical machines prove a row of docs/cpus.md";
+        say(&format!("measured in: {place}; {only}"))?;
+    }
     say("to send it, see docs/cpus.md#send-a-report: it names no host, user or path")?;
     Ok(survey.opened.is_ok())
 }
