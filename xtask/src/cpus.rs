@@ -4,6 +4,7 @@
 //! codes come from the vendors' files, and are kept in `FAMILY.tsv`. Both together make
 //! `crates/counters/src/cpu/generated/FAMILY.rs`.
 
+mod changes;
 mod expression;
 mod family;
 mod formulas;
@@ -40,21 +41,24 @@ pub enum Task<'a> {
 /// Makes the tables of every family.
 pub fn run(task: &Task) -> Result<()> {
     let mut known = Vec::new();
+    let mut misfits = 0;
     for name in FAMILIES {
         let files = Files::of(name);
         let family = Family::read(&files.family)?;
         known.extend(family.without_table.clone());
         known.extend(family.tables.values().flat_map(|table| table.files.clone()));
         if let Task::Take(folder) | Task::Compare(folder) = task {
-            let now = Published::collect(&family, folder).map_err(at(&files.family))?;
+            let collected = Published::collect(&family, folder).map_err(at(&files.family))?;
+            let (now, found) = collected;
             let before = match files.published.exists() {
                 true => Published::read(&files.published)?,
                 false => Published::default(),
             };
-            for change in now.changes_since(&before) {
-                println!("{name}: {change}");
+            for line in changes::changes(&before, &now).iter().chain(&found) {
+                println!("{name}: {line}");
             }
-            if matches!(task, Task::Compare(_)) {
+            misfits += found.len();
+            if matches!(task, Task::Compare(_)) || !found.is_empty() {
                 continue;
             }
             write(&files.published, &now.to_text())?;
@@ -73,7 +77,12 @@ pub fn run(task: &Task) -> Result<()> {
             println!("{line}");
         }
     }
-    Ok(())
+    match misfits {
+        0 => Ok(()),
+        _ => Err(format!(
+            "files and events that do not fit: {misfits}; change their tables in crates/counters/cpus"
+        )),
+    }
 }
 
 struct Files {

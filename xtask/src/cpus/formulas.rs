@@ -25,7 +25,13 @@ pub fn differences(folder: &Path) -> Result<Vec<String>> {
             .next()
             .ok_or_else(|| format!("no table is `{name}`"))?;
         for file in *files {
-            let published = MetricFile::read(folder, file)?;
+            let published = match MetricFile::read(folder, file) {
+                Ok(published) => published,
+                Err(why) => {
+                    lines.push(why);
+                    continue;
+                }
+            };
             for (what, ours, theirs) in comparisons(table, &published)? {
                 if agree(&ours, &theirs) {
                     agreeing += 1;

@@ -1,7 +1,6 @@
 //! The numbers that the tables take from vendors' files, each with the files that it is in. They
 //! are kept in a file of their own, so that the tables can be made without the vendors' files.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::family::{self, Family, Table};
@@ -44,18 +43,28 @@ pub struct Metric {
 }
 
 impl Published {
-    /// Collects what a family needs from the vendors' files in `folder`.
-    pub fn collect(family: &Family, folder: &Path) -> Result<Published> {
+    /// Collects what a family needs from the vendors' files in `folder`. Also returns what does not
+    /// fit: files and events that are missing, and files that disagree.
+    pub fn collect(family: &Family, folder: &Path) -> Result<(Published, Vec<String>)> {
         let mut published = Published::default();
+        let mut misfits = Vec::new();
         for (key, table) in &family.tables {
+            let mut misfit = |why: String| misfits.push(format!("{key}: {why}"));
             let mut files = Vec::new();
             for path in &table.files {
-                files.extend(vendor::read(folder, path)?);
+                match vendor::read(folder, path) {
+                    Ok(read) => files.extend(read),
+                    Err(why) => misfit(why),
+                }
+            }
+            if files.is_empty() {
+                continue;
             }
             for event in family.events_of(table)? {
-                let found = published.event_in(&files, family, table, event);
-                let (name, code, sources) = found.map_err(|why| format!("{key}: {why}"))?;
-                published.add(key, event, name, code, sources);
+                match published.event_in(&files, family, table, event) {
+                    Ok((name, code, sources)) => published.add(key, event, name, code, sources),
+                    Err(why) => misfit(why),
+                }
             }
             for (_, group) in family.groups(table)? {
                 for metric in &group.metrics {
@@ -63,7 +72,7 @@ impl Published {
                 }
             }
         }
-        Ok(published)
+        Ok((published, misfits))
     }
 
     /// Finds an event in the files of a table. Files that lack it do not count; the others must
@@ -290,59 +299,6 @@ impl Published {
         }
         Ok(published)
     }
-
-    /// Returns a line for every difference to what was published before.
-    pub fn changes_since(&self, before: &Published) -> Vec<String> {
-        let versions = |published: &Published| -> BTreeMap<String, String> {
-            let files = published.files.iter();
-            files
-                .map(|file| {
-                    (
-                        file.path.clone(),
-                        format!("{} ({})", file.version, file.date),
-                    )
-                })
-                .collect()
-        };
-        let codes = |published: &Published| -> BTreeMap<String, String> {
-            let mut codes = BTreeMap::new();
-            for event in &published.events {
-                for table in &event.tables {
-                    let EventCode { config, counter } = event.code;
-                    let value = format!("{} {config:#x} {counter}", event.name);
-                    codes.insert(format!("{table} {}", event.event), value);
-                }
-            }
-            codes
-        };
-        let metrics = |published: &Published| -> BTreeMap<String, String> {
-            let mut metrics = BTreeMap::new();
-            for metric in &published.metrics {
-                for table in &metric.tables {
-                    let VendorMetric { formula, units, .. } = &metric.published;
-                    let value = format!("{formula} in {units}");
-                    metrics.insert(format!("{table} {}", metric.name), value);
-                }
-            }
-            metrics
-        };
-        let mut changes = Vec::new();
-        for (now, before) in [
-            (versions(self), versions(before)),
-            (codes(self), codes(before)),
-            (metrics(self), metrics(before)),
-        ] {
-            let names: std::collections::BTreeSet<_> = now.keys().chain(before.keys()).collect();
-            for name in names {
-                let (now, before) = (now.get(name), before.get(name));
-                if now != before {
-                    let shown = |value: Option<&String>| value.map_or("none", |v| v).to_owned();
-                    changes.push(format!("{name}: {} -> {}", shown(before), shown(now)));
-                }
-            }
-        }
-        changes
-    }
 }
 
 /// Returns the code of an event in a file. Perf's way to name an event with a threshold,
@@ -364,6 +320,8 @@ fn code_of(file: &VendorFile, name: &str) -> Option<EventCode> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn file(path: &str, version: &str, config: u64) -> VendorFile {
@@ -426,19 +384,5 @@ mod tests {
         assert!(error(&[], "").contains("BR_INST_RETIRED.ALL"));
         let by_hand = found(&[], "by_hand.BRANCHES = 0xc4").unwrap();
         assert!(by_hand.to_text().ends_with("\tby hand\n"));
-    }
-
-    #[test]
-    fn new_edition_is_found_by_version_and_code() {
-        let before = found(&[file("a.json", "1", 0xc4)], "").unwrap();
-        assert_eq!(before.changes_since(&before), Vec::<String>::new());
-        let now = found(&[file("a.json", "2", 0x7c5)], "").unwrap();
-        assert_eq!(
-            now.changes_since(&before),
-            [
-                "a.json: 1 (05/27/2026) -> 2 (05/27/2026)",
-                "cove BRANCHES: BR_INST_RETIRED.ALL 0xc4 general -> BR_INST_RETIRED.ALL 0x7c5 general",
-            ]
-        );
     }
 }
