@@ -231,43 +231,133 @@ fn every_group_fits_its_machine_without_watchdog() {
     }
 }
 
-/// perfmon LNL 1.26, PTL 1.07 and CWF 1.04: cores that share level 1 differ in these codes.
-#[test]
-fn moved_event_codes_match_publications() {
-    let code = |core: &str, name: &str| {
-        let table = TABLES.iter().find(|table| table.name == core).unwrap();
-        let mut events = table.groups.iter().flat_map(|group| group.events);
-        events
-            .find(|event| event.name == name)
-            .map(|event| event.config)
+/// A core, an event, and its published code: `None` if the core has no such event.
+const PUBLISHED: [(&str, &str, Option<u64>); 36] = [
+    // perfmon LNL 1.26, ARL 1.20 and PTL 1.07. The second field of unit masks is bits 40 to 47.
+    ("golden", "BR_MISP_RETIRED.COND", Some(0x11c5)),
+    ("lunar", "BR_MISP_RETIRED.COND", Some(0x0100_0000_11c5)),
+    ("arrow", "BR_MISP_RETIRED.COND", Some(0x0100_0000_11c5)),
+    ("panther", "BR_MISP_RETIRED.COND", Some(0x07c5)),
+    ("lunar", "BR_MISP_RETIRED.INDIRECT", Some(0x80c5)),
+    ("panther", "BR_MISP_RETIRED.INDIRECT", Some(0x50c5)),
+    ("lunar", "ITLB_MISSES.STLB_HIT", Some(0x0100_0000_2011)),
+    ("panther", "ITLB_MISSES.STLB_HIT", Some(0x0100_0000_2011)),
+    ("lunar", "DTLB_LOAD_MISSES.STLB_HIT", Some(0x0300_0000_2012)),
+    (
+        "panther",
+        "DTLB_LOAD_MISSES.STLB_HIT",
+        Some(0x0300_0000_2012),
+    ),
+    ("golden", "ASSISTS.SSE_AVX_MIX", Some(0x10c1)),
+    ("lunar", "ASSISTS.SSE_AVX_MIX", Some(0x10c1)),
+    ("panther", "ASSISTS.SSE_AVX_MIX", Some(0x10c1)),
+    // perfmon PTL 1.07 and CWF 1.04.
+    ("lunar e", "MEM_BOUND_STALLS_LOAD.LLC_MISS", Some(0x7834)),
+    ("panther e", "MEM_BOUND_STALLS_LOAD.LLC_MISS", Some(0x3834)),
+    ("clearwater", "MEM_BOUND_STALLS_LOAD.LLC_MISS", None),
+    (
+        "clearwater",
+        "MEM_BOUND_STALLS_LOAD.LLC_MISS_LOCALMEM",
+        Some(0x1034),
+    ),
+    (
+        "clearwater",
+        "MEM_BOUND_STALLS_LOAD.LLC_MISS_OTHERMOD",
+        Some(0x0834),
+    ),
+    // perfmon NVL 1.00: level 1 of Lion Cove and Skymont, but loads moved.
+    ("nova", "MEM_LOAD_RETIRED.L1_MISS", Some(0x10d1)),
+    ("nova", "MEM_LOAD_RETIRED.FB_HIT", Some(0x08d1)),
+    ("lunar", "MEM_LOAD_RETIRED.L1_MISS", Some(0x08d1)),
+    ("lunar", "MEM_LOAD_RETIRED.FB_HIT", Some(0x40d1)),
+    // Intel SDM 3B, 20.2: architectural events.
+    ("family 19", "TOPDOWN_BE_BOUND.ALL_P", Some(0x02a4)),
+    ("family 19", "TOPDOWN_FE_BOUND.ALL_P", Some(0x019c)),
+    ("family 19", "TOPDOWN_RETIRING.ALL_P", Some(0x02c2)),
+    // Arm's telemetry, and Linux 7.3.
+    ("v3ae", "STALL_FRONTEND_FLUSH", Some(0x8162)),
+    ("v3", "STALL_FRONTEND_FLUSH", Some(0x8162)),
+    ("v2", "STALL_FRONTEND_FLUSH", None),
+    ("olympus", "CPU_SLOT", Some(0x01e1)),
+    (
+        "olympus",
+        "STALL_SLOT_FRONTEND_WITHOUT_MISPRED",
+        Some(0x01e2),
+    ),
+    ("hip08", "FETCH_BUBBLE", Some(0x2014)),
+    ("hip08", "STALL_SLOT", None),
+    ("monaka", "STALL_SLOT", None),
+    ("monaka", "STALL_BACKEND", Some(0x24)),
+    ("0xd7", "BR_MISP_RETIRED.COND", Some(0x11c5)),
+    ("0xe5", "BR_MISP_RETIRED.COND", Some(0x07c5)),
+];
+
+fn published_table(core: &str) -> &'static CpuTable {
+    let (vendor, family, model, pmu) = match core {
+        "golden" => ("GenuineIntel", 6, 0x8f, "cpu"),
+        "lunar" => ("GenuineIntel", 6, 0xbd, "cpu_core"),
+        "lunar e" => ("GenuineIntel", 6, 0xbd, "cpu_atom"),
+        "arrow" => ("GenuineIntel", 6, 0xc6, "cpu_core"),
+        "panther" => ("GenuineIntel", 6, 0xcc, "cpu_core"),
+        "panther e" => ("GenuineIntel", 6, 0xcc, "cpu_atom"),
+        "clearwater" => ("GenuineIntel", 6, 0xdd, "cpu"),
+        "0xd7" => ("GenuineIntel", 6, 0xd7, "cpu"),
+        "0xe5" => ("GenuineIntel", 6, 0xe5, "cpu_core"),
+        "nova" => ("GenuineIntel", 18, 1, "cpu_core"),
+        "nova e" => ("GenuineIntel", 18, 1, "cpu_atom"),
+        "family 19" => ("GenuineIntel", 19, 1, "cpu"),
+        "v2" => ("0x41", 8, 0xd4f, "cpu"),
+        "v3" => ("0x41", 8, 0xd84, "cpu"),
+        "v3ae" => ("0x41", 8, 0xd83, "cpu"),
+        "olympus" => ("0x4e", 8, 0x010, "cpu"),
+        "hip08" => ("0x48", 8, 0xd01, "cpu"),
+        "monaka" => ("0x46", 8, 0x003, "cpu"),
+        _ => panic!("{core}"),
     };
-    let conditional = "BR_MISP_RETIRED.COND";
-    let indirect = "BR_MISP_RETIRED.INDIRECT";
-    assert_eq!(code("Golden Cove", conditional), Some(0x11c5));
-    assert_eq!(code("Lion Cove", conditional), Some(0x0100_0000_11c5));
-    assert_eq!(code("Cougar Cove", conditional), Some(0x07c5));
-    assert_eq!(code("Lion Cove", indirect), Some(0x80c5));
-    assert_eq!(code("Cougar Cove", indirect), Some(0x50c5));
-    for core in ["Lion Cove", "Cougar Cove"] {
-        let itlb = code(core, "ITLB_MISSES.STLB_HIT");
-        assert_eq!(itlb, Some(0x0100_0000_2011));
-        let dtlb = code(core, "DTLB_LOAD_MISSES.STLB_HIT");
-        assert_eq!(dtlb, Some(0x0300_0000_2012));
+    let core = CoreType::from_pmu(pmu);
+    let cpu = Identity {
+        vendor,
+        family,
+        model,
+        stepping: 0,
+        core,
+    };
+    table_for(&cpu).unwrap()
+}
+
+#[test]
+fn newest_cores_have_their_published_codes() {
+    for (core, name, code) in PUBLISHED {
+        let table = published_table(core);
+        let groups = table.groups.iter().map(|group| group.events);
+        let forms = table.forms().iter().map(|form| form.events);
+        let mut events = groups.chain(forms).flatten();
+        let event = events.find(|event| event.name == name);
+        assert_eq!(event.map(|event| event.config), code, "{core}: {name}");
     }
-    for core in ["Golden Cove", "Lion Cove", "Cougar Cove"] {
-        assert_eq!(code(core, "ASSISTS.SSE_AVX_MIX"), Some(0x10c1));
-    }
-    let last_level_miss = "MEM_BOUND_STALLS_LOAD.LLC_MISS";
-    let server = "Darkmont (Clearwater Forest)";
-    assert_eq!(code("Skymont", last_level_miss), Some(0x7834));
-    assert_eq!(
-        code("Darkmont (Panther Lake)", last_level_miss),
-        Some(0x3834)
-    );
-    assert_eq!(code(server, last_level_miss), None);
-    let miss_in = |location: &str| code(server, &format!("{last_level_miss}_{location}"));
-    assert_eq!(miss_in("LOCALMEM"), Some(0x1034));
-    assert_eq!(miss_in("OTHERMOD"), Some(0x0834));
+    let level1 = |core| {
+        let forms = published_table(core).forms().iter();
+        let events = forms.flat_map(|form| form.events).map(|event| event.config);
+        events.collect::<Vec<_>>()
+    };
+    assert_eq!(level1("nova"), level1("lunar"));
+    assert_eq!(level1("nova e"), level1("lunar e"));
+    let monaka = &published_table("monaka").level1;
+    assert!(matches!(monaka, Level1Counting::Unsupported(why) if why.contains("count cycles")));
+}
+
+/// RISC-V has no CPUID vendor and no implementer of Arm's.
+#[test]
+fn risc_v_has_no_table() {
+    let core = CoreType::Performance;
+    let cpu = Identity {
+        vendor: "",
+        family: 0,
+        model: 0,
+        stepping: 0,
+        core,
+    };
+    assert!(table_for(&cpu).is_none());
 }
 
 #[test]
