@@ -13,6 +13,7 @@ const LINE: u64 = 64;
 
 pub fn kernels() -> Vec<Kernel> {
     let mut kernels = pipes();
+    kernels.extend(waiting());
     kernels.extend(lines());
     kernels.extend(order());
     kernels
@@ -67,6 +68,32 @@ loops! { pipes, Group::Question;
         "mov [r12 + 144], rax", "mov [r12 + 152], rax";
     "ask-stores-four-lines": "mov [r12 + 128], rax", "mov [r12 + 64], rax",
         "mov [r12 + 192], rax", "mov [r12 + 256], rax";
+}
+
+/// Defines loops in which some operations wait for 40 loads, each of these for the one before, and
+/// the first of 24 more loads comes after them: their function, how many wait, and what repeats.
+macro_rules! waiting {
+    ($function:ident: $($name:literal: $count:literal, $($line:literal),+;)+) => {
+        loops! { $function, Group::Question;
+            $($name: "xor ecx, ecx", "xor edx, edx", "lfence",
+                ".rept 40", "mov rcx, [r12 + rcx + 128]", ".endr",
+                $count, $($line,)+ ".endr",
+                ".rept 24", "mov rdx, [r12 + rdx + 128]", ".endr", "lfence";)+
+        }
+    };
+}
+
+// Have so many room at once, if all instructions are such, or every second, third or sixth? Where
+// not, an iteration takes 120 cycles more.
+waiting! { waiting:
+    "ask-wait-90-every-1": ".rept 90", "lea rdi, [rcx + r11]";
+    "ask-wait-102-every-1": ".rept 102", "lea rdi, [rcx + r11]";
+    "ask-wait-45-every-2": ".rept 45", "lea rdi, [rcx + r11]", "nop";
+    "ask-wait-54-every-2": ".rept 54", "lea rdi, [rcx + r11]", "nop";
+    "ask-wait-30-every-3": ".rept 30", "lea rdi, [rcx + r11]", "nop", "nop";
+    "ask-wait-36-every-3": ".rept 36", "lea rdi, [rcx + r11]", "nop", "nop";
+    "ask-wait-30-every-6": ".rept 30", "lea rdi, [rcx + r11]", ".rept 5", "nop", ".endr";
+    "ask-wait-36-every-6": ".rept 36", "lea rdi, [rcx + r11]", ".rept 5", "nop", ".endr";
 }
 
 /// Defines loops that take one offset after the other: its function, and what they do with it.
