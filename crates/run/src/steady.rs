@@ -8,6 +8,9 @@
 //! on without time: caches and predictors see their iterations at tracing speed, and the core
 //! executes only the last ones of the last sample, which count.
 //!
+//! If all iterations of a sample are alike, the core executes only the last ones of the next, which
+//! count (`alike.rs`).
+//!
 //! Iterations that initialise something cost far more than those after them, and are not the
 //! benchmark: `cold.rs` finds them among samples that are modelled as a whole, `sampled.rs` among
 //! others. `repeated_initialisation.rs` finds those with which every sample begins. Then, too, only
@@ -16,6 +19,7 @@
 //! All this depends only on what was counted, not on the clock, unless a benchmark takes so long
 //! that it is not modelled.
 
+mod alike;
 mod cold;
 mod repeated_initialisation;
 mod sampled;
@@ -24,6 +28,7 @@ mod warm_up;
 
 use crate::doubling;
 use crate::sample::{Flags, Sample};
+pub use alike::{Iterations, are_as_long};
 use cold::Cold;
 pub use cold::is_far_less;
 use repeated_initialisation::RepeatedInitialisation;
@@ -95,6 +100,8 @@ pub enum Next {
         expected_instructions: u64,
         /// Number of iterations that count.
         iterations: u64,
+        /// Whether it ends the launch only if they have as many instructions as the others.
+        is_alike: bool,
     },
 }
 
@@ -111,6 +118,8 @@ pub struct Taken<'a> {
     pub is_cold: bool,
     /// Whether iterations inside of a window can be told apart.
     pub is_divisible: bool,
+    /// Whether its iterations are alike.
+    pub is_alike: bool,
 }
 
 impl Modelled {
@@ -123,6 +132,12 @@ impl Modelled {
     /// Returns whether a notable part of the last sample initialised something, as in each sample.
     pub fn initialises_each_sample(&self) -> bool {
         self.repeated.matters()
+    }
+
+    /// Counts a sample that shows nothing: its iteration was too long even to be sampled, or its
+    /// iterations are not alike.
+    pub fn skip(&mut self) {
+        self.samples += 1;
     }
 
     /// Returns the number of modelled samples.
@@ -227,7 +242,10 @@ impl Modelled {
         let needs_warm_up =
             is_short || (taken.is_cold && ends_early) || (!wants_more && self.repeated.matters());
         if !needs_warm_up {
-            return as_before;
+            return match as_before {
+                Next::Model => self.last_of_alike(taken).unwrap_or(Next::Model),
+                next => next,
+            };
         }
         let warm_up = self.warm_up_before(cost_per_iteration, wanted, budget_instructions);
         match self.next_of_warm_up(taken, warm_up) {

@@ -334,9 +334,9 @@ impl Core {
         matches!(self.benchmark.fate, ModelDecision::Modelled) && !self.benchmark.has_gap
     }
 
-    /// Returns whether anything only warmed up caches and predictors.
-    pub(super) fn has_warmed_up(&self) -> bool {
-        self.warmed.is_used()
+    /// Returns whether anything skimmed, which depends on where the system has put data.
+    pub(super) fn has_skimmed(&self) -> bool {
+        self.warmed.has_skimmed()
     }
 
     /// Begins a benchmark.

@@ -182,7 +182,7 @@ impl Observer {
     pub(super) fn take_code(&mut self, works_alone: bool) -> Option<CodeSlots> {
         let mut code = self.core.take_code(&mut self.executed, works_alone)?;
         let is_known = self.repeats() || self.core.is_modelled_as_a_whole();
-        let depends_on_moves = self.repeats() || self.core.has_warmed_up();
+        let depends_on_moves = self.repeats() || self.core.has_skimmed();
         code.trail.digest = self.digest.get(depends_on_moves).filter(|_| is_known);
         Some(code)
     }

@@ -9,14 +9,22 @@
 use topdown_core_model::{Counts, Effort, Model};
 use topdown_tracer::{Block, BlockId};
 
-use topdown_run::steady::Next;
+use super::counted::level1_slots;
+use topdown_run::steady::{Iterations, Next};
 
 /// This many samples show which blocks an iteration executes once: those of 1, 2 and 4 iterations.
 const SAMPLES_TO_LEARN: usize = 3;
 
+/// The iterations of this many samples are compared with one another: those of 1 to 16 iterations.
+/// After more, a launch ends in any case, or the iterations are too short to leave any out.
+const SAMPLES_TO_COMPARE: usize = 5;
+
 /// At least this many instructions are shown to the predictors just before those that count.
 /// Earlier ones change caches and TLBs only, which is faster.
 const PREDICTORS_SEE: u64 = 10_000_000;
+
+/// The same in iterations, if all of them are alike: predictors hardly learn any more.
+const PREDICTORS_SEE_OF_ALIKE: u64 = 1;
 
 /// A window may have this many times as many instructions as expected.
 const MAX_TIMES_EXPECTED: u64 = 4;
@@ -68,6 +76,10 @@ pub(super) struct Warmed {
     /// Iterations in the current sample, and how many of the last ones count.
     iterations: u64,
     counted_iterations: u64,
+    /// The iterations of the current sample, if it is modelled as a whole.
+    whole: Iterations,
+    /// What a sample that warms up does without time.
+    effort: Effort,
     /// Executions of the divider in the current sample.
     passed: u64,
     /// Number of executions until the next step.
@@ -78,8 +90,8 @@ pub(super) struct Warmed {
     max_instructions: u64,
     began: Counted,
     counted: Option<Counted>,
-    /// Whether some sample warmed up, at least in part, since the process began.
-    is_used: bool,
+    /// Whether some sample skimmed, at least in part, since the process began.
+    has_skimmed: bool,
 }
 
 impl Warmed {
@@ -93,6 +105,8 @@ impl Warmed {
             divider: None,
             iterations: 0,
             counted_iterations: 0,
+            whole: Iterations::default(),
+            effort: Effort::Skimming,
             passed: 0,
             turn_after: 0,
             seen_iterations: 0,
@@ -100,13 +114,13 @@ impl Warmed {
             max_instructions: 0,
             began: Counted::at(&Counts::default(), 0),
             counted: None,
-            is_used: false,
+            has_skimmed: false,
         }
     }
 
-    /// Returns whether some sample warmed up, at least in part, since the process began.
-    pub(super) fn is_used(&self) -> bool {
-        self.is_used
+    /// Returns whether some sample skimmed, at least in part, since the process began.
+    pub(super) fn has_skimmed(&self) -> bool {
+        self.has_skimmed
     }
 
     /// Begins a benchmark.
@@ -119,6 +133,7 @@ impl Warmed {
         self.executions.fill(0);
         self.may_divide.fill([true; MISSING.len()]);
         self.divider = None;
+        self.whole = Iterations::default();
         self.counted = None;
     }
 
@@ -168,24 +183,42 @@ impl Warmed {
         self.divider.is_some()
     }
 
+    /// Returns whether the iterations of the current sample, which was modelled as a whole, are
+    /// alike.
+    pub(super) fn are_iterations_alike(&self) -> bool {
+        self.whole.are_alike()
+    }
+
+    /// An iteration of a sample that is modelled as a whole ends, and the next one begins.
+    fn pass_whole(&mut self, model: &Model) {
+        let counts = model.counts();
+        let slots = level1_slots(&counts.slots);
+        self.whole.pass(counts.events.instructions, slots);
+    }
+
     /// Begins a sample of this many iterations.
     pub(super) fn begin_sample(&mut self, model: &mut Model, iterations: u64, what: Next) {
-        let (expected_instructions, counted_iterations) = match what {
+        let (expected_instructions, counted_iterations, is_alike) = match what {
             Next::Nothing | Next::Model => {
                 if std::mem::replace(&mut self.part, Part::Detail) != Part::Detail {
                     model.set_effort(Effort::Detail);
+                }
+                self.whole = Iterations::default();
+                if self.divider.is_some_and(|divider| divider.missing == 1) {
+                    self.pass_whole(model);
                 }
                 return;
             }
             Next::WarmUp {
                 expected_instructions,
-            } => (expected_instructions, 0),
+            } => (expected_instructions, 0, false),
             Next::Last {
                 expected_instructions,
                 iterations,
-            } => (expected_instructions, iterations),
+                is_alike,
+            } => (expected_instructions, iterations, is_alike),
         };
-        self.is_used = true;
+        self.has_skimmed |= !is_alike;
         self.iterations = iterations;
         self.counted_iterations = counted_iterations;
         self.passed = 0;
@@ -193,8 +226,15 @@ impl Warmed {
         self.max_instructions = expected_instructions.saturating_mul(MAX_TIMES_EXPECTED);
         self.counted = None;
         let per_iteration = (expected_instructions / iterations.max(1)).max(1);
-        self.seen_iterations = PREDICTORS_SEE.div_ceil(per_iteration);
-        model.set_effort(Effort::Skimming);
+        self.seen_iterations = match is_alike {
+            true => PREDICTORS_SEE_OF_ALIKE,
+            false => PREDICTORS_SEE.div_ceil(per_iteration),
+        };
+        self.effort = match is_alike {
+            true => Effort::Following,
+            false => Effort::Skimming,
+        };
+        model.set_effort(self.effort);
         if counted_iterations == 0 {
             self.part = Part::Warming;
             self.turn_after = u64::MAX;
@@ -211,6 +251,12 @@ impl Warmed {
         self.iterations - missing - self.counted_iterations
     }
 
+    /// Returns whether each iteration executes this block once.
+    #[inline]
+    fn is_divider(&self, block: BlockId) -> bool {
+        self.divider.is_some_and(|divider| divider.block == block)
+    }
+
     /// Goes on after a block, which `model` has received.
     #[inline]
     pub(super) fn advance(&mut self, model: &mut Model, block: &Block<'_>) {
@@ -220,13 +266,13 @@ impl Warmed {
                     *executions += 1;
                 }
             }
+            if self.samples < SAMPLES_TO_COMPARE && self.is_divider(block.id) {
+                self.pass_whole(model);
+            }
             return;
         }
         self.instructions += block.instructions.len() as u64;
-        if self
-            .divider
-            .is_some_and(|divider| divider.block == block.id)
-        {
+        if self.is_divider(block.id) {
             self.passed += 1;
             if self.passed == self.turn_after {
                 self.turn(model);
@@ -256,7 +302,7 @@ impl Warmed {
                     counts: now.counts - self.began.counts,
                     filled_lines: now.filled_lines - self.began.filled_lines,
                 });
-                model.set_effort(Effort::Skimming);
+                model.set_effort(self.effort);
             }
             Part::Detail | Part::Warming | Part::After => {}
         }

@@ -95,11 +95,6 @@ impl Modelled {
             max_instructions,
         }
     }
-
-    /// Counts the benchmark's first sample, whose iteration was too long even to be sampled.
-    pub fn skip_first(&mut self) {
-        self.samples += 1;
-    }
 }
 
 impl NextSampled {

@@ -14,7 +14,12 @@ const MAX_DIFFERENCE: f64 = 0.005;
 const MAX_OUTSIDE: f64 = 0.001;
 
 /// Slots of an iteration, for each category.
-type Slots = [f64; 4];
+pub(super) type Slots = [f64; 4];
+
+/// Returns whether iterations have equal slots in each category, as far as it matters.
+pub(super) fn are_equal(before: Slots, now: Slots) -> bool {
+    differ_by(before, now) <= MAX_DIFFERENCE
+}
 
 /// What an iteration of the last samples had, and whether it had as much as one before.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,7 +38,7 @@ impl Settled {
         let last = std::mem::replace(&mut self.last, now);
         let before_last = std::mem::replace(&mut self.before_last, last);
         let pair = last.zip(now);
-        self.is_settled = pair.is_some_and(|(last, now)| differ_by(last, now) <= MAX_DIFFERENCE);
+        self.is_settled = pair.is_some_and(|(last, now)| are_equal(last, now));
         self.repeats = before_last
             .zip(pair)
             .is_some_and(|(before_last, (last, now))| {

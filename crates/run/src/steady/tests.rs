@@ -86,6 +86,7 @@ fn plan(per_iteration: u64, cold: usize, is_divisible: bool) -> Vec<Next> {
             cost_instructions: instructions,
             is_cold: plan.len() < cold,
             is_divisible,
+            is_alike: false,
         };
         let next = modelled.next_after(&taken, BUDGET);
         if next != Next::Nothing {
@@ -187,6 +188,7 @@ fn counted_with_share(per_iteration: u64, is_cold: bool, share: fn(usize) -> f64
             cost_instructions: instructions,
             is_cold,
             is_divisible: false,
+            is_alike: false,
         };
         if modelled.next_after(&taken, BUDGET) == Next::Nothing {
             return iterations;
@@ -250,6 +252,7 @@ fn counted_of(instructions_of: impl Fn(u64) -> u64) -> (usize, u64) {
             cost_instructions: instructions,
             is_cold: false,
             is_divisible: false,
+            is_alike: false,
         };
         if modelled.next_after(&taken, BUDGET) == Next::Nothing {
             return (samples, counted);
@@ -280,4 +283,42 @@ fn launch_does_not_end_with_initialisation() {
 fn growing_iterations_end_the_launch() {
     let (samples, counted) = counted_of(|n| 10_000 << n.min(20));
     assert!(samples <= 6 && counted >= 2, "{samples} {counted}");
+}
+
+#[test]
+fn alike_iterations_need_few_in_detail() {
+    let next_after = |per_iteration: u64, samples: usize, is_cold: bool| {
+        let mut modelled = Modelled::default();
+        let mut next = Next::Model;
+        for index in 0..samples {
+            let instructions = doubling::iterations(index) * per_iteration;
+            let sample = Sample {
+                windows: 1,
+                instructions: Some(instructions),
+                ..Sample::EMPTY
+            };
+            let taken = Taken {
+                sample: &sample,
+                instructions,
+                cost_instructions: instructions,
+                is_cold,
+                is_divisible: true,
+                is_alike: index > 1,
+            };
+            next = modelled.next_after(&taken, BUDGET);
+        }
+        next
+    };
+    let last = |expected_instructions, iterations| Next::Last {
+        expected_instructions,
+        iterations,
+        is_alike: true,
+    };
+    assert_eq!(next_after(1_500_000, 2, false), Next::Model);
+    assert_eq!(next_after(1_500_000, 3, false), last(12_000_000, 1));
+    assert_eq!(next_after(400_000, 3, false), last(3_200_000, 4));
+    // Eight iterations are no more than are wanted in detail.
+    assert_eq!(next_after(200_000, 3, false), Next::Model);
+    assert_eq!(next_after(200_000, 4, false), last(3_200_000, 8));
+    assert_eq!(next_after(400_000, 3, true), Next::Model, "cold");
 }

@@ -73,6 +73,7 @@ impl Modelled {
             return Next::Last {
                 expected_instructions,
                 iterations: counted_iterations,
+                is_alike: false,
             };
         }
         self.warm_up = Some(WarmUp {

@@ -10,7 +10,7 @@ use topdown_run::code::CodeCounts;
 use topdown_run::doubling::{self, FINGERPRINT_SAMPLES};
 use topdown_run::event::Events;
 use topdown_run::sample::{Flags, Sample};
-use topdown_run::steady::{Next, NextSampled, Taken};
+use topdown_run::steady::{Next, NextSampled, Taken, are_as_long};
 
 impl Core {
     /// Begins a sample.
@@ -135,7 +135,7 @@ impl Core {
             ModelDecision::Timed(NotModelled::Waits) => return Next::Nothing,
             ModelDecision::Sampled(_) => return self.next_when_sampled(sample),
             ModelDecision::Timed(NotModelled::TooLongToSample) if modelled.samples() == 0 => {
-                modelled.skip_first();
+                modelled.skip();
                 self.redecide(self.budget.max_warm_instructions());
                 return Next::Model;
             }
@@ -144,8 +144,12 @@ impl Core {
         if !self.budget.samples_long {
             return next_if(modelled.wants_more(sample, cost, self.budget.instructions));
         }
-        if matches!(benchmark.current, Next::Last { .. }) {
-            return Next::Nothing;
+        if let Next::Last { is_alike, .. } = benchmark.current {
+            let are_unlike = is_alike && sample.flags.intersects(Flags::UNUSABLE);
+            if are_unlike {
+                modelled.skip();
+            }
+            return next_if(are_unlike);
         }
         let iterations = doubling::iterations(modelled.samples());
         let is_modelled = benchmark.current == Next::Model;
@@ -170,6 +174,7 @@ impl Core {
             cost_instructions: cost,
             is_cold: cold_fraction >= COLD_FRACTION,
             is_divisible: self.warmed.can_divide() && !is_lost,
+            is_alike: is_modelled && self.warmed.are_iterations_alike(),
         };
         let benchmark = &mut self.benchmark;
         let next = benchmark
@@ -238,6 +243,21 @@ impl Core {
         let counted = counted.filter(|_| !self.benchmark.is_lost);
         let all = doubling::iterations(self.benchmark.modelled.samples());
         match (self.benchmark.current, counted) {
+            (
+                Next::Last {
+                    iterations,
+                    is_alike: true,
+                    ..
+                },
+                Some(counted),
+            ) => {
+                let counts = counted.counts.repeated(all / iterations);
+                if are_as_long(self.warmed.instructions(), counts.events.instructions) {
+                    return with_counts(sample, &counts);
+                }
+                self.benchmark.has_gap = true;
+                with_gap(sample)
+            }
             (Next::Last { iterations, .. }, Some(counted)) => {
                 let cycles = counted.counts.cycles as f64;
                 let cold_fraction = self.cold_fraction(counted.filled_lines, cycles);

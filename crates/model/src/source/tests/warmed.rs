@@ -101,3 +101,52 @@ fn unawaited_stores_to_new_lines_are_hardly_cold() {
         );
     }
 }
+
+/// Iterations have half a million instructions or more, and the same slots.
+#[test]
+fn last_of_alike_iterations_stand_for_all() {
+    for core in cores::ALL {
+        let Some(model) = sampling(core, 2.0) else {
+            return;
+        };
+        let samples = launch(&model, || divisions(12_000));
+        let (iterations, sample) = that_counts(&samples);
+        assert_eq!((iterations, samples.len()), (8, 4), "{}", core.name);
+        let per_iteration = |(count, sample): &(u64, Sample)| sample.slots.unwrap() / count;
+        let (before, last) = (per_iteration(&samples[2]), per_iteration(&samples[3]));
+        assert!(before.abs_diff(last) <= last / 1000, "{before} {last}");
+        let instructions = sample.instructions.unwrap();
+        let executed = samples[..3].iter().filter_map(|(_, of)| of.instructions);
+        let modelled = of_core(&model, |core| core.benchmark.cost_instructions);
+        assert_eq!(executed.sum::<u64>(), modelled, "{instructions}");
+        let slots = sample.level1.unwrap().total_slots() as u64;
+        assert_eq!(Some(slots), sample.slots);
+        assert_eq!(model.provenance().warmed_iterations, None);
+        let code = model.take_code().unwrap();
+        assert!(
+            code.trail
+                .digest
+                .is_some_and(|digest| digest.moves.is_none())
+        );
+    }
+}
+
+/// The last sample would end with iterations as before, but one of its others is longer.
+#[test]
+fn longer_iteration_is_not_left_out() {
+    for core in cores::ALL {
+        let Some(model) = sampling(core, 2.0) else {
+            return;
+        };
+        let mut calls = 0_u64;
+        let samples = launch(&model, || {
+            calls += 1;
+            divisions(if calls % 8 == 0 { 13_200 } else { 12_000 });
+        });
+        let (iterations, sample) = that_counts(&samples);
+        assert_eq!(iterations, 16, "{}", core.name);
+        let of_four = samples[2].1.instructions.unwrap() / 4;
+        let per_iteration = sample.instructions.unwrap() as f64 / 16.0 / of_four as f64;
+        assert!((1.012..1.013).contains(&per_iteration), "{per_iteration}");
+    }
+}
