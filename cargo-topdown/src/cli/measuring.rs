@@ -144,7 +144,7 @@ pub struct LaunchMeasuringArgs {
     )]
     pub leave_out: Option<Vec<String>>,
 
-    /// The threads whose slots the hardware counters count [default: auto]
+    /// The threads whose slots count: all, if others than the measured one work [default: auto]
     #[arg(
         long,
         value_name = "THREADS",

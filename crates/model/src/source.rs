@@ -25,10 +25,11 @@ mod observer;
 mod outside_time;
 mod program_symbols;
 mod sampled;
+mod traced_threads;
 mod trail;
 mod warmed;
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
 use topdown_core_model::CoreParameters;
 use topdown_tracer::{AttachError, Config, Tracer};
@@ -46,10 +47,9 @@ use topdown_counters::{
 use topdown_run::code::CodeSlots;
 use topdown_run::doubling::FINGERPRINT_SAMPLES;
 use topdown_run::environment;
-use topdown_run::provenance::Provenance;
-use topdown_run::provenance::SourceKind;
+use topdown_run::provenance::{OTHERS_NOT_TRACED, Provenance, SourceKind};
 use topdown_run::sample::{Flags, Sample};
-use topdown_run::setting::{ModelCore, Setting};
+use topdown_run::setting::{ModelCore, Setting, Threads};
 
 /// Twice the minimum time for which criterion takes doubling samples.
 const MIN_DOUBLING_NS: u64 = 200_000_000;
@@ -64,6 +64,10 @@ pub struct Model {
     calibrating: Cell<bool>,
     /// Whether all threads are traced, as far as they let themselves be stopped.
     traces_all: Cell<bool>,
+    /// What the clock hid when the open window began.
+    hidden_ns: Cell<u64>,
+    /// The provenance of benchmarks since only the measured one could be traced.
+    modelled_alone: OnceCell<Provenance>,
 }
 
 impl Model {
@@ -76,8 +80,8 @@ impl Model {
     pub fn open() -> Result<Model, OpenError> {
         let core = chosen_core(ModelCore::from_environment()?);
         let budget = ModelBudget::from_seconds(budget_seconds()?)?;
-        // Not all threads: criterion's warm-up was seen not to end then, outside of launches.
-        Model::for_core(core, budget, CodeDetail::from_environment(), false)
+        let all_threads = Threads::from_environment()? != Threads::Own;
+        Model::for_core(core, budget, CodeDetail::from_environment(), all_threads)
     }
 
     fn for_core(
@@ -101,6 +105,8 @@ impl Model {
             outside_time: OutsideTime::default(),
             calibrating: Cell::new(true),
             traces_all: Cell::new(all_threads),
+            hidden_ns: Cell::new(0),
+            modelled_alone: OnceCell::new(),
         };
         let empty = empty_modelled_windows_by(&|| empty_window(&model));
         model.modelled.empty_window = Some(median_window(&empty));
@@ -126,10 +132,11 @@ impl Model {
     fn attach(&self) {
         // If it fails otherwise, `end` notices the missing trace.
         if self.traces_all.get() {
-            if !matches!(self.tracer.attach(), Err(AttachError::Threads(_))) {
+            let Err(AttachError::Threads(error)) = self.tracer.attach() else {
                 return;
-            }
+            };
             self.traces_all.set(false);
+            traced_threads::give_up(error);
         }
         let _ = self.tracer.attach_own();
     }
@@ -174,9 +181,15 @@ fn title(core: &str) -> String {
 
 impl Source for Model {
     fn provenance(&self) -> &Provenance {
-        let other = |observer: &mut Observer| observer.other_provenance(&self.modelled);
+        let modelled = traced_threads::why_not_all().map_or(&self.modelled, |error| {
+            self.modelled_alone.get_or_init(|| Provenance {
+                reason: format!("{}{OTHERS_NOT_TRACED}{error}", self.modelled.reason),
+                ..self.modelled.clone()
+            })
+        });
+        let other = |observer: &mut Observer| observer.other_provenance(modelled);
         let other = self.tracer.with_consumer(other).flatten();
-        other.unwrap_or(&self.modelled)
+        other.unwrap_or(modelled)
     }
 
     fn sample_boundary(&self) {
@@ -253,6 +266,7 @@ impl Source for Model {
         self.abandon_open_window();
         let wanted = self.tracer.with_consumer(Observer::begin_window) == Some(true);
         self.outside_time.before_window();
+        self.hidden_ns.set(topdown_tracer::hidden_ns());
         let reading = Reading::from_clock();
         if wanted {
             self.attach();
@@ -263,15 +277,17 @@ impl Source for Model {
     #[inline(never)]
     fn end(&self, start: &Reading) -> Sample {
         let end = self.tracer.is_attached().then(|| self.tracer.detach());
-        let wall_ns = clock::elapsed_ns(start.at_ns);
+        let shown_ns = clock::elapsed_ns(start.at_ns);
+        let hidden_ns = topdown_tracer::hidden_ns().wrapping_sub(self.hidden_ns.get());
+        let wall_ns = shown_ns.saturating_add_signed(hidden_ns as i64);
         let works_alone = self.tracer.with_consumer(|observer| observer.works_alone());
         let works_alone = works_alone != Some(false);
         let outside_ns = self.outside_time.after_window(wall_ns, works_alone);
         // criterion plans by its clock, and a group can set a time limit; hide the model's time
-        // from both.
-        if end.is_some() {
-            topdown_tracer::hide_time(wall_ns);
-        }
+        // from both. What ran natively took its time: criterion would double the iterations for
+        // ever.
+        let traced_ns = |observer: &mut Observer| observer.traced_ns(end, start.at_ns, shown_ns);
+        topdown_tracer::hide_time(self.tracer.with_consumer(traced_ns).unwrap_or(0));
         let counted = self.tracer.with_consumer(|observer| {
             let sample = observer.end_window(end);
             match observer.repeats() {

@@ -52,7 +52,7 @@ pub const ALLOCATIONS: &str = "CARGO_TOPDOWN_ALLOCATIONS";
 
 /// The stretches of execution whose blocks a modelled launch keeps one by one, to find where two
 /// launches diverge: `NUMBER:FIRST:END`, separated by commas. The benchmarks of a process are
-/// numbered from 0, and so are the blocks of a benchmark.
+/// numbered from 0, and so are the blocks of a benchmark. Set in all modelled launches.
 pub const STRETCHES: &str = "CARGO_TOPDOWN_STRETCHES";
 
 /// What determines the number of iterations of samples: see [`Sampling`](crate::setting::Sampling).
@@ -66,6 +66,9 @@ pub const REPEATS: &str = "CARGO_TOPDOWN_REPEATS";
 /// The length of [`REPEATS`], the same in all launches: reading a variable allocates, and what lies
 /// where decides slots.
 pub const REPEATS_DIGITS: usize = 8;
+
+/// The minimum length of [`STRETCHES`], for the same reason: enough for one benchmark.
+pub const MIN_STRETCHES_LENGTH: usize = 64;
 
 /// The file for forking a process for each benchmark, after a prefix: see [`forks`](crate::forks).
 pub const FORKS: &str = "CARGO_TOPDOWN_FORKS";

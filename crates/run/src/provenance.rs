@@ -23,6 +23,10 @@ pub const TOO_LONG: &str = "not modelled: an iteration is too long:";
 /// for the clock follows, and a parenthesis.
 const WORK_ELSEWHERE: &str = "the work is not on the measured thread (";
 
+/// What follows the reason for modelled slots if other threads could not be traced. The error
+/// follows.
+pub const OTHERS_NOT_TRACED: &str = ", other threads not traced: ";
+
 /// The formula of samples without slots.
 pub const TIME_FORMULA: &str = "time/1";
 

@@ -9,6 +9,7 @@ use topdown_run::setting::Threads;
 use crate::gathering::one_choice;
 use crate::gathering::outcome::Outcome;
 use crate::gathering::short_windows;
+use crate::launching::conversation::is_modelled;
 use crate::launching::launch_error::LaunchError;
 use crate::launching::launcher::Launcher;
 use crate::progress::Progress;
@@ -55,7 +56,9 @@ fn count_same_threads(
     let sides: Vec<&one_choice::Seen> = seen.iter().collect();
     let mut failed = false;
     for ((side, index), own) in turns.iter_mut().zip(&seen) {
-        if side.targets[*index].settings.threads != Threads::Auto {
+        let settings = &side.targets[*index].settings;
+        // The model counts all threads; a variable more would move its data.
+        if settings.threads != Threads::Auto || is_modelled(settings) {
             continue;
         }
         let (decided, is_otherwise) = one_choice::decided(own, &sides);

@@ -114,6 +114,8 @@ impl<C: Consumer> Engine<C> {
             all_threads: None,
             fed_thread: 0,
             turn_start: trace_pointer,
+            handed_over_bytes: 0,
+            is_settling: false,
             restartable,
             suspended: None,
             trust_is_due: false,
@@ -200,6 +202,7 @@ impl<C: Consumer> Engine<C> {
         state.suspended = None;
         state.trust_is_due = false;
         state.wakes = Wakes::Nobody;
+        state.is_settling = false;
         TRACED_IN.set(process);
         let (code_start, code_end) = state.translator.code();
         let state = self.state.as_ptr();

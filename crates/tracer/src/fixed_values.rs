@@ -42,13 +42,15 @@ static RANDOM_NUMBERS: AtomicU64 = AtomicU64::new(0);
 static LOOKS: AtomicU64 = AtomicU64::new(0);
 /// Time for which the monotonic clock has stood still.
 static HIDDEN_NS: AtomicU64 = AtomicU64::new(0);
+/// What the monotonic clock shows while it is [held](hold_clock); 0 if it is not.
+static HELD_AT_NS: AtomicU64 = AtomicU64::new(0);
 /// The kernel's own function for the other clocks, if the loader knows it.
 static CLOCK_OF_THE_KERNEL: OnceLock<Option<ClockGetTime>> = OnceLock::new();
 
 /// Makes `getrandom` return the same numbers in every process, and `clock_gettime` the same dates,
 /// for the rest of the process. Clocks that measure durations continue as usual, except for what is
-/// [hidden](hide_time). Do not use this in programs whose random numbers must be random. Must be
-/// called while there is only one thread.
+/// [hidden](hide_time), and while [threads take turns](crate#all-threads). Do not use this in
+/// programs whose random numbers must be random. Must be called while there is only one thread.
 ///
 /// # Errors
 /// Returns an error if the system does not let a process write to its own code. Then nothing has
@@ -86,6 +88,78 @@ pub fn hide_time(ns: u64) {
 pub fn pass_time(ns: u64) {
     // Adds up modulo 2^64, as `earlier` expects.
     HIDDEN_NS.fetch_sub(ns, Ordering::Relaxed);
+}
+
+/// Returns how much earlier the monotonic clock is than the kernel's, modulo 2^64.
+pub fn hidden_ns() -> u64 {
+    match are_fixed() {
+        true => HIDDEN_NS.load(Ordering::Relaxed),
+        false => 0,
+    }
+}
+
+/// Makes the monotonic clock advance only with queries, and as the engine says, while threads take
+/// turns: so what a program does with the time does not depend on how long tracing takes. Does
+/// nothing unless system values are fixed.
+pub(crate) fn hold_clock() {
+    if are_fixed() && !is_clock_held() {
+        HELD_AT_NS.store(monotonic_ns(), Ordering::Relaxed);
+    }
+}
+
+/// The clock goes on from what it shows.
+pub(crate) fn release_clock() {
+    let held_at_ns = HELD_AT_NS.swap(0, Ordering::Relaxed);
+    if held_at_ns != 0 {
+        let hidden_ns = kernel_ns(libc::CLOCK_MONOTONIC).wrapping_sub(held_at_ns);
+        HIDDEN_NS.store(hidden_ns, Ordering::Relaxed);
+    }
+}
+
+/// See [`hold_clock`].
+pub(crate) fn is_clock_held() -> bool {
+    HELD_AT_NS.load(Ordering::Relaxed) != 0
+}
+
+/// Advances the clock if it is held.
+pub(crate) fn advance_held_clock(ns: u64) {
+    let _ = advanced(ns);
+}
+
+/// Returns what the clock shows before it advances by `ns`, if it is held. A thread that was
+/// stopped in here may go on when the clock was released.
+fn advanced(ns: u64) -> Option<u64> {
+    let later = |at: u64| (at != 0).then(|| at.saturating_add(ns));
+    let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+    HELD_AT_NS.fetch_update(success, failure, later).ok()
+}
+
+/// Returns what the program sees on the monotonic clock.
+pub(crate) fn monotonic_ns() -> u64 {
+    match HELD_AT_NS.load(Ordering::Relaxed) {
+        0 => earlier(kernel_ns(libc::CLOCK_MONOTONIC), hidden_ns()),
+        held_at_ns => held_at_ns,
+    }
+}
+
+/// Returns what the program sees on another clock.
+pub(crate) fn shown_ns(clock: libc::clockid_t) -> u64 {
+    match clock {
+        libc::CLOCK_MONOTONIC => monotonic_ns(),
+        libc::CLOCK_REALTIME if are_fixed() => {
+            DATE_SECONDS as u64 * SECOND_NS + LOOKS.load(Ordering::Relaxed) * STEP_NS
+        }
+        _ => kernel_ns(clock),
+    }
+}
+
+/// Returns the kernel's time.
+pub(crate) fn kernel_ns(clock: libc::clockid_t) -> u64 {
+    let mut now = [0_u64; 2];
+    let arguments = [clock as u64, now.as_mut_ptr() as u64, 0, 0, 0, 0];
+    // SAFETY: the kernel writes one `struct timespec`, of two words.
+    unsafe { kernel::call(libc::SYS_clock_gettime, arguments) };
+    now[0].saturating_mul(SECOND_NS).saturating_add(now[1])
 }
 
 /// Makes each function a jump to its replacement, or none of them.
@@ -208,22 +282,23 @@ fn random_number(n: u64) -> u64 {
 
 /// Replaces `clock_gettime`.
 unsafe extern "C" fn clock(clock: libc::clockid_t, time: *mut libc::timespec) -> libc::c_int {
+    if clock == libc::CLOCK_MONOTONIC {
+        as_long_as_the_vdso();
+        let shown_ns = advanced(STEP_NS).unwrap_or_else(monotonic_ns);
+        // SAFETY: the caller provides room for one at `time`.
+        unsafe { time.write(timespec_of(shown_ns)) };
+        return 0;
+    }
     if !matches!(
         clock,
         libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI
     ) {
-        let result = match CLOCK_OF_THE_KERNEL.get() {
+        return match CLOCK_OF_THE_KERNEL.get() {
             // SAFETY: the kernel's function has the same contract as the called one.
             Some(Some(clock_of_the_kernel)) => unsafe { clock_of_the_kernel(clock, time) },
             // SAFETY: the system call has the same contract as the function.
             _ => unsafe { libc::syscall(libc::SYS_clock_gettime, clock, time) as libc::c_int },
         };
-        if result == 0 && clock == libc::CLOCK_MONOTONIC {
-            let hidden_ns = HIDDEN_NS.load(Ordering::Relaxed);
-            // SAFETY: the caller provides room for one at `time`, and the kernel has written it.
-            unsafe { time.write(earlier(time.read(), hidden_ns)) };
-        }
-        return result;
     }
     let ns = LOOKS.fetch_add(1, Ordering::Relaxed) * STEP_NS;
     let shown = libc::timespec {
@@ -235,13 +310,25 @@ unsafe extern "C" fn clock(clock: libc::clockid_t, time: *mut libc::timespec) ->
     0
 }
 
-/// Returns `time` minus `ns` nanoseconds modulo 2^64, but at least zero.
-fn earlier(time: libc::timespec, ns: u64) -> libc::timespec {
-    let now = time.tv_sec as u64 * SECOND_NS + time.tv_nsec as u64;
-    let shown = (now.wrapping_sub(ns) as i64).max(0) as u64;
+/// Executes what takes most of the time in the vDSO. The vDSO itself would execute other
+/// instructions when the kernel's clock has passed a second, so no two launches would be equal.
+fn as_long_as_the_vdso() {
+    // SAFETY: all processors of this architecture have both instructions.
+    std::hint::black_box(unsafe {
+        std::arch::x86_64::_mm_lfence();
+        std::arch::x86_64::_rdtsc()
+    });
+}
+
+/// Returns `now_ns` minus `hidden_ns` modulo 2^64, but at least zero.
+fn earlier(now_ns: u64, hidden_ns: u64) -> u64 {
+    (now_ns.wrapping_sub(hidden_ns) as i64).max(0) as u64
+}
+
+fn timespec_of(ns: u64) -> libc::timespec {
     libc::timespec {
-        tv_sec: (shown / SECOND_NS) as i64,
-        tv_nsec: (shown % SECOND_NS) as i64,
+        tv_sec: (ns / SECOND_NS) as i64,
+        tv_nsec: (ns % SECOND_NS) as i64,
     }
 }
 
@@ -329,19 +416,13 @@ mod tests {
 
     #[test]
     fn hidden_time_is_subtracted() {
-        let shown = |seconds, ns, hidden_ns| {
-            let time = libc::timespec {
-                tv_sec: seconds,
-                tv_nsec: ns,
-            };
-            let earlier = earlier(time, hidden_ns);
-            (earlier.tv_sec, earlier.tv_nsec)
-        };
-        assert_eq!(shown(7, 5, 0), (7, 5));
-        assert_eq!(shown(7, 5, 6), (6, 999_999_999));
-        assert_eq!(shown(7, 5, 3_000_000_005), (4, 0));
-        assert_eq!(shown(0, 5, 6), (0, 0));
-        assert_eq!(shown(7, 5, 6_u64.wrapping_neg()), (7, 11));
+        const SHOWN_NS: u64 = 7 * SECOND_NS + 5;
+        assert_eq!(earlier(SHOWN_NS, 0), SHOWN_NS);
+        assert_eq!(earlier(SHOWN_NS, 6), 7 * SECOND_NS - 1);
+        assert_eq!(earlier(5, 6), 0);
+        assert_eq!(earlier(SHOWN_NS, 6_u64.wrapping_neg()), SHOWN_NS + 6);
+        let shown = timespec_of(SHOWN_NS);
+        assert_eq!((shown.tv_sec, shown.tv_nsec), (7, 5));
     }
 
     #[test]

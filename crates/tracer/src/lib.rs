@@ -70,8 +70,10 @@
 //! instructions in every launch, also where its threads compete.
 //!
 //! * Waits for other threads (futexes) and for descriptors (`read`, `poll`, `epoll_wait` …) end
-//!   at a place in that order. Only if all threads wait, the clock and what is outside decide.
-//! * A deadline that passes while other threads run counts a second later.
+//!   at a place in that order. Only if all threads wait, what is outside decides.
+//! * If [system values are fixed](fix_system_values), the monotonic clock advances only with each
+//!   query and turn, and to the next deadline when all threads wait. Otherwise, a deadline that
+//!   passes while other threads run counts a second later.
 //! * What ends in the middle, with [`TraceError::Threads`], lets every thread continue natively
 //!   where it is: see [`ThreadsError`]. So does everything else that ends a trace.
 //!
@@ -99,6 +101,9 @@
 //!   calling convention requires.
 //! * After a trace in which threads were started, the translated code stays mapped for the rest of
 //!   the process.
+//! * Not noticed: a handler that sets up io_uring, asynchronous I/O or ptrace, or that unmaps the
+//!   program's own code; an io_uring from before the trace; a process that shares the memory
+//!   without being a thread, beside other threads or where a policy forbids `unshare`.
 //!
 //! # Completeness
 //!
@@ -142,7 +147,7 @@ pub use consumer::{Consumer, End};
 pub use describe::reserved_factory;
 pub use error::{AttachError, OpenError, ThreadsError, TraceError};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use fixed_values::{fix_system_values, hide_time, pass_time};
+pub use fixed_values::{fix_system_values, hidden_ns, hide_time, pass_time};
 pub use mapping::Mapping;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use maps::may_share_writable_memory;

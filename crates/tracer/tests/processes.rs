@@ -10,7 +10,7 @@ use std::hint::black_box;
 use topdown_skipped::{Need, skip};
 
 use count::tracer;
-use topdown_tracer::{AttachError, End, TraceError};
+use topdown_tracer::{AttachError, Block, Config, Consumer, End, TraceError, Tracer};
 
 /// The result of `work`, traced to its end.
 fn traced<T>(work: impl FnOnce() -> T) -> T {
@@ -311,6 +311,41 @@ fn fixed_values_repeat_and_durations_advance() {
     assert_eq!(first, fixed());
     let as_ever = || seen_by_a_child(|| {});
     assert_ne!(as_ever(), as_ever());
+}
+
+/// Counts instructions in the vDSO, whose way depends on the time.
+struct InVdso {
+    start: u64,
+    instructions: usize,
+}
+
+impl Consumer for InVdso {
+    fn block(&mut self, block: &Block<'_>, _addresses: &[u64]) {
+        /// Two pages, at least.
+        const VDSO_BYTES: u64 = 0x2000;
+        if (self.start..self.start + VDSO_BYTES).contains(&block.start_ip()) {
+            self.instructions += block.instructions.len();
+        }
+    }
+}
+
+#[test]
+fn traced_durations_do_not_need_the_vdso() {
+    let child = fork(|| {
+        topdown_tracer::fix_system_values().unwrap();
+        // SAFETY: asks for a number.
+        let start = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) };
+        let consumer = InVdso {
+            start,
+            instructions: 0,
+        };
+        let tracer = Tracer::new(Config::default(), consumer).unwrap();
+        let now = std::time::Instant::now;
+        let ((before, after), end) = tracer.trace(|| (now(), now()));
+        let inside = tracer.with_consumer(|it| it.instructions);
+        start != 0 && before <= after && end == Ok(End::Detach) && inside == Some(0)
+    });
+    assert_eq!(wait(child), 0);
 }
 
 #[test]

@@ -9,9 +9,11 @@ use super::code::CodeDetail;
 use super::core::Core;
 use super::digest::Digest;
 use super::executed::Executed;
+use super::traced_threads;
+use topdown_counters::clock;
 use topdown_run::code::CodeSlots;
 use topdown_run::environment;
-use topdown_run::provenance::{CountedThreads, Provenance};
+use topdown_run::provenance::Provenance;
 use topdown_run::sample::Sample;
 
 /// The receiver of a trace.
@@ -29,17 +31,13 @@ pub(super) struct Observer {
     thread: usize,
     /// Instructions of all threads in the open window, and of the others.
     window_instructions: [u64; 2],
-    /// The same in all windows of the benchmark.
-    instructions: [u64; 2],
+    /// When the open window's trace was no longer wanted, if it was not wanted to the end.
+    unwanted_since_ns: Option<u64>,
 }
 
 /// Number of modelled cores besides that of the measured thread. Judgement: as many as pools of
 /// threads often have; with more threads, some share a core.
 const FURTHER_CORES: usize = 15;
-
-/// The slots are those of all threads if others execute at least this fraction of the instructions.
-/// Less than that is within the gate's margin.
-const MIN_OTHERS_FRACTION: f64 = 0.01;
 
 /// Returns how many samples to repeat, if the environment says so.
 fn repeated_samples() -> Option<u32> {
@@ -73,7 +71,24 @@ impl Observer {
             is_digested: false,
             thread: 0,
             window_instructions: [0; 2],
-            instructions: [0; 2],
+            unwanted_since_ns: None,
+        }
+    }
+
+    /// Returns for how long the last window, of `shown_ns` from `began_ns` on, was traced, if its
+    /// trace ended in this way.
+    pub(super) fn traced_ns(
+        &self,
+        end: Option<Result<End, TraceError>>,
+        began_ns: u64,
+        shown_ns: u64,
+    ) -> u64 {
+        match (end, self.unwanted_since_ns) {
+            (Some(Ok(End::Detach)), _) => shown_ns,
+            (Some(Ok(End::Consumer)), Some(since_ns)) => {
+                since_ns.saturating_sub(began_ns).min(shown_ns)
+            }
+            _ => 0,
         }
     }
 
@@ -88,12 +103,8 @@ impl Observer {
         &mut self,
         modelled: &Provenance,
     ) -> Option<&'static Provenance> {
-        let [all, others] = self.instructions.map(|count| count as f64);
-        let threads = match others > all * MIN_OTHERS_FRACTION {
-            true => CountedThreads::All,
-            false => CountedThreads::Own,
-        };
-        self.core.other_provenance(modelled, threads)
+        self.core
+            .other_provenance(modelled, traced_threads::counted())
     }
 
     /// Repeats this many samples from now on, or models.
@@ -110,6 +121,7 @@ impl Observer {
     pub(super) fn begin_window(&mut self) -> bool {
         self.allocations.begin_window();
         self.window_instructions = [0; 2];
+        self.unwanted_since_ns = None;
         self.is_digested = !self.is_complete();
         let is_wanted = if self.repeats() {
             self.is_digested
@@ -125,9 +137,7 @@ impl Observer {
     /// Ends a window, whose trace ended in this way, if there was one.
     pub(super) fn end_window(&mut self, end: Option<Result<End, TraceError>>) -> Sample {
         let allocations = self.allocations.events();
-        for (sum, count) in self.instructions.iter_mut().zip(self.window_instructions) {
-            *sum += count;
-        }
+        traced_threads::add(self.window_instructions);
         let is_traced = end == Some(Ok(End::Detach));
         let (sample, is_whole) = if self.repeats() {
             let nothing = Sample {
@@ -192,7 +202,7 @@ impl Observer {
         self.core.begin_benchmark();
         self.executed.begin_benchmark();
         self.digest.begin_benchmark();
-        self.instructions = [0; 2];
+        traced_threads::begin_benchmark();
     }
 
     /// Forgets all translated blocks, whose numbers are assigned from 0 again.
@@ -237,6 +247,10 @@ impl Consumer for Observer {
     }
 
     fn keep_tracing(&mut self) -> bool {
-        self.repeats() || self.core.keeps_looking()
+        let is_wanted = self.repeats() || self.core.keeps_looking();
+        if !is_wanted {
+            self.unwanted_since_ns = Some(clock::now_ns());
+        }
+        is_wanted
     }
 }

@@ -17,6 +17,9 @@ const MAX_HASHES: usize = 1024;
 /// some ten thousand.
 const MAX_BLOCKS: usize = 64 * 1024;
 
+/// Maximum number of benchmarks of a process whose blocks are kept.
+const MAX_RANGES: usize = 1024;
+
 /// The trail of the current benchmark.
 pub(super) struct TrailKeeper {
     wanted: Vec<(u32, Range<u64>)>,
@@ -37,8 +40,10 @@ impl TrailKeeper {
     /// Reserves all memory. `wanted` is the value of
     /// [`STRETCHES`](topdown_run::environment::STRETCHES).
     pub(super) fn new(wanted: &str) -> TrailKeeper {
-        let wanted: Vec<_> = wanted.split(',').filter_map(parse_range).collect();
-        let room = if wanted.is_empty() { 0 } else { MAX_BLOCKS };
+        // The same memory whether blocks are wanted or not: data of the benchmark lies behind it.
+        let ranges = wanted.split(',').filter_map(parse_range);
+        let mut wanted = Vec::with_capacity(MAX_RANGES);
+        wanted.extend(ranges.take(MAX_RANGES));
         let mut keeper = TrailKeeper {
             wanted,
             number: 0,
@@ -48,7 +53,7 @@ impl TrailKeeper {
             hashes: Vec::with_capacity(MAX_HASHES),
             stretch: 0..0,
             is_known: false,
-            kept: Vec::with_capacity(room),
+            kept: Vec::with_capacity(MAX_BLOCKS),
         };
         keeper.begin();
         keeper

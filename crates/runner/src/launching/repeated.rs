@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use topdown_run::code::Digest;
-use topdown_run::environment::{REPEATS, REPEATS_DIGITS, STRETCHES};
+use topdown_run::environment::{MIN_STRETCHES_LENGTH, REPEATS, REPEATS_DIGITS, STRETCHES};
 use topdown_run::run_file::IterationSample;
 use topdown_run::sample::Sample;
 use topdown_run::setting::Sampling;
@@ -72,6 +72,9 @@ pub(crate) fn repeating(target: &BenchTarget, repeated: &Digests) -> BenchTarget
         };
         let digits = format!("{samples:0REPEATS_DIGITS$}");
         target.environment.insert(REPEATS.to_owned(), digits.into());
+        let stretches = target.environment.entry(STRETCHES.to_owned()).or_default();
+        let missing = MIN_STRETCHES_LENGTH.saturating_sub(stretches.len());
+        stretches.push(",".repeat(missing));
     }
     target
 }
@@ -127,6 +130,7 @@ pub(crate) fn complete_repeated(launches: &mut [(u32, Measured)]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsString;
     use std::sync::Arc;
 
     use crate::launching::measured::Benchmarks;
@@ -263,13 +267,22 @@ mod tests {
 
     #[test]
     fn request_has_the_same_length_in_all_launches() {
-        let requested = |digest: Option<&Digest>| {
+        let requested = |target: &BenchTarget, digest: Option<&Digest>| {
             let digests = digest.map(|digest| digests(&[("b", *digest)]));
-            let target = repeating(&target(), &digests.unwrap_or_default());
-            target.environment[REPEATS].to_str().unwrap().to_owned()
+            let target = repeating(target, &digests.unwrap_or_default());
+            let text = |name| target.environment[name].to_str().unwrap().to_owned();
+            (text(REPEATS), text(STRETCHES))
         };
-        assert_eq!(requested(None), "00000000");
-        assert_eq!(requested(Some(&DIGEST)), "00000009");
+        let none = ",".repeat(64);
+        let models = ("00000000".to_owned(), none.clone());
+        assert_eq!(requested(&target(), None), models);
+        let repeats = ("00000009".to_owned(), none);
+        assert_eq!(requested(&target(), Some(&DIGEST)), repeats);
+        let mut differs = target();
+        let stretch = OsString::from("0:1:2");
+        differs.environment.insert(STRETCHES.to_owned(), stretch);
+        let stretch = format!("0:1:2{}", ",".repeat(59));
+        assert_eq!(requested(&differs, None).1, stretch);
         let mut timed = target();
         timed.settings.source = SourceChoice::Time;
         assert!(

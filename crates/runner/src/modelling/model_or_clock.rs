@@ -111,14 +111,14 @@ pub fn briefly(targets: &[BenchTarget]) -> Vec<BenchTarget> {
 }
 
 /// Returns whether the model could give this benchmark slots. Criterion's own measurement and
-/// benchmarks that time themselves yield only time. The measuring thread, or all `threads` if so
-/// requested, must do the work and not wait, in iterations that are not too long.
+/// benchmarks that time themselves yield only time. The counted `threads` must do the work and not
+/// wait, in iterations that are not too long.
 pub(super) fn can_have_slots(timed: &Benchmark, threads: Threads) -> bool {
     let provenance = timed.provenance();
     let why_not = provenance.reason == TIMES_ITSELF || provenance.reason.starts_with(TOO_LONG);
     let is_seen = match provenance.elsewhere {
         None => true,
-        Some(UncountedWork::OtherThreads { .. }) => threads == Threads::All,
+        Some(UncountedWork::OtherThreads { .. }) => threads != Threads::Own,
         Some(UncountedWork::Waiting { .. }) => false,
     };
     is_ours(provenance) && is_seen && !why_not

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use topdown_gate::physical::Impossible;
 use topdown_gate::statistics::agreement::slots_agree;
-use topdown_run::provenance::{CountedThreads, Provenance, SourceKind};
+use topdown_run::provenance::{OTHERS_NOT_TRACED, Provenance, SourceKind};
 use topdown_run::run_file::{Benchmark, BenchmarkId, Series};
 use topdown_run::setting::{SourceChoice, Threads};
 
@@ -128,13 +128,18 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
         let Some(model) = by_id.remove(&benchmark.id) else {
             continue;
         };
+        let elsewhere = benchmark.times.provenance.elsewhere;
+        let lacks_others = |slots: &Series<_>| slots.provenance.reason.contains(OTHERS_NOT_TRACED);
         match model.slots {
             // Of this thread, which is not the only one that works.
-            Some(slots)
-                if benchmark.times.provenance.elsewhere.is_some()
-                    && slots.provenance.threads == CountedThreads::Own => {}
+            Some(slots) if elsewhere.is_some() && lacks_others(&slots) => {
+                let reason = &slots.provenance.reason;
+                let why = reason.find(OTHERS_NOT_TRACED).map(|at| &reason[at..]);
+                let times = Arc::make_mut(&mut benchmark.times.provenance);
+                times.reason.push_str(why.unwrap_or_default());
+            }
             Some(mut slots) if slots.provenance.source == SourceKind::Model => {
-                if benchmark.times.provenance.elsewhere.is_some() {
+                if elsewhere.is_some() {
                     let provenance = benchmark.times.provenance.without_work();
                     benchmark.times.provenance = Arc::new(provenance);
                 }
@@ -161,8 +166,9 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
             }
             _ => {
                 benchmark.times.provenance = model.times.provenance;
-                let reason = &mut Arc::make_mut(&mut benchmark.times.provenance).reason;
-                *reason = with_why(reason);
+                let provenance = Arc::make_mut(&mut benchmark.times.provenance);
+                provenance.reason = with_why(&provenance.reason);
+                provenance.elsewhere = elsewhere;
             }
         }
     }
@@ -191,7 +197,7 @@ mod tests {
     use crate::modelling::model_or_clock::wanted;
     use topdown_gate::scenario::{Launch, with_launches};
     use topdown_run::activity::UncountedWork;
-    use topdown_run::provenance::EmptyWindow;
+    use topdown_run::provenance::{CountedThreads, EmptyWindow};
     use topdown_run::run_file::{IterationSample, LaunchSamples};
     use topdown_run::sample::Sample;
 
@@ -263,27 +269,56 @@ mod tests {
         let provenance = outcome_of_both.collected.benchmarks[0].provenance_mut();
         *provenance = provenance.with_work(elsewhere);
         let mut targets = [target(SourceChoice::ModelOrTime)];
+        targets[0].settings.threads = Threads::Own;
         assert!(wanted(&targets, &outcome_of_both.collected).is_empty());
-        targets[0].settings.threads = Threads::All;
+        targets[0].settings.threads = Threads::Auto;
         assert_eq!(wanted(&targets, &outcome_of_both.collected).len(), 1);
         let launches = (0..2).map(|r| launch(r, 9999.0, Some(100.0)));
         let mut modelled = with_launches("b", SourceKind::Model, launches.collect());
+        modelled.provenance_mut().reason = format!("a model{OTHERS_NOT_TRACED}no signal");
         let own = Outcome::of(vec![modelled.clone()]);
         join(&mut outcome_of_both, own, &targets);
         let joined = &outcome_of_both.collected.benchmarks[0];
         assert_eq!(joined.provenance().source, SourceKind::Time);
         assert_eq!(joined.provenance().elsewhere, Some(elsewhere));
         assert_eq!(joined.slots, None);
+        let reason = &joined.provenance().reason;
+        assert!(
+            reason.ends_with(", other threads not traced: no signal"),
+            "{reason}"
+        );
 
-        modelled.provenance_mut().threads = CountedThreads::All;
-        modelled.provenance_mut().reason = "a model".to_owned();
-        join(&mut outcome_of_both, Outcome::of(vec![modelled]), &targets);
-        let joined = &outcome_of_both.collected.benchmarks[0];
-        assert_eq!(joined.provenance().threads, CountedThreads::All);
-        assert_eq!(joined.provenance().elsewhere, None);
-        assert_eq!(joined.provenance().reason, "a model (no counters)");
-        assert_eq!(joined.times.provenance.elsewhere, None);
-        assert_eq!(joined.times.provenance.reason, "no counters");
+        // Others used processor time, but little outside of the kernel: they are counted too.
+        for threads in [CountedThreads::Own, CountedThreads::All] {
+            let mut outcome_of_both = timed();
+            let provenance = outcome_of_both.collected.benchmarks[0].provenance_mut();
+            *provenance = provenance.with_work(elsewhere);
+            modelled.provenance_mut().threads = threads;
+            modelled.provenance_mut().reason = "a model".to_owned();
+            let modelled = Outcome::of(vec![modelled.clone()]);
+            join(&mut outcome_of_both, modelled, &targets);
+            let joined = &outcome_of_both.collected.benchmarks[0];
+            assert_eq!(joined.provenance().threads, threads);
+            assert_eq!(joined.provenance().elsewhere, None);
+            assert_eq!(joined.provenance().reason, "a model (no counters)");
+            assert_eq!(joined.times.provenance.elsewhere, None);
+            assert_eq!(joined.times.provenance.reason, "no counters");
+        }
+    }
+
+    #[test]
+    fn untraced_threads_keep_their_work_in_the_time() {
+        let mut outcome_of_both = timed();
+        let elsewhere = UncountedWork::OtherThreads { fraction: 0.9 };
+        let provenance = outcome_of_both.collected.benchmarks[0].provenance_mut();
+        *provenance = provenance.with_work(elsewhere);
+        let mut stuck = with_launches("b", SourceKind::Time, vec![launch(0, 9999.0, None)]);
+        stuck.provenance_mut().reason = "not modelled: all threads wait".to_owned();
+        let targets = [target(SourceChoice::Model)];
+        join(&mut outcome_of_both, Outcome::of(vec![stuck]), &targets);
+        let provenance = outcome_of_both.collected.benchmarks[0].provenance();
+        assert_eq!(provenance.elsewhere, Some(elsewhere));
+        assert_eq!(provenance.reason, "not modelled: all threads wait");
     }
 
     #[test]

@@ -32,6 +32,10 @@ pub(super) struct State<C> {
     pub(super) fed_thread: usize,
     /// Where the running thread's part of the buffer begins.
     pub(super) turn_start: u64,
+    /// What the consumer got since it was asked whether it wants more.
+    pub(super) handed_over_bytes: usize,
+    /// Whether the trace is complete, and other threads only go on to where they wait.
+    pub(super) is_settling: bool,
     pub(super) restartable: Option<RestartableSequence>,
     /// The signal whose handlers are not intercepted until the next request.
     pub(super) suspended: Option<i32>,
@@ -53,13 +57,17 @@ pub(super) unsafe extern "C" fn dispatch<C: Consumer>(context: *mut Context) {
     handlers::engine_begins();
     // SAFETY: the context was made by `Engine::open`, which stored the state's address in it. The
     // thread was in translated code, so nothing else refers to either.
-    let after = unsafe {
+    let serve = || unsafe {
         let context = &mut *context;
         let state =
             &mut *std::ptr::with_exposed_provenance_mut::<State<C>>(context.engine as usize);
         state.serve(context)
     };
+    let after = serve();
     TEAM.carry_out(after, context);
+    if after == After::Settle {
+        serve();
+    }
     handlers::engine_ends();
 }
 
@@ -86,6 +94,9 @@ impl<C: Consumer> State<C> {
             self.translator.forget();
         }
         let mut after = After::Resume;
+        if self.has_companions() && !self.is_settling && self.is_at_end(context) {
+            return self.settle(context);
+        }
         match request(context) {
             Request::Enter => self.continue_at(context, context.target, |_, _| {}),
             Request::Direct => {
@@ -99,7 +110,8 @@ impl<C: Consumer> State<C> {
             }),
             Request::Drain => {
                 self.drain(context);
-                if !self.consumer.keep_tracing() {
+                self.handed_over_bytes = 0;
+                if !self.is_settling && !self.consumer.keep_tracing() {
                     self.leave(context, Ok(End::Consumer));
                 } else if self.has_companions() {
                     after = self.pass(context, false);
@@ -189,7 +201,8 @@ impl<C: Consumer> State<C> {
 
     /// Lets the thread continue natively with what it was about to do.
     pub(super) fn leave(&mut self, context: &mut Context, result: Result<End, TraceError>) {
-        self.status = Status::Ended(result);
+        let is_complete = std::mem::take(&mut self.is_settling);
+        self.status = Status::Ended(if is_complete { Ok(End::Detach) } else { result });
         handlers::end();
         if self.all_threads.is_some() {
             TEAM.dismiss();
@@ -228,11 +241,13 @@ impl<C: Consumer> State<C> {
         // SAFETY: the trace pointer moves only past complete blocks, and the thread is in the
         // engine.
         let written = unsafe { self.buffer.written(self.turn_start, context.trace_pointer) };
+        let written = if self.is_settling { &[] } else { written };
         let thread = TEAM.thread_number();
         if thread != self.fed_thread && self.all_threads.is_some() && !written.is_empty() {
             self.fed_thread = thread;
             self.consumer.switch_to(thread);
         }
+        self.handed_over_bytes += size_of_val(written);
         let blocks = self.translator.blocks();
         let mut rest = written;
         while let [first, values @ ..] = rest {
@@ -256,7 +271,7 @@ impl<C: Consumer> State<C> {
         let number = registers[RAX];
         let all = [RDI, RSI, RDX, R10, R8, R9].map(|register| registers[register]);
         if self.all_threads.is_some() {
-            let is_alone = !self.has_companions();
+            let is_alone = !self.has_companions() && !fixed_values::is_clock_held();
             match TEAM.member_call(number, all, is_alone) {
                 MemberCall::Ordinary => {}
                 call => return self.member_call(context, exit, call),

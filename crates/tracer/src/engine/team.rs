@@ -17,15 +17,16 @@ mod wait;
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-pub(super) use self::calls::MemberCall;
+pub(super) use self::calls::{MemberCall, is_transfer};
 pub(super) use self::gather::Link;
 pub(super) use self::members::After;
 pub(super) use self::seat::Stopped;
 use self::seat::{Seat, phase, sleep_while, turn};
-use self::wait::{Wait, now_ns, rest};
+pub(super) use self::wait::Wait;
+use self::wait::{now_ns, rest};
 use super::handlers;
 use crate::error::ThreadsError;
-use crate::kernel;
+use crate::{fixed_values, kernel};
 
 /// Maximum number of threads.
 pub(super) const MAX_THREADS: usize = crate::MAX_THREADS - 1;
@@ -37,8 +38,15 @@ const SPIN_LIMIT_NS: u64 = 5_000_000_000;
 const END_LIMIT_NS: u64 = 5_000_000_000;
 
 /// A deadline that passes while other threads can run counts this much later, because traced code
-/// takes longer than the program expects.
+/// takes longer than the program expects. Unless its clock is held.
 const OVERDUE_NS: u64 = 1_000_000_000;
+
+/// Advance of a held clock with each turn. Judgement: as long as a full one takes natively.
+const TURN_NS: u64 = 5_000;
+
+/// Maximum number of turns after a complete trace. Judgement: threads that look for work in vain
+/// soon wait, and those that never do must not take long.
+const MAX_TURNS_TO_SETTLE: u32 = 1000;
 
 /// In [`Team::held_since_ns`]: the trace has ended meanwhile.
 const OVER: u64 = u64::MAX;
@@ -83,6 +91,8 @@ struct Order {
     spin_since_ns: u64,
     /// The system call in which the running thread is.
     held: u64,
+    /// Turns left until the trace ends, once it is complete.
+    turns_to_settle: Option<u32>,
     /// Why the trace ended in the middle.
     error: Option<ThreadsError>,
 }
@@ -106,6 +116,7 @@ impl Team {
                 ticket: 0,
                 spin_since_ns: 0,
                 held: 0,
+                turns_to_settle: None,
                 error: None,
             }),
         }
@@ -228,16 +239,21 @@ impl Team {
     fn choose(&self, last: usize, spins: bool) -> Result<usize, ThreadsError> {
         self.bury()?;
         self.limit_spin(spins)?;
+        fixed_values::advance_held_clock(TURN_NS);
         let mut idle_since_ns = 0;
         loop {
             for seat in self.members() {
                 seat.look();
             }
-            let is_idle = spins || idle_since_ns != 0;
+            if let Some(next) = self.choose_to_settle(last) {
+                return Ok(next);
+            }
+            if idle_since_ns != 0 {
+                self.skip_to_deadline(now_ns() - idle_since_ns);
+            }
+            let is_idle = spins || idle_since_ns != 0 || fixed_values::is_clock_held();
             self.pass_deadline(if is_idle { 0 } else { OVERDUE_NS });
-            let mut next = (1..=MAX_THREADS).map(|step| (last + step) % MAX_THREADS);
-            let is_ready = |seat: &Seat| seat.is(phase::MEMBER) && seat.stopped().wait.is_over();
-            if let Some(next) = next.find(|&next| is_ready(&self.seats[next])) {
+            if let Some(next) = self.next_ready(last) {
                 if idle_since_ns != 0 {
                     self.idle_ns
                         .fetch_add(now_ns() - idle_since_ns, Ordering::Relaxed);
@@ -258,13 +274,59 @@ impl Team {
         }
     }
 
+    /// Returns the first thread after that of `last` that waits for nothing.
+    fn next_ready(&self, last: usize) -> Option<usize> {
+        let mut next = (1..=MAX_THREADS).map(|step| (last + step) % MAX_THREADS);
+        let is_ready = |seat: &Seat| seat.is(phase::MEMBER) && seat.stopped().wait.is_over();
+        next.find(|&next| is_ready(&self.seats[next]))
+    }
+
+    /// Lets all threads but the owner go on until they wait, and then the owner. Returns when it is
+    /// the owner's turn, or `false` if the trace has ended.
+    pub(super) fn settle(&self, own: usize) -> bool {
+        self.order().turns_to_settle = Some(MAX_TURNS_TO_SETTLE);
+        self.begin_wait(own, Wait::End);
+        self.pass(own, false)
+    }
+
+    /// Returns whose turn it is if the trace is complete. Neither the clock nor what is outside
+    /// ends a wait then.
+    fn choose_to_settle(&self, last: usize) -> Option<usize> {
+        let turns = self.order().turns_to_settle?;
+        let next = self.next_ready(last).filter(|_| turns > 0);
+        self.order().turns_to_settle = next.map(|_| turns - 1);
+        next.or_else(|| {
+            let owner = self.owner.load(Ordering::Relaxed).checked_sub(1)?;
+            self.seats[owner].stopped().wait = Wait::Nothing;
+            Some(owner)
+        })
+    }
+
+    /// Returns the thread whose deadline comes first, and the deadline.
+    fn first_deadline(&self) -> Option<(&Seat, u64)> {
+        let deadline = |seat| Some((seat, Seat::stopped(seat).wait.until_ns()?));
+        self.members()
+            .filter_map(deadline)
+            .min_by_key(|(_, until_ns)| *until_ns)
+    }
+
+    /// If the clock is held, advances it to the first deadline: at once, or when all threads have
+    /// waited that long because something outside may happen before.
+    fn skip_to_deadline(&self, idle_ns: u64) {
+        if let Some((_, until_ns)) = self.first_deadline() {
+            let left_ns = until_ns.saturating_sub(fixed_values::monotonic_ns());
+            let waits_outside = |seat: &Seat| seat.stopped().wait.is_for_outside();
+            if idle_ns >= left_ns || !self.members().any(waits_outside) {
+                fixed_values::advance_held_clock(left_ns);
+            }
+        }
+    }
+
     /// Ends the wait whose deadline comes first, if it passed this long ago. Only that one: so the
     /// order of deadlines decides, and not when somebody looks.
     fn pass_deadline(&self, margin_ns: u64) {
-        let deadline = |seat: &&Seat| seat.stopped().wait.until_ns().unwrap_or(u64::MAX);
-        if let Some(first) = self.members().min_by_key(deadline) {
-            let until_ns = deadline(&first);
-            if until_ns != u64::MAX && now_ns() >= until_ns.saturating_add(margin_ns) {
+        if let Some((first, until_ns)) = self.first_deadline() {
+            if fixed_values::monotonic_ns() >= until_ns.saturating_add(margin_ns) {
                 first.time_out();
             }
         }
@@ -361,6 +423,7 @@ impl Team {
             }
         }
         self.members.store(0, Ordering::Relaxed);
+        fixed_values::release_clock();
     }
 
     /// Performs the system call at which the running thread is. Returns `false` if the trace has

@@ -18,7 +18,7 @@ pub(crate) struct TraceBuffer {
 
 /// What a thread fills in a turn, if others wait for theirs: some twenty thousand instructions. A
 /// judgement: short beside what a benchmark does, and long beside the change of threads.
-const TURN_BYTES: usize = 1 << 16;
+pub(super) const TURN_BYTES: usize = 1 << 16;
 
 impl TraceBuffer {
     /// `bytes` is a power of two from 64 KiB to 8 MiB.

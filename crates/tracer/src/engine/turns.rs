@@ -1,11 +1,13 @@
 //! The part of the engine's state that deals with threads that take turns.
 
 use super::STACK_BYTES;
-use super::context::Context;
+use super::context::{Context, Request};
+use super::entry;
 use super::exit::SystemCallExit;
 use super::state::State;
-use super::team::{After, MemberCall, TEAM, own_seat};
-use crate::consumer::Consumer;
+use super::team::{After, MemberCall, TEAM, Wait, is_transfer, own_seat};
+use super::trace_buffer::TURN_BYTES;
+use crate::consumer::{Consumer, End};
 use crate::error::TraceError;
 
 impl<C: Consumer> State<C> {
@@ -36,8 +38,43 @@ impl<C: Consumer> State<C> {
     pub(super) fn pass(&mut self, context: &mut Context, spins: bool) -> After {
         let ip = self.original_address(context);
         self.drain(context);
+        if self.is_unwanted() {
+            self.leave(context, Ok(End::Consumer));
+            return After::Resume;
+        }
         TEAM.seat(own_seat()).keep(context, ip);
         After::Pass { spins }
+    }
+
+    /// Returns whether the consumer wants no more, of threads that seldom fill their part of the
+    /// buffer: it is asked as often as if they did.
+    fn is_unwanted(&mut self) -> bool {
+        if self.handed_over_bytes < TURN_BYTES || self.is_settling {
+            return false;
+        }
+        self.handed_over_bytes = 0;
+        !self.consumer.keep_tracing()
+    }
+
+    /// Returns whether the tracer's own thread is about to detach.
+    pub(super) fn is_at_end(&self, context: &Context) -> bool {
+        let request = Request::ALL[context.request as usize];
+        let branches = matches!(
+            request,
+            Request::Enter | Request::Direct | Request::Indirect
+        );
+        branches && self.original_address(context) == entry::detach as *const () as u64
+    }
+
+    /// Lets the other threads go on to where they wait, in their order, before the trace ends: what
+    /// they did natively instead would depend on the kernel's scheduler, and decide where the next
+    /// trace begins.
+    pub(super) fn settle(&mut self, context: &mut Context) -> After {
+        let ip = self.original_address(context);
+        self.drain(context);
+        self.is_settling = true;
+        TEAM.seat(own_seat()).keep(context, ip);
+        After::Settle
     }
 
     /// Lets the thread go on natively at `next` of the context. Only the tracer's own thread can
@@ -72,12 +109,20 @@ impl<C: Consumer> State<C> {
             self.translator.trust(false);
         }
         self.drain(context);
+        if self.is_unwanted() {
+            self.leave(context, Ok(End::Consumer));
+            return After::Resume;
+        }
         let own = own_seat();
         let seat = TEAM.seat(own);
         seat.keep(context, ip);
         seat.stopped().after_call = self.translator.blocks().block(exit.block).end_ip();
         match call {
             MemberCall::Ordinary | MemberCall::Done(_) => After::Resume,
+            MemberCall::Hold if self.is_settling && !is_transfer(number) => {
+                TEAM.begin_wait(own, Wait::End);
+                After::Pass { spins: false }
+            }
             MemberCall::Hold => After::Perform,
             MemberCall::Wait(wait) => {
                 TEAM.begin_wait(own, wait);

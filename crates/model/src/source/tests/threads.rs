@@ -1,6 +1,7 @@
 //! Slots of all threads. Each test runs in a forked child, because the harness has threads, too.
 
 use std::thread;
+use std::time::{Duration, Instant};
 
 use topdown_run::provenance::CountedThreads;
 
@@ -85,4 +86,82 @@ fn window_without_threads_is_of_own_thread() {
         return;
     }
     assert_eq!(window(0, 0)[2], 0);
+}
+
+/// Returns how many iterations the last window of criterion's warm-up has: it doubles them until
+/// its clock has passed, also for a launch that is started by hand.
+fn warmed_up(all_threads: bool, iteration: impl Fn()) -> u64 {
+    /// Far more than the time and the budget allow for.
+    const MAX_ITERATIONS: u64 = 1 << 16;
+    let [iterations, ..] = in_child(|| {
+        topdown_tracer::fix_system_values().unwrap();
+        let budget = ModelBudget::from_seconds(0.05).unwrap();
+        let core = &cores::GOLDEN_COVE;
+        let model = Model::for_core(core, budget, CodeDetail::Blocks, all_threads).unwrap();
+        model.sample_boundary();
+        let mut iterations = 1;
+        let mut elapsed = Duration::ZERO;
+        while elapsed < Duration::from_millis(20) && iterations < MAX_ITERATIONS {
+            let begun_at = Instant::now();
+            super::window(&model, || (0..iterations).for_each(|_| iteration()));
+            elapsed += begun_at.elapsed();
+            iterations *= 2;
+        }
+        [iterations, 0, 0]
+    });
+    assert!(iterations < MAX_ITERATIONS, "the warm-up does not end");
+    iterations
+}
+
+#[test]
+fn warm_up_beyond_the_budget_ends() {
+    if opened().is_none() {
+        return;
+    }
+    let on_thread = || {
+        thread::scope(|scope| {
+            scope.spawn(|| black_box(sum(1000)));
+        });
+    };
+    let on_own = || {
+        black_box(sum(100));
+    };
+    for iterations in [warmed_up(true, on_thread), warmed_up(false, on_own)] {
+        assert!(iterations > 8, "some of it is traced as a whole");
+    }
+}
+
+/// A benchmark may open a measurement of its own, beside criterion's.
+#[test]
+fn second_model_counts_threads_that_exist() {
+    if opened().is_none() {
+        return;
+    }
+    let [slots, instructions, all] = in_child(|| {
+        let open = || {
+            let budget = ModelBudget::from_seconds(1.0).unwrap();
+            Model::for_core(&cores::GOLDEN_COVE, budget, CodeDetail::Blocks, true).unwrap()
+        };
+        let first = open();
+        let (ask, asked) = std::sync::mpsc::channel();
+        let (answer, answered) = std::sync::mpsc::channel();
+        thread::spawn(move || asked.iter().for_each(|n| answer.send(sum(n)).unwrap()));
+        first.sample_boundary();
+        let second = open();
+        of_core(&second, |core| core.budget.samples_long = true);
+        let sample = super::window(&second, || {
+            ask.send(2000).unwrap();
+            black_box(answered.recv().unwrap());
+        });
+        let sample = first.completed(&sample);
+        let all = u64::from(first.provenance().threads == CountedThreads::All);
+        [
+            sample.slots.unwrap_or(0),
+            sample.instructions.unwrap_or(0),
+            all,
+        ]
+    });
+    assert_eq!(all, 1);
+    assert!(instructions >= 3 * 2000, "{instructions}");
+    assert!(slots > 0);
 }

@@ -3,7 +3,7 @@
 
 use super::Team;
 use super::futex::Futex;
-use super::wait::{Readiness, Wait, duration_at, is_ready, now_ns, on_monotonic_clock};
+use super::wait::{Readiness, Wait, after_ns, duration_at, is_ready, on_monotonic_clock};
 use crate::kernel;
 
 /// How to go on with a system call.
@@ -95,7 +95,7 @@ impl Team {
                 arguments[at] = NO_TIME.as_ptr() as u64;
                 match (limit, duration_at(limit)) {
                     (0, _) => trial(arguments, None),
-                    (_, Some(ns)) => trial(arguments, Some(now_ns().saturating_add(ns))),
+                    (_, Some(ns)) => trial(arguments, Some(after_ns(ns))),
                     (_, None) => MemberCall::Hold,
                 }
             }
@@ -119,20 +119,26 @@ fn trial(arguments: [u64; 6], until_ns: Option<u64>) -> MemberCall {
 
 fn after_ms(limit: i32) -> Option<u64> {
     let ms = u64::try_from(limit).ok()?;
-    Some(now_ns().saturating_add(ms * 1_000_000))
+    Some(after_ns(ms * 1_000_000))
 }
 
 fn deadline_of_sleep(number: i64, arguments: [u64; 6]) -> Option<u64> {
     let [clock, flags, time, ..] = arguments;
     if number == libc::SYS_nanosleep {
-        return Some(now_ns().saturating_add(duration_at(clock)?));
+        return Some(after_ns(duration_at(clock)?));
     }
     let ns = duration_at(time)?;
     Some(if flags as i32 & libc::TIMER_ABSTIME == 0 {
-        now_ns().saturating_add(ns)
+        after_ns(ns)
     } else {
         on_monotonic_clock(clock as libc::clockid_t, ns)
     })
+}
+
+/// Returns whether a call moves data, and does not wait because [`Team::member_call`] knows that it
+/// need not.
+pub(in super::super) fn is_transfer(number: u64) -> bool {
+    i64::try_from(number).is_ok_and(|number| events_of(number, 0, 0).is_some())
 }
 
 /// Returns the events that a descriptor must have so that the call does not wait, if it is one that

@@ -2,7 +2,7 @@
 //! at that point of the order. The kernel only learns of waits that go on natively.
 
 use super::seat::phase;
-use super::wait::{Wait, duration_at, now_ns, on_monotonic_clock, word_at};
+use super::wait::{Wait, after_ns, duration_at, on_monotonic_clock, word_at};
 use super::{MAX_THREADS, Team};
 use crate::kernel;
 
@@ -39,7 +39,7 @@ impl Team {
                 let until_ns = match limit {
                     0 => None,
                     limit => match duration_at(limit) {
-                        Some(ns) if command == libc::FUTEX_WAIT => Some(now_ns() + ns),
+                        Some(ns) if command == libc::FUTEX_WAIT => Some(after_ns(ns)),
                         Some(ns) => Some(on_monotonic_clock(clock_of(operation), ns)),
                         None => return Futex::Unknown,
                     },

@@ -20,7 +20,7 @@ use super::seat::{Seat, phase, turn};
 use super::wait::{Wait, now_ns, rest};
 use super::{MAX_THREADS, SEAT, TEAM, Team};
 use crate::error::ThreadsError;
-use crate::kernel;
+use crate::{fixed_values, kernel};
 
 /// The trace in which threads take turns.
 #[derive(Clone, Copy)]
@@ -62,6 +62,7 @@ impl Team {
         let order = self.order();
         order.link = Some(link);
         order.spin_since_ns = 0;
+        order.turns_to_settle = None;
         order.error = None;
         self.held_since_ns.store(0, Ordering::Relaxed);
         let seat = &self.seats[own];
@@ -75,6 +76,8 @@ impl Team {
             self.call_off();
             self.dismiss();
             self.end();
+        } else if self.has_companions() {
+            fixed_values::hold_clock();
         }
         gathered
     }

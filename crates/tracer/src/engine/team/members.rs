@@ -9,7 +9,7 @@ use super::seat::{Stopped, phase, turn};
 use super::wait::Wait;
 use super::{Link, SEAT, TEAM, Team};
 use crate::error::ThreadsError;
-use crate::kernel;
+use crate::{fixed_values, kernel};
 
 /// What the running thread does when its state is in its seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub(in super::super) enum After {
     Resume,
     /// Pass the turn. It may only `spin`.
     Pass { spins: bool },
+    /// Let the others go on to where they wait.
+    Settle,
     /// Perform the system call that it is at.
     Perform,
     /// End.
@@ -39,6 +41,7 @@ impl Team {
         let goes_on = match after {
             After::Resume => true,
             After::Pass { spins } => self.pass(own, spins),
+            After::Settle => self.settle(own),
             After::Perform => self.perform(own),
             After::Exit => self.exit(own),
             After::Start(new) => self.start(own, new),
@@ -49,7 +52,11 @@ impl Team {
             self.leave(own);
         }
         // SAFETY: it is the thread's turn, so nothing else refers to the context.
-        seat.put_into(unsafe { &mut *context });
+        let context = unsafe { &mut *context };
+        seat.put_into(context);
+        if after == After::Settle {
+            context.request = Request::Enter as u32;
+        }
     }
 
     /// Prepares a seat for the thread that the running one, at a system call, is about to start.
@@ -109,6 +116,7 @@ impl Team {
             self.members.fetch_sub(1, Ordering::Relaxed);
         } else {
             seat.thread.store(result as u32, Ordering::Relaxed);
+            fixed_values::hold_clock();
         }
         self.seats[own].complete(result);
         true

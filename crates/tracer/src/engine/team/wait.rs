@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::super::source;
 use super::seat::Seat;
+use crate::fixed_values::{kernel_ns, monotonic_ns, shown_ns};
 use crate::kernel;
 
 /// What a thread waits for before its next turn.
@@ -13,18 +14,20 @@ pub(in super::super) enum Wait {
     Nothing,
     /// For its turn, to perform the system call that it is at.
     Turn,
+    /// For the end of the trace.
+    End,
     /// For another thread that wakes this futex.
     Futex {
         address: u64,
         expected: u32,
         bitset: u32,
-        /// On the monotonic clock.
+        /// On the program's monotonic clock.
         until_ns: Option<u64>,
     },
     /// Until the system call that it is at would not wait.
     Call {
         readiness: Readiness,
-        /// On the monotonic clock.
+        /// On the program's monotonic clock.
         until_ns: Option<u64>,
     },
 }
@@ -50,9 +53,20 @@ impl Wait {
         matches!(self, Wait::Futex { until_ns: None, .. })
     }
 
+    /// Returns whether something outside of the process may end it.
+    pub(super) fn is_for_outside(self) -> bool {
+        matches!(
+            self,
+            Wait::Call {
+                readiness: Readiness::Descriptor(_) | Readiness::Trial(_),
+                ..
+            }
+        )
+    }
+
     pub(super) fn until_ns(self) -> Option<u64> {
         match self {
-            Wait::Nothing | Wait::Turn => None,
+            Wait::Nothing | Wait::Turn | Wait::End => None,
             Wait::Futex { until_ns, .. } | Wait::Call { until_ns, .. } => until_ns,
         }
     }
@@ -62,7 +76,7 @@ impl Seat {
     /// Ends the thread's wait if what it waits for has happened, other than its deadline.
     pub(super) fn look(&self) {
         let wait = self.stopped().wait;
-        if wait.is_over() {
+        if wait.is_over() || wait == Wait::End {
             return;
         }
         if self.is_interrupted.swap(false, Ordering::Relaxed) {
@@ -138,23 +152,19 @@ pub(super) fn duration_at(address: u64) -> Option<u64> {
     })
 }
 
-/// The monotonic clock.
+/// The kernel's monotonic clock.
 pub(super) fn now_ns() -> u64 {
-    now_of(libc::CLOCK_MONOTONIC)
+    kernel_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// Returns a time of `clock` on the monotonic clock.
+/// Returns the program's monotonic time in this many nanoseconds.
+pub(super) fn after_ns(ns: u64) -> u64 {
+    monotonic_ns().saturating_add(ns)
+}
+
+/// Returns a time of `clock` on the monotonic clock, both as the program sees them.
 pub(super) fn on_monotonic_clock(clock: libc::clockid_t, ns: u64) -> u64 {
-    let left_ns = ns.saturating_sub(now_of(clock));
-    now_ns().saturating_add(left_ns)
-}
-
-fn now_of(clock: libc::clockid_t) -> u64 {
-    let mut now = [0_u64; 2];
-    let arguments = [clock as u64, now.as_mut_ptr() as u64, 0, 0, 0, 0];
-    // SAFETY: the kernel writes one `struct timespec`, of two words.
-    unsafe { kernel::call(libc::SYS_clock_gettime, arguments) };
-    now[0].saturating_mul(1_000_000_000).saturating_add(now[1])
+    after_ns(ns.saturating_sub(shown_ns(clock)))
 }
 
 /// Lets the kernel run something else for a while.

@@ -1,0 +1,49 @@
+//! Threads whose instructions the models of this thread have counted in the current benchmark.
+//!
+//! A benchmark may open a measurement of its own, while criterion's says what was measured. So all
+//! models of a thread have one account.
+
+use std::cell::Cell;
+
+use topdown_run::provenance::CountedThreads;
+use topdown_tracer::ThreadsError;
+
+/// The slots are those of all threads if others execute at least this fraction of the instructions.
+/// Less than that is within the gate's margin.
+const MIN_OTHERS_FRACTION: f64 = 0.01;
+
+thread_local! {
+    /// Instructions of all threads, and of the others.
+    static INSTRUCTIONS: Cell<[u64; 2]> = const { Cell::new([0; 2]) };
+    static NOT_ALL: Cell<Option<ThreadsError>> = const { Cell::new(None) };
+}
+
+/// Begins a benchmark.
+pub(super) fn begin_benchmark() {
+    INSTRUCTIONS.set([0; 2]);
+}
+
+/// Adds the instructions of a window: of all threads, and of the others.
+pub(super) fn add(window: [u64; 2]) {
+    let [all, others] = INSTRUCTIONS.get();
+    INSTRUCTIONS.set([all + window[0], others + window[1]]);
+}
+
+/// Returns whose slots the benchmark has.
+pub(super) fn counted() -> CountedThreads {
+    let [all, others] = INSTRUCTIONS.get().map(|count| count as f64);
+    match others > all * MIN_OTHERS_FRACTION {
+        true => CountedThreads::All,
+        false => CountedThreads::Own,
+    }
+}
+
+/// From now on only the measured thread is traced.
+pub(super) fn give_up(error: ThreadsError) {
+    NOT_ALL.set(Some(error));
+}
+
+/// Returns why only the measured thread is traced, although all were requested.
+pub(super) fn why_not_all() -> Option<ThreadsError> {
+    NOT_ALL.get()
+}
