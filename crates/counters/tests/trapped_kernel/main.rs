@@ -4,8 +4,9 @@
 //! Linux, so that the tests cover the code that ships. `trap` catches them, `machine` and `pages`
 //! answer, and `system` provides the files. The tests are in `opening`, `windows` and `looking`,
 //! `refused` for reads that the CPU refuses, `nested` for windows around others, `metrics` for the
-//! other forms of PERF_METRICS, `exact` and `groups` for plain counters, `threads` for all threads
-//! of a process, `tree` for commands, and `sampling` for launches that record where the code is.
+//! other forms of PERF_METRICS, `exact` and `groups` for plain counters, `newest` for cores that no
+//! emulated machine has, `threads` for all threads of a process, `tree` for commands, and
+//! `sampling` for launches that record where the code is.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -16,6 +17,7 @@ mod looking;
 mod machine;
 mod metrics;
 mod nested;
+mod newest;
 mod opening;
 mod pages;
 mod refused;
