@@ -47,13 +47,6 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Returns the number of instructions of a replay.
-    pub fn instructions(&self) -> u64 {
-        let mut count = InstructionCount::default();
-        self.replay(&mut count);
-        count.0
-    }
-
     /// Returns whether there was no room for the whole stretch.
     pub fn is_cut_off(&self) -> bool {
         self.is_full

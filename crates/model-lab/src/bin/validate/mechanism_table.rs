@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use topdown_core_model::{Capacity, CoreParameters, Model};
+use topdown_core_model::{Capacity, CoreParameters, Counts, Model};
 use topdown_model_lab::kernels::{self, Group, Kernel};
 use topdown_model_lab::mechanisms::{self, Mechanism};
 use topdown_model_lab::recording::Recording;
@@ -15,7 +15,7 @@ use topdown_tracer::Mapping;
 use crate::changes;
 use crate::native::{Launches, Measurements};
 use crate::report::{self, Row};
-use crate::windows::Modelled;
+use crate::windows::{Modelled, cost_instructions};
 
 /// The cores with their native cycles, in `native/`.
 const NATIVE: &[(&str, &str)] = &[
@@ -25,9 +25,9 @@ const NATIVE: &[(&str, &str)] = &[
     ("zen-5", "zen-5.txt"),
 ];
 
-/// Instructions of a replay, at least.
+/// Instructions of a replay, at least; those that are slow to model count for more.
 const MIN_REPLAY_INSTRUCTIONS: u64 = 150_000;
-/// Replays go on until so many instructions ran, or for so many replays; the last one counts.
+/// Replays go on until so many instructions ran, or for so many replays.
 const ENOUGH_INSTRUCTIONS: u64 = 1_000_000;
 const MAX_REPLAYS: u64 = 6;
 
@@ -38,6 +38,8 @@ struct Recorded {
     recording: Recording,
     /// Number of times that the recording runs the kernel.
     iterations: u64,
+    /// Number of times that it is replayed; the last one counts.
+    replays: u64,
 }
 
 /// Errors of a variant, beside one of the files of native cycles.
@@ -63,7 +65,7 @@ pub fn print(
     for &(_, file) in NATIVE.iter().filter(|(name, _)| *name == core.name) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("native");
         let measurements = Measurements::open(Some(folder.join(file)))?;
-        let recorded = record(&measurements, filter)?;
+        let recorded = record(core, &measurements, filter)?;
         let whole = errors(&run(&recorded, core));
         if first.is_none() {
             print_line(core, file, None, &whole, &whole);
@@ -80,6 +82,7 @@ pub fn print(
 
 /// Records all kernels that may be looked at and whose native cycles recur.
 fn record(
+    core: &'static CoreParameters,
     measurements: &Measurements,
     filter: &str,
 ) -> Result<Vec<Recorded>, Box<dyn std::error::Error>> {
@@ -93,9 +96,9 @@ fn record(
         let mut run = (kernel.prepare)();
         let mut iterations = 1;
         let mut recording = Recording::new(&mut run)?;
-        let instructions = recording.instructions();
-        if instructions < MIN_REPLAY_INSTRUCTIONS {
-            iterations = MIN_REPLAY_INSTRUCTIONS.div_ceil(instructions.max(1));
+        let cost = cost_instructions(&replay(&recording, core, 1)).max(1);
+        if cost < MIN_REPLAY_INSTRUCTIONS {
+            iterations = MIN_REPLAY_INSTRUCTIONS.div_ceil(cost);
             recording = Recording::new(&mut || (0..iterations).for_each(|_| run()))?;
         }
         if recording.is_cut_off() {
@@ -107,33 +110,37 @@ fn record(
             native,
             recording,
             iterations,
+            replays: ENOUGH_INSTRUCTIONS
+                .div_ceil(cost * iterations)
+                .clamp(2, MAX_REPLAYS),
         });
     }
     Ok(recorded)
 }
 
+/// Replays a recording so often, and returns what the last time cost.
+fn replay(recording: &Recording, core: &'static CoreParameters, replays: u64) -> Counts {
+    let mut model = Model::with_mappings(core, Capacity::default(), Mapping::at);
+    recording.translate(&mut model);
+    let mut before = model.counts();
+    for _ in 0..replays {
+        before = model.counts();
+        recording.replay(&mut model);
+        model.drain();
+    }
+    model.counts() - before
+}
+
 fn run(recorded: &[Recorded], core: &'static CoreParameters) -> Vec<Row> {
-    let row = |recorded: &Recorded| {
-        let recording = &recorded.recording;
-        let replays = ENOUGH_INSTRUCTIONS.div_ceil(recording.instructions().max(1));
-        let mut model = Model::with_mappings(core, Capacity::default(), Mapping::at);
-        recording.translate(&mut model);
-        let mut before = model.counts();
-        for _ in 0..replays.clamp(2, MAX_REPLAYS) {
-            before = model.counts();
-            recording.replay(&mut model);
-            model.drain();
-        }
-        Row {
-            name: recorded.kernel.name,
-            group: recorded.kernel.group,
-            native: recorded.native.clone(),
-            modelled: Modelled {
-                counts: model.counts() - before,
-                iterations: recorded.iterations,
-                instructions_per_second: f64::NAN,
-            },
-        }
+    let row = |recorded: &Recorded| Row {
+        name: recorded.kernel.name,
+        group: recorded.kernel.group,
+        native: recorded.native.clone(),
+        modelled: Modelled {
+            counts: replay(&recorded.recording, core, recorded.replays),
+            iterations: recorded.iterations,
+            instructions_per_second: f64::NAN,
+        },
     };
     recorded.iter().map(row).collect()
 }

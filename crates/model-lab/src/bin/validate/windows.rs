@@ -35,7 +35,7 @@ impl Modelled {
 
 /// Returns how much of the budget it took to model what was counted, as the crate `topdown-model`
 /// does in `budget.rs`. A repeating string instruction is one instruction, and can copy gigabytes.
-fn cost_instructions(counts: &Counts) -> u64 {
+pub fn cost_instructions(counts: &Counts) -> u64 {
     let cost = counts.modelling_ns().saturating_mul(INSTRUCTIONS_PER_US) / 1000;
     cost.max(counts.events.instructions)
 }
