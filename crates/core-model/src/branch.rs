@@ -1,5 +1,6 @@
 //! Branch prediction: directions and targets, learnt from the executed path.
 
+mod counter;
 mod direction;
 mod first_level;
 mod history;

@@ -3,6 +3,7 @@
 //! After Seznec and Michaud, "A case for (partially) tagged geometric history length branch
 //! prediction" (JILP 2006).
 
+use super::counter::step;
 use super::history::{Newest, PathHistory, SPREAD};
 use crate::parameters::{Prediction as Parameters, TAGGED_TABLES};
 
@@ -300,12 +301,6 @@ impl DirectionPredictor {
             }
         }
     }
-}
-
-#[inline]
-fn step(counter: i8, up: bool, lowest: i8, highest: i8) -> i8 {
-    // No branch, because outcomes are hard to predict.
-    (counter + 2 * i8::from(up) - 1).clamp(lowest, highest)
 }
 
 #[cfg(test)]

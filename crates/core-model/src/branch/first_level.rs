@@ -4,6 +4,7 @@
 //! goes back where the tables differ. So a branch that only the tables predict costs a few cycles
 //! although it is predicted correctly.
 
+use super::counter::step;
 use super::history::SPREAD;
 use crate::calendar::boxed;
 use crate::parameters::FirstLevel as Parameters;
@@ -58,9 +59,9 @@ impl FirstLevel {
         let branch = &mut self.branches[(ip.wrapping_mul(SPREAD) >> 52) as usize % BRANCHES];
         let way = set.iter().position(|entry| entry.tag == tag);
         let is_right = (way.map_or(*branch, |way| set[way].counter) >= 0) == taken;
-        step(branch, taken);
+        *branch = step(*branch, taken, -2, 1);
         if let Some(way) = way {
-            step(&mut set[way].counter, taken);
+            set[way].counter = step(set[way].counter, taken, -2, 1);
             if way > 0 {
                 set[..=way].rotate_right(1);
             }
@@ -77,12 +78,6 @@ impl FirstLevel {
             self.correction_cycles
         }
     }
-}
-
-#[inline]
-fn step(counter: &mut i8, up: bool) {
-    // No branch, because outcomes are hard to predict.
-    *counter = (*counter + 2 * i8::from(up) - 1).clamp(-2, 1);
 }
 
 #[cfg(test)]

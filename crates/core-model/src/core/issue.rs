@@ -1,7 +1,8 @@
 //! Issue: when an instruction leaves rename, and what the preceding slots are charged to.
 
-use super::{Core, WrongPath};
-use crate::instruction::{Flow, Operation};
+use super::Core;
+use super::path::WrongPath;
+use crate::instruction::Operation;
 
 impl Core {
     /// Issues an instruction and charges the slots before it; its own are among the fixed costs of
@@ -113,7 +114,7 @@ impl Core {
 
     /// Lets everything in flight retire and be written: the end of a window.
     pub(crate) fn drain(&mut self) {
-        self.pending.flow = Flow::Next;
+        self.pending.forget();
         self.wrong_path = None;
         self.charge_head(self.window.last_completion());
         let block = self.window.youngest_block();

@@ -2,7 +2,8 @@
 
 use topdown_tracer::{AccessKind, Address};
 
-use super::{Core, Executed, Order, Origin, Value};
+use super::execution::{Origin, Value};
+use super::{Core, Executed, Order};
 use crate::class::Class;
 use crate::instruction::{MemoryOperand, Operation};
 use crate::memory::LINE_BYTES;

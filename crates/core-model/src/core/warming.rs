@@ -7,10 +7,10 @@
 
 use topdown_tracer::{AccessKind, Address};
 
-use super::{Core, PendingBranch};
+use super::Core;
 use crate::branch::CodeAddress;
 use crate::calendar::boxed;
-use crate::instruction::{Flow, MemoryOperand, Operation};
+use crate::instruction::{MemoryOperand, Operation};
 use crate::memory::LINE_BYTES;
 
 /// Lines that were accessed recently, direct-mapped.
@@ -54,19 +54,6 @@ impl Recent {
 }
 
 impl Core {
-    /// Continues the path at `place`: the predictors learn where the branch before it went.
-    #[inline]
-    pub(crate) fn warm_arrival(&mut self, place: CodeAddress) {
-        if self.pending.flow == Flow::Next {
-            return;
-        }
-        let outcome = self.predictor.branch(&self.pending.to(place));
-        self.pending.flow = Flow::Next;
-        if outcome.taken {
-            self.frontend.warm_branch();
-        }
-    }
-
     /// Executes the instructions of a block, the last of which lies at `last_place`.
     #[inline]
     pub(crate) fn warm(
@@ -82,15 +69,9 @@ impl Core {
                 self.warm_operands(operation, operands, recorded);
             }
         }
-        if let Some(last) = operations.last().filter(|last| last.flow != Flow::Next) {
-            self.pending = PendingBranch {
-                flow: last.flow,
-                place: last_place,
-                length: last.length,
-                // Time stands still, and the block costs nothing.
-                resolved: 0,
-                block: 0,
-            };
+        if let Some(last) = operations.last() {
+            // Time stands still, and the block costs nothing.
+            self.leave(last, last_place, 0, 0);
         }
     }
 
@@ -107,7 +88,7 @@ impl Core {
 
     /// Prepares for blocks that predictors do not see.
     pub(crate) fn begin_skimming(&mut self) {
-        self.pending.flow = Flow::Next;
+        self.pending.forget();
         self.recent.forget();
     }
 
