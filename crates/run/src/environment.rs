@@ -55,6 +55,10 @@ pub const ALLOCATIONS: &str = "CARGO_TOPDOWN_ALLOCATIONS";
 /// numbered from 0, and so are the blocks of a benchmark. Set in all modelled launches.
 pub const STRETCHES: &str = "CARGO_TOPDOWN_STRETCHES";
 
+/// Whether a modelled launch runs on one CPU, because its benchmarks have several threads: `1`, or
+/// `0`. Set in all modelled launches.
+pub const ONE_CPU: &str = "CARGO_TOPDOWN_ONE_CPU";
+
 /// What determines the number of iterations of samples: see [`Sampling`](crate::setting::Sampling).
 pub const SAMPLING: &str = "CARGO_TOPDOWN_SAMPLING";
 

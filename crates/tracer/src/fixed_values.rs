@@ -6,26 +6,13 @@
 //! with functions whose results depend only on how many values were requested before. Requests that
 //! bypass the C library are handled by the engine if they are traced: system calls, and the
 //! instructions `rdrand` and `rdseed`.
-//!
-//! The first bytes of each function become a jump. They are written through `/proc/self/mem`, which
-//! can write to code mapped without write permission; the file on disk and other processes are
-//! unaffected.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use iced_x86::{Decoder, DecoderOptions, FlowControl};
-
 use crate::kernel;
-
-/// `jmp [rip]`; the address follows.
-const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
-const JUMP_BYTES: usize = JUMP.len() + size_of::<u64>();
-/// Enough of a function to see that it is longer than the jump.
-const SEEN_BYTES: usize = JUMP_BYTES + 15;
+use crate::replaced_function::replace_all;
 
 /// The clock's first value, in seconds since the epoch. It is in the past, so that a program that
 /// lets the kernel wait for a deadline computed from it waits too short, rather than for years.
@@ -56,10 +43,6 @@ static CLOCK_OF_THE_KERNEL: OnceLock<Option<ClockGetTime>> = OnceLock::new();
 /// Returns an error if the system does not let a process write to its own code. Then nothing has
 /// changed.
 pub fn fix_system_values() -> io::Result<()> {
-    let memory = File::options()
-        .read(true)
-        .write(true)
-        .open("/proc/thread-self/mem")?;
     CLOCK_OF_THE_KERNEL.get_or_init(clock_of_the_kernel);
     let replacements = [
         (libc::getrandom as *const (), random_numbers as *const ()),
@@ -67,8 +50,7 @@ pub fn fix_system_values() -> io::Result<()> {
         (libc::syscall as *const (), system_call as *const ()),
         (libc::clock_gettime as *const (), clock as *const ()),
     ];
-    let replacements = replacements.map(|(function, by)| (function as u64, by as u64));
-    replace_all(&memory, &replacements)?;
+    replace_all(&replacements.map(|(function, by)| (function as u64, by as u64)))?;
     IS_FIXED.store(true, Ordering::Relaxed);
     Ok(())
 }
@@ -160,52 +142,6 @@ pub(crate) fn kernel_ns(clock: libc::clockid_t) -> u64 {
     // SAFETY: the kernel writes one `struct timespec`, of two words.
     unsafe { kernel::call(libc::SYS_clock_gettime, arguments) };
     now[0].saturating_mul(SECOND_NS).saturating_add(now[1])
-}
-
-/// Makes each function a jump to its replacement, or none of them.
-fn replace_all(memory: &File, replacements: &[(u64, u64)]) -> io::Result<()> {
-    let Some((&(address, replacement), rest)) = replacements.split_first() else {
-        return Ok(());
-    };
-    let mut before = [0; JUMP_BYTES];
-    memory.read_exact_at(&mut before, address)?;
-    replace(memory, address, replacement)?;
-    replace_all(memory, rest).inspect_err(|_| {
-        // It was just written to, so this succeeds.
-        let _ = memory.write_all_at(&before, address);
-    })
-}
-
-/// Makes the function at `address` a jump to `replacement`.
-fn replace(memory: &File, address: u64, replacement: u64) -> io::Result<()> {
-    let mut code = [0; SEEN_BYTES];
-    let read = memory.read_at(&mut code, address)?;
-    if !fits_jump(&code[..read], address) {
-        return Err(io::Error::other("the function is too short"));
-    }
-    let mut jump = [0; JUMP_BYTES];
-    jump[..JUMP.len()].copy_from_slice(&JUMP);
-    jump[JUMP.len()..].copy_from_slice(&replacement.to_le_bytes());
-    memory.write_all_at(&jump, address)
-}
-
-/// Returns whether the function that begins with `code` is at least as long as the jump.
-fn fits_jump(code: &[u8], address: u64) -> bool {
-    let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
-    while decoder.position() < JUMP_BYTES {
-        if !decoder.can_decode() {
-            return false;
-        }
-        let instruction = decoder.decode();
-        let goes_on = matches!(
-            instruction.flow_control(),
-            FlowControl::Next | FlowControl::ConditionalBranch | FlowControl::Call
-        );
-        if instruction.is_invalid() || (!goes_on && decoder.position() < JUMP_BYTES) {
-            return false;
-        }
-    }
-    true
 }
 
 /// Replaces `getrandom`.
@@ -354,65 +290,6 @@ fn clock_of_the_kernel() -> Option<ClockGetTime> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn function_shorter_than_the_jump_is_kept() {
-        let long = [0x90; SEEN_BYTES];
-        assert!(fits_jump(&long, 0x1000));
-        for end in [0xc3, 0xcc] {
-            let mut short = long;
-            short[5] = end; // ret, int3
-            assert!(!fits_jump(&short, 0x1000), "{end:x}");
-        }
-        // It may end with the last byte that the jump needs.
-        let mut fits = long;
-        fits[JUMP_BYTES - 1] = 0xc3;
-        assert!(fits_jump(&fits, 0x1000));
-        assert!(!fits_jump(&long[..4], 0x1000));
-    }
-
-    /// Code in shared memory of a file that is open for reading cannot be written, not even through
-    /// `/proc/self/mem`.
-    #[test]
-    fn one_failed_replacement_prevents_all() {
-        const CODE: [u8; SEEN_BYTES] = [0x90; SEEN_BYTES];
-        let file = tempfile::NamedTempFile::new().unwrap();
-        file.as_file().write_all_at(&CODE, 0).unwrap();
-        let file = File::open(file.path()).unwrap();
-        let map = |flags| {
-            // SAFETY: a new mapping of a file with the code; it stays to the end of the process.
-            let start = unsafe {
-                let file = std::os::fd::AsRawFd::as_raw_fd(&file);
-                libc::mmap(
-                    std::ptr::null_mut(),
-                    CODE.len(),
-                    libc::PROT_READ,
-                    flags,
-                    file,
-                    0,
-                )
-            };
-            assert_ne!(start, libc::MAP_FAILED);
-            start as u64
-        };
-        let [first, second, last] =
-            [libc::MAP_PRIVATE, libc::MAP_PRIVATE, libc::MAP_SHARED].map(map);
-        let memory = File::options()
-            .read(true)
-            .write(true)
-            .open("/proc/thread-self/mem")
-            .unwrap();
-        let now = |address| {
-            let mut now = [0; SEEN_BYTES];
-            memory.read_exact_at(&mut now, address).unwrap();
-            now
-        };
-        assert!(replace_all(&memory, &[(first, 1), (second, 2), (last, 3)]).is_err());
-        assert_eq!([first, second, last].map(now), [CODE; 3]);
-        replace_all(&memory, &[(first, 1), (second, 2)]).unwrap();
-        let jump = [JUMP.as_slice(), &2_u64.to_le_bytes()].concat();
-        assert!(now(second).starts_with(&jump));
-    }
 
     #[test]
     fn hidden_time_is_subtracted() {

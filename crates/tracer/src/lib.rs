@@ -74,6 +74,8 @@
 //! * If [system values are fixed](fix_system_values), the monotonic clock advances only with each
 //!   query and turn, and to the next deadline when all threads wait. Otherwise, a deadline that
 //!   passes while other threads run counts a second later.
+//! * What threads do between traces, the kernel decides; on [one CPU](run_on_one_cpu) it nearly
+//!   always decides alike.
 //! * What ends in the middle, with [`TraceError::Threads`], lets every thread continue natively
 //!   where it is: see [`ThreadsError`]. So does everything else that ends a trace.
 //!
@@ -135,6 +137,10 @@ mod kernel;
 mod mapping;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod maps;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod one_cpu;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod replaced_function;
 mod threads_error;
 mod tracer;
 
@@ -151,6 +157,8 @@ pub use fixed_values::{fix_system_values, hidden_ns, hide_time, pass_time};
 pub use mapping::Mapping;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use maps::may_share_writable_memory;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use one_cpu::run_on_one_cpu;
 pub use tracer::{Tracer, idle_ns};
 
 /// The decoder whose types appear in [`Instruction::decoded`].

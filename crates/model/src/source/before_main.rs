@@ -3,7 +3,7 @@
 //! Values that differ in every process must be fixed early: `RandomState` draws its keys once per
 //! thread, and criterion needs one before any measurement is opened.
 
-use topdown_tracer::fix_system_values;
+use topdown_tracer::{fix_system_values, run_on_one_cpu};
 
 use topdown_run::environment;
 use topdown_run::setting::{Setting, SourceChoice};
@@ -22,5 +22,8 @@ extern "C" fn before_main() {
     if on_the_model && std::env::var_os(environment::SAMPLES).is_some() {
         // If the system forbids it, launches may differ, which the program detects and reports.
         let _ = fix_system_values();
+        if std::env::var_os(environment::ONE_CPU).is_some_and(|value| value == "1") {
+            let _ = run_on_one_cpu();
+        }
     }
 }

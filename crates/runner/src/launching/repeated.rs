@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use topdown_run::code::Digest;
-use topdown_run::environment::{MIN_STRETCHES_LENGTH, REPEATS, REPEATS_DIGITS, STRETCHES};
+use topdown_run::environment::{MIN_STRETCHES_LENGTH, ONE_CPU, REPEATS, REPEATS_DIGITS, STRETCHES};
 use topdown_run::run_file::IterationSample;
 use topdown_run::sample::Sample;
 use topdown_run::setting::Sampling;
@@ -72,6 +72,8 @@ pub(crate) fn repeating(target: &BenchTarget, repeated: &Digests) -> BenchTarget
         };
         let digits = format!("{samples:0REPEATS_DIGITS$}");
         target.environment.insert(REPEATS.to_owned(), digits.into());
+        let one_cpu = target.environment.entry(ONE_CPU.to_owned());
+        one_cpu.or_insert("0".into());
         let stretches = target.environment.entry(STRETCHES.to_owned()).or_default();
         let missing = MIN_STRETCHES_LENGTH.saturating_sub(stretches.len());
         stretches.push(",".repeat(missing));

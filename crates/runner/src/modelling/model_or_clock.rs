@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use topdown_run::activity::UncountedWork;
+use topdown_run::environment::ONE_CPU;
 use topdown_run::provenance::{SourceKind, TIMES_ITSELF, TOO_LONG};
 use topdown_run::run_file::{Benchmark, BenchmarkId};
 use topdown_run::setting::{Sampling, SourceChoice, Threads};
@@ -27,7 +28,8 @@ const BRIEF_MEASUREMENT: Duration = Duration::from_millis(15);
 pub const MIN_AGREEING_LAUNCHES: u32 = 2;
 
 /// Returns the targets to model: those whose settings request it, and those of `auto` that found no
-/// counters. Each lists its benchmarks, those that `timed` shows to be able to have slots.
+/// counters. Each lists its benchmarks, those that `timed` shows to be able to have slots; if some
+/// have several threads, it runs on [one CPU](ONE_CPU).
 pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     let has_time_of_ours = |target: &BenchTarget| {
         let benchmarks = timed.benchmarks.iter();
@@ -38,11 +40,19 @@ pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     let with_slots_alone = |target: BenchTarget| {
         let own = timed.benchmarks.iter().filter(|b| target.has(&b.id));
         let threads = target.settings.threads;
+        let mut has_threads = false;
         let names = own
             .filter(|b| can_have_slots(b, threads))
+            .inspect(|b| has_threads |= b.provenance().elsewhere.is_some())
             .map(|b| b.id.name.clone());
+        let benchmarks = Some(names.collect());
+        let mut environment = target.environment;
+        if has_threads {
+            environment.insert(ONE_CPU.to_owned(), "1".into());
+        }
         BenchTarget {
-            benchmarks: Some(names.collect()),
+            benchmarks,
+            environment,
             ..target
         }
     };
@@ -182,6 +192,22 @@ mod tests {
         }
         let alone = collected(vec![custom]);
         assert!(wanted(&[asking_for(SourceChoice::Model)], &alone).is_empty());
+    }
+
+    #[test]
+    fn benchmarks_with_threads_run_on_one_cpu() {
+        let one_cpu = |benchmark| {
+            let wanted = wanted(
+                &[asking_for(SourceChoice::Model)],
+                &collected(vec![benchmark]),
+            );
+            wanted[0].environment.get(ONE_CPU).cloned()
+        };
+        assert_eq!(one_cpu(timed()), None);
+        let mut pool = timed();
+        let elsewhere = UncountedWork::OtherThreads { fraction: 0.5 };
+        *pool.provenance_mut() = pool.provenance().with_work(elsewhere);
+        assert_eq!(one_cpu(pool), Some("1".into()));
     }
 
     #[test]

@@ -1,0 +1,115 @@
+//! Lets a process run on one CPU, as if it still had all that it had.
+//!
+//! Outside of traces, the kernel's scheduler decides in which order the threads of a pool begin to
+//! wait, and the pool gives work to the one that came first or last. On one CPU, and without
+//! preemption by whoever wakes up, that order nearly always repeats.
+
+use std::io;
+use std::sync::OnceLock;
+
+use crate::kernel;
+use crate::replaced_function::replace_all;
+
+/// Room for 8192 CPUs, the kernel's maximum on this architecture.
+type Mask = [u8; 1024];
+
+/// What the process could use before, and the length of the kernel's masks.
+static ALL_CPUS: OnceLock<(Mask, usize)> = OnceLock::new();
+
+/// Restricts the process to the CPU that it is on, for its rest, and lets threads finish their time
+/// slices. `sched_getaffinity` goes on to list all its CPUs, so pools have as many threads as
+/// before. Must be called while there is only one thread.
+///
+/// # Errors
+/// Returns an error if the system does not let a process write to its own code, or choose its CPUs.
+/// Then nothing has changed.
+pub fn run_on_one_cpu() -> io::Result<()> {
+    let mut all: Mask = [0; size_of::<Mask>()];
+    let length = affinity_of(0, &mut all).ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: asks for a number.
+    let own = usize::try_from(unsafe { libc::sched_getcpu() }).map_err(io::Error::other)?;
+    let mut one: Mask = [0; size_of::<Mask>()];
+    one[own / 8] = 1 << (own % 8);
+    ALL_CPUS.get_or_init(|| (all, length));
+    let replacement = (
+        libc::sched_getaffinity as *const () as u64,
+        sched_getaffinity as *const () as u64,
+    );
+    replace_all(&[replacement])?;
+    // SAFETY: the kernel reads the mask.
+    if unsafe { libc::sched_setaffinity(0, length, one.as_ptr().cast()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: all zero is a valid value.
+    let parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    // SAFETY: asks for the policy, and the kernel reads the parameters.
+    unsafe {
+        if libc::sched_getscheduler(0) == libc::SCHED_OTHER {
+            // May fail: then the order repeats less often.
+            libc::sched_setscheduler(0, libc::SCHED_BATCH, &parameters);
+        }
+    }
+    Ok(())
+}
+
+/// Fills `mask`, and returns how many bytes of it the kernel has written.
+fn affinity_of(thread: u64, mask: &mut [u8]) -> Option<usize> {
+    let arguments = [thread, mask.len() as u64, mask.as_mut_ptr() as u64, 0, 0, 0];
+    // SAFETY: the kernel writes at most as many bytes as `mask` has.
+    let written = unsafe { kernel::call(libc::SYS_sched_getaffinity, arguments) };
+    (!kernel::is_error(written)).then_some(written as usize)
+}
+
+/// Replaces the C library's function.
+unsafe extern "C" fn sched_getaffinity(
+    thread: libc::pid_t,
+    bytes: libc::size_t,
+    mask: *mut libc::cpu_set_t,
+) -> libc::c_int {
+    // SAFETY: the caller provides room for as many bytes.
+    let mask = unsafe { std::slice::from_raw_parts_mut(mask.cast::<u8>(), bytes) };
+    let Some(written) = affinity_of(thread as u64, mask) else {
+        // As the kernel: there is no such thread, or the room does not suffice.
+        let error = if bytes < size_of::<u64>() {
+            libc::EINVAL
+        } else {
+            libc::ESRCH
+        };
+        // SAFETY: it is this thread's own.
+        unsafe { *libc::__errno_location() = error };
+        return -1;
+    };
+    mask[written..].fill(0);
+    if let Some((all, length)) = ALL_CPUS.get() {
+        let length = bytes.min(*length);
+        mask[..length].copy_from_slice(&all[..length]);
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread::available_parallelism;
+
+    /// In a process of its own, which stays on its CPU.
+    #[test]
+    fn process_on_one_cpu_sees_all_of_them() {
+        let before = available_parallelism().unwrap();
+        // SAFETY: the child runs on its only thread, and ends without the harness.
+        let process = unsafe { libc::fork() };
+        if process == 0 {
+            run_on_one_cpu().unwrap();
+            let sees_all = available_parallelism().unwrap() == before;
+            let mut mask = [0; size_of::<Mask>()];
+            affinity_of(0, &mut mask).unwrap();
+            let cpus: u32 = mask.iter().map(|byte| byte.count_ones()).sum();
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(i32::from(!(sees_all && cpus == 1))) };
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child; `status` has room.
+        assert_eq!(unsafe { libc::waitpid(process, &mut status, 0) }, process);
+        assert_eq!(status, 0);
+    }
+}
