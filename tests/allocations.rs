@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use topdown_run::environment::ALLOCATIONS;
+use topdown_run::environment::{ALLOCATIONS, THREADS};
 use topdown_skipped::{Need, skip};
 
 const MUSL: &str = "x86_64-unknown-linux-musl";
@@ -50,7 +50,9 @@ type Counts = BTreeMap<String, u64>;
 
 /// Returns what a program printed: the model's counts of each work, and the truth if it knows.
 fn counts(program: &Path) -> Vec<(String, Counts, Option<Counts>)> {
-    printed(Command::new(program))
+    let mut program = Command::new(program);
+    program.env(THREADS, "own");
+    printed(program)
 }
 
 fn printed(mut program: Command) -> Vec<(String, Counts, Option<Counts>)> {
