@@ -34,12 +34,12 @@ fn work_on_untraced_threads_is_judged_by_time() {
             ("FIXTURE_THREAD_WORK", factor),
             ("CARGO_TOPDOWN_NO_FINGERPRINTS", "false"),
         ];
-        let words = [&THREADS[..], &["--launches", "3", "own|scoped|pool"], more].concat();
+        let words = [&THREADS[..], &["--launches", "3", "own|scoped"], more].concat();
         fixture.bench_with(&words, &environment)
     };
     let outcome = bench("100", &["--save", "main"]).succeeds();
     let told = outcome.stdout.matches("judged by time alone").count();
-    assert_eq!(told, 2, "{}", outcome.stdout);
+    assert_eq!(told, 1, "{}", outcome.stdout);
     for benchmark in &fixture.newest_run().benchmarks {
         let provenance = benchmark.provenance();
         let own = benchmark.id.name == "own";
@@ -61,7 +61,7 @@ fn work_on_untraced_threads_is_judged_by_time() {
 
     // So much more work that starting a thread on a busy machine, some milliseconds, is little
     // beside it.
-    bench("100000", &[]).succeeds();
+    bench("10000", &[]).succeeds();
     let compared = fixture.plain(&["topdown", "compare", "main", "--json"], &[]);
     let json: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
     for verdict in json["benchmarks"].as_array().unwrap() {
