@@ -25,7 +25,7 @@ static ALL_CPUS: OnceLock<(Mask, usize)> = OnceLock::new();
 /// Then nothing has changed.
 pub fn run_on_one_cpu() -> io::Result<()> {
     let mut all: Mask = [0; size_of::<Mask>()];
-    let length = affinity_of(0, &mut all).ok_or_else(io::Error::last_os_error)?;
+    let length = affinity_of(0, &mut all).map_err(io::Error::from_raw_os_error)?;
     // SAFETY: asks for a number.
     let own = usize::try_from(unsafe { libc::sched_getcpu() }).map_err(io::Error::other)?;
     let mut one: Mask = [0; size_of::<Mask>()];
@@ -52,12 +52,15 @@ pub fn run_on_one_cpu() -> io::Result<()> {
     Ok(())
 }
 
-/// Fills `mask`, and returns how many bytes of it the kernel has written.
-fn affinity_of(thread: u64, mask: &mut [u8]) -> Option<usize> {
+/// Fills `mask`, and returns how many bytes of it the kernel has written, or its error number.
+fn affinity_of(thread: u64, mask: &mut [u8]) -> Result<usize, i32> {
     let arguments = [thread, mask.len() as u64, mask.as_mut_ptr() as u64, 0, 0, 0];
     // SAFETY: the kernel writes at most as many bytes as `mask` has.
-    let written = unsafe { kernel::call(libc::SYS_sched_getaffinity, arguments) };
-    (!kernel::is_error(written)).then_some(written as usize)
+    let result = unsafe { kernel::call(libc::SYS_sched_getaffinity, arguments) };
+    match kernel::is_error(result) {
+        true => Err(result.wrapping_neg() as i32),
+        false => Ok(result as usize),
+    }
 }
 
 /// Replaces the C library's function.
@@ -68,16 +71,13 @@ unsafe extern "C" fn sched_getaffinity(
 ) -> libc::c_int {
     // SAFETY: the caller provides room for as many bytes.
     let mask = unsafe { std::slice::from_raw_parts_mut(mask.cast::<u8>(), bytes) };
-    let Some(written) = affinity_of(thread as u64, mask) else {
-        // As the kernel: there is no such thread, or the room does not suffice.
-        let error = if bytes < size_of::<u64>() {
-            libc::EINVAL
-        } else {
-            libc::ESRCH
-        };
-        // SAFETY: it is this thread's own.
-        unsafe { *libc::__errno_location() = error };
-        return -1;
+    let written = match affinity_of(thread as u64, mask) {
+        Ok(written) => written,
+        Err(error) => {
+            // SAFETY: it is this thread's own.
+            unsafe { *libc::__errno_location() = error };
+            return -1;
+        }
     };
     mask[written..].fill(0);
     if let Some((all, length)) = ALL_CPUS.get() {
