@@ -13,6 +13,9 @@ pub struct Config {
     /// Whether to trace all threads of the process, and not only the calling one: see
     /// [All threads](crate#all-threads).
     pub all_threads: bool,
+    /// In which order threads take turns, if all are traced: see
+    /// [All threads](crate#all-threads).
+    pub schedule: u32,
 }
 
 impl Default for Config {
@@ -23,6 +26,7 @@ impl Default for Config {
             static_instructions: 512 * 1024,
             buffer_bytes: 256 * 1024,
             all_threads: false,
+            schedule: 0,
         }
     }
 }

@@ -45,7 +45,7 @@ use self::other_threads::OtherThreadsWatch;
 use self::state::{State, dispatch};
 use self::status::Status;
 use self::system_call::Wakes;
-use self::team::{Link, TEAM};
+use self::team::{Link, Schedule, TEAM};
 use self::trace_buffer::TraceBuffer;
 use self::translator::Translator;
 use crate::CONSUMER_STACK_BYTES;
@@ -111,6 +111,7 @@ impl<C: Consumer> Engine<C> {
             buffer,
             code_is_shared: false,
             vector_of_threads: config.all_threads.then_some(vector),
+            schedule: Schedule::new(config.schedule),
             all_threads: None,
             fed_thread: 0,
             turn_start: trace_pointer,
@@ -228,6 +229,8 @@ impl<C: Consumer> Engine<C> {
                 vector,
                 // SAFETY: as above.
                 fs_base: unsafe { (*state).translator.fs_base() },
+                // SAFETY: as above.
+                schedule: unsafe { (*state).schedule },
             };
             if let Err(error) = TEAM.begin(link) {
                 // SAFETY: as above.

@@ -69,6 +69,9 @@
 //! goes on. So a program that asks neither for the time nor for chance executes the same
 //! instructions in every launch, also where its threads compete.
 //!
+//! That is schedule 0. In each other [`Config::schedule`], a sequence of numbers of its own decides
+//! who is next and how long turns are: another order, which repeats as well.
+//!
 //! * Waits for other threads (futexes) and for descriptors (`read`, `poll`, `epoll_wait` …) end
 //!   at a place in that order. Only if all threads wait, what is outside decides.
 //! * If [system values are fixed](fix_system_values), the monotonic clock advances only with each

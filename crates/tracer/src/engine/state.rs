@@ -7,7 +7,7 @@ use super::memory::Mapping;
 use super::other_threads::OtherThreadsWatch;
 use super::status::Status;
 use super::system_call::{Policy, Wakes, policy};
-use super::team::{After, MemberCall, TEAM};
+use super::team::{After, MemberCall, Schedule, TEAM};
 use super::trace_buffer::TraceBuffer;
 use super::translator::Translator;
 use super::trust::ConcurrentWriters;
@@ -28,6 +28,8 @@ pub(super) struct State<C> {
     pub(super) vector_of_threads: Option<VectorState>,
     /// The same, if they are.
     pub(super) all_threads: Option<VectorState>,
+    /// The order in which they take turns.
+    pub(super) schedule: Schedule,
     /// The thread whose blocks the consumer got last.
     pub(super) fed_thread: usize,
     /// Where the running thread's part of the buffer begins.

@@ -2,8 +2,9 @@
 //!
 //! While all threads of the process are traced, exactly one of them runs. It goes on until it has
 //! filled its part of the trace buffer, waits, yields, or ends, and then passes the turn to the
-//! next one in the order of their seats that waits for nothing. None of this depends on the clock
-//! or on the kernel's scheduler, unless every thread waits for something outside.
+//! next one in the order of their seats that waits for nothing, or to the one that its [`schedule`]
+//! chooses. None of this depends on the clock or on the kernel's scheduler, unless every thread
+//! waits for something outside.
 //!
 //! The team belongs to the process, not to a tracer: see [`seat`].
 
@@ -11,6 +12,7 @@ mod calls;
 mod futex;
 mod gather;
 mod members;
+mod schedule;
 mod seat;
 mod wait;
 
@@ -20,6 +22,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 pub(super) use self::calls::{MemberCall, is_transfer};
 pub(super) use self::gather::Link;
 pub(super) use self::members::After;
+pub(super) use self::schedule::Schedule;
 pub(super) use self::seat::Stopped;
 use self::seat::{Seat, phase, sleep_while, turn};
 pub(super) use self::wait::Wait;
@@ -87,6 +90,7 @@ struct Order {
     /// Whose turn was last, for the thread that decides.
     last: usize,
     ticket: u64,
+    schedule: Schedule,
     /// Since when all threads only spin, or 0.
     spin_since_ns: u64,
     /// The system call in which the running thread is.
@@ -114,6 +118,7 @@ impl Team {
                 link: None,
                 last: 0,
                 ticket: 0,
+                schedule: Schedule::new(0),
                 spin_since_ns: 0,
                 held: 0,
                 turns_to_settle: None,
@@ -272,13 +277,6 @@ impl Team {
             }
             rest(((now_ns - idle_since_ns) / 8).clamp(20_000, 1_000_000));
         }
-    }
-
-    /// Returns the first thread after that of `last` that waits for nothing.
-    fn next_ready(&self, last: usize) -> Option<usize> {
-        let mut next = (1..=MAX_THREADS).map(|step| (last + step) % MAX_THREADS);
-        let is_ready = |seat: &Seat| seat.is(phase::MEMBER) && seat.stopped().wait.is_over();
-        next.find(|&next| is_ready(&self.seats[next]))
     }
 
     /// Lets all threads but the owner go on until they wait, and then the owner. Returns when it is

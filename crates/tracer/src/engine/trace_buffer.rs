@@ -16,7 +16,7 @@ pub(crate) struct TraceBuffer {
     bytes: usize,
 }
 
-/// What a thread fills in a turn, if others wait for theirs: some twenty thousand instructions. A
+/// What a thread fills in a full turn, if others wait for theirs: some 20 000 instructions. A
 /// judgement: short beside what a benchmark does, and long beside the change of threads.
 pub(super) const TURN_BYTES: usize = 1 << 16;
 
@@ -41,9 +41,9 @@ impl TraceBuffer {
         self.start as u64
     }
 
-    /// Returns where the buffer begins for a thread that takes turns.
-    pub(crate) fn start_of_turn(&self) -> u64 {
-        self.start() + (self.bytes - TURN_BYTES) as u64
+    /// Returns where the buffer begins for a turn that fills this much, at most [`TURN_BYTES`].
+    pub(crate) fn start_of_turn(&self, turn_bytes: usize) -> u64 {
+        self.start() + (self.bytes - turn_bytes) as u64
     }
 
     /// Returns what was written from `start` up to the address `end`.

@@ -28,7 +28,7 @@ impl<C: Consumer> State<C> {
     /// Returns where the next turn's part of the buffer begins.
     pub(super) fn begin_turn(&mut self) -> u64 {
         self.turn_start = match self.has_companions() {
-            true => self.buffer.start_of_turn(),
+            true => self.buffer.start_of_turn(TEAM.turn_bytes()),
             false => self.buffer.start(),
         };
         self.turn_start

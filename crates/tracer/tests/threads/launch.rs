@@ -54,6 +54,9 @@ impl Consumer for Counts {
 /// The number of the program that a launched child executes.
 const PROGRAM: &str = "TOPDOWN_TRACER_TEST_PROGRAM";
 
+/// The schedule of its threads.
+const SCHEDULE: &str = "TOPDOWN_TRACER_TEST_SCHEDULE";
+
 /// Returns whether the addresses of every launch are the same.
 pub fn addresses_are_fixed() -> bool {
     let mut command = Command::new("true");
@@ -81,8 +84,14 @@ pub fn launch_end(program: usize) -> Launch {
 ///
 /// Its addresses are the same in every launch, where that is possible.
 pub fn launch(program: usize) -> Launch {
+    launch_in(0, program)
+}
+
+/// The same, with the threads in this schedule.
+pub fn launch_in(schedule: u32, program: usize) -> Launch {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.env(PROGRAM, program.to_string());
+    command.env(SCHEDULE, schedule.to_string());
     // SAFETY: makes two system calls.
     unsafe {
         command.pre_exec(|| {
@@ -144,6 +153,7 @@ const WINDOWS: usize = 20;
 fn trace(windows: usize, mut program: impl FnMut() -> String) {
     let config = Config {
         all_threads: true,
+        schedule: std::env::var(SCHEDULE).unwrap().parse().unwrap(),
         ..Config::default()
     };
     let counts = Counts {

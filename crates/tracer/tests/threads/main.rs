@@ -4,6 +4,7 @@
 
 mod launch;
 mod programs;
+mod schedules;
 
 use launch::{launch, launch_end, launch_prepared};
 use programs::ends::ENDS;

@@ -18,7 +18,7 @@ use super::super::tasks::{self, Task, number, this_thread};
 use super::super::{TRACED_IN, entry};
 use super::seat::{Seat, phase, turn};
 use super::wait::{Wait, now_ns, rest};
-use super::{MAX_THREADS, SEAT, TEAM, Team};
+use super::{MAX_THREADS, SEAT, Schedule, TEAM, Team};
 use crate::error::ThreadsError;
 use crate::{fixed_values, kernel};
 
@@ -29,6 +29,7 @@ pub(in super::super) struct Link {
     pub traced: Traced,
     pub vector: VectorState,
     pub fs_base: u64,
+    pub schedule: Schedule,
 }
 
 // Judgement: a thread that runs stops within milliseconds.
@@ -61,6 +62,7 @@ impl Team {
         }
         let order = self.order();
         order.link = Some(link);
+        order.schedule = link.schedule;
         order.spin_since_ns = 0;
         order.turns_to_settle = None;
         order.error = None;
