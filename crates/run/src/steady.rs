@@ -114,6 +114,8 @@ pub struct Taken<'a> {
     pub instructions: u64,
     /// Instructions of the budget that it cost to model, if it was modelled.
     pub cost_instructions: u64,
+    /// Instructions of the budget that its changes of threads cost, modelled or not.
+    pub switching_instructions: u64,
     /// Whether memory that it touched for the first time may have cost it time.
     pub is_cold: bool,
     /// Whether iterations inside of a window can be told apart.

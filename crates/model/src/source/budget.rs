@@ -86,12 +86,21 @@ impl ModelBudget {
     }
 }
 
+const INSTRUCTIONS_PER_US: u64 = INSTRUCTIONS_PER_SECOND / 1_000_000;
+
+/// A change of threads, whatever they execute: the kernel wakes one and puts the other to sleep.
+const SWITCH_US: u64 = 10;
+
 /// Returns how many instructions of the budget it takes to model what was counted: as many as were
 /// executed, but more where one takes longer than the budget allows for.
 pub(super) fn cost_instructions(counts: &Counts) -> u64 {
-    const INSTRUCTIONS_PER_US: u64 = INSTRUCTIONS_PER_SECOND / 1_000_000;
     let cost = counts.modelling_ns().saturating_mul(INSTRUCTIONS_PER_US) / 1000;
     cost.max(counts.events.instructions)
+}
+
+/// Returns how many instructions of the budget so many changes of threads take.
+pub(super) fn switching_instructions(switches: u64) -> u64 {
+    switches.saturating_mul(SWITCH_US * INSTRUCTIONS_PER_US)
 }
 
 /// Returns the seconds that the environment sets.

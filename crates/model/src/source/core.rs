@@ -8,7 +8,7 @@ use topdown_core_model::{Capacity, CoreParameters, Counts, Effort, GROUPS};
 use topdown_tracer::{Block, Consumer, End, Mapping, TraceError};
 
 use self::warmth::Warmth;
-use super::budget::{ModelBudget, cost_instructions};
+use super::budget::{ModelBudget, cost_instructions, switching_instructions};
 use super::code::{CodeAccount, CodeDetail};
 use super::counted::sample_of;
 use super::executed::Executed;
@@ -34,6 +34,8 @@ pub(super) struct Core {
     looks_at: Part,
     /// The model's counts when the open window began.
     window_began: Counts,
+    /// Changes of threads in the open window.
+    switches: u64,
     /// What the open window may cost.
     room_instructions: u64,
     /// The estimates of the groups of units, for the last sample that was sampled.
@@ -60,6 +62,8 @@ pub(super) struct Benchmark {
     outside_ns: u64,
     /// What they had cost when the last sample was kept.
     kept_cost_instructions: u64,
+    /// The part of the cost of the current sample that its changes of threads are.
+    switching_instructions: u64,
     pub fate: ModelDecision,
     /// Whether a sample after the first one decides how it is modelled.
     decides_again: bool,
@@ -130,6 +134,7 @@ impl Core {
             benchmark: Benchmark::default(),
             looks_at: Part::None,
             window_began: Counts::default(),
+            switches: 0,
             room_instructions: 0,
             groups: None,
             estimated: None,
@@ -138,6 +143,7 @@ impl Core {
 
     /// Begins a window. Returns whether the core wants its trace.
     pub(super) fn begin_window(&mut self) -> bool {
+        self.switches = 0;
         let room = self.room();
         if room == 0 {
             self.looks_at = Part::None;
@@ -169,6 +175,12 @@ impl Core {
         }
     }
 
+    /// The next blocks are executed by this thread.
+    pub(super) fn switch_to(&mut self, thread: usize) {
+        self.switches += 1;
+        self.model.switch_to(thread);
+    }
+
     /// Models a block of the open window. Returns whether as part of the whole, not of a sample.
     #[inline]
     pub(super) fn block(&mut self, block: &Block<'_>, addresses: &[u64]) -> bool {
@@ -190,7 +202,9 @@ impl Core {
     pub(super) fn keeps_looking(&mut self) -> bool {
         if self.looks_at == Part::All {
             let has_room = if self.sampled.is_sampling() {
-                self.sampled.has_room()
+                let before = self.benchmark.switching_instructions;
+                self.sampled
+                    .has_room(before.saturating_add(switching_instructions(self.switches)))
             } else if self.warmed.is_functional() {
                 self.warmed.has_room()
             } else {
@@ -205,7 +219,12 @@ impl Core {
 
     /// Returns whether the open window costs more than it may.
     fn is_too_costly(&self) -> bool {
-        cost_instructions(&self.counts()) >= self.room_instructions
+        self.cost_instructions() >= self.room_instructions
+    }
+
+    /// Returns what the open window has cost.
+    fn cost_instructions(&self) -> u64 {
+        cost_instructions(&self.counts()).saturating_add(switching_instructions(self.switches))
     }
 
     /// Returns what the open window has counted.
@@ -237,7 +256,9 @@ impl Core {
         self.model.drain();
         let counts = self.counts();
         let why_not = self.why_not(end, &counts);
+        let cost_instructions = self.cost_instructions();
         let benchmark = &mut self.benchmark;
+        benchmark.switching_instructions += switching_instructions(self.switches);
         match benchmark.fate {
             ModelDecision::Timed(_) => Sample::EMPTY,
             _ if is_whole && self.sampled.is_sampling() => {
@@ -258,7 +279,7 @@ impl Core {
                 }
             }
             _ if is_whole => {
-                benchmark.cost_instructions += cost_instructions(&counts);
+                benchmark.cost_instructions += cost_instructions;
                 benchmark.fate = ModelDecision::Modelled;
                 sample_of(&counts, allocations)
             }

@@ -231,7 +231,7 @@ impl Consumer for Observer {
         self.allocations.switch_to(thread);
         self.digest.switch_to(thread);
         if !self.repeats() {
-            self.core.model.switch_to(thread);
+            self.core.switch_to(thread);
         }
     }
 

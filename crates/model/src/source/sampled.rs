@@ -15,6 +15,10 @@ const MAX_TIMES_BUDGET: u64 = 300;
 /// as modelling, so the longest of these iterations take more than the budget.
 const WARM_PER_MODELLED: u64 = 10;
 
+/// While nothing is modelled, so many times as many instructions are traced in the same time.
+/// Judgement: their number depends on the code.
+const TRACED_PER_MODELLED: u64 = 30;
+
 /// A window's cost is checked after this many blocks.
 const BLOCKS_BETWEEN_LOOKS: u32 = 4096;
 
@@ -108,9 +112,12 @@ impl Sampled {
         self.is_sampling
     }
 
-    /// Returns whether the current sample may continue.
-    pub(super) fn has_room(&self) -> bool {
-        self.sampling.instructions() < self.max_instructions.min(self.limit_instructions)
+    /// Returns whether the current sample may continue, in which changes of threads cost so many
+    /// instructions of the budget.
+    pub(super) fn has_room(&self, switching_instructions: u64) -> bool {
+        let switching = switching_instructions.saturating_mul(TRACED_PER_MODELLED);
+        let instructions = self.sampling.instructions().saturating_add(switching);
+        instructions < self.max_instructions.min(self.limit_instructions)
     }
 
     /// Goes on after a block, which `model` has received. Returns whether it is sampled.

@@ -65,12 +65,24 @@ fn inputs_are_made_for_up_to_1000_iterations() {
 /// Returns what happens to each sample after the first, for a benchmark whose first `cold`
 /// samples touch memory for the first time.
 fn plan(per_iteration: u64, cold: usize, is_divisible: bool) -> Vec<Next> {
+    plan_with_switches(per_iteration, 0, cold, is_divisible)
+}
+
+/// The same for one whose iterations also spend so much on changes of threads.
+fn plan_with_switches(
+    per_iteration: u64,
+    switching: u64,
+    cold: usize,
+    is_divisible: bool,
+) -> Vec<Next> {
     let mut modelled = Modelled::default();
     let mut plan = Vec::new();
     let mut spent = 0;
     loop {
         let instructions = doubling::iterations(plan.len()) * per_iteration;
-        spent += instructions;
+        let switching_instructions = doubling::iterations(plan.len()) * switching;
+        let cost_instructions = instructions + switching_instructions;
+        spent += cost_instructions;
         let sample = Sample {
             windows: 1,
             instructions: Some(instructions),
@@ -83,7 +95,8 @@ fn plan(per_iteration: u64, cold: usize, is_divisible: bool) -> Vec<Next> {
         let taken = Taken {
             sample: &sample,
             instructions,
-            cost_instructions: instructions,
+            cost_instructions,
+            switching_instructions,
             is_cold: plan.len() < cold,
             is_divisible,
             is_alike: false,
@@ -143,6 +156,18 @@ fn new_memory_is_warmed_up_until_budget_ends() {
     assert_eq!(summary(900_000, 99), (2, 4, Some(8)));
 }
 
+/// An iteration of 4000 instructions changes threads 33 times.
+#[test]
+fn changes_of_threads_end_the_warm_up() {
+    const SWITCHING: u64 = 33 * 150;
+    let plan = plan_with_switches(4000, SWITCHING, 99, true);
+    let iterations = doubling::iterations(plan.len() + 1) - 1;
+    assert!(matches!(plan.last(), Some(Next::Last { .. })), "{plan:?}");
+    assert!(iterations * SWITCHING <= BUDGET * 3 / 2, "{iterations}");
+    let without = plan_with_switches(4000, 0, 99, true);
+    assert!(without.len() > plan.len());
+}
+
 #[test]
 fn indivisible_samples_are_modelled_unchanged() {
     for per_iteration in [10_000, 900_000, 4_000_000, 9_900_000] {
@@ -186,6 +211,7 @@ fn counted_with_share(per_iteration: u64, is_cold: bool, share: fn(usize) -> f64
             sample: &sample,
             instructions,
             cost_instructions: instructions,
+            switching_instructions: 0,
             is_cold,
             is_divisible: false,
             is_alike: false,
@@ -250,6 +276,7 @@ fn counted_of(instructions_of: impl Fn(u64) -> u64) -> (usize, u64) {
             sample: &sample,
             instructions,
             cost_instructions: instructions,
+            switching_instructions: 0,
             is_cold: false,
             is_divisible: false,
             is_alike: false,
@@ -301,6 +328,7 @@ fn alike_iterations_need_few_in_detail() {
                 sample: &sample,
                 instructions,
                 cost_instructions: instructions,
+                switching_instructions: 0,
                 is_cold,
                 is_divisible: true,
                 is_alike: index > 1,

@@ -57,10 +57,14 @@ impl Modelled {
         };
         let counted_iterations = wanted.min(iterations / 2);
         let counted_instructions = per_iteration.saturating_mul(counted_iterations);
-        let if_last = expected_instructions.saturating_sub(counted_instructions);
+        // Threads change no faster while it warms up.
+        let switching_instructions =
+            (2 * WARMED_PER_MODELLED).saturating_mul(taken.switching_instructions);
+        let cost = expected_instructions.saturating_add(switching_instructions);
+        let if_last = cost.saturating_sub(counted_instructions);
         let are_enough = initialisation == 0 || counted_iterations == wanted;
         let is_warm = !taken.is_cold && iterations / 2 > WANTED_WARM_UP / 2 && are_enough;
-        let with_next = if_last.saturating_add(expected_instructions.saturating_mul(2));
+        let with_next = if_last.saturating_add(cost.saturating_mul(2));
         let may_be_followed =
             taken.sample.windows <= 1 || self.samples + 1 < MAX_SAMPLES_OF_WINDOWS;
         let has_place = taken.sample.windows <= 1 || self.samples < MAX_SAMPLES_OF_WINDOWS;
@@ -77,7 +81,7 @@ impl Modelled {
             };
         }
         self.warm_up = Some(WarmUp {
-            instructions_left: warm_up.instructions_left - expected_instructions,
+            instructions_left: warm_up.instructions_left - cost,
             ..warm_up
         });
         Next::WarmUp {

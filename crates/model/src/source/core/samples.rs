@@ -126,6 +126,7 @@ impl Core {
         let benchmark = &mut self.benchmark;
         let cost = benchmark.cost_instructions - benchmark.kept_cost_instructions;
         benchmark.kept_cost_instructions = benchmark.cost_instructions;
+        let switching_instructions = std::mem::take(&mut benchmark.switching_instructions);
         let next_if = |wants_more: bool| match wants_more {
             true => Next::Model,
             false => Next::Nothing,
@@ -133,7 +134,9 @@ impl Core {
         let modelled = &mut benchmark.modelled;
         match benchmark.fate {
             ModelDecision::Timed(NotModelled::Waits) => return Next::Nothing,
-            ModelDecision::Sampled(_) => return self.next_when_sampled(sample),
+            ModelDecision::Sampled(_) => {
+                return self.next_when_sampled(sample, switching_instructions);
+            }
             ModelDecision::Timed(NotModelled::TooLongToSample) if modelled.samples() == 0 => {
                 modelled.skip();
                 self.redecide(self.budget.max_warm_instructions());
@@ -172,6 +175,7 @@ impl Core {
                 self.warmed.instructions()
             },
             cost_instructions: cost,
+            switching_instructions,
             is_cold: cold_fraction >= COLD_FRACTION,
             is_divisible: self.warmed.can_divide() && !is_lost,
             is_alike: is_modelled && self.warmed.are_iterations_alike(),
@@ -191,10 +195,10 @@ impl Core {
     }
 
     /// Returns what to do with the sample after this one, which was sampled.
-    fn next_when_sampled(&mut self, sample: &Sample) -> Next {
+    fn next_when_sampled(&mut self, sample: &Sample, switching_instructions: u64) -> Next {
         let estimated = sample.instructions.filter(|count| *count > 0);
         let instructions = estimated.unwrap_or(self.sampled.instructions());
-        let is_cut_off = !self.sampled.has_room();
+        let is_cut_off = !self.sampled.has_room(switching_instructions);
         let benchmark = &mut self.benchmark;
         let next = benchmark.modelled.next_when_sampled(
             instructions,

@@ -165,3 +165,34 @@ fn second_model_counts_threads_that_exist() {
     assert!(instructions >= 3 * 2000, "{instructions}");
     assert!(slots > 0);
 }
+
+/// Each iteration changes threads 40 times, between few instructions.
+#[test]
+fn changes_of_threads_use_up_the_budget() {
+    if opened().is_none() {
+        return;
+    }
+    const YIELDS: u64 = 20;
+    const BUDGET_SECONDS: f64 = 0.1;
+    let [iterations, budget, slots] = in_child(|| {
+        let budget = ModelBudget::from_seconds(BUDGET_SECONDS).unwrap();
+        let core = &cores::GOLDEN_COVE;
+        let model = Model::for_core(core, budget, CodeDetail::Blocks, true).unwrap();
+        of_core(&model, |core| core.budget.samples_long = true);
+        thread::spawn(|| {
+            loop {
+                thread::yield_now();
+            }
+        });
+        let samples = launch(&model, || (0..YIELDS).for_each(|_| thread::yield_now()));
+        let (_, sample) = that_counts(&samples);
+        let iterations = topdown_run::doubling::iterations(samples.len()) - 1;
+        [iterations, budget.instructions, sample.slots.unwrap_or(0)]
+    });
+    assert!(slots > 0);
+    let switches = iterations * 2 * YIELDS;
+    assert!(
+        super::super::budget::switching_instructions(switches) <= budget,
+        "{iterations} iterations"
+    );
+}
