@@ -2,88 +2,16 @@
 //! child, traced in another. Both write down what they saw into shared memory.
 
 mod own_cpu;
+#[allow(dead_code, reason = "another test uses the rest")]
+mod ptraced;
+mod record;
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use own_cpu::stay_on_this_cpu;
-use topdown_tracer::iced_x86::{
-    Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register,
-    UsedMemory,
-};
+use ptraced::{Code, registers, wait};
+use record::{DONE, INCOMPLETE, RESULT, Record, SIGNALS, STATUS};
 use topdown_tracer::{Address, Block, Config, Consumer, Tracer};
-
-/// Maximum number of values in the record of a program.
-const CAPACITY: usize = 4 << 20;
-
-/// What a child saw: for each instruction its address, then the addresses of its data accesses.
-/// Lies in memory that parent and children share.
-#[derive(Clone, Copy)]
-pub struct Record {
-    start: *mut AtomicU64,
-}
-
-/// Places in the record's head.
-const LENGTH: usize = 0;
-const RESULT: usize = 1;
-const STATUS: usize = 2;
-const SIGNALS: usize = 3;
-const HEAD: usize = 4;
-
-/// Values of the status.
-const DONE: u64 = 1;
-const INCOMPLETE: u64 = 2;
-
-impl Record {
-    fn new() -> Record {
-        // SAFETY: a new anonymous mapping.
-        let start = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                CAPACITY * 8,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        assert_ne!(start, libc::MAP_FAILED);
-        Record {
-            start: start.cast(),
-        }
-    }
-
-    fn cell(&self, place: usize) -> &AtomicU64 {
-        assert!(place < CAPACITY, "the program is too long to be compared");
-        // SAFETY: inside the mapping, which is never unmapped; zeroed memory is a valid value.
-        unsafe { &*self.start.add(place) }
-    }
-
-    fn set(&self, place: usize, value: u64) {
-        self.cell(place).store(value, Ordering::Relaxed);
-    }
-
-    fn get(&self, place: usize) -> u64 {
-        self.cell(place).load(Ordering::Relaxed)
-    }
-
-    fn push(&self, value: u64) {
-        let length = self.get(LENGTH);
-        self.set(HEAD + length as usize, value);
-        self.set(LENGTH, length + 1);
-    }
-
-    fn values(&self) -> Vec<u64> {
-        (0..self.get(LENGTH) as usize)
-            .map(|place| self.get(HEAD + place))
-            .collect()
-    }
-
-    fn give_back(self) {
-        // SAFETY: the mapping made by `new`; this was the last use.
-        unsafe { libc::munmap(self.start.cast(), CAPACITY * 8) };
-    }
-}
 
 /// Writes the stream between the two markers into a record.
 struct Writer {
@@ -213,14 +141,6 @@ fn fork(body: impl FnOnce()) -> libc::pid_t {
     process
 }
 
-fn wait(process: libc::pid_t) -> i32 {
-    let mut status = 0;
-    // SAFETY: `status` is writable.
-    let waited = unsafe { libc::waitpid(process, &mut status, 0) };
-    assert_eq!(waited, process);
-    status
-}
-
 /// What differs between the two executions.
 #[derive(Debug)]
 pub enum Comparison {
@@ -319,7 +239,7 @@ fn step(process: libc::pid_t, record: Record) -> Option<u64> {
     if libc::WIFEXITED(status) {
         return None;
     }
-    let mut code = Code::new(process);
+    let mut code = Code::new();
     let mut instructions = 0;
     let mut recording = false;
     loop {
@@ -331,7 +251,7 @@ fn step(process: libc::pid_t, record: Record) -> Option<u64> {
         if ip == end_marker as *const () as u64 {
             break;
         }
-        let instruction = code.at(ip);
+        let instruction = code.at(ip, process);
         if recording {
             instructions += 1;
             record.push(ip);
@@ -339,175 +259,10 @@ fn step(process: libc::pid_t, record: Record) -> Option<u64> {
                 record.push(address);
             }
         }
-        match instruction.repeats_until {
-            Some(next) => run_to(process, next),
-            None => go_on(process, libc::PTRACE_SINGLESTEP),
-        }
+        instruction.step(process);
     }
     // SAFETY: lets the child run to its end.
     unsafe { libc::ptrace(libc::PTRACE_DETACH, process, 0, 0) };
     assert_eq!(wait(process), 0);
     Some(instructions)
-}
-
-/// Lets the child execute one instruction, or all up to a breakpoint.
-fn go_on(process: libc::pid_t, how: libc::c_uint) {
-    let mut signal = 0;
-    loop {
-        // SAFETY: `process` is a stopped child that is traced by this thread.
-        let result = unsafe { libc::ptrace(how, process, 0, signal) };
-        assert_eq!(result, 0);
-        let status = wait(process);
-        assert!(libc::WIFSTOPPED(status), "the child ended: {status:#x}");
-        signal = libc::WSTOPSIG(status);
-        if signal == libc::SIGTRAP {
-            return;
-        }
-    }
-}
-
-/// Lets the child run to the instruction at `ip` by a breakpoint: single steps would stop after
-/// each repetition of a string instruction, of which one that clears memory has 100,000.
-fn run_to(process: libc::pid_t, ip: u64) {
-    const BREAKPOINT: u64 = 0xcc;
-    let put = |word: u64| {
-        // SAFETY: changes the stopped child's own copy of its code.
-        let result = unsafe { libc::ptrace(libc::PTRACE_POKETEXT, process, ip, word) };
-        assert_eq!(result, 0);
-    };
-    let code = code_word(process, ip);
-    put(code & !0xff | BREAKPOINT);
-    go_on(process, libc::PTRACE_CONT);
-    put(code);
-    let mut registers = registers(process);
-    assert_eq!(registers.rip, ip + 1, "the child stopped elsewhere");
-    registers.rip = ip;
-    // SAFETY: the process is a stopped child.
-    let result = unsafe { libc::ptrace(libc::PTRACE_SETREGS, process, 0, &raw const registers) };
-    assert_eq!(result, 0);
-}
-
-fn registers(process: libc::pid_t) -> libc::user_regs_struct {
-    // SAFETY: all zeros is a valid value; the kernel fills it.
-    unsafe {
-        let mut registers = std::mem::zeroed();
-        let result = libc::ptrace(libc::PTRACE_GETREGS, process, 0, &raw mut registers);
-        assert_eq!(result, 0);
-        registers
-    }
-}
-
-/// The child's instructions, decoded once.
-struct Code {
-    process: libc::pid_t,
-    known: HashMap<u64, Decoded>,
-    factory: InstructionInfoFactory,
-}
-
-struct Decoded {
-    /// The next instruction's address, after a string instruction that repeats itself.
-    repeats_until: Option<u64>,
-    accesses: Vec<UsedMemory>,
-}
-
-impl Code {
-    fn new(process: libc::pid_t) -> Code {
-        Code {
-            process,
-            known: HashMap::new(),
-            factory: InstructionInfoFactory::new(),
-        }
-    }
-
-    fn at(&mut self, ip: u64) -> &Decoded {
-        let (process, factory) = (self.process, &mut self.factory);
-        self.known.entry(ip).or_insert_with(|| {
-            let bytes = code_bytes(process, ip);
-            let mut decoder = Decoder::with_ip(64, &bytes, ip, DecoderOptions::NONE);
-            let instruction = decoder.decode();
-            let repeats = instruction.is_string_instruction()
-                && (instruction.has_rep_prefix() || instruction.has_repne_prefix());
-            Decoded {
-                repeats_until: repeats.then_some(instruction.next_ip()),
-                accesses: accesses(&instruction, factory),
-            }
-        })
-    }
-}
-
-fn accesses(instruction: &Instruction, factory: &mut InstructionInfoFactory) -> Vec<UsedMemory> {
-    let prefetches = matches!(
-        instruction.mnemonic(),
-        Mnemonic::Prefetchnta
-            | Mnemonic::Prefetcht0
-            | Mnemonic::Prefetcht1
-            | Mnemonic::Prefetcht2
-            | Mnemonic::Prefetchw
-    );
-    factory
-        .info(instruction)
-        .used_memory()
-        .iter()
-        .filter(|used| prefetches || used.access() != OpAccess::NoMemAccess)
-        .filter(|used| !used.index().is_vector_register())
-        .copied()
-        .collect()
-}
-
-impl Decoded {
-    fn addresses<'a>(
-        &'a self,
-        registers: &'a libc::user_regs_struct,
-    ) -> impl Iterator<Item = u64> + 'a {
-        self.accesses.iter().map(|used| {
-            used.virtual_address(0, |register, _, _| value(registers, register))
-                .unwrap()
-        })
-    }
-}
-
-fn value(registers: &libc::user_regs_struct, register: Register) -> Option<u64> {
-    let full = match register.full_register() {
-        Register::RAX => registers.rax,
-        Register::RCX => registers.rcx,
-        Register::RDX => registers.rdx,
-        Register::RBX => registers.rbx,
-        Register::RSP => registers.rsp,
-        Register::RBP => registers.rbp,
-        Register::RSI => registers.rsi,
-        Register::RDI => registers.rdi,
-        Register::R8 => registers.r8,
-        Register::R9 => registers.r9,
-        Register::R10 => registers.r10,
-        Register::R11 => registers.r11,
-        Register::R12 => registers.r12,
-        Register::R13 => registers.r13,
-        Register::R14 => registers.r14,
-        Register::R15 => registers.r15,
-        Register::FS => registers.fs_base,
-        Register::GS => registers.gs_base,
-        Register::CS | Register::DS | Register::ES | Register::SS => 0,
-        _ => return None,
-    };
-    Some(if register.is_gpr32() {
-        full & 0xffff_ffff
-    } else {
-        full
-    })
-}
-
-fn code_bytes(process: libc::pid_t, ip: u64) -> [u8; 16] {
-    let mut bytes = [0; 16];
-    for (place, chunk) in bytes.chunks_mut(8).enumerate() {
-        let word = code_word(process, ip + 8 * place as u64);
-        chunk.copy_from_slice(&word.to_le_bytes());
-    }
-    bytes
-}
-
-fn code_word(process: libc::pid_t, at: u64) -> u64 {
-    // SAFETY: reads a word of the stopped child; an unreadable one is an error value, which no
-    // instruction needs when it ends before.
-    let word = unsafe { libc::ptrace(libc::PTRACE_PEEKTEXT, process, at, 0) };
-    word.cast_unsigned()
 }

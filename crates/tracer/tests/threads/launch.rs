@@ -1,7 +1,7 @@
 //! A launch: a process of its own that executes a program with all threads traced.
 
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use crate::programs::ALL;
 use crate::programs::ends::ENDS;
@@ -89,19 +89,11 @@ pub fn launch(program: usize) -> Launch {
 
 /// The same, with the threads in this schedule.
 pub fn launch_in(schedule: u32, program: usize) -> Launch {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.env(PROGRAM, program.to_string());
-    command.env(SCHEDULE, schedule.to_string());
-    // SAFETY: makes two system calls.
-    unsafe {
-        command.pre_exec(|| {
-            libc::personality(libc::ADDR_NO_RANDOMIZE as _);
-            // Ends the child if it hangs.
-            libc::alarm(60);
-            Ok(())
-        });
-    }
-    let output = command.output().unwrap();
+    let variables = [
+        (PROGRAM, program.to_string()),
+        (SCHEDULE, schedule.to_string()),
+    ];
+    let output = launched_with(&variables);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(
@@ -124,6 +116,24 @@ pub fn launch_in(schedule: u32, program: usize) -> Launch {
         threads: threads.collect(),
         switches,
     }
+}
+
+/// Executes this file with variables, at fixed addresses if possible.
+pub fn launched_with(variables: &[(&str, String)]) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    for (variable, value) in variables {
+        command.env(variable, value);
+    }
+    // SAFETY: makes two system calls.
+    unsafe {
+        command.pre_exec(|| {
+            libc::personality(libc::ADDR_NO_RANDOMIZE as _);
+            // Ends the child if it hangs.
+            libc::alarm(60);
+            Ok(())
+        });
+    }
+    command.output().unwrap()
 }
 
 /// In a launched child, executes the program before the test harness starts threads of its own.

@@ -3,12 +3,22 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 mod launch;
+#[path = "../support/own_cpu.rs"]
+mod own_cpu;
 mod programs;
+#[path = "../support/ptraced.rs"]
+mod ptraced;
+#[allow(dead_code, reason = "another test uses the rest")]
+#[path = "../support/record.rs"]
+mod record;
 mod schedules;
+mod stepped;
 
 use launch::{launch, launch_end, launch_prepared};
 use programs::ends::ENDS;
+use programs::ordered::ORDERED;
 use programs::prepared::PREPARED;
+use stepped::{Comparison, Planted, compare};
 use topdown_skipped::{Need, skip};
 
 #[test]
@@ -74,5 +84,38 @@ fn results_are_right_however_the_trace_ends() {
         let traced = launch_end(number);
         assert!(traced.end.starts_with(end), "{name}: {}", traced.end);
         assert_eq!(traced.result, program()(), "{name}");
+    }
+}
+
+#[test]
+fn every_thread_matches_single_stepping() {
+    for (number, (name, _)) in ORDERED.iter().enumerate() {
+        match compare(number, Planted::Nothing) {
+            Comparison::Equal(size) => {
+                println!("{name}: {size:?}");
+                assert!(size.turns > 5 && size.threads > 1, "{name}: {size:?}");
+            }
+            Comparison::NotPermitted => {
+                skip(Need::Ptrace, "ptrace is not permitted here");
+                return;
+            }
+            Comparison::Different(what) => panic!("{name}: {what}"),
+        }
+    }
+}
+
+#[test]
+fn stepping_finds_planted_errors() {
+    for percent in [20, 50, 80] {
+        for planted in [Planted::Lost { percent }, Planted::Exchanged { percent }] {
+            match compare(0, planted) {
+                Comparison::Different(what) => println!("{planted:?}: {what}"),
+                Comparison::NotPermitted => {
+                    skip(Need::Ptrace, "ptrace is not permitted here");
+                    return;
+                }
+                Comparison::Equal(size) => panic!("{planted:?}: {size:?}"),
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@ mod atomics;
 pub mod ends;
 mod locks;
 mod messages;
+pub mod ordered;
 pub mod prepared;
 mod shapes;
 
