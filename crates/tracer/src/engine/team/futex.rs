@@ -1,7 +1,7 @@
 //! Futexes of threads that take turns, see futex(2): a thread that wakes another one makes it ready
 //! at that point of the order. The kernel only learns of waits that go on natively.
 
-use super::seat::phase;
+use super::seat::{Seat, phase};
 use super::wait::{Wait, after_ns, duration_at, on_monotonic_clock, word_at};
 use super::{MAX_THREADS, Team};
 use crate::kernel;
@@ -118,16 +118,30 @@ impl Team {
         waiting.min_by_key(|&index| self.seats[index].stopped().ticket)
     }
 
-    /// Wakes the threads whose futex has changed: the kernel changes those of a thread that ends.
+    /// The running thread is about to end: notes whose futex has changed before, because nobody is
+    /// woken for that.
+    pub(super) fn note_changed(&self) {
+        for seat in self.members() {
+            let stopped = seat.stopped();
+            stopped.futex_was_changed = stopped.wait.is_for_changed_futex();
+        }
+    }
+
+    /// The thread has ended: wakes one that waits at each futex which the kernel has changed
+    /// meanwhile.
     pub(super) fn wake_changed(&self) {
         for seat in self.members() {
-            if let Wait::Futex {
-                address, expected, ..
-            } = seat.stopped().wait
-            {
-                if word_at(address) != Some(expected) {
-                    seat.complete(0);
-                }
+            let stopped = seat.stopped();
+            let Wait::Futex { address: at, .. } = stopped.wait else {
+                continue;
+            };
+            if stopped.futex_was_changed || !stopped.wait.is_for_changed_futex() {
+                continue;
+            }
+            self.wake(at, 1, u32::MAX);
+            for other in self.members().map(Seat::stopped) {
+                other.futex_was_changed |=
+                    matches!(other.wait, Wait::Futex { address, .. } if address == at);
             }
         }
     }

@@ -127,6 +127,7 @@ impl Team {
         const RDI: usize = 7;
         let seat = &self.seats[own];
         let code = seat.stopped().registers[RDI];
+        self.note_changed();
         handlers::end();
         TRACED_IN.set(0);
         SEAT.set(0);

@@ -73,6 +73,8 @@ pub(in super::super) struct Stopped {
     pub wait: Wait,
     /// The order of waits: lower ones are woken first.
     pub ticket: u64,
+    /// Whether the futex at which it waits had changed before the last thread ended.
+    pub futex_was_changed: bool,
     /// Whether it goes on natively at the next signal, which it had blocked (2).
     pub leaves: u32,
     /// Its own system call when it was called, if it was in one: number, first argument, stack
@@ -124,6 +126,7 @@ impl Seat {
                 fs_base: 0,
                 wait: Wait::Nothing,
                 ticket: 0,
+                futex_was_changed: false,
                 leaves: 0,
                 interrupted: None,
             }),

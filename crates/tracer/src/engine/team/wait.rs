@@ -53,6 +53,11 @@ impl Wait {
         matches!(self, Wait::Futex { until_ns: None, .. })
     }
 
+    /// Returns whether it is for a futex that is no longer what the thread expected.
+    pub(super) fn is_for_changed_futex(self) -> bool {
+        matches!(self, Wait::Futex { address, expected, .. } if word_at(address) != Some(expected))
+    }
+
     /// Returns whether something outside of the process may end it.
     pub(super) fn is_for_outside(self) -> bool {
         matches!(

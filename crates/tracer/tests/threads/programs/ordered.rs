@@ -52,13 +52,14 @@ fn claims() -> String {
     format!("{cells:?}")
 }
 
-/// A thread that holds the lock when its turn ends lets the others wait.
+/// A thread that holds the lock ends so many turns that the others wait for it.
 fn mutex() -> String {
     let log = Mutex::new(Vec::with_capacity(200));
     in_threads(|own| {
         for step in 0..15 {
             let mut log = log.lock().unwrap();
-            let sum = squares(300 + step);
+            let sum = squares(200 + step);
+            (0..150).for_each(|_| std::hint::spin_loop());
             log.push(own as u64 + sum);
         }
     });
