@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 
 use crate::programs::ALL;
 use crate::programs::ends::ENDS;
+use crate::programs::hundred::HUNDRED;
 use crate::programs::prepared::PREPARED;
 use topdown_tracer::{Address, Block, Config, Consumer, MAX_THREADS, Tracer};
 
@@ -80,6 +81,11 @@ pub fn launch_end(program: usize) -> Launch {
     launch(ALL.len() + PREPARED.len() + program)
 }
 
+/// Executes a program of [`HUNDRED`] in the same way.
+pub fn launch_of_hundred(program: usize) -> Launch {
+    launch(ALL.len() + PREPARED.len() + ENDS.len() + program)
+}
+
 /// Executes a program of the table in a process of its own, with all threads traced.
 ///
 /// Its addresses are the same in every launch, where that is possible.
@@ -124,6 +130,8 @@ pub fn launched_with(variables: &[(&str, String)]) -> Output {
     for (variable, value) in variables {
         command.env(variable, value);
     }
+    // A hundred times as many instructions as the program that panics.
+    command.env("RUST_BACKTRACE", "0");
     // SAFETY: makes two system calls.
     unsafe {
         command.pre_exec(|| {
@@ -146,10 +154,12 @@ static EXECUTE: extern "C" fn() = {
             topdown_tracer::fix_system_values().unwrap();
             let prepared = ALL.len();
             let ends = prepared + PREPARED.len();
+            let hundred = ends + ENDS.len();
             match number {
                 _ if number < prepared => trace(1, ALL[number].1),
                 _ if number < ends => trace(WINDOWS, PREPARED[number - prepared].1()),
-                _ => trace(2, ENDS[number - ends].1()),
+                _ if number < hundred => trace(2, ENDS[number - ends].1()),
+                _ => trace(1, || HUNDRED[number - hundred].1().to_string()),
             }
             std::process::exit(0);
         }

@@ -14,8 +14,9 @@ mod record;
 mod schedules;
 mod stepped;
 
-use launch::{launch, launch_end, launch_prepared};
+use launch::{launch, launch_end, launch_of_hundred, launch_prepared};
 use programs::ends::ENDS;
+use programs::hundred::HUNDRED;
 use programs::ordered::ORDERED;
 use programs::prepared::PREPARED;
 use stepped::{Comparison, Planted, compare};
@@ -28,6 +29,20 @@ fn results_equal_native_ones() {
         assert_eq!(traced.end, "Ok(Detach)", "{name}");
         assert_eq!(traced.result, program(), "{name}");
     }
+}
+
+#[test]
+fn results_of_a_hundred_programs_are_native() {
+    assert!(HUNDRED.len() >= 100);
+    let mut wrong = Vec::new();
+    for (number, (name, program)) in HUNDRED.iter().enumerate() {
+        let traced = launch_of_hundred(number);
+        let native = program().to_string();
+        if traced.end != "Ok(Detach)" || traced.result != native || traced.threads.len() < 2 {
+            wrong.push(format!("{name}: natively {native}, {traced:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

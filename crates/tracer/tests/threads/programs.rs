@@ -2,6 +2,7 @@
 
 mod atomics;
 pub mod ends;
+pub mod hundred;
 mod locks;
 mod messages;
 pub mod ordered;
