@@ -21,7 +21,9 @@ macro_rules! programs {
     };
 }
 
-pub const HUNDRED: &[(&str, fn() -> u64)] = programs! {
+type Program = fn() -> u64;
+
+pub const HUNDRED: &[(&str, Program)] = programs! {
     locks {
         mutex_counts, mutex_is_tried, transfers_lock_in_order, mutex_guards_a_vector,
         mutex_is_poisoned, mutexes_are_nested, readers_see_whole_writes,

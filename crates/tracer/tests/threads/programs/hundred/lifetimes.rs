@@ -1,4 +1,4 @@
-//! How threads begin and end, and what belongs to each of them.
+//! Beginnings and ends of threads, and what belongs to each of them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -288,8 +288,7 @@ pub fn detached_thread_ends() -> u64 {
     squares(1000);
     drop(held);
     assert!(receive.recv().is_err());
-    let sum = *gate.lock().unwrap();
-    sum
+    *gate.lock().unwrap()
 }
 
 pub fn handles_are_joined_elsewhere() -> u64 {

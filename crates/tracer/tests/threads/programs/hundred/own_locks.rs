@@ -144,11 +144,11 @@ pub fn filter_lock() -> u64 {
     let levels: [_; THREADS] = std::array::from_fn(|_| AtomicUsize::new(0));
     let last: [_; THREADS] = std::array::from_fn(|_| AtomicUsize::new(0));
     let lock = |own: usize| {
-        for level in 1..THREADS {
+        for (level, last) in last.iter().enumerate().skip(1) {
             levels[own].store(level, SeqCst);
-            last[level].store(own, SeqCst);
+            last.store(own, SeqCst);
             let is_above = |other: usize| other != own && levels[other].load(SeqCst) >= level;
-            while (0..THREADS).any(is_above) && last[level].load(SeqCst) == own {
+            while (0..THREADS).any(is_above) && last.load(SeqCst) == own {
                 std::hint::spin_loop();
             }
         }
