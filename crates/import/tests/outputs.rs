@@ -82,13 +82,7 @@ fn outcome(text: &str, machine: &Machine) -> String {
         return "WRONG: no time".to_owned();
     }
     let slots = sample.slots.unwrap() as f64;
-    let level1 = sample.level1.unwrap().slots;
-    let shares = [
-        level1.retiring,
-        level1.bad_speculation,
-        level1.frontend_bound,
-        level1.backend_bound,
-    ];
+    let shares = sample.level1.unwrap().slots.into_array();
     for (share, expected) in shares.into_iter().zip(MIX) {
         let percent = 100.0 * share / slots;
         assert!((percent - expected).abs() < TOLERANCE, "{percent}: {text}");

@@ -74,13 +74,7 @@ fn arm_cores_with_formulas_of_their_own_are_split() {
         let sample = window(&hardware, |machine| machine.work(slots));
         assert_eq!(sample.slots, Some(slots), "{formula}");
         let level1 = sample.level1.unwrap().slots;
-        let shares = [
-            level1.retiring,
-            level1.bad_speculation,
-            level1.frontend_bound,
-            level1.backend_bound,
-        ];
-        for (share, percent) in shares.into_iter().zip(percent) {
+        for (share, percent) in level1.into_array().into_iter().zip(percent) {
             let error = share / slots as f64 * 100.0 - percent;
             assert!(error.abs() < 0.001, "{formula}: {level1:?}");
         }
