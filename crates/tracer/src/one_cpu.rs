@@ -13,12 +13,21 @@ use crate::replaced_function::replace_all;
 /// Room for 8192 CPUs, the kernel's maximum on this architecture.
 type Mask = [u8; 1024];
 
-/// What the process could use before, and the length of the kernel's masks.
-static ALL_CPUS: OnceLock<(Mask, usize)> = OnceLock::new();
+static RESTRICTION: OnceLock<Restriction> = OnceLock::new();
+
+struct Restriction {
+    /// What the process could use before.
+    all: Mask,
+    /// What it may use.
+    one: Mask,
+    /// The length of the kernel's masks.
+    length: usize,
+}
 
 /// Restricts the process to the CPU that it is on, for its rest, and lets threads finish their time
 /// slices. `sched_getaffinity` goes on to list all its CPUs, so pools have as many threads as
-/// before. Must be called while there is only one thread.
+/// before; of a thread that chooses other CPUs it lists those. Must be called while there is only
+/// one thread.
 ///
 /// # Errors
 /// Returns an error if the system does not let a process write to its own code, or choose its CPUs.
@@ -30,7 +39,7 @@ pub fn run_on_one_cpu() -> io::Result<()> {
     let own = usize::try_from(unsafe { libc::sched_getcpu() }).map_err(io::Error::other)?;
     let mut one: Mask = [0; size_of::<Mask>()];
     one[own / 8] = 1 << (own % 8);
-    ALL_CPUS.get_or_init(|| (all, length));
+    RESTRICTION.get_or_init(|| Restriction { all, one, length });
     let replacement = (
         libc::sched_getaffinity as *const () as u64,
         sched_getaffinity as *const () as u64,
@@ -80,9 +89,11 @@ unsafe extern "C" fn sched_getaffinity(
         }
     };
     mask[written..].fill(0);
-    if let Some((all, length)) = ALL_CPUS.get() {
+    if let Some(Restriction { all, one, length }) = RESTRICTION.get() {
         let length = bytes.min(*length);
-        mask[..length].copy_from_slice(&all[..length]);
+        if mask[..length] == one[..length] {
+            mask[..length].copy_from_slice(&all[..length]);
+        }
     }
     0
 }
@@ -91,25 +102,57 @@ unsafe extern "C" fn sched_getaffinity(
 mod tests {
     use super::*;
     use std::thread::available_parallelism;
+    use topdown_skipped::{Need, skip};
 
-    /// In a process of its own, which stays on its CPU.
     #[test]
     fn process_on_one_cpu_sees_all_of_them() {
         let before = available_parallelism().unwrap();
+        let shows_all = in_child(|| {
+            run_on_one_cpu().unwrap();
+            available_parallelism().unwrap() == before && cpus_of_kernel().len() == 1
+        });
+        assert!(shows_all);
+    }
+
+    #[test]
+    fn cpus_chosen_by_a_thread_are_listed() {
+        let all = cpus_of_kernel();
+        if all.len() == 1 {
+            return skip(Need::Cpus, "there is only one CPU");
+        }
+        let shows_chosen = in_child(|| {
+            run_on_one_cpu().unwrap();
+            let own = cpus_of_kernel();
+            let other = all.iter().find(|cpu| !own.contains(cpu)).unwrap();
+            let mut chosen: Mask = [0; size_of::<Mask>()];
+            chosen[other / 8] = 1 << (other % 8);
+            // SAFETY: the kernel reads the mask.
+            let set = unsafe { libc::sched_setaffinity(0, chosen.len(), chosen.as_ptr().cast()) };
+            set == 0 && available_parallelism().unwrap().get() == 1
+        });
+        assert!(shows_chosen);
+    }
+
+    /// Returns the CPUs that the kernel lets this thread use.
+    fn cpus_of_kernel() -> Vec<usize> {
+        let mut mask: Mask = [0; size_of::<Mask>()];
+        affinity_of(0, &mut mask).unwrap();
+        let has = |cpu: &usize| mask[cpu / 8] & (1 << (cpu % 8)) != 0;
+        (0..8 * mask.len()).filter(has).collect()
+    }
+
+    /// Returns what `holds` returns in a process of its own, which stays on its CPU.
+    fn in_child(holds: impl FnOnce() -> bool) -> bool {
         // SAFETY: the child runs on its only thread, and ends without the harness.
         let process = unsafe { libc::fork() };
         if process == 0 {
-            run_on_one_cpu().unwrap();
-            let sees_all = available_parallelism().unwrap() == before;
-            let mut mask = [0; size_of::<Mask>()];
-            affinity_of(0, &mut mask).unwrap();
-            let cpus: u32 = mask.iter().map(|byte| byte.count_ones()).sum();
+            let holds = holds();
             // SAFETY: ends the child.
-            unsafe { libc::_exit(i32::from(!(sees_all && cpus == 1))) };
+            unsafe { libc::_exit(i32::from(!holds)) };
         }
         let mut status = 0;
         // SAFETY: waits for the child; `status` has room.
         assert_eq!(unsafe { libc::waitpid(process, &mut status, 0) }, process);
-        assert_eq!(status, 0);
+        status == 0
     }
 }
