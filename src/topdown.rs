@@ -124,7 +124,9 @@ impl TopDown {
     /// # }
     /// ```
     pub fn measure<T>(&self, work: impl FnOnce() -> T) -> Duration {
-        windows::add(&self.window(work))
+        let duration = windows::add(&self.window(work));
+        self.source.between_windows();
+        duration
     }
 
     /// Measures one window by itself, without criterion.
@@ -201,6 +203,7 @@ impl TopDown {
             self.has_enough.set(!self.source.wants_more(sample));
         }
         let is_enough = self.has_enough.get() && index + 1 >= min_samples;
+        self.source.between_windows();
         doubling::scalar(index, is_enough)
     }
 }
@@ -232,7 +235,9 @@ impl Measurement for TopDown {
         let window = self.source.end(&start);
         self.first_iteration
             .keep(&window, || self.provenance().threads);
-        windows::add(&window)
+        let duration = windows::add(&window);
+        self.source.between_windows();
+        duration
     }
 
     fn add(&self, left: &Duration, right: &Duration) -> Duration {
@@ -244,6 +249,7 @@ impl Measurement for TopDown {
     fn zero(&self) -> Duration {
         self.source.sample_boundary();
         windows::forget();
+        self.source.between_windows();
         Duration::ZERO
     }
 

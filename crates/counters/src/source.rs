@@ -87,6 +87,10 @@ pub trait Source {
         false
     }
 
+    /// Called outside every window, when code of the benchmark follows: what comes before its first
+    /// window, between two, and after the last one.
+    fn between_windows(&self) {}
+
     /// Called when a benchmark has all its samples. Returns the estimates of the groups of units
     /// for the last one that counts, if the source sampled it.
     fn take_groups(&self) -> Vec<Sample> {

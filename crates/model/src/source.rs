@@ -11,6 +11,7 @@
 mod allocations;
 mod allocator;
 mod before_main;
+mod between;
 mod budget;
 mod chosen;
 mod code;
@@ -30,6 +31,7 @@ mod trail;
 mod warmed;
 
 use std::cell::{Cell, OnceCell};
+use std::rc::Rc;
 
 use topdown_core_model::CoreParameters;
 use topdown_tracer::{AttachError, Config, Tracer};
@@ -56,7 +58,7 @@ const MIN_DOUBLING_NS: u64 = 200_000_000;
 
 /// A modelled core, for the thread that opened it.
 pub struct Model {
-    tracer: Tracer<Observer>,
+    tracer: Rc<Tracer<Observer>>,
     /// The provenance of benchmarks that are modelled as a whole.
     modelled: Provenance,
     outside_time: OutsideTime,
@@ -64,6 +66,8 @@ pub struct Model {
     calibrating: Cell<bool>,
     /// Whether all threads are traced, as far as they let themselves be stopped.
     traces_all: Cell<bool>,
+    /// Whether the order of threads is kept between windows, too.
+    orders_between: bool,
     /// What the clock hid when the open window began.
     hidden_ns: Cell<u64>,
     /// The provenance of benchmarks since only the measured one could be traced.
@@ -90,6 +94,7 @@ impl Model {
         detail: CodeDetail,
         all_threads: bool,
     ) -> Result<Model, OpenError> {
+        between::end();
         let stretches = std::env::var(environment::STRETCHES).unwrap_or_default();
         let observer = Observer::new(core, budget, detail, &stretches, all_threads);
         let config = Config {
@@ -100,11 +105,12 @@ impl Model {
             reason: error.to_string(),
         })?;
         let mut model = Model {
-            tracer,
+            tracer: Rc::new(tracer),
             modelled: provenance_of(core),
             outside_time: OutsideTime::default(),
             calibrating: Cell::new(true),
             traces_all: Cell::new(all_threads),
+            orders_between: all_threads && between::is_requested(),
             hidden_ns: Cell::new(0),
             modelled_alone: OnceCell::new(),
         };
@@ -181,6 +187,7 @@ fn title(core: &str) -> String {
 
 impl Source for Model {
     fn provenance(&self) -> &Provenance {
+        between::end();
         let modelled = traced_threads::why_not_all().map_or(&self.modelled, |error| {
             self.modelled_alone.get_or_init(|| Provenance {
                 reason: format!("{}{OTHERS_NOT_TRACED}{error}", self.modelled.reason),
@@ -193,6 +200,7 @@ impl Source for Model {
     }
 
     fn sample_boundary(&self) {
+        between::end();
         self.abandon_open_window();
         self.tracer.with_consumer(|observer| {
             if let Some(samples) = forks::take_repeats() {
@@ -205,11 +213,18 @@ impl Source for Model {
         });
     }
 
+    fn between_windows(&self) {
+        if self.orders_between && !self.calibrating.get() {
+            between::begin(&self.tracer);
+        }
+    }
+
     fn set_calibrating(&self, calibrating: bool) {
         self.calibrating.set(calibrating);
     }
 
     fn completed(&self, sample: &Sample) -> Sample {
+        between::end();
         let completed = |observer: &mut Observer| match observer.repeats() {
             true => *sample,
             false => observer.core.completed(sample),
@@ -219,12 +234,14 @@ impl Source for Model {
     }
 
     fn take_groups(&self) -> Vec<Sample> {
+        between::end();
         let take = |observer: &mut Observer| observer.core.groups.take();
         let groups = self.tracer.with_consumer(take).flatten();
         groups.map_or_else(Vec::new, Vec::from)
     }
 
     fn sample_kept(&self) {
+        between::end();
         self.tracer.with_consumer(|observer| {
             observer.keep_sample();
             if observer.core.code.kept_samples() >= FINGERPRINT_SAMPLES {
@@ -234,6 +251,7 @@ impl Source for Model {
     }
 
     fn wants_more(&self, sample: &Sample) -> bool {
+        between::end();
         let (wants_more, had_enough) = self
             .tracer
             .with_consumer(|observer| {
@@ -250,6 +268,7 @@ impl Source for Model {
     }
 
     fn take_code(&self) -> Option<CodeSlots> {
+        between::end();
         let works_alone = !self.tracer.has_started_threads() && modules::threads() == Some(1);
         let works_alone = works_alone || self.traces_all.get();
         let take = |observer: &mut Observer| observer.take_code(works_alone);
@@ -257,12 +276,14 @@ impl Source for Model {
     }
 
     fn benchmark_boundary(&self) {
+        between::end();
         self.make_room();
         self.tracer.with_consumer(Observer::begin_benchmark);
     }
 
     #[inline(never)]
     fn start(&self) -> Reading {
+        between::end();
         self.abandon_open_window();
         let wanted = self.tracer.with_consumer(Observer::begin_window) == Some(true);
         self.outside_time.before_window();
@@ -304,6 +325,12 @@ impl Source for Model {
             wall_ns,
             ..counted.unwrap_or(nothing)
         }
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        between::end();
     }
 }
 

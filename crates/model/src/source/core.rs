@@ -162,6 +162,11 @@ impl Core {
         true
     }
 
+    /// Returns whether it would model the next window.
+    pub(super) fn wants_windows(&self) -> bool {
+        self.room() > 0
+    }
+
     fn room(&self) -> u64 {
         let spent = self.benchmark.cost_instructions;
         match self.benchmark.fate {

@@ -4,6 +4,7 @@ use topdown_core_model::{Capacity, CoreParameters};
 use topdown_tracer::{Block, Consumer, End, TraceError};
 
 use super::allocations::Allocations;
+use super::between::Between;
 use super::budget::ModelBudget;
 use super::code::CodeDetail;
 use super::core::Core;
@@ -23,6 +24,7 @@ pub(super) struct Observer {
     pub executed: Executed,
     pub allocations: Allocations,
     digest: Digest,
+    pub between: Between,
     /// If set, nothing is modelled: the launch repeats this many samples of an earlier one.
     repeated_samples: Option<u32>,
     /// Whether the open window belongs to the digest.
@@ -67,6 +69,7 @@ impl Observer {
             executed: Executed::new(capacity.blocks, stretches),
             allocations: Allocations::from_environment(),
             digest: Digest::new(capacity.blocks),
+            between: Between::new(),
             repeated_samples: repeated_samples(),
             is_digested: false,
             thread: 0,
@@ -117,8 +120,18 @@ impl Observer {
         self.repeated_samples.is_some()
     }
 
+    /// Begins a trace between windows. Returns whether it is wanted.
+    pub(super) fn begin_between(&mut self) -> bool {
+        let is_wanted = match self.repeats() {
+            true => !self.is_complete(),
+            false => self.core.wants_windows(),
+        };
+        is_wanted && self.between.begin()
+    }
+
     /// Begins a window. Returns whether its trace is wanted.
     pub(super) fn begin_window(&mut self) -> bool {
+        self.between.begin_window();
         self.allocations.begin_window();
         self.window_instructions = [0; 2];
         self.unwanted_since_ns = None;
@@ -202,6 +215,7 @@ impl Observer {
         self.core.begin_benchmark();
         self.executed.begin_benchmark();
         self.digest.begin_benchmark();
+        self.between.begin_benchmark(&self.core.budget);
         traced_threads::begin_benchmark();
     }
 
@@ -228,6 +242,7 @@ impl Consumer for Observer {
 
     fn switch_to(&mut self, thread: usize) {
         self.thread = thread;
+        self.between.switch_to(thread);
         self.allocations.switch_to(thread);
         self.digest.switch_to(thread);
         if !self.repeats() {
@@ -237,6 +252,10 @@ impl Consumer for Observer {
 
     fn block(&mut self, block: &Block<'_>, addresses: &[u64]) {
         let count = block.instructions.len() as u64;
+        if self.between.is_open() {
+            self.between.advance(count);
+            return;
+        }
         self.window_instructions[0] += count;
         self.window_instructions[1] += if self.thread == 0 { 0 } else { count };
         self.allocations.block(block, addresses);
@@ -247,6 +266,9 @@ impl Consumer for Observer {
     }
 
     fn keep_tracing(&mut self) -> bool {
+        if self.between.is_open() {
+            return self.between.keep_tracing();
+        }
         let is_wanted = self.repeats() || self.core.keeps_looking();
         if !is_wanted {
             self.unwanted_since_ns = Some(clock::now_ns());

@@ -128,8 +128,10 @@ fn launch_with(model: &Model, begin: impl Fn(), mut iteration: impl FnMut()) -> 
     loop {
         let iterations = topdown_run::doubling::iterations(samples.len());
         model.sample_boundary();
+        model.between_windows();
         begin();
         let sample = window(model, || (0..iterations).for_each(|_| iteration()));
+        model.between_windows();
         let sample = model.completed(&sample);
         model.sample_kept();
         model.sample_boundary();

@@ -1,5 +1,6 @@
 //! Slots of all threads. Each test runs in a forked child, because the harness has threads, too.
 
+use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -195,4 +196,44 @@ fn changes_of_threads_use_up_the_budget() {
         super::super::budget::switching_instructions(switches) <= budget,
         "{iterations} iterations"
     );
+}
+
+/// Of threads that begin to work at the same time, before each window.
+#[test]
+fn order_of_threads_between_windows_repeats() {
+    if opened().is_none() {
+        return;
+    }
+    const THREADS: u64 = 8;
+    let order = || {
+        let [hash, samples, slots] = in_child(|| {
+            let budget = ModelBudget::from_seconds(DEFAULT_BUDGET_SECONDS).unwrap();
+            let core = &cores::GOLDEN_COVE;
+            let mut model = Model::for_core(core, budget, CodeDetail::Blocks, true).unwrap();
+            model.orders_between = true;
+            let ended = Mutex::new(0_u64);
+            let race = || {
+                let barrier = Barrier::new(THREADS as usize);
+                thread::scope(|scope| {
+                    for number in 0..THREADS {
+                        let (ended, barrier) = (&ended, &barrier);
+                        scope.spawn(move || {
+                            barrier.wait();
+                            black_box(sum(20_000));
+                            let mut ended = ended.lock().unwrap();
+                            *ended = ended.wrapping_mul(31) + number;
+                        });
+                    }
+                });
+            };
+            let samples = launch_with(&model, race, || divisions(100));
+            let (_, sample) = that_counts(&samples);
+            let ended = *ended.lock().unwrap();
+            [ended, samples.len() as u64, sample.slots.unwrap_or(0)]
+        });
+        assert!(samples > 3 && slots > 0);
+        hash
+    };
+    let first = order();
+    assert!((0..3).all(|_| order() == first));
 }

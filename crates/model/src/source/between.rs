@@ -1,0 +1,117 @@
+//! Keeps the order of threads between the windows of a benchmark.
+//!
+//! Threads that begin, work or end there decide in which state locks, queues and the allocator are
+//! when the next window opens. So they are traced there too, one at a time as in windows, but not
+//! counted: otherwise the kernel would decide their order, and launches would differ.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use topdown_run::environment;
+use topdown_tracer::Tracer;
+
+use super::budget::ModelBudget;
+use super::observer::Observer;
+
+/// So many instructions are traced in the time in which one is modelled. Judgement: their number
+/// depends on the code.
+const TRACED_PER_MODELLED: u64 = 10;
+
+thread_local! {
+    /// The tracer with such a trace: also another measurement of the thread may end it.
+    static OPEN: Cell<Option<Rc<Tracer<Observer>>>> = const { Cell::new(None) };
+}
+
+/// Returns whether the environment says that benchmarks have several threads.
+pub(super) fn is_requested() -> bool {
+    std::env::var_os(environment::ONE_CPU).is_some_and(|value| value == "1")
+}
+
+/// Begins a trace, unless it is not wanted.
+pub(super) fn begin(tracer: &Rc<Tracer<Observer>>) {
+    end();
+    if tracer.with_consumer(Observer::begin_between) != Some(true) {
+        return;
+    }
+    OPEN.set(Some(Rc::clone(tracer)));
+    if tracer.attach().is_err() {
+        end();
+    }
+}
+
+/// Ends the trace of the thread, if there is one.
+pub(super) fn end() {
+    let Some(tracer) = OPEN.take() else {
+        return;
+    };
+    let is_whole = tracer.detach().is_ok();
+    tracer.with_consumer(|observer| observer.between.end(is_whole));
+}
+
+/// State of these traces of a benchmark.
+pub(super) struct Between {
+    is_open: bool,
+    is_wanted: bool,
+    /// Whether other threads executed anything.
+    has_others: bool,
+    /// How many instructions may be traced.
+    instructions_left: u64,
+}
+
+impl Between {
+    pub(super) fn new() -> Between {
+        Between {
+            is_open: false,
+            is_wanted: false,
+            has_others: false,
+            instructions_left: 0,
+        }
+    }
+
+    pub(super) fn begin_benchmark(&mut self, budget: &ModelBudget) {
+        *self = Between {
+            is_wanted: true,
+            instructions_left: budget.instructions.saturating_mul(TRACED_PER_MODELLED),
+            ..Between::new()
+        };
+    }
+
+    /// Begins one. Returns whether it is wanted.
+    pub(super) fn begin(&mut self) -> bool {
+        self.is_open = self.is_wanted && self.instructions_left > 0;
+        self.is_open
+    }
+
+    /// If the tracer cannot follow, it does not try again.
+    fn end(&mut self, is_whole: bool) {
+        self.is_open = false;
+        self.is_wanted &= is_whole;
+    }
+
+    /// A window begins. If no other thread has executed anything before the first one, none will
+    /// later.
+    pub(super) fn begin_window(&mut self) {
+        self.is_wanted &= self.has_others;
+    }
+
+    /// Returns whether what is executed is not counted.
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Goes on after so many instructions.
+    #[inline]
+    pub(super) fn advance(&mut self, instructions: u64) {
+        self.instructions_left = self.instructions_left.saturating_sub(instructions);
+    }
+
+    pub(super) fn switch_to(&mut self, thread: usize) {
+        self.has_others |= self.is_open && thread != 0;
+    }
+
+    /// Returns whether the trace is wanted any longer.
+    pub(super) fn keep_tracing(&self) -> bool {
+        self.instructions_left > 0
+    }
+}
