@@ -67,6 +67,7 @@ impl TopDown {
             }
             Ok(measurement) => {
                 announce(measurement.provenance());
+                measurement.source.between_windows();
                 measurement
             }
             Err(error) => {
@@ -175,6 +176,11 @@ impl TopDown {
         self.source.set_calibrating(false);
         self.empty_window.set(Some(median_window(&samples)));
         self.source.benchmark_boundary();
+    }
+
+    /// Code of benchmarks follows.
+    pub(crate) fn between_windows(&self) {
+        self.source.between_windows();
     }
 
     /// Returns the slots of an empty window.

@@ -59,6 +59,7 @@ impl Opened {
         let topdown = Rc::new(topdown);
         OPEN.set(Some(ManuallyDrop::new(Rc::clone(&topdown))));
         topdown.calibrate(|| WallTime.end(WallTime.start()));
+        topdown.between_windows();
         Opened(topdown)
     }
 }

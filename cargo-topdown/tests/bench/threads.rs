@@ -164,24 +164,21 @@ fn slots_of_all_threads_repeat() {
     assert_eq!(run_before.benchmarks.len(), 6, "{}", outcome.stdout);
     let fixed = !outcome.stderr.contains("addresses cannot be fixed");
     for benchmark in &run_before.benchmarks {
-        // In which order the threads of a runtime begin to wait is decided before the window.
-        let may_differ = !fixed || benchmark.id.name == "tokio";
         let provenance = benchmark.provenance();
         assert_eq!(provenance.source, SourceKind::Model, "{provenance:?}");
         assert_eq!(provenance.threads, CountedThreads::All, "{}", benchmark.id);
         assert!(
-            may_differ || benchmark.launches_differ.is_none(),
+            !fixed || benchmark.launches_differ.is_none(),
             "{}",
             benchmark.id
         );
         let launches = benchmark.slots_launches();
-        assert!(may_differ || launches.iter().all(|it| it.slots == launches[0].slots));
+        assert!(!fixed || launches.iter().all(|it| it.slots == launches[0].slots));
     }
     let (run_again, _) = run(&[]);
     for (before, again) in run_before.benchmarks.iter().zip(&run_again.benchmarks) {
-        let may_differ = !fixed || before.id.name == "tokio";
         let slots = |it: &Benchmark| it.slots_launches()[0].slots;
-        assert!(may_differ || slots(before) == slots(again), "{}", before.id);
+        assert!(!fixed || slots(before) == slots(again), "{}", before.id);
     }
     let compared = fixture.plain(&["topdown", "compare", "main", "--json"], &[]);
     for verdict in verdicts(&compared) {

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use topdown_run::environment;
 use topdown_tracer::Tracer;
 
-use super::budget::ModelBudget;
+use super::budget::{ModelBudget, switching_instructions};
 use super::observer::Observer;
 
 /// So many instructions are traced in the time in which one is modelled. Judgement: their number
@@ -107,7 +107,10 @@ impl Between {
     }
 
     pub(super) fn switch_to(&mut self, thread: usize) {
-        self.has_others |= self.is_open && thread != 0;
+        if self.is_open {
+            self.has_others |= thread != 0;
+            self.advance(TRACED_PER_MODELLED * switching_instructions(1));
+        }
     }
 
     /// Returns whether the trace is wanted any longer.

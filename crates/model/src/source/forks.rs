@@ -15,6 +15,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use super::between;
 use topdown_run::environment;
 use topdown_run::forks::{CAN_FORK, CANNOT_FORK, ENTRY_BYTES, Entry, PLAN_PREFIX, PROBE_PREFIX};
 
@@ -51,6 +52,7 @@ pub fn before_benchmark() -> Role {
     let Some(value) = std::env::var_os(environment::FORKS) else {
         return Role::Alone;
     };
+    between::end();
     if IS_CHILD.load(Ordering::Relaxed) {
         // Its benchmark panicked, and somebody caught that. The parent measures the others.
         std::process::exit(FAILED);
