@@ -318,6 +318,11 @@ pub(crate) fn idle_ns() -> u64 {
     TEAM.idle_ns()
 }
 
+/// Returns whether several threads take turns.
+pub(crate) fn has_companions() -> bool {
+    TEAM.has_companions()
+}
+
 impl<C: Consumer> Drop for Engine<C> {
     fn drop(&mut self) {
         if self.is_attached() {

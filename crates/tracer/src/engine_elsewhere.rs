@@ -54,3 +54,7 @@ impl<C: Consumer> Engine<C> {
 pub(crate) fn idle_ns() -> u64 {
     0
 }
+
+pub(crate) fn has_companions() -> bool {
+    false
+}

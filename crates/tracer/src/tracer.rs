@@ -132,6 +132,11 @@ pub fn idle_ns() -> u64 {
     engine::idle_ns()
 }
 
+/// Returns whether several threads take turns now, in a trace of [all threads](crate#all-threads).
+pub fn has_companions() -> bool {
+    engine::has_companions()
+}
+
 struct DetachOnDrop<'a, C: Consumer>(&'a Tracer<C>);
 
 impl<C: Consumer> Drop for DetachOnDrop<'_, C> {

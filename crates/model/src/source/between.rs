@@ -44,17 +44,18 @@ pub(super) fn end() {
     let Some(tracer) = OPEN.take() else {
         return;
     };
+    let has_companions = topdown_tracer::has_companions();
     let is_whole = tracer.detach().is_ok();
-    tracer.with_consumer(|observer| observer.between.end(is_whole));
+    tracer.with_consumer(|observer| observer.between.end(is_whole, has_companions));
 }
 
 /// State of these traces of a benchmark.
 pub(super) struct Between {
     is_open: bool,
     is_wanted: bool,
-    /// Whether other threads executed anything.
+    /// Whether there were other threads.
     has_others: bool,
-    /// How many instructions may be traced.
+    /// Number of instructions that may still be traced.
     instructions_left: u64,
 }
 
@@ -83,13 +84,13 @@ impl Between {
     }
 
     /// If the tracer cannot follow, it does not try again.
-    fn end(&mut self, is_whole: bool) {
+    fn end(&mut self, is_whole: bool, has_companions: bool) {
+        self.has_others |= has_companions;
         self.is_open = false;
         self.is_wanted &= is_whole;
     }
 
-    /// A window begins. If no other thread has executed anything before the first one, none will
-    /// later.
+    /// A window begins. If there is no other thread before the first one, there will be none later.
     pub(super) fn begin_window(&mut self) {
         self.is_wanted &= self.has_others;
     }

@@ -1,6 +1,7 @@
 //! Slots of all threads. Each test runs in a forked child, because the harness has threads, too.
 
-use std::sync::{Barrier, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -198,42 +199,49 @@ fn changes_of_threads_use_up_the_budget() {
     );
 }
 
-/// Of threads that begin to work at the same time, before each window.
+/// Returns a number for the order in which threads end that begin to work at the same time before
+/// each window of a launch. `waits` says whether the set-up waits for them.
+fn order_before_windows(waits: bool) -> u64 {
+    const THREADS: u64 = 8;
+    let [order, samples, slots] = in_child(|| {
+        let budget = ModelBudget::from_seconds(DEFAULT_BUDGET_SECONDS).unwrap();
+        let core = &cores::GOLDEN_COVE;
+        let mut model = Model::for_core(core, budget, CodeDetail::Blocks, true).unwrap();
+        model.orders_between = true;
+        let order = Arc::new(AtomicU64::new(0));
+        let race = || {
+            let barrier = Arc::new(Barrier::new(THREADS as usize));
+            let begin = |number| {
+                let (order, barrier) = (Arc::clone(&order), Arc::clone(&barrier));
+                thread::spawn(move || {
+                    barrier.wait();
+                    black_box(sum(20_000));
+                    let with_this = |order: u64| Some(order.wrapping_mul(31) + number);
+                    let _ = order.fetch_update(Relaxed, Relaxed, with_this);
+                })
+            };
+            for thread in (0..THREADS).map(begin).collect::<Vec<_>>() {
+                if waits {
+                    thread.join().unwrap();
+                }
+            }
+        };
+        let samples = launch_with(&model, race, || divisions(100));
+        let (_, sample) = that_counts(&samples);
+        let order = order.load(Relaxed);
+        [order, samples.len() as u64, sample.slots.unwrap_or(0)]
+    });
+    assert!(samples > 3 && slots > 0);
+    order
+}
+
 #[test]
 fn order_of_threads_between_windows_repeats() {
     if opened().is_none() {
         return;
     }
-    const THREADS: u64 = 8;
-    let order = || {
-        let [hash, samples, slots] = in_child(|| {
-            let budget = ModelBudget::from_seconds(DEFAULT_BUDGET_SECONDS).unwrap();
-            let core = &cores::GOLDEN_COVE;
-            let mut model = Model::for_core(core, budget, CodeDetail::Blocks, true).unwrap();
-            model.orders_between = true;
-            let ended = Mutex::new(0_u64);
-            let race = || {
-                let barrier = Barrier::new(THREADS as usize);
-                thread::scope(|scope| {
-                    for number in 0..THREADS {
-                        let (ended, barrier) = (&ended, &barrier);
-                        scope.spawn(move || {
-                            barrier.wait();
-                            black_box(sum(20_000));
-                            let mut ended = ended.lock().unwrap();
-                            *ended = ended.wrapping_mul(31) + number;
-                        });
-                    }
-                });
-            };
-            let samples = launch_with(&model, race, || divisions(100));
-            let (_, sample) = that_counts(&samples);
-            let ended = *ended.lock().unwrap();
-            [ended, samples.len() as u64, sample.slots.unwrap_or(0)]
-        });
-        assert!(samples > 3 && slots > 0);
-        hash
-    };
-    let first = order();
-    assert!((0..3).all(|_| order() == first));
+    for waits in [true, false] {
+        let first = order_before_windows(waits);
+        assert!((0..2).all(|_| order_before_windows(waits) == first));
+    }
 }
