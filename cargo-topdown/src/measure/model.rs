@@ -100,7 +100,7 @@ impl Session {
             let most = most.unwrap_or_default();
             message!("   Modelling {benchmarks} again, up to {most} times: launches differ");
         }
-        let more = self.launch(&all, launcher)?;
+        let more = self.launch_side_by_side(&all, launcher)?;
         let divergences =
             divergence::divergences(&targets, &disagreeing, &outcome.collected, &more.collected);
         if !self.request.quiet

@@ -311,10 +311,15 @@ impl Source for Model {
         topdown_tracer::hide_time(self.tracer.with_consumer(traced_ns).unwrap_or(0));
         let counted = self.tracer.with_consumer(|observer| {
             let sample = observer.end_window(end);
-            match observer.repeats() {
-                true => sample,
-                false => observer.core.limit_outside_time(sample, outside_ns),
+            if observer.repeats() {
+                return sample;
             }
+            let sample = observer.core.limit_outside_time(sample, outside_ns);
+            let Some(why) = traced_threads::why_not_all() else {
+                return sample;
+            };
+            let untraced_ns = self.outside_time.others_ns();
+            observer.core.limit_untraced_work(sample, untraced_ns, why)
         });
         let nothing = Sample {
             flags: Flags::NOT_COUNTING,

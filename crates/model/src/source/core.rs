@@ -5,7 +5,7 @@ mod samples;
 mod warmth;
 
 use topdown_core_model::{Capacity, CoreParameters, Counts, Effort, GROUPS};
-use topdown_tracer::{Block, Consumer, End, Mapping, TraceError};
+use topdown_tracer::{Block, Consumer, End, Mapping, ThreadsError, TraceError};
 
 use self::warmth::Warmth;
 use super::budget::{ModelBudget, cost_instructions, switching_instructions};
@@ -20,6 +20,10 @@ use topdown_run::event::Events;
 use topdown_run::provenance::Provenance;
 use topdown_run::sample::{Flags, Sample};
 use topdown_run::steady::{Modelled, Next};
+
+/// Threads that are not traced work if they use more processor time than this. Judgement: those
+/// that wait use far less, and the slots of a benchmark whose work is theirs are soon in vain.
+const MAX_UNTRACED_NS: u64 = 100_000_000;
 
 /// A modelled core. Between two windows of a benchmark it allocates nothing.
 pub(super) struct Core {
@@ -60,6 +64,8 @@ pub(super) struct Benchmark {
     pub cost_instructions: u64,
     /// Their time outside of their own instructions.
     outside_ns: u64,
+    /// Processor time that threads which are not traced used in them.
+    untraced_ns: u64,
     /// What they had cost when the last sample was kept.
     kept_cost_instructions: u64,
     /// The part of the cost of the current sample that its changes of threads are.
@@ -312,14 +318,36 @@ impl Core {
     /// Adds the time that a window spent outside of its code, and returns its `sample`. A benchmark
     /// that exceeds the limit has only time from now on.
     pub(super) fn limit_outside_time(&mut self, sample: Sample, outside_ns: u64) -> Sample {
+        self.benchmark.outside_ns = self.benchmark.outside_ns.saturating_add(outside_ns);
+        match self.benchmark.outside_ns <= self.budget.max_outside_ns {
+            true => sample,
+            false => self.leave_time(sample, NotModelled::Waits),
+        }
+    }
+
+    /// Adds the processor time of other threads in a window in which they could not be traced, for
+    /// this reason. If they work, the benchmark has only time from now on.
+    pub(super) fn limit_untraced_work(
+        &mut self,
+        sample: Sample,
+        untraced_ns: u64,
+        why: ThreadsError,
+    ) -> Sample {
+        self.benchmark.untraced_ns = self.benchmark.untraced_ns.saturating_add(untraced_ns);
+        match self.benchmark.untraced_ns <= MAX_UNTRACED_NS {
+            true => sample,
+            false => self.leave_time(sample, NotModelled::OthersNotTraced(why)),
+        }
+    }
+
+    /// Leaves only time to the benchmark, unless it has no more. Returns the last window's sample.
+    fn leave_time(&mut self, sample: Sample, why: NotModelled) -> Sample {
         let benchmark = &mut self.benchmark;
-        benchmark.outside_ns = benchmark.outside_ns.saturating_add(outside_ns);
-        let is_timed = matches!(benchmark.fate, ModelDecision::Timed(_));
-        if is_timed || benchmark.outside_ns <= self.budget.max_outside_ns {
+        if matches!(benchmark.fate, ModelDecision::Timed(_)) {
             return sample;
         }
         benchmark.has_gap = true;
-        benchmark.fate = ModelDecision::Timed(NotModelled::Waits);
+        benchmark.fate = ModelDecision::Timed(why);
         benchmark.provenance = None;
         Sample::EMPTY
     }

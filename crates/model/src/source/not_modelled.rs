@@ -1,6 +1,6 @@
 //! Reasons for not modelling a benchmark.
 
-use topdown_tracer::TraceError;
+use topdown_tracer::{ThreadsError, TraceError};
 
 use super::budget::ModelBudget;
 use topdown_run::provenance::TOO_LONG;
@@ -26,6 +26,8 @@ pub(super) enum NotModelled {
     TooCostly,
     /// Its windows spend too long outside of their own instructions.
     Waits,
+    /// Other threads work for it, which cannot be traced.
+    OthersNotTraced(ThreadsError),
     /// Each of its samples initialises something, which is a large part of the sample.
     InitialisesEachSample,
 }
@@ -57,6 +59,7 @@ impl NotModelled {
                  `--model-budget`",
                 budget.max_outside_ns / 1_000_000_000
             ),
+            NotModelled::OthersNotTraced(error) => format!("other threads not traced: {error}"),
             NotModelled::InitialisesEachSample => {
                 "each sample initialises something in its first iteration, which would count as \
                  the benchmark; initialise it before `b.iter`"

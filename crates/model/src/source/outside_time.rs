@@ -17,12 +17,15 @@ struct Usage {
     delayed_ns: u64,
     /// Time for which all threads waited, and in which the system worked for any of them.
     all_outside_ns: u64,
+    /// Processor time of the other threads.
+    others_ns: u64,
 }
 
 /// Watches the windows of a thread.
 #[derive(Debug, Default)]
 pub(super) struct OutsideTime {
     before: Cell<Option<Usage>>,
+    others_ns: Cell<u64>,
 }
 
 impl OutsideTime {
@@ -39,6 +42,8 @@ impl OutsideTime {
         let (Some(before), Some(after)) = (self.before.take(), Usage::now()) else {
             return 0;
         };
+        self.others_ns
+            .set(after.others_ns.saturating_sub(before.others_ns));
         let user_ns = after.user_ns.saturating_sub(before.user_ns);
         let system_ns = after.system_ns.saturating_sub(before.system_ns);
         if !works_alone {
@@ -51,6 +56,11 @@ impl OutsideTime {
             system_ns.min(wall_ns)
         }
     }
+
+    /// Returns how much processor time other threads used in the last window.
+    pub fn others_ns(&self) -> u64 {
+        self.others_ns.get()
+    }
 }
 
 impl Usage {
@@ -61,13 +71,17 @@ impl Usage {
                 + Duration::from_micros(time.tv_usec as u64);
             time.as_nanos() as u64
         };
+        let [user_ns, system_ns] = [ns(usage.ru_utime), ns(usage.ru_stime)];
+        let all = usage_of_process();
+        let all_system_ns = all.map_or(0, |all| ns(all.ru_stime));
+        let all_ns = all.map_or(0, |all| ns(all.ru_utime)) + all_system_ns;
         Some(Usage {
-            user_ns: ns(usage.ru_utime),
-            system_ns: ns(usage.ru_stime),
+            user_ns,
+            system_ns,
             waits: usage.ru_nvcsw as u64,
             delayed_ns: delayed_ns().unwrap_or(0),
-            all_outside_ns: topdown_tracer::idle_ns()
-                + usage_of_process().map_or(0, |usage| ns(usage.ru_stime)),
+            all_outside_ns: topdown_tracer::idle_ns() + all_system_ns,
+            others_ns: all_ns.saturating_sub(user_ns + system_ns),
         })
     }
 }

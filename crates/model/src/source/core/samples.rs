@@ -133,7 +133,9 @@ impl Core {
         };
         let modelled = &mut benchmark.modelled;
         match benchmark.fate {
-            ModelDecision::Timed(NotModelled::Waits) => return Next::Nothing,
+            ModelDecision::Timed(NotModelled::Waits | NotModelled::OthersNotTraced(_)) => {
+                return Next::Nothing;
+            }
             ModelDecision::Sampled(_) => {
                 return self.next_when_sampled(sample, switching_instructions);
             }

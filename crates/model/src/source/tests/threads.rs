@@ -245,3 +245,37 @@ fn order_of_threads_between_windows_repeats() {
         assert!((0..2).all(|_| order_before_windows(waits) == first));
     }
 }
+
+/// There are more threads than the tracer has room for, and one of them works.
+#[test]
+fn work_of_untraced_threads_leaves_time_only() {
+    if opened().is_none() {
+        return;
+    }
+    let [is_time, names_threads, samples] = in_child(|| {
+        let budget = ModelBudget::from_seconds(DEFAULT_BUDGET_SECONDS).unwrap();
+        let core = &cores::GOLDEN_COVE;
+        let model = Model::for_core(core, budget, CodeDetail::Blocks, true).unwrap();
+        let idle = || loop {
+            thread::park();
+        };
+        (0..70).for_each(|_| drop(thread::spawn(idle)));
+        let (ask, asked) = std::sync::mpsc::channel();
+        let (answer, answered) = std::sync::mpsc::channel();
+        thread::spawn(move || asked.iter().for_each(|n| answer.send(sum(n)).unwrap()));
+        let samples = launch(&model, || {
+            ask.send(400_000).unwrap();
+            black_box(answered.recv().unwrap());
+        });
+        let Provenance { source, reason, .. } = model.provenance();
+        let why = "not modelled: other threads not traced: the process has more than";
+        [
+            u64::from(*source == SourceKind::Time),
+            u64::from(reason.starts_with(why)),
+            samples.len() as u64,
+        ]
+    });
+    assert_eq!([is_time, names_threads], [1, 1]);
+    // A thousand sums take far longer than the tenth of a second.
+    assert!(samples < 10, "{samples}");
+}
