@@ -19,7 +19,7 @@ mod wait;
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-pub(super) use self::calls::{MemberCall, is_transfer};
+pub(super) use self::calls::{MemberCall, is_transfer, looks_at_files};
 pub(super) use self::gather::Link;
 pub(super) use self::members::After;
 pub(super) use self::schedule::Schedule;

@@ -5,7 +5,7 @@ use super::context::{Context, Request};
 use super::entry;
 use super::exit::SystemCallExit;
 use super::state::State;
-use super::team::{After, MemberCall, TEAM, Wait, is_transfer, own_seat};
+use super::team::{After, MemberCall, TEAM, Wait, is_transfer, looks_at_files, own_seat};
 use super::trace_buffer::TURN_BYTES;
 use crate::consumer::{Consumer, End};
 use crate::error::TraceError;
@@ -119,7 +119,9 @@ impl<C: Consumer> State<C> {
         seat.stopped().after_call = self.translator.blocks().block(exit.block).end_ip();
         match call {
             MemberCall::Ordinary | MemberCall::Done(_) => After::Resume,
-            MemberCall::Hold if self.is_settling && !is_transfer(number) => {
+            MemberCall::Hold
+                if self.is_settling && !is_transfer(number) && !looks_at_files(number) =>
+            {
                 TEAM.begin_wait(own, Wait::End);
                 After::Pass { spins: false }
             }

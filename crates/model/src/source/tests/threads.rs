@@ -202,7 +202,8 @@ fn changes_of_threads_use_up_the_budget() {
 /// Returns a number for the order in which threads end that begin to work at the same time before
 /// each window of a launch. `waits` says whether the set-up waits for them.
 fn order_before_windows(waits: bool) -> u64 {
-    const THREADS: u64 = 8;
+    // More than the arenas for which the C library does not ask how many processors there are.
+    const THREADS: u64 = 12;
     let [order, samples, slots] = in_child(|| {
         let budget = ModelBudget::from_seconds(DEFAULT_BUDGET_SECONDS).unwrap();
         let core = &cores::GOLDEN_COVE;
@@ -214,8 +215,9 @@ fn order_before_windows(waits: bool) -> u64 {
             let begin = |number| {
                 let (order, barrier) = (Arc::clone(&order), Arc::clone(&barrier));
                 thread::spawn(move || {
+                    black_box(Box::new(number));
                     barrier.wait();
-                    black_box(sum(20_000));
+                    black_box(sum(10_000));
                     let with_this = |order: u64| Some(order.wrapping_mul(31) + number);
                     let _ = order.fetch_update(Relaxed, Relaxed, with_this);
                 })

@@ -135,6 +135,28 @@ fn deadline_of_sleep(number: i64, arguments: [u64; 6]) -> Option<u64> {
     })
 }
 
+/// Returns whether a call looks at files: it may wait for a disk, but for nobody. The C library
+/// makes such calls when a thread allocates for the first time.
+pub(in super::super) fn looks_at_files(number: u64) -> bool {
+    i64::try_from(number).is_ok_and(|number| {
+        matches!(
+            number,
+            libc::SYS_open
+                | libc::SYS_openat
+                | libc::SYS_close
+                | libc::SYS_access
+                | libc::SYS_stat
+                | libc::SYS_lstat
+                | libc::SYS_fstat
+                | libc::SYS_newfstatat
+                | libc::SYS_statx
+                | libc::SYS_readlink
+                | libc::SYS_readlinkat
+                | libc::SYS_getdents64
+        )
+    })
+}
+
 /// Returns whether a call moves data, and does not wait because [`Team::member_call`] knows that it
 /// need not.
 pub(in super::super) fn is_transfer(number: u64) -> bool {
