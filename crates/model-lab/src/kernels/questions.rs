@@ -162,6 +162,11 @@ with_offsets! { lines:
     "ask-store-every-1", every(1); "mov [{lines} + {at}], {value}";
     "ask-store-every-8", every(8); "mov [{lines} + {at}], {value}";
     "ask-store-any", any(512 << 10); "mov [{lines} + {at}], {value}";
+    // Do stores to lines of the L1 between them wait as if their lines came from the L2, too?
+    "ask-store-any-and-1", any(512 << 10); "mov [{lines} + {at}], {value}", "mov [{lines}], {value}";
+    "ask-store-any-and-4", any(512 << 10); "mov [{lines} + {at}], {value}", "mov [{lines}], {value}",
+        "mov [{lines} + 64], {value}", "mov [{lines} + 128], {value}",
+        "mov [{lines} + 192], {value}";
     "ask-change-any", any(256 << 10); "or [{lines} + {at}], {value}";
 }
 
