@@ -47,9 +47,10 @@ const OVERDUE_NS: u64 = 1_000_000_000;
 /// Advance of a held clock with each turn. Judgement: as long as a full one takes natively.
 const TURN_NS: u64 = 5_000;
 
-/// Maximum number of turns after a complete trace. Judgement: threads that look for work in vain
-/// soon wait, and those that never do must not take long.
-const MAX_TURNS_TO_SETTLE: u32 = 1000;
+/// Maximum number of turns after a complete trace, for each thread. Judgement: threads that look
+/// for work in vain soon wait, those of crossbeam's channels after 262 turns, and those that never
+/// do must not take long.
+const MAX_TURNS_TO_SETTLE: usize = 300;
 
 /// In [`Team::held_since_ns`]: the trace has ended meanwhile.
 const OVER: u64 = u64::MAX;
@@ -96,7 +97,7 @@ struct Order {
     /// The system call in which the running thread is.
     held: u64,
     /// Turns left until the trace ends, once it is complete.
-    turns_to_settle: Option<u32>,
+    turns_to_settle: Option<usize>,
     /// Why the trace ended in the middle.
     error: Option<ThreadsError>,
 }
@@ -282,7 +283,8 @@ impl Team {
     /// Lets all threads but the owner go on until they wait, and then the owner. Returns when it is
     /// the owner's turn, or `false` if the trace has ended.
     pub(super) fn settle(&self, own: usize) -> bool {
-        self.order().turns_to_settle = Some(MAX_TURNS_TO_SETTLE);
+        let members = self.members.load(Ordering::Relaxed);
+        self.order().turns_to_settle = Some(members * MAX_TURNS_TO_SETTLE);
         self.begin_wait(own, Wait::End);
         self.pass(own, false)
     }

@@ -217,6 +217,8 @@ fn order_before_windows(waits: bool) -> u64 {
                 thread::spawn(move || {
                     black_box(Box::new(number));
                     barrier.wait();
+                    // As one that looks for work in vain for a while.
+                    (0..150).for_each(|_| std::hint::spin_loop());
                     black_box(sum(10_000));
                     let with_this = |order: u64| Some(order.wrapping_mul(31) + number);
                     let _ = order.fetch_update(Relaxed, Relaxed, with_this);
