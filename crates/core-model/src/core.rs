@@ -129,6 +129,21 @@ impl Core {
         self.ledger.swap_counts(&mut other.ledger);
     }
 
+    /// The same when this core, which has this number, begins to execute instead of `other`.
+    pub(crate) fn take_over_from(&mut self, other: &mut Core, number: usize) {
+        self.share_with(other);
+        self.memory.take_shared_lines(&mut other.memory, number);
+        if self.memory.shares_lines() {
+            // Others may have written what this core accessed.
+            self.recent.forget();
+        }
+    }
+
+    /// From now on, lines that another core wrote last come from there.
+    pub(crate) fn share_lines(&mut self) {
+        self.memory.share_lines();
+    }
+
     /// Returns the bytes per step of a repeated string move, and the port that paces the steps.
     pub(crate) fn string_step(&self) -> (u64, Ports) {
         let ports = &self.parameters.ports;

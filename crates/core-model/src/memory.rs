@@ -6,10 +6,12 @@
 
 mod lookup;
 mod prefetch;
+mod shared_lines;
 mod warming;
 
 pub(crate) use lookup::Lookup;
 use prefetch::{Lines, Streamer, Strider};
+use shared_lines::SharedLines;
 
 use crate::calendar::{Bandwidth, boxed};
 use crate::ledger::Ledger;
@@ -97,6 +99,8 @@ pub(crate) struct Hierarchy {
     filled_l2: u32,
     /// Number of lines brought from memory into the L3.
     filled: u64,
+    /// Unless cores share nothing. The executing core has it.
+    shared_lines: Option<SharedLines>,
 }
 
 impl Hierarchy {
@@ -131,6 +135,7 @@ impl Hierarchy {
             strider: Strider::new(parameters.stride_ahead_lines),
             filled_l2: 0,
             filled: 0,
+            shared_lines: None,
             parameters: parameters.clone(),
         }
     }
@@ -138,6 +143,33 @@ impl Hierarchy {
     /// Returns how many lines were brought from memory into the L3, with time and without.
     pub(crate) fn filled_lines(&self) -> u64 {
         self.filled
+    }
+
+    /// From now on, lines that another core wrote last come from there.
+    pub(crate) fn share_lines(&mut self) {
+        self.shared_lines = Some(SharedLines::new());
+    }
+
+    /// Takes over from the hierarchy of `other`, another core, what they know of each other's
+    /// lines. This one is that of core `number`.
+    pub(crate) fn take_shared_lines(&mut self, other: &mut Hierarchy, number: usize) {
+        std::mem::swap(&mut self.shared_lines, &mut other.shared_lines);
+        if let Some(lines) = &mut self.shared_lines {
+            lines.switch_to(number);
+        }
+    }
+
+    pub(crate) fn shares_lines(&self) -> bool {
+        self.shared_lines.is_some()
+    }
+
+    /// Returns whether an accessed line must come from another core.
+    #[inline(always)]
+    fn is_elsewhere(&mut self, line: u64, writes: bool) -> bool {
+        match &mut self.shared_lines {
+            None => false,
+            Some(lines) => lines.access(line, writes),
+        }
     }
 
     /// Executes a load that starts at `at`, and returns when its data arrives. Includes the second
@@ -183,6 +215,9 @@ impl Hierarchy {
     #[inline(always)]
     fn load_line(&mut self, line: u64, at: u64, ledger: &mut Ledger) -> u64 {
         let at = self.translate(line, at, ledger);
+        if self.is_elsewhere(line, false) {
+            return self.transfer(line, at, false, ledger);
+        }
         let hit = at + u64::from(self.parameters.l1d.cycles);
         if self.l1d.touch(line, false) {
             return hit.max(self.into_l1d.ready(line));
@@ -225,6 +260,9 @@ impl Hierarchy {
     #[inline(always)]
     fn store_line(&mut self, line: u64, at: u64, ledger: &mut Ledger) -> u64 {
         let at = self.translate(line, at, ledger);
+        if self.is_elsewhere(line, true) {
+            return self.transfer(line, at, true, ledger);
+        }
         if self.l1d.touch(line, true) {
             return at.max(self.into_l1d.ready(line));
         }
@@ -317,19 +355,28 @@ impl Hierarchy {
         let lines = self.streamer.request(line);
         let ready = self.fill_l2(line, at, demand, ledger);
         self.l1_fills.hold(buffer, ready);
-        let evicted = self.l1d.insert(line, dirty);
-        if let Some(evicted) = evicted.filter(|evicted| evicted.dirty) {
-            for _ in 0..self.parameters.l2_write_cycles {
-                self.enter_l2(evicted.number, at);
-            }
-            if !self.l2.touch(evicted.number, true) {
-                self.insert_l2(evicted.number, true, at, ledger);
-            }
-        }
+        self.insert_l1d(line, dirty, at, ledger);
         self.into_l1d.expect(line, ready);
         if let Some(lines) = lines {
             self.prefetch_l2(lines, at, ledger);
         }
+        ready
+    }
+
+    /// Brings a line from the cache of another core, and returns when it arrives. What this core has
+    /// of it is out of date.
+    #[inline(never)]
+    fn transfer(&mut self, line: u64, at: u64, dirty: bool, ledger: &mut Ledger) -> u64 {
+        ledger.count(|events| &mut events.l1d_misses, 1);
+        ledger.count(|events| &mut events.l2_misses, 1);
+        let (buffer, free) = self.l1_fills.find(at);
+        let at = at.max(free);
+        let ready = at + u64::from(self.parameters.transfer_cycles);
+        self.l1_fills.hold(buffer, ready);
+        if !self.l1d.touch(line, dirty) {
+            self.insert_l1d(line, dirty, at, ledger);
+        }
+        self.into_l1d.expect(line, ready);
         ready
     }
 
@@ -407,6 +454,18 @@ impl Hierarchy {
         self.filled += 1;
         self.insert_l3(line, false, accepted, ledger);
         accepted + u64::from(self.parameters.memory_cycles)
+    }
+
+    fn insert_l1d(&mut self, line: u64, dirty: bool, at: u64, ledger: &mut Ledger) {
+        let evicted = self.l1d.insert(line, dirty);
+        if let Some(evicted) = evicted.filter(|evicted| evicted.dirty) {
+            for _ in 0..self.parameters.l2_write_cycles {
+                self.enter_l2(evicted.number, at);
+            }
+            if !self.l2.touch(evicted.number, true) {
+                self.insert_l2(evicted.number, true, at, ledger);
+            }
+        }
     }
 
     fn insert_l2(&mut self, line: u64, dirty: bool, at: u64, ledger: &mut Ledger) {

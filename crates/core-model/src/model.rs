@@ -146,6 +146,13 @@ impl Model {
         self
     }
 
+    /// Lets a line that another core wrote last come from there, which takes longer.
+    #[must_use]
+    pub fn with_shared_lines(mut self) -> Self {
+        self.core.share_lines();
+        self
+    }
+
     /// The next blocks are executed by this thread, of which 0 is the first: on a core of its own,
     /// if there are enough.
     pub fn switch_to(&mut self, thread: usize) {

@@ -444,6 +444,8 @@ pub struct Memory {
     pub l3: Cache,
     /// Latency of a load from memory.
     pub memory_cycles: u32,
+    /// Latency of a load of a line that another core of the same die wrote last.
+    pub transfer_cycles: u32,
     /// Cycles per line between L2 and L1, either way.
     pub l2_line_cycles: u32,
     /// Cycles for which a modified line from the L1 keeps the L2 from serving others.

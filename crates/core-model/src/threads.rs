@@ -2,7 +2,7 @@
 //!
 //! Each thread has a core of its own: its clock, its caches and its predictors. The cores share
 //! nothing but what belongs to the program: where its memory lies, the numbers of its branches, and
-//! the counts.
+//! the counts; and, if asked to, which of them wrote a line last.
 
 use crate::core::Core;
 use crate::paths::CallStack;
@@ -55,7 +55,7 @@ impl OtherCores {
         std::mem::swap(core, &mut self.parked[from].core);
         std::mem::swap(core, &mut self.parked[to].core);
         self.parked[from].is_used = true;
-        core.share_with(&mut self.parked[from].core);
+        core.take_over_from(&mut self.parked[from].core, to);
         if let Some(calls) = calls {
             std::mem::swap(calls, &mut self.parked[from].calls);
             std::mem::swap(calls, &mut self.parked[to].calls);
@@ -192,5 +192,78 @@ mod tests {
         assert_eq!(instructions(2), instructions(8));
         // Without further cores, all share the one.
         assert_eq!(instructions(0), instructions(8));
+    }
+
+    /// Counts of two threads that take turns: one writes some lines, the other loads them one after
+    /// the other.
+    fn handed_over(core: &CoreParameters, shares: bool, lines: u64, rounds: u64) -> Counts {
+        // mov [rdi], rdi; and mov rdi, [rdi].
+        let [write, read] = [(0x1000, [0x48, 0x89, 0x3f]), (0x2000, [0x48, 0x8b, 0x3f])]
+            .map(|(ip, code)| OwnedBlock::describe(&code, ip).unwrap());
+        let capacity = Capacity {
+            instructions: 10,
+            blocks: 10,
+        };
+        let mut model = Model::new(core, capacity).with_further_cores(1);
+        if shares {
+            model = model.with_shared_lines();
+        }
+        let [write, read] = [write.as_block(BlockId(0)), read.as_block(BlockId(1))];
+        model.translated(&write);
+        model.translated(&read);
+        for _ in 0..rounds {
+            for (thread, block) in [write, read].iter().enumerate() {
+                model.switch_to(thread);
+                for line in 0..lines {
+                    model.block(block, &[0x10_0000 + line * 64]);
+                }
+            }
+        }
+        model.drain();
+        model.counts()
+    }
+
+    #[test]
+    fn lines_of_another_thread_are_transferred() {
+        const LINES: u64 = 8;
+        const ROUNDS: u64 = 200;
+        for core in ALL {
+            let alone = handed_over(core, false, LINES, ROUNDS);
+            let shared = handed_over(core, true, LINES, ROUNDS);
+            let cycles = (shared.cycles - alone.cycles) as f64 / (LINES * ROUNDS) as f64;
+            let longer = f64::from(core.memory.transfer_cycles - core.memory.l1d.cycles);
+            assert!(
+                (0.9..1.1).contains(&(cycles / longer)),
+                "{}: {cycles} cycles more for each line, {longer} expected",
+                core.name
+            );
+            let misses = shared.events.l2_misses - alone.events.l2_misses;
+            assert!(misses.abs_diff(LINES * ROUNDS) <= 2 * LINES, "{misses}");
+        }
+    }
+
+    #[test]
+    fn lines_of_one_thread_stay() {
+        for core in ALL {
+            let mut models = [false, true].map(|shares| {
+                let model = model(core, 2);
+                if shares {
+                    model.with_shared_lines()
+                } else {
+                    model
+                }
+            });
+            let counts = models.each_mut().map(|model| {
+                for begin in (0..3000).step_by(50) {
+                    for thread in 0..3 {
+                        model.switch_to(thread);
+                        run(model, thread, begin..begin + 50);
+                    }
+                }
+                model.drain();
+                model.counts()
+            });
+            assert_eq!(counts[0], counts[1]);
+        }
     }
 }

@@ -47,7 +47,7 @@ impl Recent {
         }
     }
 
-    fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.code.0.fill(Lines::<128>::NONE);
         self.data.0.fill(Lines::<256>::NONE);
     }

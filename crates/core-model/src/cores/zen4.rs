@@ -237,6 +237,9 @@ pub const ZEN_4: CoreParameters = CoreParameters {
             cycles: 44,
         },
         memory_cycles: 450, // A
+        // Published: 15 to 19 ns between cores of one complex of a Ryzen 9 7950X, about 5.5 GHz
+        // (AnandTech's review of September 2022).
+        transfer_cycles: 94,
         l2_line_cycles: 2,  // O: 32 bytes per cycle; M: 2.25
         l2_write_cycles: 0, // M: stores take 2.3 cycles per line, loads 2.25
         // M: passes over 1 to 2 MiB take 2.35 to 2.42 cycles per line, over 512 KiB 2.0.

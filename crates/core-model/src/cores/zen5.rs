@@ -242,6 +242,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
             cycles: 44,
         },
         memory_cycles: 450,      // K
+        transfer_cycles: 94,     // A: as Zen 4
         l2_line_cycles: 1,       // O: 64 bytes per cycle
         l2_write_cycles: 1,      // O: 64 bytes per cycle
         l2_fills_per_request: 4, // A: as Zen 4

@@ -56,6 +56,7 @@ impl Hierarchy {
         if !self.dtlb.access(page) {
             self.stlb.access(page);
         }
+        self.is_elsewhere(line, dirty);
         if !self.l1d.touch(line, dirty) {
             self.warm_fill(line, dirty);
         }
