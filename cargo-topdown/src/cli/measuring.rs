@@ -59,6 +59,13 @@ pub struct MeasuringArgs {
     #[arg(long, env = "CARGO_TOPDOWN_PATHS")]
     pub paths: bool,
 
+    /// Let modelled threads wait for lines that another thread wrote last
+    ///
+    /// Without it the modelled cores share nothing. It changes the slots of benchmarks with several
+    /// threads, whose formula says so.
+    #[arg(long, env = "CARGO_TOPDOWN_SHARED_LINES")]
+    pub shared_lines: bool,
+
     /// Do not count allocations in modelled launches
     ///
     /// Events, budgets and `--gate` then have none.
@@ -90,6 +97,7 @@ impl From<&MeasuringArgs> for Layer {
             launch_timeout: args.launch_timeout,
             fingerprints: args.no_fingerprints.then_some(false),
             paths: args.paths.then_some(true),
+            shared_lines: args.shared_lines.then_some(true),
             allocations: args.no_allocations.then_some(false),
             keep_env: args.keep_env.clone().unwrap_or_default(),
             ..Layer::from(&args.launch)

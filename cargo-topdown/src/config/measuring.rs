@@ -93,6 +93,7 @@ fn combined<const N: usize>(layers: [&Layer; N]) -> Result<Settings, ConfigError
         model_core: checked_core(&cores)?,
         counters: first(layers, |l| l.counters).unwrap_or(default.counters),
         threads: first(layers, |l| l.threads).unwrap_or(default.threads),
+        shared_lines: first(layers, |l| l.shared_lines).unwrap_or(default.shared_lines),
         sampling: if is_author {
             Sampling::Author
         } else {
@@ -169,7 +170,7 @@ mod tests {
             "launches": 4, "sample-size": 40, "warm-up-time": 0.5, "source": "time",
             "author-settings": true, "launch-timeout": 30, "fingerprints": false,
             "paths": true, "allocations": false,
-            "counters": "exact", "threads": "all", "model-budget": 10,
+            "counters": "exact", "threads": "all", "shared-lines": true, "model-budget": 10,
             "model-core": "zen-5"
         }));
         let settings = combined([&flags, &package, &workspace]).unwrap();
@@ -185,6 +186,7 @@ mod tests {
                 model_core: ModelCore::Zen5,
                 counters: Counters::Exact,
                 threads: Threads::All,
+                shared_lines: true,
                 sampling: Sampling::Author,
                 launch_timeout: Some(Duration::from_secs(30)),
                 fingerprints: false,

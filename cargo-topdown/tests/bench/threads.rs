@@ -187,6 +187,42 @@ fn slots_of_all_threads_repeat() {
 }
 
 #[test]
+fn shared_lines_are_another_formula() {
+    let fixture = Fixture::new();
+    let words = [&THREADS[..], &["own|pool"]].concat();
+    let run = |more: &[&str]| {
+        fixture.bench(&[&words, more].concat()).succeeds();
+        fixture.newest_run()
+    };
+    let before = run(&["--save", "main"]);
+    let shared = run(&["--shared-lines"]);
+    for (before, shared) in before.benchmarks.iter().zip(&shared.benchmarks) {
+        let formula = |it: &Benchmark| it.provenance().formula.clone();
+        let slots = |it: &Benchmark| it.slots_launches()[0].slots;
+        match &*before.id.name {
+            "own" => {
+                assert_eq!(formula(before), formula(shared));
+                assert_eq!(slots(before), slots(shared));
+            }
+            _ => {
+                assert_eq!(formula(before) + "+shared-lines", formula(shared));
+                assert!(slots(before) < slots(shared), "{}", before.id);
+            }
+        }
+    }
+    let compared = fixture.plain(&["topdown", "compare", "main", "--json"], &[]);
+    for verdict in verdicts(&compared) {
+        let is_own = verdict["id"]["name"] == "own";
+        let expected = if is_own {
+            "unchanged"
+        } else {
+            "not_comparable"
+        };
+        assert_eq!(verdict["verdict"], expected, "{verdict:#}");
+    }
+}
+
+#[test]
 fn slower_function_of_other_threads_is_named() {
     for (function, benchmarks, count) in [
         ("work", "scoped|rayon|started", 3),

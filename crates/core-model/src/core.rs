@@ -144,6 +144,10 @@ impl Core {
         self.memory.share_lines();
     }
 
+    pub(crate) fn shares_lines(&self) -> bool {
+        self.memory.shares_lines()
+    }
+
     /// Returns the bytes per step of a repeated string move, and the port that paces the steps.
     pub(crate) fn string_step(&self) -> (u64, Ports) {
         let ports = &self.parameters.ports;

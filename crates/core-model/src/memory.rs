@@ -363,8 +363,8 @@ impl Hierarchy {
         ready
     }
 
-    /// Brings a line from the cache of another core, and returns when it arrives. What this core has
-    /// of it is out of date.
+    /// Brings a line from the cache of another core, and returns when it arrives. If this core has
+    /// it, that is out of date.
     #[inline(never)]
     fn transfer(&mut self, line: u64, at: u64, dirty: bool, ledger: &mut Ledger) -> u64 {
         ledger.count(|events| &mut events.l1d_misses, 1);

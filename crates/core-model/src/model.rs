@@ -146,11 +146,14 @@ impl Model {
         self
     }
 
-    /// Lets a line that another core wrote last come from there, which takes longer.
-    #[must_use]
-    pub fn with_shared_lines(mut self) -> Self {
+    /// From now on, a line that another core wrote last comes from there, which takes longer.
+    pub fn share_lines(&mut self) {
         self.core.share_lines();
-        self
+    }
+
+    /// Returns whether it does.
+    pub fn shares_lines(&self) -> bool {
+        self.core.shares_lines()
     }
 
     /// The next blocks are executed by this thread, of which 0 is the first: on a core of its own,

@@ -206,7 +206,7 @@ mod tests {
         };
         let mut model = Model::new(core, capacity).with_further_cores(1);
         if shares {
-            model = model.with_shared_lines();
+            model.share_lines();
         }
         let [write, read] = [write.as_block(BlockId(0)), read.as_block(BlockId(1))];
         model.translated(&write);
@@ -246,12 +246,11 @@ mod tests {
     fn lines_of_one_thread_stay() {
         for core in ALL {
             let mut models = [false, true].map(|shares| {
-                let model = model(core, 2);
+                let mut model = model(core, 2);
                 if shares {
-                    model.with_shared_lines()
-                } else {
-                    model
+                    model.share_lines();
                 }
+                model
             });
             let counts = models.each_mut().map(|model| {
                 for begin in (0..3000).step_by(50) {

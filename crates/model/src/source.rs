@@ -85,7 +85,18 @@ impl Model {
         let core = chosen_core(ModelCore::from_environment()?);
         let budget = ModelBudget::from_seconds(budget_seconds()?)?;
         let all_threads = Threads::from_environment()? != Threads::Own;
-        Model::for_core(core, budget, CodeDetail::from_environment(), all_threads)
+        let detail = CodeDetail::from_environment();
+        let model = Model::for_core(core, budget, detail, all_threads)?;
+        if std::env::var_os(environment::SHARED_LINES).is_some_and(|value| value == "1") {
+            model.share_lines();
+        }
+        Ok(model)
+    }
+
+    /// From now on, lines that another thread wrote last come from its core.
+    fn share_lines(&self) {
+        self.tracer
+            .with_consumer(|observer| observer.core.model.share_lines());
     }
 
     fn for_core(

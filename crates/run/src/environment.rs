@@ -40,6 +40,9 @@ pub const MODEL_CORE: &str = "CARGO_TOPDOWN_MODEL_CORE";
 /// Seconds for which a launch models a benchmark.
 pub const MODEL_BUDGET: &str = "CARGO_TOPDOWN_MODEL_BUDGET";
 
+/// Whether lines that another thread wrote last come from its modelled core: `1`.
+pub const SHARED_LINES: &str = "CARGO_TOPDOWN_SHARED_LINES";
+
 /// Whether modelled launches keep call paths: `1`.
 pub const PATHS: &str = "CARGO_TOPDOWN_PATHS";
 

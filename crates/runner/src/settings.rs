@@ -32,6 +32,9 @@ pub struct Settings {
     pub counters: Counters,
     /// Threads whose slots the hardware counts.
     pub threads: Threads,
+    /// Whether lines that another thread wrote last come from its modelled core.
+    #[serde(default)]
+    pub shared_lines: bool,
     /// Iterations of the samples.
     #[serde(default)]
     pub sampling: Sampling,
@@ -71,6 +74,7 @@ impl Default for Settings {
             model_core: ModelCore::Nearest,
             counters: Counters::Auto,
             threads: Threads::Auto,
+            shared_lines: false,
             sampling: Sampling::Planned,
             launch_timeout: None,
             fingerprints: true,

@@ -174,6 +174,8 @@ impl Launcher {
         // Other launches have no such variable, so that their stack stays where it was.
         let by_instruction = settings.instructions;
         variables.extend(by_instruction.then(|| (reported::INSTRUCTIONS.into(), "1".into())));
+        let shares = settings.shared_lines;
+        variables.extend(shares.then(|| (reported::SHARED_LINES.into(), "1".into())));
         let core = self.described_core;
         variables.extend(core.map(|core| (reported::DESCRIBED_CORE.into(), core.into())));
         variables

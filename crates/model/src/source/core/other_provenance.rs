@@ -7,6 +7,9 @@ use topdown_run::provenance::{CountedThreads, Provenance};
 
 const LINE_BYTES: u64 = 64;
 
+/// What the version of a formula ends with if lines come from the core that wrote them last.
+const SHARED_LINES: &str = "+shared-lines";
+
 impl Core {
     /// Returns the largest fraction of `cycles` that may have waited for these lines, the last that
     /// were brought from memory, if they were new to the model. It is 0 once as many were brought
@@ -33,10 +36,13 @@ impl Core {
         if let Some(known) = self.benchmark.provenance.filter(is_current) {
             return Some(known);
         }
-        let modelled = Provenance {
+        let mut modelled = Provenance {
             threads,
             ..modelled.clone()
         };
+        if threads == CountedThreads::All && self.model.shares_lines() {
+            modelled.formula += SHARED_LINES;
+        }
         let provenance = match self.benchmark.fate {
             ModelDecision::Open | ModelDecision::Sampled(None)
                 if threads == CountedThreads::Own =>

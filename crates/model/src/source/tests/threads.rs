@@ -1,6 +1,9 @@
 //! Slots of all threads. Each test runs in a forked child, because the harness has threads, too.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -282,4 +285,75 @@ fn work_of_untraced_threads_leaves_time_only() {
     assert_eq!([is_time, names_threads], [1, 1]);
     // A thousand sums take far longer than the tenth of a second.
     assert!(samples < 10, "{samples}");
+}
+
+/// Slots of a window in which two threads increment a number in turn, and whether their formula
+/// says that lines are shared.
+fn ping_pong(shares: bool, rounds: u64) -> [u64; 3] {
+    in_child(|| {
+        let budget = ModelBudget::from_seconds(DEFAULT_BUDGET_SECONDS).unwrap();
+        let core = &cores::GOLDEN_COVE;
+        let model = Model::for_core(core, budget, CodeDetail::Blocks, true).unwrap();
+        if shares {
+            model.share_lines();
+        }
+        model.benchmark_boundary();
+        model.sample_boundary();
+        let turn = AtomicU64::new(0);
+        let start = model.start();
+        thread::scope(|scope| {
+            for own in 0..2 {
+                let turn = &turn;
+                scope.spawn(move || {
+                    for _ in 0..rounds {
+                        while turn.load(Acquire) % 2 != own {
+                            std::hint::spin_loop();
+                        }
+                        turn.fetch_add(1, Release);
+                    }
+                });
+            }
+        });
+        let sample = model.end(&start);
+        let formula = &model.provenance().formula;
+        let says_so = u64::from(formula.ends_with("+shared-lines"));
+        [sample.slots.unwrap(), sample.instructions.unwrap(), says_so]
+    })
+}
+
+#[test]
+fn shared_lines_cost_slots_and_are_provenance() {
+    if opened().is_none() {
+        return;
+    }
+    const ROUNDS: u64 = 200;
+    let [alone, instructions, says_so] = ping_pong(false, ROUNDS);
+    assert_eq!(says_so, 0);
+    let [shared, same_instructions, says_so] = ping_pong(true, ROUNDS);
+    assert_eq!(says_so, 1);
+    assert!(instructions.abs_diff(same_instructions) * 100 < instructions);
+    let core = &cores::GOLDEN_COVE;
+    let transfers = (shared - alone) / u64::from(core.memory.transfer_cycles * core.width);
+    // One for each round of a thread, and those of the threads' beginnings and ends.
+    assert!((ROUNDS..4 * ROUNDS).contains(&transfers), "{transfers}");
+}
+
+#[test]
+fn own_thread_does_not_say_that_lines_are_shared() {
+    if opened().is_none() {
+        return;
+    }
+    let [_, _, says_so] = in_child(|| {
+        let budget = ModelBudget::from_seconds(DEFAULT_BUDGET_SECONDS).unwrap();
+        let model = Model::for_core(&cores::ZEN_5, budget, CodeDetail::Blocks, true).unwrap();
+        model.share_lines();
+        model.benchmark_boundary();
+        model.sample_boundary();
+        super::window(&model, || {
+            black_box(sum(1000));
+        });
+        let formula = &model.provenance().formula;
+        [0, 0, u64::from(formula.contains("shared"))]
+    });
+    assert_eq!(says_so, 0);
 }
