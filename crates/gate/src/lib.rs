@@ -44,7 +44,8 @@
 //! [`statistics`] only sees numbers. [`metric`] names what is compared, [`policy`] what matters,
 //! [`selection`] what a run was asked for, [`launches_made`] how many launches it holds,
 //! [`summary`] what these have in common, and [`comparability`] which runs can be compared.
-//! [`cold`] compares first iterations. [`physical`] knows which counts are impossible.
+//! [`cold`] compares first iterations, [`schedules`] orders of threads. [`physical`] knows which
+//! counts are impossible.
 //! [`trend`] finds where a history changed. [`verdict`] uses all of them, and is the only place
 //! that decides "regressed".
 #![forbid(unsafe_code)]
@@ -63,6 +64,7 @@ pub mod physical;
 pub mod policy;
 #[cfg(any(test, feature = "scenario"))]
 pub mod scenario;
+pub mod schedules;
 pub mod selection;
 pub mod statistics;
 pub mod summary;

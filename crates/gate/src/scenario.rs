@@ -205,6 +205,28 @@ pub fn with_launches(name: &str, source: SourceKind, launches: Vec<Launch>) -> B
     Benchmark::of_launches(id(name), provenance(source), launches)
 }
 
+/// The benchmark with these slots in its schedules, as multiples of its own slots.
+pub fn in_schedules(mut benchmark: Benchmark, slots: &[f64]) -> Benchmark {
+    let Some(own) = benchmark.slots.clone() else {
+        return benchmark;
+    };
+    let schedule = |(launch, factor): (u32, &f64)| {
+        let mut schedule = own.launches[0].clone();
+        schedule.launch = launch;
+        schedule.slots *= factor;
+        schedule.level1 = schedule.level1.map(|level1| Level1 {
+            slots: level1.slots.map(|slots| slots * factor),
+            ..level1
+        });
+        schedule
+    };
+    benchmark.schedules = Some(Series {
+        launches: (0..).zip(slots).map(schedule).collect(),
+        ..own
+    });
+    benchmark
+}
+
 /// A benchmark that executed these functions, each with a hash of its code.
 pub fn with_fingerprint(benchmark: Benchmark, data: u64, functions: &[(&str, u64)]) -> Benchmark {
     let code = functions.iter().map(|(_, code)| code).sum();

@@ -8,6 +8,7 @@ use super::number::{amount, percent, slots, time_ns};
 use super::style::Look;
 use topdown_gate::allocated::Allocated;
 use topdown_gate::cold::Initialisation;
+use topdown_gate::schedules::OrderDependence;
 use topdown_gate::statistics::middle_half::MAX_OVERHEAD_FRACTION;
 use topdown_gate::summary::{Shares, Summary};
 
@@ -109,6 +110,7 @@ fn notes(benchmark: &Benchmark, summary: &Summary, plus_minus: &str) -> Vec<Stri
     let mut notes = Vec::new();
     notes.extend(Initialisation::of(benchmark).map(|note| first_iterations(&note)));
     notes.extend(work_note(provenance));
+    notes.extend(OrderDependence::of(benchmark).map(|it| order_note(&it)));
     if let Some(units) = provenance.sampled_units {
         notes.push(format!(
             "too long to model whole: estimated from {units} short parts of an iteration, whose \
@@ -166,6 +168,16 @@ fn notes(benchmark: &Benchmark, summary: &Summary, plus_minus: &str) -> Vec<Stri
         ));
     }
     notes
+}
+
+/// `3 of 8 schedules take up to 12.0 % more slots: the order of its threads decides`
+fn order_note(dependence: &OrderDependence) -> String {
+    format!(
+        "{} of {} schedules take up to {} % more slots: the order of its threads decides",
+        dependence.more,
+        dependence.schedules,
+        percent(dependence.difference)
+    )
 }
 
 /// `first iteration: 34.3 M slots, later ones 900`.

@@ -12,6 +12,7 @@ use super::number::{percent_change, points};
 use topdown_gate::comparability::{MODEL_VERSION, MODELLED_CORE};
 use topdown_gate::function_name::FunctionKind;
 use topdown_gate::metric::Metric;
+use topdown_gate::schedules::ScheduleChanges;
 use topdown_gate::statistics::outlook::MAX_LAUNCHES;
 use topdown_gate::verdict::{
     BenchmarkVerdict, Cause, CauseKind, CausePart, CodeChange, Disagreement, Effect, FunctionName,
@@ -72,6 +73,12 @@ pub fn predicate(benchmark: &BenchmarkVerdict) -> String {
     let time = time.map_or(String::new(), |wall| {
         format!("; its time grew by {}", size(wall.difference))
     });
+    let in_all = match benchmark.schedules {
+        Some(changes) if has_changed_slots(benchmark) => {
+            format!("; in all {} schedules", changes.schedules)
+        }
+        _ => String::new(),
+    };
     let elsewhere = match benchmark.elsewhere {
         // Of many that are undecided, a warning says it once.
         Some(elsewhere) if benchmark.verdict != Verdict::Inconclusive => {
@@ -83,7 +90,14 @@ pub fn predicate(benchmark: &BenchmarkVerdict) -> String {
         Some(reason) => format!("; accepted: {reason}"),
         None => String::new(),
     };
-    what + &time + &also + &elsewhere + &accepted
+    what + &time + &in_all + &also + &elsewhere + &accepted
+}
+
+fn has_changed_slots(benchmark: &BenchmarkVerdict) -> bool {
+    match benchmark.rule {
+        Some(Rule::Slower) => benchmark.main_effect().is_some_and(Effect::is_worse),
+        rule => rule == Some(Rule::Faster),
+    }
 }
 
 /// Returns the category that made a benchmark fail whose slots as a whole grew too little for that.
@@ -417,6 +431,10 @@ fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> Str
             "is undecided at {change}: its windows cost too much; give `iter_batched` larger \
              batches"
         ),
+        UndecidedReason::DependsOnOrder => {
+            let changes = benchmark.schedules.map_or(String::new(), by_schedule);
+            format!("is undecided: the order of its threads decides, {changes}")
+        }
         UndecidedReason::FewUnits => format!(
             "is undecided at {change}: the model sampled too few units; raise `--model-budget`"
         ),
@@ -433,6 +451,19 @@ fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> Str
             format!("is undecided at {change}: {advice}")
         }
     }
+}
+
+/// `slower in 3 of 8 schedules, faster in 1 (-3.0 % to +12.0 %)`
+fn by_schedule(changes: ScheduleChanges) -> String {
+    let faster = format!("faster in {}", changes.faster);
+    let of_all = format!(" of {} schedules", changes.schedules);
+    let counts = match (changes.slower, changes.faster) {
+        (0, _) => faster + &of_all,
+        (slower, 0) => format!("slower in {slower}{of_all}"),
+        (slower, _) => format!("slower in {slower}{of_all}, {faster}"),
+    };
+    let range = [changes.least_difference, changes.largest_difference].map(percent_change);
+    format!("{counts} ({} to {})", range[0], range[1])
 }
 
 /// Returns what a sentence calls a function.
@@ -452,6 +483,34 @@ mod tests {
     use super::*;
     use crate::examples::compared;
     use topdown_gate::scenario::{self, Planted, modelled, with_functions};
+
+    #[test]
+    fn sentence_counts_schedules() {
+        let sentence_of = |backend_bound: f64, schedules: [f64; 4]| {
+            let side = |backend_bound, schedules: [f64; 4]| {
+                let planted = Planted {
+                    categories: [0.0, 0.0, 0.0, backend_bound].into(),
+                    ..Planted::default()
+                };
+                let benchmark = scenario::in_schedules(modelled("m", planted), &schedules);
+                scenario::run(vec![benchmark])
+            };
+            let comparison = compared(&side(0.0, [1.0; 4]), &side(backend_bound, schedules));
+            sentence(&comparison.benchmarks[0], "m")
+        };
+        assert_eq!(
+            sentence_of(0.0, [1.0, 1.05, 1.0, 0.9]),
+            "`m` is undecided: the order of its threads decides, slower in 1 of 4 schedules, \
+             faster in 1 (-10.0 % to +5.0 %)"
+        );
+        let faster = sentence_of(0.0, [1.0, 0.9, 1.0, 1.0]);
+        assert!(
+            faster.contains("faster in 1 of 4 schedules (-10.0 % to"),
+            "{faster}"
+        );
+        let slower = sentence_of(0.1, [1.0; 4]);
+        assert!(slower.ends_with("; in all 4 schedules"), "{slower}");
+    }
 
     /// Returns the sentence on a benchmark that is 2.7 % slower, whose functions `load` and `wait`
     /// have these slots before and after.

@@ -62,6 +62,10 @@ pub const STRETCHES: &str = "CARGO_TOPDOWN_STRETCHES";
 /// `0`. Set in all modelled launches.
 pub const ONE_CPU: &str = "CARGO_TOPDOWN_ONE_CPU";
 
+/// In which order the threads of a modelled launch take turns, if not in the first: a number. Read
+/// right after a value as short, so that it takes the same memory.
+pub const SCHEDULE: &str = "CARGO_TOPDOWN_SCHEDULE";
+
 /// What determines the number of iterations of samples: see [`Sampling`](crate::setting::Sampling).
 pub const SAMPLING: &str = "CARGO_TOPDOWN_SAMPLING";
 

@@ -197,6 +197,9 @@ pub struct Benchmark {
     /// Its slots, where they were measured: in the launches of the times, or in others on the
     /// model.
     pub slots: Option<Series<SlotsValue>>,
+    /// Its slots in each order in which its threads were modelled, if there are several: the number
+    /// of a launch is that of its schedule. The first is that of `slots`.
+    pub schedules: Option<Series<SlotsValue>>,
     /// The functions to which its slots went, if the source knows them.
     pub functions: Option<Box<Functions>>,
     /// The calls that led there, if they were followed.

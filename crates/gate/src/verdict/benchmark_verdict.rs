@@ -21,6 +21,7 @@ use super::slow_launches::SlowLaunches;
 use crate::comparability::Difference;
 use crate::event_rates::EventRates;
 use crate::metric::Metric;
+use crate::schedules::ScheduleChanges;
 use crate::statistics::agreement::is_sampled;
 use crate::summary::Summary;
 
@@ -87,6 +88,9 @@ pub struct BenchmarkVerdict {
     /// lacks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slow_launches: Option<SlowLaunches>,
+    /// Changes of the slots by schedule, if both sides have several in common.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedules: Option<ScheduleChanges>,
     /// The cause, if something changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
@@ -333,6 +337,8 @@ pub enum UndecidedReason {
     /// The windows themselves cost more than half of a side's slots, or so much that what happens
     /// at their edges may be the reason for a difference of modelled slots.
     CostlyWindows,
+    /// The slots changed in some orders of its threads, but not in all.
+    DependsOnOrder,
     /// The model sampled too few units, which are the same in further launches.
     FewUnits,
 }

@@ -82,6 +82,8 @@ pub enum TestOutcome {
     /// It reaches it only because the machine's part was removed: the benchmark took no longer, but
     /// the others took less time.
     OthersFaster,
+    /// Not every schedule shows it, by the sure margin.
+    DependsOnOrder,
     /// `p` is not below the level per test.
     NotSure,
 }

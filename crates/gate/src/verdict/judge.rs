@@ -76,6 +76,8 @@ impl<'a> Judge<'a> {
         let mut verdict = self.empty(measured.baseline, measured.candidate);
         verdict.look = if first.is_some() { 2 } else { 1 };
         verdict.coarse = measured.coarse;
+        let point = measured.margins(main).point;
+        verdict.schedules = (measured.schedules.as_ref()).map(|all| all.summary(point));
         verdict.shares = shares(&tested);
         verdict.events = EventSides::new(measured.baseline, measured.candidate);
         let Some(total) = tested.iter().find(|t| t.metric == main) else {
@@ -114,9 +116,9 @@ impl<'a> Judge<'a> {
             && !verdict.is_same_by_proof()
             && tested.iter().any(|t| t.effect.looks_worse);
         if verdict.verdict == Verdict::Inconclusive {
-            let took_longer = tested
-                .iter()
-                .find(|t| evidence.took_longer && t.metric == Metric::Wall);
+            let took_longer = tested.iter().find(|t| {
+                evidence.took_longer && !evidence.depends_on_order && t.metric == Metric::Wall
+            });
             verdict.undecided = Some(match took_longer {
                 Some(wall) => self.outlooks.undecided_time(measured, wall),
                 None => self.outlooks.undecided_total(measured, total, &evidence),
@@ -167,6 +169,7 @@ impl<'a> Judge<'a> {
             executed: None,
             disagreement: None,
             slow_launches: None,
+            schedules: None,
             cause: None,
             undecided: None,
             coarse: None,
@@ -216,6 +219,8 @@ impl<'a> Judge<'a> {
             TestOutcome::BelowMargin
         } else if is_only_relatively_slower(measured, metric, margins.point) {
             TestOutcome::OthersFaster
+        } else if exact && !measured.shows_in_all_schedules(metric, estimate.difference) {
+            TestOutcome::DependsOnOrder
         } else if !exact && test.p >= self.test.alpha_per_test {
             TestOutcome::NotSure
         } else {
@@ -304,7 +309,9 @@ impl<'a> Judge<'a> {
             allocates_more: false,
             allocations_unknown: false,
             p_slower,
-            slower: reaches(difference, margins.sure) && p_slower < ONE_SIDED_ERROR,
+            slower: reaches(difference, margins.sure)
+                && p_slower < ONE_SIDED_ERROR
+                && measured.shows_in_all_schedules(total.metric, difference),
             p_faster,
             faster: enough_launches
                 && self.test.separates_drift(measured)
@@ -316,6 +323,8 @@ impl<'a> Judge<'a> {
                 || p_not_faster < ONE_SIDED_ERROR && p_not_slower < ONE_SIDED_ERROR,
             costly_windows: total.metric != Metric::Wall
                 && windows::explain(measured, difference, margins.point),
+            depends_on_order: (measured.schedules.as_ref())
+                .is_some_and(|all| all.disagree(difference, margins.point, margins.sure)),
             suite_wide_slowdown: !reaches(difference, margins.point)
                 && self.suite_wide_slowdown(measured),
             time_disagrees: false,
@@ -339,7 +348,8 @@ impl<'a> Judge<'a> {
             (Method::Statistics, _) => !self.policy.fail_on.same_code,
         };
         let executed = alone.executed.as_ref();
-        is_open && !evidence.costly_windows && executed.is_some_and(ExecutedChange::is_proof)
+        let is_doubtful = evidence.costly_windows || evidence.depends_on_order;
+        is_open && !is_doubtful && executed.is_some_and(ExecutedChange::is_proof)
     }
 
     /// Returns why the change is expected, if it is: the benchmark is accepted in this comparison,
@@ -418,8 +428,11 @@ fn mark_suspicious(tested: &mut [Tested], main: Metric) {
         .iter()
         .any(|t| t.metric == main && reaches(t.estimate.difference, t.effect.sure_margin));
     for t in tested {
-        t.effect.looks_worse =
-            t.effect.gated && t.looks_worse() && (!t.metric.is_category() || slower);
+        // Further launches have the same schedules.
+        t.effect.looks_worse = t.effect.gated
+            && t.effect.outcome != TestOutcome::DependsOnOrder
+            && t.looks_worse()
+            && (!t.metric.is_category() || slower);
     }
 }
 

@@ -12,6 +12,7 @@ use crate::comparability::{self, Difference};
 use crate::metric::Metric;
 use crate::physical::Impossible;
 use crate::policy::{Margins, Policy, Rules};
+use crate::schedules::CommonSchedules;
 use crate::statistics::agreement::{is_exact, is_sampled, units_agree};
 use crate::statistics::contrast::{Contrast, Launches};
 use crate::statistics::mean;
@@ -43,6 +44,8 @@ pub struct Measured<'a> {
     pub coarse: Option<CoarseCategories>,
     /// How its slots are judged.
     pub method: Method,
+    /// Its slots in the schedules of both sides, if there are several and each repeats.
+    pub schedules: Option<CommonSchedules<'a>>,
     /// Whether it surely executed the same machine code on both sides.
     pub is_same_code: bool,
     /// Where its work is, if only time judges it.
@@ -145,6 +148,7 @@ impl<'a> Measured<'a> {
             resolution: 0.0,
             coarse: None,
             method,
+            schedules: CommonSchedules::new(baseline, candidate).filter(|_| one_stands_for_all),
             is_same_code: code_change::is_proven_same(baseline, candidate),
             elsewhere,
             left_out,
@@ -222,6 +226,12 @@ impl<'a> Measured<'a> {
     /// Returns whether the difference in `metric` has no noise; time always has some.
     pub fn is_exact(&self, metric: Metric) -> bool {
         self.method == Method::Exact && metric != Metric::Wall
+    }
+
+    /// Returns whether a `difference` of `metric` shows in all schedules.
+    pub fn shows_in_all_schedules(&self, metric: Metric, difference: f64) -> bool {
+        let sure = self.margins(metric).sure;
+        (self.schedules.as_ref()).is_none_or(|all| all.show(metric, difference, sure))
     }
 
     /// Returns the margins of `metric`.

@@ -108,6 +108,9 @@ pub struct Evidence {
     /// Whether beginning and ending windows costs more than half of a side's slots, or may be the
     /// reason for the difference of modelled slots. Then slots decide nothing.
     pub costly_windows: bool,
+    /// Whether a schedule shows a change of the slots by the point margin, but the first one does
+    /// not, or not all do by the sure margin. Then the order of threads decides, and not the code.
+    pub depends_on_order: bool,
     /// Whether it surely took longer by the margin of time, although slots and machine do not
     /// explain it, and time does not gate it.
     pub time_disagrees: bool,
@@ -141,6 +144,8 @@ pub enum Rule {
     TimeDisagrees,
     /// Beginning and ending windows is most of the slots, or may be the reason for a difference.
     CostlyWindows,
+    /// The slots changed in some schedules, but not in all.
+    DependsOnOrder,
     /// Time surely grew for this benchmark alone, and the slots do not explain it.
     TookLonger,
     /// It took longer only as much as the whole suite did, with only time to go by.
@@ -160,7 +165,7 @@ pub enum Rule {
 }
 
 /// The rules in order, each with the verdict that it gives.
-pub const RULES: [(Rule, Verdict); 15] = [
+pub const RULES: [(Rule, Verdict); 16] = [
     (Rule::SameCode, Verdict::Unchanged),
     (Rule::AllocationsUnknown, Verdict::NotComparable),
     (Rule::Accepted, Verdict::Accepted),
@@ -168,6 +173,7 @@ pub const RULES: [(Rule, Verdict); 15] = [
     (Rule::AllocatesMore, Verdict::Regressed),
     (Rule::TimeDisagrees, Verdict::TimeDisagrees),
     (Rule::CostlyWindows, Verdict::Inconclusive),
+    (Rule::DependsOnOrder, Verdict::Inconclusive),
     (Rule::TookLonger, Verdict::Inconclusive),
     (Rule::SuiteWideSlowdown, Verdict::Inconclusive),
     (Rule::SlowLaunches, Verdict::SometimesSlower),
@@ -198,6 +204,7 @@ impl Rule {
             Rule::AllocatesMore => evidence.allocates_more,
             Rule::TimeDisagrees => evidence.time_disagrees,
             Rule::CostlyWindows => evidence.costly_windows,
+            Rule::DependsOnOrder => evidence.depends_on_order,
             Rule::TookLonger => evidence.took_longer && decided,
             Rule::SuiteWideSlowdown => evidence.suite_wide_slowdown && decided,
             Rule::SlowLaunches => evidence.sometimes_slower,

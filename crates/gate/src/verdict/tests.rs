@@ -7,6 +7,7 @@ mod exact;
 mod recorded;
 mod same_code;
 mod sampled;
+mod schedules;
 mod slow_launches;
 mod time_beside_slots;
 mod uncounted_work;

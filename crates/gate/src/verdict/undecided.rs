@@ -50,6 +50,8 @@ impl<'a> Outlooks<'a> {
         let min_launches = measured.min_launches(total.metric);
         let reason = if evidence.costly_windows {
             UndecidedReason::CostlyWindows
+        } else if evidence.depends_on_order {
+            UndecidedReason::DependsOnOrder
         } else if evidence.suite_wide_slowdown {
             UndecidedReason::MachineOrGlobalChange
         } else if evidence.may_be_sometimes_slower {

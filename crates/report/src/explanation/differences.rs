@@ -210,6 +210,7 @@ fn outcome_text(effect: &Effect, suite: &Suite) -> String {
         TestOutcome::OthersFaster => {
             "not hit: its own time did not grow; the others took less".to_owned()
         }
+        TestOutcome::DependsOnOrder => "not hit: not all schedules show it".to_owned(),
         TestOutcome::NotSure => {
             format!("not hit: p is above {}", probability(suite.alpha_per_test))
         }

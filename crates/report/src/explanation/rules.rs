@@ -85,6 +85,10 @@ fn rule_text(
             let asked = "windows cost more than half of a side's slots, or may be the reason";
             (asked.to_owned(), evidence.costly_windows)
         }
+        Rule::DependsOnOrder => {
+            let asked = "some schedules of its threads show a change of the slots, but not all";
+            (asked.to_owned(), evidence.depends_on_order)
+        }
         Rule::TookLonger => {
             let asked = "the time surely grew for this benchmark alone, and the slots do not \
                          explain it";

@@ -107,6 +107,7 @@ impl Benchmark {
                 provenance,
                 launches: times,
             },
+            schedules: None,
             functions: None,
             call_paths: None,
             fingerprint: None,
@@ -156,6 +157,11 @@ impl Benchmark {
         self.slots
             .as_mut()
             .map_or(&mut [], |slots| &mut slots.launches)
+    }
+
+    /// The slots in each of several schedules; none where it has only one.
+    pub fn schedules(&self) -> &[SlotsValue] {
+        self.schedules.as_ref().map_or(&[], |slots| &slots.launches)
     }
 
     /// The launches of its slots; none where it has none.

@@ -128,11 +128,15 @@ pub fn golden_run() -> Run {
                 },
                 [timed_value(0, 123456.78901234567)],
             ),
-            // Modelled twice and timed three times.
+            // Modelled twice and timed three times, and modelled in three schedules.
             Benchmark {
                 slots: Some(Series {
-                    provenance: model.into(),
+                    provenance: model.clone().into(),
                     launches: vec![modelled_value(0), modelled_value(1)],
+                }),
+                schedules: Some(Series {
+                    provenance: model.into(),
+                    launches: [0, 1, 2].map(modelled_value).to_vec(),
                 }),
                 ..Benchmark::of_launches(
                     id("storage", "io", "hash"),

@@ -90,6 +90,10 @@ pub(super) struct BenchmarkWire {
     /// Its slots, where they were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     slots: Option<SlotsColumns>,
+    /// Its slots in each order in which its threads were modelled, if there are several: `launch`
+    /// is the number of the schedule. Schedule 0 is that of `slots`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    schedules: Option<SlotsColumns>,
     /// The functions to which its slots went, if the source knows them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     functions: Option<Box<Functions>>,
@@ -147,7 +151,8 @@ fn share_provenances(benchmark: &mut Benchmark, other: &Benchmark) {
         }
     };
     share(&mut benchmark.times.provenance);
-    if let Some(slots) = &mut benchmark.slots {
+    let series = [&mut benchmark.slots, &mut benchmark.schedules];
+    for slots in series.into_iter().flatten() {
         share(&mut slots.provenance);
     }
 }
@@ -170,15 +175,20 @@ impl BenchmarkWire {
                 times.map_err(|problem| problem.under("times"))
             })
             .and_then(|times| {
-                let slots = self.slots.map(SlotsColumns::into_series).transpose();
-                Ok((times, slots.map_err(|problem| problem.under("slots"))?))
+                let series = |slots: Option<SlotsColumns>, field: &str| {
+                    let slots = slots.map(SlotsColumns::into_series).transpose();
+                    slots.map_err(|problem| problem.under(field))
+                };
+                let slots = series(self.slots, "slots")?;
+                Ok((times, slots, series(self.schedules, "schedules")?))
             });
         match checked {
-            Ok((times, slots)) => Ok(Benchmark {
+            Ok((times, slots, schedules)) => Ok(Benchmark {
                 id: self.id,
                 throughput: self.throughput,
                 times,
                 slots,
+                schedules,
                 functions: self.functions,
                 call_paths: self.call_paths,
                 fingerprint: self.fingerprint,
@@ -283,6 +293,7 @@ impl RunWire {
                     throughput: benchmark.throughput.clone(),
                     times: TimeColumns::from_series(&benchmark.times),
                     slots: benchmark.slots.as_ref().map(SlotsColumns::from_series),
+                    schedules: (benchmark.schedules.as_ref()).map(SlotsColumns::from_series),
                     functions: benchmark.functions.clone(),
                     call_paths: benchmark.call_paths.clone(),
                     fingerprint: benchmark.fingerprint.clone(),
