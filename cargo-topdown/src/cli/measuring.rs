@@ -37,6 +37,13 @@ pub struct MeasuringArgs {
     )]
     pub model_core: Option<Vec<ModelCore>>,
 
+    /// In how many orders to model a benchmark's threads [default: 1]
+    ///
+    /// A change counts only if it shows in all of them. Benchmarks without other threads on the
+    /// model, and those whose launches differ, have one.
+    #[arg(long, value_name = "N", env = "CARGO_TOPDOWN_SCHEDULES")]
+    pub schedules: Option<u32>,
+
     /// Time limit of a launch [default: 10 times the first launch of its bench target, at least 60]
     ///
     /// By default a first launch is ended only after half an hour of silence.
@@ -94,6 +101,7 @@ impl From<&MeasuringArgs> for Layer {
             launches: args.launches,
             model_budget: args.model_budget,
             model_core: args.model_core.clone(),
+            schedules: args.schedules,
             launch_timeout: args.launch_timeout,
             fingerprints: args.no_fingerprints.then_some(false),
             paths: args.paths.then_some(true),

@@ -220,6 +220,7 @@ pub fn annotated(
 ) -> Result<Listing, Error> {
     let targets = model_or_clock::with_settings(targets, |settings| Settings {
         launches: 1,
+        schedules: 1,
         instructions: true,
         paths: false,
         fingerprints: false,

@@ -26,6 +26,7 @@ pub struct Layer {
     pub counters: Option<Counters>,
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub threads: Option<Threads>,
+    pub schedules: Option<u32>,
     pub shared_lines: Option<bool>,
     pub author_settings: Option<bool>,
     pub launch_timeout: Option<f64>,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use topdown_gate::pattern::Pattern;
 use topdown_run::setting::{ModelCore, Sampling, Setting};
-use topdown_runner::settings::{MAX_LAUNCHES, Settings, WorkspaceSettings};
+use topdown_runner::settings::{MAX_LAUNCHES, MAX_SCHEDULES, Settings, WorkspaceSettings};
 
 use super::{Config, ConfigError, Layer};
 
@@ -59,8 +59,10 @@ fn combined<const N: usize>(layers: [&Layer; N]) -> Result<Settings, ConfigError
     let default = Settings::default();
     let launches = first(layers, |l| l.launches).unwrap_or(default.launches);
     let sample_size = first(layers, |l| l.sample_size).unwrap_or(default.sample_size);
+    let schedules = first(layers, |l| l.schedules).unwrap_or(default.schedules);
     for (setting, value, range) in [
         ("launches", launches, 1..=MAX_LAUNCHES),
+        ("schedules", schedules, 1..=MAX_SCHEDULES),
         (
             "sample-size",
             sample_size,
@@ -93,6 +95,7 @@ fn combined<const N: usize>(layers: [&Layer; N]) -> Result<Settings, ConfigError
         model_core: checked_core(&cores)?,
         counters: first(layers, |l| l.counters).unwrap_or(default.counters),
         threads: first(layers, |l| l.threads).unwrap_or(default.threads),
+        schedules,
         shared_lines: first(layers, |l| l.shared_lines).unwrap_or(default.shared_lines),
         sampling: if is_author {
             Sampling::Author
@@ -171,7 +174,7 @@ mod tests {
             "author-settings": true, "launch-timeout": 30, "fingerprints": false,
             "paths": true, "allocations": false,
             "counters": "exact", "threads": "all", "shared-lines": true, "model-budget": 10,
-            "model-core": "zen-5"
+            "model-core": "zen-5", "schedules": 8
         }));
         let settings = combined([&flags, &package, &workspace]).unwrap();
         assert_eq!(
@@ -186,6 +189,7 @@ mod tests {
                 model_core: ModelCore::Zen5,
                 counters: Counters::Exact,
                 threads: Threads::All,
+                schedules: 8,
                 shared_lines: true,
                 sampling: Sampling::Author,
                 launch_timeout: Some(Duration::from_secs(30)),
@@ -242,6 +246,10 @@ mod tests {
             (
                 json!({ "launches": 4_294_967_295_u32 }),
                 "`launches` is 4294967295; it must be 1 to 10000",
+            ),
+            (
+                json!({ "schedules": 0 }),
+                "`schedules` is 0; it must be 1 to 100",
             ),
             (
                 json!({ "sample-size": 9 }),

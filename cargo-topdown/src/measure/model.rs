@@ -13,8 +13,8 @@ use topdown_runner::launching::launcher::Launcher;
 use topdown_runner::modelling::divergence;
 use topdown_runner::modelling::model_or_clock;
 use topdown_runner::modelling::model_processes::{forking, processes_of};
-use topdown_runner::modelling::modelled;
-use topdown_runner::settings::Settings;
+use topdown_runner::modelling::{modelled, schedules};
+use topdown_runner::settings::{MAX_SCHEDULES, Settings};
 use topdown_runner::targets::bench_targets::BenchTarget;
 use topdown_system::scratch::Scratch;
 use topdown_system::tracing;
@@ -39,17 +39,65 @@ impl Session {
         }
         let launcher = self.fixed_addresses();
         let processes = self.processes(&wanted, &launcher)?;
-        let few = |targets: &[BenchTarget]| model_or_clock::on_the_model(targets, launches);
-        let mut outcome = self.launch_side_by_side(&few(&processes.forking), &launcher)?;
-        let refused = processes.failed(&mut outcome);
-        let more = self.launch_side_by_side(&few(&refused), &launcher)?;
-        outcome.replace(&refused, more);
-        let processes = processes.alone;
-        let outcome = self.with_further_launches(outcome, &processes, &launcher)?;
+        let outcome = self.model(&processes, launches, &launcher)?;
+        let mut outcome = self.with_further_launches(outcome, &processes.alone, &launcher)?;
         if !self.request.quiet {
             report_times(modelled::times(&outcome.collected));
         }
-        modelled::join(timed, outcome, &processes);
+        self.add_schedules(&mut outcome, &processes, launches, &launcher)?;
+        modelled::join(timed, outcome, &processes.alone);
+        Ok(())
+    }
+
+    /// Makes `launches` of these processes, of which some fork others.
+    fn model(
+        &self,
+        processes: &Processes,
+        launches: u32,
+        launcher: &Launcher,
+    ) -> Result<Outcome, MeasureError> {
+        let few = |targets: &[BenchTarget]| model_or_clock::on_the_model(targets, launches);
+        let mut outcome = self.launch_side_by_side(&few(&processes.forking), launcher)?;
+        let refused = processes.failed(&mut outcome);
+        let more = self.launch_side_by_side(&few(&refused), launcher)?;
+        outcome.replace(&refused, more);
+        Ok(outcome)
+    }
+
+    /// Models benchmarks with several threads in further orders of these, if the settings ask for
+    /// any.
+    fn add_schedules(
+        &self,
+        outcome: &mut Outcome,
+        processes: &Processes,
+        launches: u32,
+        launcher: &Launcher,
+    ) -> Result<(), MeasureError> {
+        let ids = schedules::with_order(&outcome.collected.benchmarks);
+        for schedule in 1..MAX_SCHEDULES {
+            let processes = Processes {
+                forking: schedules::in_schedule(&processes.forking, schedule, &ids),
+                alone: schedules::in_schedule(&processes.alone, schedule, &ids),
+            };
+            if processes.alone.is_empty() {
+                break;
+            }
+            let asked = |id: &&BenchmarkId| processes.alone.iter().any(|process| process.has(id));
+            let asked: Vec<BenchmarkId> = ids.iter().filter(asked).cloned().collect();
+            if !self.request.quiet {
+                let benchmarks = count_of(asked.len(), "benchmark");
+                message!("   Modelling {benchmarks} in schedule {}", schedule + 1);
+            }
+            let modelled = self.model(&processes, launches, launcher)?.collected;
+            let benchmarks = &mut outcome.collected.benchmarks;
+            for id in schedules::add(benchmarks, &asked, schedule, &modelled.benchmarks) {
+                let number = schedule + 1;
+                message!(
+                    "note: `{}` does not repeat in schedule {number}, which is left out",
+                    id.name
+                );
+            }
+        }
         Ok(())
     }
 

@@ -161,7 +161,7 @@ fn slots_of_all_threads_repeat() {
         (fixture.newest_run(), outcome)
     };
     let (run_before, outcome) = run(&["--save", "main"]);
-    assert_eq!(run_before.benchmarks.len(), 6, "{}", outcome.stdout);
+    assert_eq!(run_before.benchmarks.len(), 7, "{}", outcome.stdout);
     let fixed = !outcome.stderr.contains("addresses cannot be fixed");
     for benchmark in &run_before.benchmarks {
         let provenance = benchmark.provenance();
@@ -245,6 +245,54 @@ fn slower_function_of_other_threads_is_named() {
             assert_eq!(*largest, format!("companions::{function}"), "{verdict:#}");
         }
     }
+}
+
+/// In each order of its threads, `contended` executes other instructions.
+#[test]
+fn change_counts_only_in_all_schedules() {
+    let fixture = Fixture::new();
+    let words = [&COMPANIONS[..], &["contended"]].concat();
+    fixture.bench(&words).succeeds();
+    let alone = &fixture.newest_run().benchmarks[0];
+    let words = [&words[..], &["--schedules", "6"]].concat();
+    let saved = [&words[..], &["--save", "main"]].concat();
+    let outcome = fixture.bench(&saved).succeeds();
+    let before = &fixture.newest_run().benchmarks[0];
+    // One that does not repeat, as on a busy machine, is left out.
+    let schedules = before.schedules();
+    assert!(schedules.len() > 3, "{}", outcome.stderr);
+    assert_eq!(schedules[0].slots, before.slots_launches()[0].slots);
+    assert_eq!(alone.schedules, None);
+    if !outcome.stderr.contains("addresses cannot be fixed") {
+        assert_eq!(alone.slots_launches()[0].slots, schedules[0].slots);
+    }
+    assert!(
+        outcome
+            .stdout
+            .contains("more slots: the order of its threads decides")
+    );
+
+    let compared = |slower: &str| {
+        let slower = [("FIXTURE_SLOWER", slower)];
+        fixture.bench_with(&words, &slower).succeeds();
+        let compared = fixture.plain(&["topdown", "compare", "main", "--json"], &[]);
+        (compared.code, verdicts(&compared).remove(0))
+    };
+    let (code, verdict) = compared("order");
+    assert_ne!(code, Some(100), "{verdict:#}");
+    // On a busy machine its time may disagree.
+    let slots = &verdict["effects"][0];
+    let is_within_margin = slots["outcome"] == "below_margin";
+    assert!(
+        is_within_margin || slots["outcome"] == "depends_on_order",
+        "{verdict:#}"
+    );
+    let (code, verdict) = compared("add_or_wait");
+    assert_eq!(code, Some(100), "{verdict:#}");
+    assert_eq!(verdict["verdict"], "regressed", "{verdict:#}");
+    let changes = &verdict["schedules"];
+    assert_eq!(changes["slower"], changes["schedules"], "{verdict:#}");
+    assert!(changes["schedules"].as_u64() > Some(3), "{verdict:#}");
 }
 
 /// The system then shows a process that has exited, without files.

@@ -79,14 +79,18 @@ impl Model {
     ///
     /// # Errors
     /// Returns [`OpenError::Model`] if code cannot be traced or [`environment::MODEL_BUDGET`] is
-    /// not a positive number, or [`OpenError::UnknownChoice`] if the environment names an unknown
-    /// core.
+    /// not a positive number or [`environment::SCHEDULE`] no number, or
+    /// [`OpenError::UnknownChoice`] if the environment names an unknown core.
     pub fn open() -> Result<Model, OpenError> {
         let core = chosen_core(ModelCore::from_environment()?);
         let budget = ModelBudget::from_seconds(budget_seconds()?)?;
         let all_threads = Threads::from_environment()? != Threads::Own;
-        let detail = CodeDetail::from_environment();
-        let model = Model::for_core(core, budget, detail, all_threads)?;
+        let config = Config {
+            all_threads,
+            schedule: traced_threads::schedule()?,
+            ..Config::default()
+        };
+        let model = Model::with_config(core, budget, CodeDetail::from_environment(), config)?;
         if std::env::var_os(environment::SHARED_LINES).is_some_and(|value| value == "1") {
             model.share_lines();
         }
@@ -99,19 +103,16 @@ impl Model {
             .with_consumer(|observer| observer.core.model.share_lines());
     }
 
-    fn for_core(
+    fn with_config(
         core: &'static CoreParameters,
         budget: ModelBudget,
         detail: CodeDetail,
-        all_threads: bool,
+        config: Config,
     ) -> Result<Model, OpenError> {
         between::end();
+        let all_threads = config.all_threads;
         let stretches = std::env::var(environment::STRETCHES).unwrap_or_default();
         let observer = Observer::new(core, budget, detail, &stretches, all_threads);
-        let config = Config {
-            all_threads,
-            ..Config::default()
-        };
         let tracer = Tracer::new(config, observer).map_err(|error| OpenError::Model {
             reason: error.to_string(),
         })?;

@@ -5,4 +5,5 @@ pub mod fingerprints;
 pub mod model_or_clock;
 pub mod model_processes;
 pub mod modelled;
+pub mod schedules;
 pub(crate) mod side_by_side;

@@ -11,6 +11,9 @@ use topdown_run::setting::{Counters, ModelCore, Sampling, SourceChoice, Threads}
 /// Judgement: a run is kept in memory, and launches beyond a hundred add next to nothing.
 pub const MAX_LAUNCHES: u32 = 10_000;
 
+/// Judgement: what a hundred orders do not show, hardly any does.
+pub const MAX_SCHEDULES: u32 = 100;
+
 /// How one bench target is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
@@ -32,6 +35,9 @@ pub struct Settings {
     pub counters: Counters,
     /// Threads whose slots the hardware counts.
     pub threads: Threads,
+    /// In how many orders of their threads benchmarks are modelled; 1 to [`MAX_SCHEDULES`].
+    #[serde(default = "one")]
+    pub schedules: u32,
     /// Whether lines that another thread wrote last come from its modelled core.
     #[serde(default)]
     pub shared_lines: bool,
@@ -60,6 +66,11 @@ fn yes() -> bool {
     true
 }
 
+/// As [`yes`].
+fn one() -> u32 {
+    1
+}
+
 impl Default for Settings {
     /// 10 launches of 20 samples: launches decide more than samples. At 0.25 s criterion's linear
     /// sampling makes the first of 20 samples about 1 ms long.
@@ -74,6 +85,7 @@ impl Default for Settings {
             model_core: ModelCore::Nearest,
             counters: Counters::Auto,
             threads: Threads::Auto,
+            schedules: 1,
             shared_lines: false,
             sampling: Sampling::Planned,
             launch_timeout: None,

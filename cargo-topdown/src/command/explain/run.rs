@@ -158,6 +158,7 @@ impl ExplanationLaunches<'_> {
         let several = model_or_clock::MIN_AGREEING_LAUNCHES;
         let of_model = model_or_clock::with_settings(targets, |settings| Settings {
             launches: several,
+            schedules: 1,
             ..settings
         });
         session.add_model(&of_model, several, &mut outcome)?;

@@ -18,6 +18,22 @@ use topdown_core_model::cores;
 use super::core::{Core, ModelDecision};
 use super::*;
 
+impl Model {
+    /// Opens a model whose threads take turns in the first order.
+    fn for_core(
+        core: &'static CoreParameters,
+        budget: ModelBudget,
+        detail: CodeDetail,
+        all_threads: bool,
+    ) -> Result<Model, OpenError> {
+        let config = Config {
+            all_threads,
+            ..Config::default()
+        };
+        Model::with_config(core, budget, detail, config)
+    }
+}
+
 /// Returns the model as users open it, but for this thread alone: the others are those of other
 /// tests. Skips the test if code cannot be traced.
 fn opened() -> Option<Model> {

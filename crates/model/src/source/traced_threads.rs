@@ -5,6 +5,8 @@
 
 use std::cell::Cell;
 
+use topdown_counters::error::OpenError;
+use topdown_run::environment;
 use topdown_run::provenance::CountedThreads;
 use topdown_tracer::ThreadsError;
 
@@ -36,6 +38,16 @@ pub(super) fn counted() -> CountedThreads {
         true => CountedThreads::All,
         false => CountedThreads::Own,
     }
+}
+
+/// Returns the order in which threads take turns.
+pub(super) fn schedule() -> Result<u32, OpenError> {
+    let Ok(text) = std::env::var(environment::SCHEDULE) else {
+        return Ok(0);
+    };
+    text.parse().map_err(|_| OpenError::Model {
+        reason: format!("{} is `{text}`; it must be a number", environment::SCHEDULE),
+    })
 }
 
 /// From now on only the measured thread is traced.

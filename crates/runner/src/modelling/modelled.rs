@@ -146,6 +146,7 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
                 let provenance = Arc::make_mut(&mut slots.provenance);
                 provenance.reason = with_why(&provenance.reason);
                 benchmark.slots = Some(slots);
+                benchmark.schedules = model.schedules;
                 benchmark.functions = model.functions;
                 benchmark.call_paths = model.call_paths;
                 benchmark.fingerprint = model.fingerprint;
