@@ -326,13 +326,13 @@ fn shared_lines_cost_slots_and_are_provenance() {
     if opened().is_none() {
         return;
     }
-    const ROUNDS: u64 = 200;
+    const ROUNDS: u64 = 2000;
     let [alone, instructions, says_so] = ping_pong(false, ROUNDS);
     assert_eq!(says_so, 0);
     let [shared, same_instructions, says_so] = ping_pong(true, ROUNDS);
     assert_eq!(says_so, 1);
-    // How much is allocated anew depends on what the harness's threads did before.
-    assert!(instructions.abs_diff(same_instructions) * 5 < instructions);
+    // The rounds are the same. How threads are allocated depends on what the harness did before.
+    assert!(instructions.abs_diff(same_instructions) * 100 < instructions);
     let core = &cores::GOLDEN_COVE;
     let transfers = (shared - alone) / u64::from(core.memory.transfer_cycles * core.width);
     // One for each round of a thread, and those of the threads' beginnings and ends.
