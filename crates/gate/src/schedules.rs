@@ -58,8 +58,8 @@ impl<'a> CommonSchedules<'a> {
             schedules: changes.len(),
             slower: count(1.0),
             faster: count(-1.0),
-            least_difference: changes.iter().copied().fold(f64::INFINITY, f64::min),
-            largest_difference: changes.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            min_difference: changes.iter().copied().fold(f64::INFINITY, f64::min),
+            max_difference: changes.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         }
     }
 }
@@ -75,9 +75,9 @@ pub struct ScheduleChanges {
     /// In how many of them they shrank by as much.
     pub faster: usize,
     /// The least change, as a fraction of the baseline's slots; negative if they shrank.
-    pub least_difference: f64,
+    pub min_difference: f64,
     /// The largest change.
-    pub largest_difference: f64,
+    pub max_difference: f64,
 }
 
 /// Judgement: less than this is no more than where data lies.

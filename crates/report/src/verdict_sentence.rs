@@ -462,7 +462,7 @@ fn by_schedule(changes: ScheduleChanges) -> String {
         (slower, 0) => format!("slower in {slower}{of_all}"),
         (slower, _) => format!("slower in {slower}{of_all}, {faster}"),
     };
-    let range = [changes.least_difference, changes.largest_difference].map(percent_change);
+    let range = [changes.min_difference, changes.max_difference].map(percent_change);
     format!("{counts} ({} to {})", range[0], range[1])
 }
 
