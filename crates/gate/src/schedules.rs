@@ -80,7 +80,7 @@ pub struct ScheduleChanges {
     pub max_difference: f64,
 }
 
-/// Judgement: less than this is no more than where data lies.
+/// Judgement: smaller differences may come from where data lies alone.
 const MIN_REPORTED_FRACTION: f64 = 0.05;
 
 /// Dependence of a benchmark's slots on the order of its threads.

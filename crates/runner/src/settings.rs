@@ -33,7 +33,7 @@ pub struct Settings {
     pub model_core: ModelCore,
     /// Which hardware counters.
     pub counters: Counters,
-    /// Threads whose slots the hardware counts.
+    /// Threads whose slots are counted.
     pub threads: Threads,
     /// In how many orders of their threads benchmarks are modelled; 1 to [`MAX_SCHEDULES`].
     #[serde(default = "one")]

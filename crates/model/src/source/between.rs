@@ -90,7 +90,8 @@ impl Between {
         self.is_wanted &= is_whole;
     }
 
-    /// A window begins. If there is no other thread before the first one, there will be none later.
+    /// A window begins. A benchmark that has no other thread before its first one is not traced
+    /// between windows.
     pub(super) fn begin_window(&mut self) {
         self.is_wanted &= self.has_others;
     }

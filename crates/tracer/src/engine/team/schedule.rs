@@ -49,7 +49,7 @@ impl Schedule {
 
 impl Team {
     /// Returns a thread that waits for nothing: the first one after that of `last`, or the one that
-    /// the schedule chooses. That of `last` only if there is no other.
+    /// the schedule chooses. Returns `last` only if no other thread is ready.
     pub(super) fn next_ready(&self, last: usize) -> Option<usize> {
         let is_ready = |seat: &Seat| seat.is(phase::MEMBER) && seat.stopped().wait.is_over();
         let next = (1..=MAX_THREADS).map(|step| (last + step) % MAX_THREADS);
