@@ -126,8 +126,8 @@ pub struct Prediction {
     pub bimodal_entries: u32,
     /// The tagged tables above it, by increasing history length.
     pub tagged_tables: [TaggedTable; TAGGED_TABLES],
-    /// Whether each branch uses only one half of these tables, not all the same half.
-    pub tables_in_halves: bool,
+    /// After this many new entries all have to become useful again, if ever.
+    pub ageing_allocations: Option<u32>,
     /// What predicts directions until the tables know, where that takes cycles of prediction.
     pub first_level: Option<FirstLevel>,
     /// Entries of the table of indirect targets.
@@ -187,6 +187,9 @@ pub struct TaggedTable {
     pub entries: u32,
     /// Number of taken branches of the path that it sees, at most 500.
     pub history_branches: u32,
+    /// Bits of an entry's place that the branch gives and the path does not, at most 2: with none,
+    /// a branch may use the whole table, with one a half, not all the same half.
+    pub branch_bits: u32,
 }
 
 impl TaggedTable {
@@ -195,6 +198,15 @@ impl TaggedTable {
         TaggedTable {
             entries,
             history_branches,
+            branch_bits: 0,
+        }
+    }
+
+    /// Returns this table with so many bits given by the branch.
+    pub const fn with_branch_bits(self, branch_bits: u32) -> Self {
+        TaggedTable {
+            branch_bits,
+            ..self
         }
     }
 }
@@ -371,8 +383,6 @@ pub struct MemoryPorts {
     pub load_vector: Ports,
     /// Loads of 64 bytes.
     pub load_512: Ports,
-    /// Loads of the elements of a gather.
-    pub load_gathered: Ports,
     /// Addresses of stores.
     pub store_address: Ports,
     /// Data of stores from general registers.

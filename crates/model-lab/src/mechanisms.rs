@@ -38,7 +38,10 @@ macro_rules! mechanisms {
 
 mechanisms! {
     "first-level": core => core.prediction.first_level = None;
-    "halves-of-tables": core => core.prediction.tables_in_halves = false;
+    "parts-of-tables": core => {
+        core.prediction.tagged_tables.iter_mut().for_each(|table| table.branch_bits = 0);
+    };
+    "ageing": core => core.prediction.ageing_allocations = None;
     "numbered-branches": core => core.prediction.numbers_branches = false;
     "changed-targets": core => core.prediction.changed_target_cycles = 0;
     "return-bubbles": core => core.prediction.return_cycles = 0;
@@ -79,7 +82,6 @@ mechanisms! {
     "returns-by-path": core => core.prediction.predicts_returns_by_path = false;
     "split-load-cycles": core => core.memory.split_load_extra_cycles = 1;
     "page-splits": core => core.memory.page_split_store_cycles = 0;
-    "gathered-loads": core => core.ports.load_gathered = core.ports.load_vector;
     "split-loads": core => core.memory.split_load_extra_operations = 0;
     "l2-writes": core => core.memory.l2_write_cycles = 0;
     "l2-fills": core => core.memory.l2_fills_per_request = 0;

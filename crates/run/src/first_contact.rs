@@ -24,12 +24,12 @@ pub struct FirstContact {
 /// The newest of each core that has any.
 pub const FIRST_CONTACTS: &[FirstContact] = &[FirstContact {
     core: "golden-cove",
-    version: 15,
-    set: "unseen-1",
-    kernels: 30,
-    median_percent: 6.2,
-    mean_percent: 10.2,
-    worst_percent: 45.2,
+    version: 18,
+    set: "unseen-2",
+    kernels: 12,
+    median_percent: 9.4,
+    mean_percent: 9.8,
+    worst_percent: 15.5,
 }];
 
 impl FirstContact {

@@ -13,8 +13,6 @@ const SET_BITS_FROM: u32 = 24;
 const WAYS: usize = 4;
 const WAY_BITS: usize = 16;
 const EACH_WAY: u64 = 0x0001_0001_0001_0001;
-/// After this many allocations, all entries have to become useful again.
-const AGEING_PERIOD: usize = 64 * 1024;
 
 /// A branch behind a path.
 #[derive(Clone, Copy, Default)]
@@ -63,6 +61,7 @@ struct Table {
     first: usize,
     mask: usize,
     history: Newest,
+    parts: &'static Parts,
 }
 
 impl Table {
@@ -78,63 +77,79 @@ fn tag(hash: u64) -> u64 {
     hash >> (u64::BITS - TAG_BITS)
 }
 
-/// The half of each table's sets that a branch uses, on cores where it does not use all: the sets
-/// in whose number one bit decides another.
+/// The parts of a table's sets that branches use, where they do not use all: those in whose number
+/// some parities are even. For each part and lowest byte of a set's number, the byte that takes its
+/// place.
 ///
-/// Any two branches share half of their sets, except for one in 26 pairs, which share all or none.
-/// Of quarters that two such bits give, pairs share more or less: moved code changes the share of
-/// mispredicts by up to 0.23. If the parities of the bits in gⁿ and ωgⁿ decide (g generates the
-/// field with 256 elements, ω the one with four), any two share alike, and it is 0.02.
-/// Rejected: halves by the upper bit, as on a core. All pairs would share all or none, and a
+/// Any two parts share as many sets as two random ones, so it hardly matters which part a branch
+/// has. Rejected: parts by fixed bits, as on a core. All pairs would share all or none, and a
 /// benchmark would change with any code that runs before it.
-#[derive(Clone, Copy)]
-struct Half {
-    kept: u64,
-    deciding: u64,
-    distance: u32,
-}
+type Parts = [[u8; 256]; PARTS];
+const PARTS: usize = 64;
+const MAX_BRANCH_BITS: usize = 2;
 
-impl Half {
-    const ALL: Half = Half {
-        kept: u64::MAX,
-        deciding: 0,
-        distance: 0,
-    };
+/// All parts, by the number of bits of the set's number that the branch gives.
+static PARTS_BY_BITS: [Parts; MAX_BRANCH_BITS + 1] = [parts(0), parts(1), parts(2)];
 
-    /// Returns the half that a branch uses.
-    #[inline]
-    fn of(spread: u64) -> &'static Half {
-        &HALVES[(spread >> 59) as usize % HALVES.len()]
-    }
-
-    /// Chooses two of the lowest eight bits of a set's number: one of eight, and one of the four
-    /// after it.
-    const fn choose(number: u32) -> Half {
-        let one = number / 4;
-        let other = (one + 1 + number % 4) % 8;
-        Half {
-            kept: !(1 << (SET_BITS_FROM + other)),
-            deciding: 1 << (SET_BITS_FROM + one),
-            distance: other.wrapping_sub(one),
-        }
-    }
-
-    /// Returns a hash of the history with one of the bits instead of the other.
-    #[inline]
-    fn restrict(&self, hash: u64) -> u64 {
-        hash & self.kept | (hash & self.deciding).rotate_left(self.distance)
-    }
-}
-
-static HALVES: [Half; 32] = {
-    let mut halves = [Half::ALL; 32];
+/// The parities of part `n` are those of the bits in gⁿ and ωgⁿ, of the field with 256 elements. Of
+/// such pairs, no two have a sum in common, since ω generates the field with four.
+const fn parts(branch_bits: usize) -> Parts {
+    const OMEGA: u32 = power(85);
+    let mut parts = [[0; 256]; PARTS];
     let mut number = 0;
-    while number < halves.len() {
-        halves[number] = Half::choose(number as u32);
+    while number < PARTS {
+        let first = power(number as u32);
+        let mut byte = 0;
+        while byte < 256 {
+            let mut place = byte as u32;
+            if branch_bits > 0 {
+                let highest = 1 << first.ilog2();
+                let other = product(first, OMEGA);
+                let other = if other & highest == 0 {
+                    other
+                } else {
+                    other ^ first
+                };
+                if branch_bits > 1 && (place & other).count_ones() % 2 == 1 {
+                    place ^= 1 << other.ilog2();
+                }
+                if (place & first).count_ones() % 2 == 1 {
+                    place ^= highest;
+                }
+            }
+            parts[number][byte] = place as u8;
+            byte += 1;
+        }
         number += 1;
     }
-    halves
-};
+    parts
+}
+
+/// Returns this power of the generator 2.
+const fn power(exponent: u32) -> u32 {
+    match exponent {
+        0 => 1,
+        _ => product(power(exponent - 1), 2),
+    }
+}
+
+/// Multiplies in the field with 256 elements, modulo x⁸ + x⁴ + x³ + x² + 1.
+const fn product(left: u32, right: u32) -> u32 {
+    let (mut left, mut right, mut sum) = (left, right, 0);
+    while right > 0 {
+        sum ^= left * (right & 1);
+        left = (left << 1) ^ ((left >> 7) * 0x11d);
+        right >>= 1;
+    }
+    sum
+}
+
+/// Returns a hash of the path with the set's number restricted to a part.
+#[inline]
+fn restrict(part: &[u8; 256], hash: u64) -> u64 {
+    let place = u64::from(part[(hash >> SET_BITS_FROM) as usize % 256]);
+    hash & !(0xff << SET_BITS_FROM) | place << SET_BITS_FROM
+}
 
 /// The origin of a prediction.
 struct Lookup {
@@ -153,10 +168,11 @@ pub(crate) struct DirectionPredictor {
     /// The sets of all tagged tables, one table after the other.
     sets: Box<[Set]>,
     tables: [Table; TAGGED_TABLES],
-    halves: bool,
+    has_parts: bool,
     /// Whether the alternate predicts better than new entries: -8 to 7.
     trust_alternate: i8,
     allocations: usize,
+    ageing_allocations: Option<usize>,
 }
 
 impl DirectionPredictor {
@@ -170,15 +186,17 @@ impl DirectionPredictor {
                 first,
                 mask: size - 1,
                 history: Newest::new(table.history_branches),
+                parts: &PARTS_BY_BITS[table.branch_bits as usize],
             }
         });
         DirectionPredictor {
             bimodal: vec![0; parameters.bimodal_entries as usize].into_boxed_slice(),
             sets: vec![Set::default(); sets].into_boxed_slice(),
             tables,
-            halves: parameters.tables_in_halves,
+            has_parts: (parameters.tagged_tables.iter()).any(|table| table.branch_bits > 0),
             trust_alternate: 0,
             allocations: 0,
+            ageing_allocations: parameters.ageing_allocations.map(|count| count as usize),
         }
     }
 
@@ -199,23 +217,30 @@ impl DirectionPredictor {
 
     #[inline]
     fn look_up(&self, history: &PathHistory, ip: u64) -> Lookup {
-        let spread = ip.wrapping_mul(SPREAD);
-        // Compiled twice, so that cores without halves are not slower.
-        if self.halves {
-            self.look_up_in(Half::of(spread), history, ip, spread)
+        // Compiled twice, so that cores without parts are not slower.
+        if self.has_parts {
+            self.look_up_in::<true>(history, ip)
         } else {
-            self.look_up_in(&Half::ALL, history, ip, spread)
+            self.look_up_in::<false>(history, ip)
         }
     }
 
     #[inline(always)]
-    fn look_up_in(&self, half: &Half, history: &PathHistory, ip: u64, spread: u64) -> Lookup {
+    fn look_up_in<const RESTRICTED: bool>(&self, history: &PathHistory, ip: u64) -> Lookup {
+        let spread = ip.wrapping_mul(SPREAD);
+        let part = (spread >> 58) as usize;
         let mut hashes = [0; TAGGED_TABLES];
         // One bit for each table that knows the branch. No branches here: they would be
         // unpredictable.
         let mut known = 0_u32;
         for (number, table) in self.tables.iter().enumerate() {
-            let hash = half.restrict(history.of(table.history)) ^ spread;
+            let path = history.of(table.history);
+            let restricted = if RESTRICTED {
+                restrict(&table.parts[part], path)
+            } else {
+                path
+            };
+            let hash = restricted ^ spread;
             hashes[number] = hash;
             known |= u32::from(self.matching_ways(table, hash) != 0) << number;
         }
@@ -298,7 +323,8 @@ impl DirectionPredictor {
             set.use_way(way, tag(hash));
             break;
         }
-        if self.allocations % AGEING_PERIOD == 0 {
+        let is_time = |period| self.allocations % period == 0;
+        if self.ageing_allocations.is_some_and(is_time) {
             for entry in self.sets.iter_mut().flat_map(|set| &mut set.entries) {
                 entry.is_useful = false;
             }
@@ -464,7 +490,7 @@ mod tests {
             }
         }
         let mean = errors.iter().sum::<f64>() / errors.len() as f64;
-        assert!(mean < 0.06, "{mean:.3}");
+        assert!(mean < 0.04, "{mean:.3}");
     }
 
     /// Measured on Genoa, where all are learnt that were tried, and on Turin.

@@ -55,9 +55,6 @@ impl Lowering {
             ..MemoryOperand::NONE
         }
         .with_ports(form::vector_bytes(instruction) > 0, &self.parameters);
-        if form::class(instruction) == Class::Gather {
-            operand.load_ports = self.parameters.ports.load_gathered;
-        }
         if form::extends_sign(instruction) {
             operand.extra_cycles += self.parameters.memory.sign_extension_extra_cycles as u8;
         }

@@ -33,7 +33,8 @@ loops! { pipes, Group::Question;
     // And if they do?
     "ask-bt-own-branches": ".rept 24", "bt rcx, 1", "jnc 9f", ".endr", "9:";
     // How many chains of additions find a pipe in every cycle?
-    "ask-chains-4": ".rept 6", "add rdi, rax", "add rsi, rax", "add rdx, rax", "add r9, rax", ".endr";
+    "ask-chains-4": ".rept 6", "add rdi, rax", "add rsi, rax", "add rdx, rax", "add r9, rax",
+        ".endr";
     "ask-chains-6": ".rept 6", "add rdi, rax", "add rsi, rax", "add rdx, rax", "add r9, rax",
         "add r10, rax", "add r11, rax", ".endr";
     // Does the youngest of several operations wait that are ready in the same cycle?
@@ -163,10 +164,11 @@ with_offsets! { lines:
     "ask-store-every-8", every(8); "mov [{lines} + {at}], {value}";
     "ask-store-any", any(512 << 10); "mov [{lines} + {at}], {value}";
     // Do stores to lines of the L1 between them wait as if their lines came from the L2, too?
-    "ask-store-any-and-1", any(512 << 10); "mov [{lines} + {at}], {value}", "mov [{lines}], {value}";
-    "ask-store-any-and-4", any(512 << 10); "mov [{lines} + {at}], {value}", "mov [{lines}], {value}",
-        "mov [{lines} + 64], {value}", "mov [{lines} + 128], {value}",
-        "mov [{lines} + 192], {value}";
+    "ask-store-any-and-1", any(512 << 10); "mov [{lines} + {at}], {value}",
+        "mov [{lines}], {value}";
+    "ask-store-any-and-4", any(512 << 10); "mov [{lines} + {at}], {value}",
+        "mov [{lines}], {value}", "mov [{lines} + 64], {value}",
+        "mov [{lines} + 128], {value}", "mov [{lines} + 192], {value}";
     "ask-change-any", any(256 << 10); "or [{lines} + {at}], {value}";
 }
 
