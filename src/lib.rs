@@ -53,6 +53,7 @@ mod formatter;
 mod message;
 mod recorder;
 mod records_file;
+mod self_timed;
 mod stand_in;
 mod topdown;
 mod windows;

@@ -13,7 +13,7 @@ use topdown_run::code::CodeSlots;
 use topdown_run::code_samples::CodeSamples;
 use topdown_run::provenance::{Provenance, SourceKind, TIMES_ITSELF};
 use topdown_run::record::Record;
-use topdown_run::sample::Sample;
+use topdown_run::sample::{Flags, Sample};
 
 /// Initial capacity for the samples of one benchmark, so that keeping one rarely allocates: ten
 /// times criterion's default sample size.
@@ -108,7 +108,9 @@ fn provenance_of<'a>(samples: &[Sample], provenance: &'a Provenance) -> Cow<'a, 
     // modelled also has only time, and no cost.
     let is_timed = provenance.source == SourceKind::Time;
     let has_reason = is_timed && provenance.empty_window.is_none();
-    if has_reason || !samples.iter().all(has_time_alone) {
+    let counts = |sample: &&Sample| !sample.flags.intersects(Flags::NOT_COUNTING);
+    let mut counting = samples.iter().filter(counts).peekable();
+    if has_reason || counting.peek().is_none() || !counting.all(has_time_alone) {
         return Cow::Borrowed(provenance);
     }
     Cow::Owned(Provenance {

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Existing benches then measure TopDown with their source unchanged. Where a closure of
-//! `iter_custom` measures time by itself, only time is known: for slots, let it measure with
+//! `iter_custom` measures time by itself, only the model knows more, and only if the closure
+//! returns what passed between looks at the clock. For slots everywhere, let it measure with
 //! [`WallTime`], or with [`TopDown::measure`](crate::TopDown::measure).
 
 mod author;

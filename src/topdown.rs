@@ -12,12 +12,13 @@ use crate::first_iteration::FirstIteration;
 use crate::formatter::SlotsFormatter;
 use crate::message;
 use crate::recorder::{Parts, Recorder};
+use crate::self_timed::{self, Shown, Step};
 use crate::windows;
 use topdown_counters::error::OpenError;
-use topdown_counters::{Reading, Source, empty_modelled_windows_by, median_window};
+use topdown_counters::{ClockWatcher, Reading, Source, empty_modelled_windows_by, median_window};
 use topdown_run::doubling;
 use topdown_run::provenance::{EmptyWindow, Provenance, SourceKind};
-use topdown_run::sample::Sample;
+use topdown_run::sample::{Flags, Sample};
 use topdown_run::setting::{Setting, SourceChoice};
 
 /// Measures where the issue slots of a benchmark went.
@@ -39,6 +40,8 @@ pub struct TopDown {
     has_enough: Cell<bool>,
     /// What an empty window costs, if that is not what the source says.
     empty_window: Cell<Option<EmptyWindow>>,
+    /// The open window of a benchmark that times itself.
+    self_timed: Cell<Option<Reading>>,
     _last_word: CompletionMarker,
     /// Makes the type neither `Send` nor `Sync`, regardless of the source.
     bound_to_thread: PhantomData<*const ()>,
@@ -97,6 +100,7 @@ impl TopDown {
             min_doubling: doubling::min_samples(),
             has_enough: Cell::new(false),
             empty_window: Cell::new(None),
+            self_timed: Cell::new(None),
             bound_to_thread: PhantomData,
         }
     }
@@ -136,7 +140,7 @@ impl TopDown {
     }
 
     fn window<T>(&self, work: impl FnOnce() -> T) -> Sample {
-        let start = self.source.start();
+        let start = self.begin_window();
         let result = work();
         let sample = self.source.end(&start);
         drop(result);
@@ -183,6 +187,45 @@ impl TopDown {
         self.source.between_windows();
     }
 
+    /// Begins a window, and no other in this benchmark with a look at the clock.
+    fn begin_window(&self) -> Reading {
+        if self_timed::give_up() {
+            self.source.watch_clock(None);
+        }
+        self.source.start()
+    }
+
+    /// Ends the window that `start` began, which lasted `wall_ns` if that is given.
+    fn end_window(&self, start: &Reading, wall_ns: Option<u64>) -> Duration {
+        let mut window = self.source.end(start);
+        window.wall_ns = wall_ns.unwrap_or(window.wall_ns);
+        self.first_iteration
+            .keep(&window, || self.provenance().threads);
+        let duration = windows::add(&window);
+        self.source.between_windows();
+        duration
+    }
+
+    /// Lets benchmarks that time themselves have windows, if the source tells `watcher` of each
+    /// look at the clock, which passes it to [`look_at_clock`](TopDown::look_at_clock).
+    pub(crate) fn watch_clock(&self, watcher: ClockWatcher) {
+        self_timed::begin_benchmark();
+        self.source.watch_clock(Some(watcher));
+    }
+
+    /// Begins or ends a window of a benchmark that times itself, if this look at the clock does.
+    pub(crate) fn look_at_clock(&self, shown_ns: u64, frame: usize) {
+        match self_timed::look(shown_ns, frame) {
+            Step::Nothing => {}
+            Step::Begin => self.self_timed.set(Some(self.source.start())),
+            Step::End { ns } => {
+                if let Some(start) = self.self_timed.take() {
+                    self.end_window(&start, Some(ns));
+                }
+            }
+        }
+    }
+
     /// Returns the slots of an empty window.
     #[cfg(all(
         test,
@@ -201,11 +244,13 @@ impl TopDown {
         self.source.sample_boundary();
     }
 
-    /// Keeps a sample and returns the scalar to report to criterion.
-    fn keep_doubling(&self, sample: &Sample, min_samples: usize) -> f64 {
+    /// Keeps a sample, which is `skipped` or not, and returns the scalar to report to criterion.
+    fn keep_doubling(&self, sample: &Sample, min_samples: usize, is_skipped: bool) -> f64 {
         let index = self.recorder.kept();
         self.keep(sample);
-        if !self.has_enough.get() {
+        if is_skipped {
+            self.source.skip_sample();
+        } else if !self.has_enough.get() {
             self.has_enough.set(!self.source.wants_more(sample));
         }
         let is_enough = self.has_enough.get() && index + 1 >= min_samples;
@@ -234,16 +279,11 @@ impl Measurement for TopDown {
     type Value = Duration;
 
     fn start(&self) -> Reading {
-        self.source.start()
+        self.begin_window()
     }
 
     fn end(&self, start: Reading) -> Duration {
-        let window = self.source.end(&start);
-        self.first_iteration
-            .keep(&window, || self.provenance().threads);
-        let duration = windows::add(&window);
-        self.source.between_windows();
-        duration
+        self.end_window(&start, None)
     }
 
     fn add(&self, left: &Duration, right: &Duration) -> Duration {
@@ -255,6 +295,7 @@ impl Measurement for TopDown {
     fn zero(&self) -> Duration {
         self.source.sample_boundary();
         windows::forget();
+        self_timed::begin_sample();
         self.source.between_windows();
         Duration::ZERO
     }
@@ -263,13 +304,18 @@ impl Measurement for TopDown {
     /// during warm-up.
     fn to_f64(&self, value: &Duration) -> f64 {
         let windows = windows::count();
-        let sample = windows::take(*value);
+        let shown = self_timed::end_sample(value.as_nanos() as u64, windows::explain(*value));
+        let mut sample = windows::take(*value);
         if sample.windows != windows {
             self.first_iteration.set_unknown();
         }
+        let is_skipped = shown == Shown::Windows;
+        if is_skipped {
+            sample.flags |= Flags::NOT_COUNTING;
+        }
         let sample = self.source.completed(&sample);
         match self.min_doubling {
-            Some(least) => self.keep_doubling(&sample, least),
+            Some(least) => self.keep_doubling(&sample, least, is_skipped),
             None => {
                 self.keep(&sample);
                 sample.scalar()

@@ -48,6 +48,11 @@ pub(crate) fn count() -> u64 {
     WINDOWS.with_borrow(|windows| windows.sum.windows)
 }
 
+/// Returns whether `value` is the sum of all windows since the last sample.
+pub(crate) fn explain(value: Duration) -> bool {
+    WINDOWS.with_borrow(|windows| windows.sum.windows > 0 && duration(&windows.sum) == value)
+}
+
 /// Returns the sample that criterion knows by `value`, and forgets its windows. A value that no
 /// window had is only a time: an `iter_custom` closure measured it by itself, or another thread
 /// did.

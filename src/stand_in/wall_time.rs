@@ -59,6 +59,7 @@ impl Opened {
         let topdown = Rc::new(topdown);
         OPEN.set(Some(ManuallyDrop::new(Rc::clone(&topdown))));
         topdown.calibrate(|| WallTime.end(WallTime.start()));
+        topdown.watch_clock(look_at_clock);
         topdown.between_windows();
         Opened(topdown)
     }
@@ -76,6 +77,14 @@ impl Drop for Opened {
 /// Calls `measure` with what measures on this thread, if it is open.
 fn with_open<T>(measure: impl FnOnce(Option<&TopDown>) -> T) -> T {
     OPEN.with_borrow(|open| measure(open.as_deref().map(Rc::as_ref)))
+}
+
+fn look_at_clock(shown_ns: u64, frame: usize) {
+    with_open(|open| {
+        if let Some(topdown) = open {
+            topdown.look_at_clock(shown_ns, frame);
+        }
+    });
 }
 
 impl Measurement for WallTime {
@@ -117,7 +126,11 @@ impl Measurement for WallTime {
 
     fn formatter(&self) -> &dyn ValueFormatter {
         with_open(|open| match open {
-            Some(topdown) => topdown.complete(),
+            Some(topdown) => {
+                let formatter = topdown.complete();
+                topdown.watch_clock(look_at_clock);
+                formatter
+            }
             None => SlotsFormatter::new(SourceKind::Time),
         })
     }

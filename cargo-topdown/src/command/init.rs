@@ -130,7 +130,7 @@ impl Text<'_> {
             }
         }
         if !plan.self_timed.is_empty() {
-            text.write_sentence("only time is measured where the closure times itself:");
+            text.write_sentence("counters give only time where the closure times itself:");
             for store_location in &plan.self_timed {
                 let path = self.shown(&store_location.path);
                 text.quote(format_args!(

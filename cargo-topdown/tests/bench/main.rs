@@ -35,6 +35,8 @@ mod run;
 #[cfg(target_os = "linux")]
 mod sampled;
 mod selection;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod self_timed;
 mod shard;
 mod short_windows;
 mod side_by_side;

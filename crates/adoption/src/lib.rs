@@ -47,7 +47,7 @@ pub struct Plan {
     pub old_implementations: Vec<OldImplementation>,
     /// Places in bench sources that use what criterion 0.8 no longer has.
     pub removed: Vec<SourceLocation>,
-    /// Places in bench sources that time themselves, so have no slots.
+    /// Places in bench sources that time themselves: counters have no slots there.
     pub self_timed: Vec<SourceLocation>,
     /// Packages whose benches already use criterion through this library.
     pub adopted: Vec<String>,

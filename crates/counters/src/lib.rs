@@ -44,7 +44,7 @@ mod wanted;
 
 pub use command_samples::CommandSamples;
 pub use source::{
-    MAX_COUNTERS, Reading, Source, empty_modelled_windows_by, empty_window, empty_window_of,
-    empty_windows_by, latencies_of_provenance, median_window, table_of_provenance,
+    ClockWatcher, MAX_COUNTERS, Reading, Source, empty_modelled_windows_by, empty_window,
+    empty_window_of, empty_windows_by, latencies_of_provenance, median_window, table_of_provenance,
 };
 pub use wanted::Wanted;

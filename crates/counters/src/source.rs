@@ -56,6 +56,10 @@ impl Reading {
     }
 }
 
+/// Receives what the clock showed, in nanoseconds, and the address on the stack to which it was
+/// written.
+pub type ClockWatcher = fn(u64, usize);
+
 /// Reports where the slots between two instants went.
 ///
 /// A source belongs to the thread that opened it. Between [`start`](Source::start) and
@@ -90,6 +94,14 @@ pub trait Source {
     /// Called outside every window, when code of the benchmark follows: what comes before its first
     /// window, between two, and after the last one.
     fn between_windows(&self) {}
+
+    /// Called in place of [`wants_more`](Source::wants_more) if the sample had no windows, but
+    /// showed where those of the next one lie.
+    fn skip_sample(&self) {}
+
+    /// From now on calls `watcher` when this thread has looked at the monotonic clock, if the
+    /// source can. Its own looks do not count.
+    fn watch_clock(&self, _watcher: Option<ClockWatcher>) {}
 
     /// Called when a benchmark has all its samples. Returns the estimates of the groups of units
     /// for the last one that counts, if the source sampled it.

@@ -44,7 +44,8 @@ use self::observer::Observer;
 use self::outside_time::OutsideTime;
 use topdown_counters::error::OpenError;
 use topdown_counters::{
-    Reading, Source, clock, empty_modelled_windows_by, empty_window, median_window, modules,
+    ClockWatcher, Reading, Source, clock, empty_modelled_windows_by, empty_window, median_window,
+    modules,
 };
 use topdown_run::code::CodeSlots;
 use topdown_run::doubling::FINGERPRINT_SAMPLES;
@@ -277,6 +278,15 @@ impl Source for Model {
             topdown_tracer::pass_time(MIN_DOUBLING_NS);
         }
         wants_more
+    }
+
+    fn skip_sample(&self) {
+        between::end();
+        self.tracer.with_consumer(Observer::skip_sample);
+    }
+
+    fn watch_clock(&self, watcher: Option<ClockWatcher>) {
+        topdown_tracer::watch_clock(watcher);
     }
 
     fn take_code(&self) -> Option<CodeSlots> {

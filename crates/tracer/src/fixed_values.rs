@@ -7,6 +7,7 @@
 //! bypass the C library are handled by the engine if they are traced: system calls, and the
 //! instructions `rdrand` and `rdseed`.
 
+use std::cell::Cell;
 use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -33,6 +34,19 @@ static HIDDEN_NS: AtomicU64 = AtomicU64::new(0);
 static HELD_AT_NS: AtomicU64 = AtomicU64::new(0);
 /// The kernel's own function for the other clocks, if the loader knows it.
 static CLOCK_OF_THE_KERNEL: OnceLock<Option<ClockGetTime>> = OnceLock::new();
+
+thread_local! {
+    static WATCHER: Cell<Option<ClockWatcher>> = const { Cell::new(None) };
+}
+
+/// Receives what the clock showed, in nanoseconds, and the address to which it was written.
+pub type ClockWatcher = fn(u64, usize);
+
+/// From now on calls `watcher` when this thread has looked at the monotonic clock, if system values
+/// are fixed. Looks of the watcher itself do not count. It must not panic.
+pub fn watch_clock(watcher: Option<ClockWatcher>) {
+    WATCHER.set(watcher);
+}
 
 /// Makes `getrandom` return the same numbers in every process, and `clock_gettime` the same dates,
 /// for the rest of the process. Clocks that measure durations continue as usual, except for what is
@@ -223,6 +237,10 @@ unsafe extern "C" fn clock(clock: libc::clockid_t, time: *mut libc::timespec) ->
         let shown_ns = advanced(STEP_NS).unwrap_or_else(monotonic_ns);
         // SAFETY: the caller provides room for one at `time`.
         unsafe { time.write(timespec_of(shown_ns)) };
+        if let Some(watcher) = WATCHER.take() {
+            watcher(shown_ns, time.addr());
+            WATCHER.set(Some(watcher));
+        }
         return 0;
     }
     if !matches!(

@@ -156,7 +156,9 @@ pub use consumer::{Consumer, End};
 pub use describe::reserved_factory;
 pub use error::{AttachError, OpenError, ThreadsError, TraceError};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use fixed_values::{fix_system_values, hidden_ns, hide_time, pass_time};
+pub use fixed_values::{
+    ClockWatcher, fix_system_values, hidden_ns, hide_time, pass_time, watch_clock,
+};
 pub use mapping::Mapping;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use maps::may_share_writable_memory;

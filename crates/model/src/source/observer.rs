@@ -201,6 +201,13 @@ impl Observer {
         }
     }
 
+    /// The sample that was kept shows nothing.
+    pub(super) fn skip_sample(&mut self) {
+        if !self.repeats() {
+            self.core.skip_sample();
+        }
+    }
+
     /// Ends the benchmark and returns what is known of its code.
     pub(super) fn take_code(&mut self, works_alone: bool) -> Option<CodeSlots> {
         let mut code = self.core.take_code(&mut self.executed, works_alone)?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use topdown_run::activity::UncountedWork;
 use topdown_run::environment::ONE_CPU;
-use topdown_run::provenance::{SourceKind, TIMES_ITSELF, TOO_LONG};
+use topdown_run::provenance::{Provenance, SourceKind, TIMES_ITSELF, TOO_LONG};
 use topdown_run::run_file::{Benchmark, BenchmarkId};
 use topdown_run::setting::{Sampling, SourceChoice, Threads};
 
@@ -43,7 +43,7 @@ pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
         let mut has_threads = false;
         let names = own
             .filter(|b| can_have_slots(b, threads))
-            .inspect(|b| has_threads |= b.provenance().elsewhere.is_some())
+            .inspect(|b| has_threads |= may_have_threads(b.provenance()))
             .map(|b| b.id.name.clone());
         let benchmarks = Some(names.collect());
         let mut environment = target.environment;
@@ -73,6 +73,11 @@ pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     })
     .map(with_slots_alone)
     .collect()
+}
+
+/// What other threads do in benchmarks that time themselves is unknown.
+fn may_have_threads(provenance: &Provenance) -> bool {
+    provenance.elsewhere.is_some() || provenance.reason == TIMES_ITSELF
 }
 
 /// Returns the same targets, with the settings for the model.
@@ -120,18 +125,17 @@ pub fn briefly(targets: &[BenchTarget]) -> Vec<BenchTarget> {
     })
 }
 
-/// Returns whether the model could give this benchmark slots. Criterion's own measurement and
-/// benchmarks that time themselves yield only time. The counted `threads` must do the work and not
-/// wait, in iterations that are not too long.
+/// Returns whether the model could give this benchmark slots. Criterion's own measurement yields
+/// only time. The counted `threads` must do the work and not wait, in iterations that are not too
+/// long.
 pub(super) fn can_have_slots(timed: &Benchmark, threads: Threads) -> bool {
     let provenance = timed.provenance();
-    let why_not = provenance.reason == TIMES_ITSELF || provenance.reason.starts_with(TOO_LONG);
     let is_seen = match provenance.elsewhere {
         None => true,
         Some(UncountedWork::OtherThreads { .. }) => threads != Threads::Own,
         Some(UncountedWork::Waiting { .. }) => false,
     };
-    is_ours(provenance) && is_seen && !why_not
+    is_ours(provenance) && is_seen && !provenance.reason.starts_with(TOO_LONG)
 }
 
 /// Returns the same targets with changed settings.
@@ -181,21 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn self_timed_benchmarks_are_not_modelled() {
-        let mut custom = timed();
-        custom.id.name = "custom".to_owned();
-        custom.provenance_mut().reason = TIMES_ITSELF.to_owned();
-        for source in [SourceChoice::Model, SourceChoice::Auto] {
-            let both = collected(vec![timed(), custom.clone()]);
-            let wanted = wanted(&[asking_for(source)], &both);
-            assert_eq!(wanted[0].benchmarks, Some(vec!["b".to_owned()]));
-        }
-        let alone = collected(vec![custom]);
-        assert!(wanted(&[asking_for(SourceChoice::Model)], &alone).is_empty());
-    }
-
-    #[test]
-    fn benchmarks_with_threads_run_on_one_cpu() {
+    fn benchmarks_that_may_have_threads_run_on_one_cpu() {
         let one_cpu = |benchmark| {
             let wanted = wanted(
                 &[asking_for(SourceChoice::Model)],
@@ -208,6 +198,9 @@ mod tests {
         let elsewhere = UncountedWork::OtherThreads { fraction: 0.5 };
         *pool.provenance_mut() = pool.provenance().with_work(elsewhere);
         assert_eq!(one_cpu(pool), Some("1".into()));
+        let mut self_timed = timed();
+        self_timed.provenance_mut().reason = TIMES_ITSELF.to_owned();
+        assert_eq!(one_cpu(self_timed), Some("1".into()));
     }
 
     #[test]

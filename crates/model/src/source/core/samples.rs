@@ -37,6 +37,10 @@ impl Core {
         let is_first = benchmark.modelled.samples() == 0;
         match benchmark.fate {
             ModelDecision::Sampled(_) => {}
+            // It only showed where the windows of the next one lie.
+            ModelDecision::Open if sample.flags.intersects(Flags::NOT_COUNTING) => {
+                return with_gap(sample);
+            }
             // Later samples may be modelled. They lose their slots if this one has none.
             ModelDecision::Timed(NotModelled::TooLongToSample) if is_first => {
                 let estimate = self.sampled.end(&mut self.model);
@@ -105,6 +109,12 @@ impl Core {
         !benchmark.is_complete
     }
 
+    /// Counts a sample that shows nothing, so the next one decides.
+    pub fn skip_sample(&mut self) {
+        self.benchmark.modelled.skip();
+        self.redecide(self.budget.max_warm_instructions());
+    }
+
     /// Leaves only time to a benchmark in which each sample, up to `last`, repeats an
     /// initialisation that would count.
     fn refuse_initialisation(&mut self, last: &Sample) {
@@ -140,8 +150,7 @@ impl Core {
                 return self.next_when_sampled(sample, switching_instructions);
             }
             ModelDecision::Timed(NotModelled::TooLongToSample) if modelled.samples() == 0 => {
-                modelled.skip();
-                self.redecide(self.budget.max_warm_instructions());
+                self.skip_sample();
                 return Next::Model;
             }
             _ => {}
