@@ -37,6 +37,14 @@ loops! { pipes, Group::Question;
         ".endr";
     "ask-chains-6": ".rept 6", "add rdi, rax", "add rsi, rax", "add rdx, rax", "add r9, rax",
         "add r10, rax", "add r11, rax", ".endr";
+    // Do shuffles find two pipes, or one?
+    "ask-shuffle-pack": ".rept 24", "vpackssdw xmm0, xmm1, xmm1", ".endr";
+    "ask-shuffle-align": ".rept 24", "vpalignr xmm0, xmm1, xmm1, 4", ".endr";
+    "ask-shuffle-unpack-ps": ".rept 24", "vunpcklps xmm0, xmm1, xmm1", ".endr";
+    "ask-shuffle-insert": ".rept 24", "vinsertps xmm0, xmm1, xmm1, 16", ".endr";
+    "ask-shuffle-double": ".rept 24", "vmovddup xmm0, xmm1", ".endr";
+    "ask-shuffle-unpack-dq": ".rept 24", "vpunpckldq xmm0, xmm1, xmm1", ".endr";
+    "ask-shuffle-ps": ".rept 24", "vshufps xmm0, xmm1, xmm1, 27", ".endr";
     // Does the youngest of several operations wait that are ready in the same cycle?
     "ask-last-of-3": ".rept 20", "lea rsi, [rax + 0x1000000]", "lea rdi, [rax + 0x1000000]",
         "lea r9, [rax + 0x1000000]", "lea rax, [r9 + 0x1000000]", ".endr";
