@@ -40,7 +40,8 @@ pub struct MeasuringArgs {
     /// In how many orders to model a benchmark's threads [default: 1]
     ///
     /// A change counts only if it shows in all of them. Benchmarks without other threads on the
-    /// model, and those whose launches differ, have one.
+    /// model, and those whose launches differ, have one; so has everything with `--threads own`,
+    /// `--launches 1` or another source.
     #[arg(long, value_name = "N", env = "CARGO_TOPDOWN_SCHEDULES")]
     pub schedules: Option<u32>,
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use topdown_gate::pattern::Pattern;
 use topdown_run::setting::{ModelCore, Sampling, Setting};
+use topdown_runner::modelling::schedules;
 use topdown_runner::settings::{MAX_LAUNCHES, MAX_SCHEDULES, Settings, WorkspaceSettings};
 
 use super::{Config, ConfigError, Layer};
@@ -84,7 +85,7 @@ fn combined<const N: usize>(layers: [&Layer; N]) -> Result<Settings, ConfigError
     };
     let cores = first(layers, |l| l.model_core.clone()).unwrap_or_default();
     let is_author = first(layers, |l| l.author_settings).unwrap_or(false);
-    Ok(Settings {
+    let settings = Settings {
         launches,
         sample_size,
         warm_up_time: time("warm-up-time", |l| l.warm_up_time)?.unwrap_or(default.warm_up_time),
@@ -108,7 +109,19 @@ fn combined<const N: usize>(layers: [&Layer; N]) -> Result<Settings, ConfigError
         // `annotate` alone asks for them.
         instructions: false,
         allocations: first(layers, |l| l.allocations).unwrap_or(default.allocations),
-    })
+    };
+    // A manifest's number is for those runs that can have it.
+    let is_flag = layers
+        .first()
+        .is_some_and(|flags| flags.schedules.is_some());
+    match schedules::obstacle(&settings).filter(|_| is_flag) {
+        Some(why) => Err(ConfigError::Range {
+            setting: "schedules",
+            value: settings.schedules.to_string(),
+            range: format!("1: {why}"),
+        }),
+        None => Ok(settings),
+    }
 }
 
 fn first<T, const N: usize>(layers: [&Layer; N], of: impl Fn(&Layer) -> Option<T>) -> Option<T> {
@@ -234,6 +247,36 @@ mod tests {
     fn no_table_changes_nothing() {
         let settings = combined([&Layer::default()]).unwrap();
         assert_eq!(settings, Settings::default());
+    }
+
+    #[test]
+    fn requested_schedules_need_what_has_them() {
+        for (other, why) in [
+            (
+                json!({ "threads": "own" }),
+                "with `--threads own` only one thread counts",
+            ),
+            (
+                json!({ "source": "hardware" }),
+                "only the model knows several orders",
+            ),
+            (
+                json!({ "source": "time" }),
+                "only the model knows several orders",
+            ),
+            (
+                json!({ "launches": 1 }),
+                "with `--launches 1` nothing shows that an order repeats",
+            ),
+        ] {
+            let [flag, other] = [json!({ "schedules": 8 }), other].map(layer);
+            let error = combined([&flag, &other]).unwrap_err().to_string();
+            assert_eq!(error, format!("`schedules` is 8; it must be 1: {why}"));
+            // As the manifest says for other runs.
+            assert_eq!(combined([&other, &flag]).unwrap().schedules, 8);
+            let one = layer(json!({ "schedules": 1 }));
+            assert_eq!(combined([&one, &other]).unwrap().schedules, 1);
+        }
     }
 
     #[test]

@@ -35,6 +35,7 @@ impl Session {
     ) -> Result<(), MeasureError> {
         let wanted = model_or_clock::wanted(targets, &timed.collected);
         if wanted.is_empty() || self.has_to_stop(timed) {
+            self.report_one_schedule(targets, "no benchmark is modelled");
             return Ok(());
         }
         let launcher = self.fixed_addresses();
@@ -74,6 +75,10 @@ impl Session {
         launcher: &Launcher,
     ) -> Result<(), MeasureError> {
         let ids = schedules::with_order(&outcome.collected.benchmarks);
+        if ids.is_empty() {
+            let why = "no benchmark has several threads on the model and launches that agree";
+            self.report_one_schedule(&processes.alone, why);
+        }
         for schedule in 1..MAX_SCHEDULES {
             let processes = Processes {
                 forking: schedules::in_schedule(&processes.forking, schedule, &ids),
@@ -99,6 +104,15 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Says why there is one schedule alone, if these targets ask for more.
+    fn report_one_schedule(&self, targets: &[BenchTarget], otherwise: &str) {
+        let mut asking = targets.iter().filter(|t| t.settings.schedules > 1);
+        if let Some(target) = asking.next().filter(|_| !self.request.quiet) {
+            let why = schedules::obstacle(&target.settings).unwrap_or(otherwise);
+            message!("note: `schedules` has no effect: {why}");
+        }
     }
 
     /// Models those targets once that [`add_model`](Session::add_model) would model, and returns

@@ -1,6 +1,7 @@
 //! Benchmarks whose work is on threads other than the measured one.
 
 use topdown_run::activity::UncountedWork;
+use topdown_run::event::Event;
 use topdown_run::provenance::{CountedThreads, SourceKind};
 use topdown_run::run_file::Benchmark;
 
@@ -161,7 +162,7 @@ fn slots_of_all_threads_repeat() {
         (fixture.newest_run(), outcome)
     };
     let (run_before, outcome) = run(&["--save", "main"]);
-    assert_eq!(run_before.benchmarks.len(), 7, "{}", outcome.stdout);
+    assert_eq!(run_before.benchmarks.len(), 9, "{}", outcome.stdout);
     let fixed = !outcome.stderr.contains("addresses cannot be fixed");
     for benchmark in &run_before.benchmarks {
         let provenance = benchmark.provenance();
@@ -222,29 +223,88 @@ fn shared_lines_are_another_formula() {
     }
 }
 
+/// In what workers do, in queues and in locks; unchanged code does not fail.
 #[test]
 fn slower_function_of_other_threads_is_named() {
-    for (function, benchmarks, count) in [
-        ("work", "scoped|rayon|started", 3),
-        ("push", "channel", 1),
-        ("add_locked", "lock", 1),
+    for (benchmarks, count, functions) in [
+        ("scoped|rayon|started", 3, &["work"][..]),
+        ("channel", 1, &["push"]),
+        ("lock", 1, &["add_locked"]),
+        ("queue", 1, &["handle", "enqueue", "dequeue", "acquire"]),
     ] {
         let fixture = Fixture::new();
         let words = [&COMPANIONS[..], &[benchmarks]].concat();
         let saved = [&words[..], &["--save", "main"]].concat();
         fixture.bench(&saved).succeeds();
-        let slower = [("FIXTURE_SLOWER", function)];
-        fixture.bench_with(&words, &slower).succeeds();
-        let compared = fixture.plain(&["topdown", "compare", "main", "--json"], &[]);
-        assert_eq!(compared.code, Some(100), "{}", compared.stdout);
-        let verdicts = verdicts(&compared);
-        assert_eq!(verdicts.len(), count);
-        for verdict in verdicts {
-            assert_eq!(verdict["verdict"], "regressed", "{verdict:#}");
-            let largest = &verdict["functions"][0]["name"];
-            assert_eq!(*largest, format!("companions::{function}"), "{verdict:#}");
+        let compared = |slower: &str| {
+            let slower = [("FIXTURE_SLOWER", slower)];
+            fixture.bench_with(&words, &slower).succeeds();
+            let compared = fixture.plain(&["topdown", "compare", "main", "--json"], &[]);
+            let verdicts = verdicts(&compared);
+            assert_eq!(verdicts.len(), count);
+            (compared.code, verdicts)
+        };
+        let (code, verdicts) = compared("none");
+        assert_ne!(code, Some(100), "{verdicts:#?}");
+        for function in functions {
+            let (code, verdicts) = compared(function);
+            assert_eq!(code, Some(100), "{verdicts:#?}");
+            for verdict in verdicts {
+                assert_eq!(verdict["verdict"], "regressed", "{verdict:#}");
+                let largest = &verdict["functions"][0]["name"];
+                assert_eq!(*largest, format!("companions::{function}"), "{verdict:#}");
+            }
         }
     }
+}
+
+/// `held` and `contended` depend on the order, only the first for its lock.
+#[test]
+fn contention_for_one_lock_is_named() {
+    let fixture = Fixture::new();
+    let words = [&COMPANIONS[..], &["held|contended", "--schedules", "6"]].concat();
+    let told = fixture.bench(&words).succeeds().stdout;
+    let (contended, held) = told.split_once("held ").expect("both benchmarks");
+    assert!(
+        held.contains("schedules contend more on one lock, with up to"),
+        "{told}"
+    );
+    assert!(
+        contended.contains("more slots: the order of its threads decides"),
+        "{told}"
+    );
+    for benchmark in &fixture.newest_run().benchmarks {
+        for schedule in benchmark.schedules() {
+            let count = |event| schedule.events.get(event).expect("counts of threads");
+            let is_held = benchmark.id.name == "held";
+            assert!(is_held || count(Event::LockWaits) == 0.0, "{schedule:?}");
+            assert!(
+                count(Event::ThreadSpins) >= count(Event::LockWaits),
+                "{schedule:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn schedules_without_effect_are_stated() {
+    let fixture = Fixture::new();
+    let bench = |words: &[&str]| {
+        let words = [&THREADS[..], &["own", "--schedules", "2"], words].concat();
+        fixture.bench(&words)
+    };
+    let told = bench(&[]).succeeds().stderr;
+    let why = "no benchmark has several threads on the model";
+    assert!(
+        told.contains(&format!("note: `schedules` has no effect: {why}")),
+        "{told}"
+    );
+    assert_eq!(fixture.newest_run().benchmarks[0].schedules, None);
+    let refused = bench(&["--launches", "1"]);
+    refused.fails_with(
+        2,
+        "`schedules` is 2; it must be 1: with `--launches 1` nothing shows",
+    );
 }
 
 /// In each order of its threads, `contended` executes other instructions.

@@ -2,6 +2,7 @@
 //! slots, and the others say whether a change depends on the order.
 
 use serde::Serialize;
+use topdown_run::event::Event;
 use topdown_run::run_file::{Benchmark, SlotsValue};
 
 use crate::metric::Metric;
@@ -60,8 +61,43 @@ impl<'a> CommonSchedules<'a> {
             faster: count(-1.0),
             min_difference: changes.iter().copied().fold(f64::INFINITY, f64::min),
             max_difference: changes.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            cause: OrderCause::of(
+                &self.0,
+                |[baseline, candidate]| candidate.slots - baseline.slots,
+                |[baseline, candidate], event| {
+                    Some(candidate.events.get(event)? - baseline.events.get(event)?)
+                },
+            ),
         }
     }
+}
+
+/// Returns the numbers of the schedules that all `benchmarks` have; none if it is only one.
+pub fn in_all<'a>(benchmarks: impl Iterator<Item = &'a Benchmark>) -> Vec<u32> {
+    let numbers = |benchmark: &Benchmark| -> Vec<u32> {
+        let schedules = benchmark.schedules().iter();
+        schedules.map(|schedule| schedule.launch).collect()
+    };
+    let common = |mut known: Vec<u32>, more: Vec<u32>| {
+        known.retain(|number| more.contains(number));
+        known
+    };
+    let common = benchmarks.map(numbers).reduce(common).unwrap_or_default();
+    if common.len() > 1 { common } else { Vec::new() }
+}
+
+/// Returns `metric` in the median of these schedules of a benchmark: in the middle one by slots, or
+/// the middle two. In each launch if there are none, or for time.
+pub fn median_values(benchmark: &Benchmark, metric: Metric, schedules: &[u32]) -> Option<Vec<f64>> {
+    if schedules.is_empty() || metric == Metric::Wall {
+        return metric.values(benchmark);
+    }
+    let all = benchmark.schedules().iter();
+    let mut all: Vec<&SlotsValue> = all.filter(|it| schedules.contains(&it.launch)).collect();
+    all.sort_by(|a, b| a.slots.total_cmp(&b.slots));
+    let middle = (all.len().saturating_sub(1)) / 2..all.len() / 2 + 1;
+    let middle = all.get(middle)?.iter();
+    middle.map(|schedule| metric.value(schedule)).collect()
 }
 
 /// Changes of the slots in each schedule that both sides have.
@@ -78,10 +114,23 @@ pub struct ScheduleChanges {
     pub min_difference: f64,
     /// The largest change.
     pub max_difference: f64,
+    /// What threads do more often the more the slots grew, if that explains why schedules differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<OrderCause>,
 }
 
 /// Judgement: smaller differences may come from where data lies alone.
 const MIN_REPORTED_FRACTION: f64 = 0.05;
+
+/// Judgement: among fewer schedules, much agrees by chance.
+const MIN_SCHEDULES_WITH_CAUSE: usize = 4;
+
+/// A cause explains at least this fraction of the variance between schedules.
+const MIN_EXPLAINED_FRACTION: f64 = 0.5;
+
+/// Judgement: a thread that waits for another costs at most as much as a full turn executes. Waits
+/// that seem to cost more only go along with the cause.
+const MAX_SLOTS_PER_WAIT: f64 = 20_000.0;
 
 /// Dependence of a benchmark's slots on the order of its threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,19 +141,79 @@ pub struct OrderDependence {
     pub more: usize,
     /// The most slots are more than the fewest by this fraction of these.
     pub difference: f64,
+    /// What threads do more often the more slots they take, if that explains it.
+    pub cause: Option<OrderCause>,
+}
+
+/// Why some orders take more slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum OrderCause {
+    /// Threads wait or spin for one lock.
+    Lock,
+    /// Threads spin, or yield, for others.
+    Spinning,
+    /// Threads wait for others.
+    Waiting,
+}
+
+impl OrderCause {
+    /// Returns what explains the slots of some schedules, or their changes, from `value` and
+    /// `count` of each. A lock comes first, because waits for it are among the others.
+    fn of<T>(
+        schedules: &[T],
+        value: impl Fn(&T) -> f64,
+        count: impl Fn(&T, Event) -> Option<f64>,
+    ) -> Option<OrderCause> {
+        let causes = [
+            (OrderCause::Lock, Event::LockWaits),
+            (OrderCause::Spinning, Event::ThreadSpins),
+            (OrderCause::Waiting, Event::ThreadWaits),
+        ];
+        let explains = |event| {
+            let pair = |schedule| Some([count(schedule, event)?, value(schedule)]);
+            let pairs: Option<Vec<_>> = schedules.iter().map(pair).collect();
+            pairs.is_some_and(|pairs| is_line(&pairs))
+        };
+        let mut causes = causes.into_iter();
+        let (cause, _) = causes.find(|(_, event)| explains(*event))?;
+        (schedules.len() >= MIN_SCHEDULES_WITH_CAUSE).then_some(cause)
+    }
+}
+
+/// Returns whether the first numbers explain the second: by a straight line of least squares.
+fn is_line(pairs: &[[f64; 2]]) -> bool {
+    let mean = |side: usize| pairs.iter().map(|pair| pair[side]).sum::<f64>() / pairs.len() as f64;
+    let means = [mean(0), mean(1)];
+    let product = |a: usize, b: usize| {
+        let products = pairs
+            .iter()
+            .map(|it| (it[a] - means[a]) * (it[b] - means[b]));
+        products.sum::<f64>()
+    };
+    let (counts, slots, both) = (product(0, 0), product(1, 1), product(0, 1));
+    let explains_enough = both * both >= MIN_EXPLAINED_FRACTION * counts * slots;
+    both > 0.0 && explains_enough && both <= MAX_SLOTS_PER_WAIT * counts
 }
 
 impl OrderDependence {
     /// Returns it, if it is worth a note.
     pub fn of(benchmark: &Benchmark) -> Option<OrderDependence> {
-        let slots = benchmark.schedules().iter().map(|schedule| schedule.slots);
+        let schedules = benchmark.schedules();
+        let slots = schedules.iter().map(|schedule| schedule.slots);
         let fewest = slots.clone().reduce(f64::min)?;
         let most = slots.clone().reduce(f64::max)?;
         let difference = (most - fewest) / fewest;
         (difference >= MIN_REPORTED_FRACTION).then(|| OrderDependence {
-            schedules: slots.len(),
+            schedules: schedules.len(),
             more: slots.filter(|slots| most - slots < slots - fewest).count(),
             difference,
+            cause: OrderCause::of(
+                schedules,
+                |schedule| schedule.slots,
+                |schedule, event| schedule.events.get(event),
+            ),
         })
     }
 }
@@ -125,6 +234,63 @@ mod tests {
         let reported = dependence(&[1.0, 1.5, 1.1, 1.4, 1.0]).unwrap();
         assert_eq!((reported.schedules, reported.more), (5, 2));
         assert!((reported.difference - 0.5).abs() < 1e-12);
+    }
+
+    /// Returns a benchmark with these thousands of slots, and counts of `event`.
+    fn counted(event: Event, schedules: &[(f64, f64)]) -> Benchmark {
+        let slots: Vec<f64> = schedules.iter().map(|it| it.0 / 100.0).collect();
+        let mut benchmark = in_schedules(modelled("b", Planted::default()), &slots);
+        let series = benchmark.schedules.as_mut().unwrap();
+        for (value, (slots, count)) in series.launches.iter_mut().zip(schedules) {
+            value.slots = 1000.0 * slots;
+            value.events = value.events.with(event, *count).into();
+        }
+        benchmark
+    }
+
+    fn cause(event: Event, schedules: &[(f64, f64)]) -> Option<OrderCause> {
+        OrderDependence::of(&counted(event, schedules))
+            .unwrap()
+            .cause
+    }
+
+    #[test]
+    fn cause_grows_with_slots() {
+        // Measured: nine critical sections of three threads.
+        let lock = [
+            (517.0, 9.0),
+            (607.0, 22.0),
+            (534.0, 13.5),
+            (534.0, 17.5),
+            (575.0, 25.5),
+        ];
+        for (event, expected) in [
+            (Event::LockWaits, OrderCause::Lock),
+            (Event::ThreadSpins, OrderCause::Spinning),
+            (Event::ThreadWaits, OrderCause::Waiting),
+        ] {
+            assert_eq!(cause(event, &lock), Some(expected));
+            assert_eq!(cause(event, &lock[..3]), None, "too few");
+            let alike = lock.map(|(slots, _)| (slots, 9.0));
+            assert_eq!(cause(event, &alike), None);
+            let falling = lock.map(|(slots, count)| (slots, -count));
+            assert_eq!(cause(event, &falling), None);
+            let few = lock.map(|(slots, count)| (slots, count / 10.0));
+            assert_eq!(cause(event, &few), None, "41,000 slots for each");
+        }
+        let unrelated = [(517.0, 9.0), (607.0, 8.0), (534.0, 13.5), (534.0, 3.0)];
+        assert_eq!(cause(Event::LockWaits, &unrelated), None);
+        assert_eq!(cause(Event::Branches, &lock), None);
+        let alike = counted(Event::LockWaits, &lock.map(|_| (517.0, 9.0)));
+        let change = |after: &[(f64, f64)]| {
+            let after = counted(Event::LockWaits, after);
+            CommonSchedules::new(&alike, &after)
+                .unwrap()
+                .summary(0.02)
+                .cause
+        };
+        assert_eq!(change(&lock), Some(OrderCause::Lock));
+        assert_eq!(change(&lock.map(|(slots, _)| (slots, 9.0))), None);
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod counted;
 mod digest;
 mod executed;
 pub mod forks;
+mod meetings;
 mod not_modelled;
 mod observer;
 mod outside_time;

@@ -55,6 +55,7 @@ pub mod request;
 pub mod run_origin;
 mod run_row;
 pub mod run_table;
+mod schedule_sentence;
 mod sentence_groups;
 mod sentences;
 #[cfg(any(test, feature = "examples"))]
@@ -64,6 +65,7 @@ mod suite_notes;
 pub mod table;
 mod text;
 pub mod trend_text;
+mod undecided_sentence;
 mod verdict_facts;
 mod verdict_sentence;
 pub mod versus_text;

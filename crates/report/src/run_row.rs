@@ -5,6 +5,7 @@ use topdown_run::run_file::Benchmark;
 
 use super::bar::CATEGORIES;
 use super::number::{amount, percent, slots, time_ns};
+use super::schedule_sentence::order_dependence;
 use super::style::Look;
 use topdown_gate::allocated::Allocated;
 use topdown_gate::cold::Initialisation;
@@ -110,7 +111,7 @@ fn notes(benchmark: &Benchmark, summary: &Summary, plus_minus: &str) -> Vec<Stri
     let mut notes = Vec::new();
     notes.extend(Initialisation::of(benchmark).map(|note| first_iterations(&note)));
     notes.extend(work_note(provenance));
-    notes.extend(OrderDependence::of(benchmark).map(|it| order_note(&it)));
+    notes.extend(OrderDependence::of(benchmark).map(order_dependence));
     if let Some(units) = provenance.sampled_units {
         notes.push(format!(
             "too long to model whole: estimated from {units} short parts of an iteration, whose \
@@ -168,16 +169,6 @@ fn notes(benchmark: &Benchmark, summary: &Summary, plus_minus: &str) -> Vec<Stri
         ));
     }
     notes
-}
-
-/// `3 of 8 schedules take up to 12.0 % more slots: the order of its threads decides`
-fn order_note(dependence: &OrderDependence) -> String {
-    format!(
-        "{} of {} schedules take up to {} % more slots: the order of its threads decides",
-        dependence.more,
-        dependence.schedules,
-        percent(dependence.difference)
-    )
 }
 
 /// `first iteration: 34.3 M slots, later ones 900`.

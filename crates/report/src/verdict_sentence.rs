@@ -9,14 +9,13 @@ use topdown_run::visible::visible;
 use super::allocations;
 use super::function_rows::label_of;
 use super::number::{percent_change, points};
+use super::undecided_sentence::{slow_launches, undecided_because};
 use topdown_gate::comparability::{MODEL_VERSION, MODELLED_CORE};
 use topdown_gate::function_name::FunctionKind;
 use topdown_gate::metric::Metric;
-use topdown_gate::schedules::ScheduleChanges;
-use topdown_gate::statistics::outlook::MAX_LAUNCHES;
 use topdown_gate::verdict::{
     BenchmarkVerdict, Cause, CauseKind, CausePart, CodeChange, Disagreement, Effect, FunctionName,
-    FunctionPart, NoFunction, Rule, Undecided, UndecidedReason, Verdict,
+    FunctionPart, NoFunction, Rule, Verdict,
 };
 use topdown_terminal::last_names;
 
@@ -206,7 +205,7 @@ fn why_no_function(reason: NoFunction) -> &'static str {
 }
 
 /// `-0.5 % slots`
-fn slots_of(benchmark: &BenchmarkVerdict) -> String {
+pub fn slots_of(benchmark: &BenchmarkVerdict) -> String {
     let slots = benchmark.effect(Metric::Slots);
     let change = slots.map_or(0.0, |effect| effect.difference);
     format!("{} slots", percent_change(change))
@@ -356,116 +355,6 @@ fn disagrees(disagreement: &Disagreement, benchmark: &BenchmarkVerdict) -> Strin
     )
 }
 
-/// `is 60.2 % slower in 2 of 10 launches, in none of the baseline's 10`
-fn slow_launches(benchmark: &BenchmarkVerdict) -> String {
-    let (Some(slow), Some(effect)) = (benchmark.slow_launches, benchmark.main_effect()) else {
-        return String::new();
-    };
-    let of_baseline = match slow.baseline {
-        0 => "none".to_owned(),
-        count => count.to_string(),
-    };
-    format!(
-        "{} in {} of {} launches, in {of_baseline} of the baseline's {}",
-        change_in_words(effect.metric, slow.difference),
-        slow.candidate,
-        slow.candidate_launches,
-        slow.baseline_launches
-    )
-}
-
-fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> String {
-    let with_interval = |effect: &Effect| {
-        let interval = effect.interval.map_or(String::new(), |interval| {
-            format!(" [{}, {}]", points(interval.low), points(interval.high))
-        });
-        format!("{}{interval}", percent_change(effect.difference))
-    };
-    let change = benchmark.main_effect().map_or(String::new(), with_interval);
-    // With the first number about half of the runs are decided, with the second about three
-    // quarters.
-    let advice = match (undecided.launches_needed, undecided.launches_enough) {
-        (Some(half), Some(most)) if half < most => {
-            format!("needs {half} to {most} launches per side")
-        }
-        (Some(_), Some(most)) => format!("needs {most} launches per side"),
-        (Some(half), None) => format!("{half} launches per side may decide it"),
-        (None, _) if undecided.decided_by_most_fraction.is_some() => {
-            format!("even {MAX_LAUNCHES} launches per side may not decide it")
-        }
-        (None, _) => "too noisy to gate".to_owned(),
-    };
-    match undecided.reason {
-        UndecidedReason::SlowLaunches => format!(
-            "may be slower in some launches: it {}, which the suite's noise may explain; \
-             more launches show it",
-            slow_launches(benchmark)
-        ),
-        UndecidedReason::MachineOrGlobalChange => {
-            format!("is undecided at {change}: most benchmarks took longer, as on a slower machine")
-        }
-        UndecidedReason::OthersFaster => format!(
-            "is undecided at {change}: only the others got faster; `bench --against` decides"
-        ),
-        UndecidedReason::TimeLooksLonger => {
-            let time = benchmark.effect(Metric::Wall);
-            let time = time.map_or(String::new(), with_interval);
-            format!(
-                "may take longer, {time} at {}: {advice}",
-                slots_of(benchmark)
-            )
-        }
-        UndecidedReason::DriftAssumed => format!(
-            "is undecided at {change}: that may be drift, which is assumed for so few benchmarks; \
-             `bench --against` or six saved runs rule it out"
-        ),
-        UndecidedReason::DriftUnknown => format!(
-            "is undecided at {change}: the machine may have drifted; `bench --against` rules that \
-             out"
-        ),
-        UndecidedReason::NotGated => {
-            let metric = benchmark.main_effect().map_or("it", |e| e.metric.name());
-            format!("grew, {change}, but the policy does not gate {metric}")
-        }
-        UndecidedReason::CostlyWindows => format!(
-            "is undecided at {change}: its windows cost too much; give `iter_batched` larger \
-             batches"
-        ),
-        UndecidedReason::DependsOnOrder => {
-            let changes = benchmark.schedules.map_or(String::new(), by_schedule);
-            format!("is undecided: the order of its threads decides, {changes}")
-        }
-        UndecidedReason::FewUnits => format!(
-            "is undecided at {change}: the model sampled too few units; raise `--model-budget`"
-        ),
-        UndecidedReason::Margin => {
-            format!("is at the margin, {change}: more launches are unlikely to decide it")
-        }
-        UndecidedReason::Drift => format!(
-            "is undecided at {change}: the runs drift too far apart; `bench --against` has no drift"
-        ),
-        UndecidedReason::OneLaunch if undecided.launches_needed.is_some() => {
-            format!("is undecided at {change}: one launch decides nothing; {advice}")
-        }
-        UndecidedReason::OneLaunch | UndecidedReason::Noise => {
-            format!("is undecided at {change}: {advice}")
-        }
-    }
-}
-
-/// `slower in 3 of 8 schedules, faster in 1 (-3.0 % to +12.0 %)`
-fn by_schedule(changes: ScheduleChanges) -> String {
-    let faster = format!("faster in {}", changes.faster);
-    let of_all = format!(" of {} schedules", changes.schedules);
-    let counts = match (changes.slower, changes.faster) {
-        (0, _) => faster + &of_all,
-        (slower, 0) => format!("slower in {slower}{of_all}"),
-        (slower, _) => format!("slower in {slower}{of_all}, {faster}"),
-    };
-    let range = [changes.min_difference, changes.max_difference].map(percent_change);
-    format!("{counts} ({} to {})", range[0], range[1])
-}
-
 /// Returns what a sentence calls a function.
 pub fn function_name(function: &FunctionName) -> String {
     match &function.name {
@@ -483,34 +372,6 @@ mod tests {
     use super::*;
     use crate::examples::compared;
     use topdown_gate::scenario::{self, Planted, modelled, with_functions};
-
-    #[test]
-    fn sentence_counts_schedules() {
-        let sentence_of = |backend_bound: f64, schedules: [f64; 4]| {
-            let side = |backend_bound, schedules: [f64; 4]| {
-                let planted = Planted {
-                    categories: [0.0, 0.0, 0.0, backend_bound].into(),
-                    ..Planted::default()
-                };
-                let benchmark = scenario::in_schedules(modelled("m", planted), &schedules);
-                scenario::run(vec![benchmark])
-            };
-            let comparison = compared(&side(0.0, [1.0; 4]), &side(backend_bound, schedules));
-            sentence(&comparison.benchmarks[0], "m")
-        };
-        assert_eq!(
-            sentence_of(0.0, [1.0, 1.05, 1.0, 0.9]),
-            "`m` is undecided: the order of its threads decides, slower in 1 of 4 schedules, \
-             faster in 1 (-10.0 % to +5.0 %)"
-        );
-        let faster = sentence_of(0.0, [1.0, 0.9, 1.0, 1.0]);
-        assert!(
-            faster.contains("faster in 1 of 4 schedules (-10.0 % to"),
-            "{faster}"
-        );
-        let slower = sentence_of(0.1, [1.0; 4]);
-        assert!(slower.ends_with("; in all 4 schedules"), "{slower}");
-    }
 
     /// Returns the sentence on a benchmark that is 2.7 % slower, whose functions `load` and `wait`
     /// have these slots before and after.

@@ -90,6 +90,13 @@ events! {
     Frees = "frees",
     /// Bytes that were given back. Absent if a call did not say how many, as C's `free`.
     FreedBytes = "freed_bytes",
+    /// Waits of threads for others, at futexes. Only the model reports this and the next two, if
+    /// several threads execute.
+    ThreadWaits = "thread_waits",
+    /// Turns that threads passed on by `pause` or `sched_yield`, because they spun.
+    ThreadSpins = "thread_spins",
+    /// Those of both that were for one lock, the one with the most of them.
+    LockWaits = "lock_waits",
 }
 
 /// A count per event. Events that are not counted are absent, never 0.

@@ -34,12 +34,28 @@ pub trait Consumer {
         let _ = thread;
     }
 
+    /// Called after the blocks that `thread` had executed, while several threads take turns.
+    fn met(&mut self, thread: usize, meeting: Meeting) {
+        let _ = (thread, meeting);
+    }
+
     /// Called after each hand-over of the buffer, about every 100 000 blocks. Returns whether the
     /// rest is still wanted. After `false` the thread continues natively until `detach`, which
     /// returns [`End::Consumer`].
     fn keep_tracing(&mut self) -> bool {
         true
     }
+}
+
+/// What a thread does because of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meeting {
+    /// It waits at the futex with this address.
+    Waits(u64),
+    /// It wakes those that wait at this futex, if there are any.
+    Wakes(u64),
+    /// It passes its turn by `pause` or `sched_yield`.
+    Spins,
 }
 
 /// How a trace ended without an error.

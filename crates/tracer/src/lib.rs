@@ -152,7 +152,7 @@ pub use block::{
     MAX_BLOCK_INSTRUCTIONS, Mask, OwnedBlock, Repeat,
 };
 pub use config::Config;
-pub use consumer::{Consumer, End};
+pub use consumer::{Consumer, End, Meeting};
 pub use describe::reserved_factory;
 pub use error::{AttachError, OpenError, ThreadsError, TraceError};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

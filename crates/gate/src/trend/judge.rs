@@ -10,6 +10,7 @@ use super::{
     BenchmarkTrend, ChangeKind, GlobalChange, LeftOut, TREND_SCHEMA_VERSION, Trend, TrendRun,
 };
 use crate::comparability::{self, Difference};
+use crate::schedules;
 use crate::statistics::change_points::MIN_SEGMENT;
 
 /// Nothing can be found in a shorter history.
@@ -47,17 +48,19 @@ pub fn trend(label: &str, runs: &[Run], unreadable: Vec<String>, alpha: f64) -> 
         .map(|run| comparability::of_cpus(&run.machine, &newest.machine))
         .collect();
     let found = topdown_parallel::map(&ids, |reference| {
-        let mut history = History::new(reference)?;
-        let mut left_out = Vec::new();
+        let mut of_runs: Vec<(usize, &Benchmark, Vec<Difference>)> = Vec::new();
         for (index, benchmarks) in by_id.iter().enumerate() {
-            let Some(benchmark) = benchmarks.get(&reference.id) else {
-                continue;
-            };
-            let differences = comparability::of_benchmark(
-                benchmark.provenance(),
-                reference.provenance(),
-                &cpus[index],
-            );
+            if let Some(benchmark) = benchmarks.get(&reference.id) {
+                let [provenance, other] = [*benchmark, reference].map(Benchmark::provenance);
+                let differences = comparability::of_benchmark(provenance, other, &cpus[index]);
+                of_runs.push((index, benchmark, differences));
+            }
+        }
+        let comparable_ones = of_runs.iter().filter(|(_, _, it)| it.is_empty());
+        let schedules = schedules::in_all(comparable_ones.map(|(_, benchmark, _)| *benchmark));
+        let mut history = History::new(reference, schedules)?;
+        let mut left_out = Vec::new();
+        for (index, benchmark, differences) in of_runs {
             if !differences.is_empty() || !history.add(index, benchmark) {
                 left_out.push(LeftOut {
                     run: run_of(comparable[index]),
@@ -201,6 +204,32 @@ mod tests {
         assert_eq!(benchmark.changes.len(), 1);
         assert_eq!(benchmark.changes[0].found_in, [Metric::Wall]);
         assert_eq!(trend.series, 1);
+    }
+
+    #[test]
+    fn lucky_order_is_no_change_over_time() {
+        let changed = |orders: &dyn Fn(f64) -> [f64; 4], counts: usize| {
+            let mut all = runs(20, |n| {
+                let [first, ..] = orders(late(n, 0.05));
+                let planted = planted(0, [0.4 * (first - 1.0), 0.0, 0.0, 0.6 * (first - 1.0)]);
+                let benchmark = scenario::modelled("a", planted);
+                let relative = orders(late(n, 0.05)).map(|slots| slots / first);
+                vec![scenario::in_schedules(benchmark, &relative)]
+            });
+            if let Some(schedules) = &mut all[3].benchmarks[0].schedules {
+                schedules.launches.truncate(counts);
+            }
+            let trend = judged(&all);
+            let changes = trend.benchmarks[0].changes.iter();
+            changes.map(|it| (it.kind, it.run)).collect::<Vec<_>>()
+        };
+        let slower = [(ChangeKind::Slower, 10)];
+        let first_alone = |size| [1.0 + size, 1.0, 0.97, 1.03];
+        assert_eq!(changed(&first_alone, 4), []);
+        // As without schedules.
+        assert_eq!(changed(&first_alone, 1), slower);
+        let all = |size| [1.0, 1.02, 0.97, 1.03].map(|slots| slots + size);
+        assert_eq!(changed(&all, 4), slower);
     }
 
     #[test]

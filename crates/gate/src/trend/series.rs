@@ -7,6 +7,7 @@ use super::{
 };
 use crate::comparability::{self, Difference};
 use crate::metric::Metric;
+use crate::schedules::median_values;
 use crate::statistics::change_points::{
     ChangePoint, Criterion, MIN_SEGMENT, change_points, differences_of_levels,
 };
@@ -27,6 +28,8 @@ const DIRECTION_ALPHA: f64 = 0.05;
 /// One benchmark's values, run by run.
 pub struct History<'a> {
     reference: &'a Benchmark,
+    /// The schedules that all runs have, if there are several: a run's value is their median.
+    schedules: Vec<u32>,
     /// The metrics to search; the total comes first.
     pub metrics: Vec<Metric>,
     /// The run of each value.
@@ -42,8 +45,9 @@ pub struct History<'a> {
 }
 
 impl<'a> History<'a> {
-    /// Starts without values; `None` if the benchmark has none itself.
-    pub fn new(reference: &'a Benchmark) -> Option<History<'a>> {
+    /// Starts without values of runs that all have these `schedules`; `None` if the benchmark has
+    /// none itself.
+    pub fn new(reference: &'a Benchmark, schedules: Vec<u32>) -> Option<History<'a>> {
         let total = match reference.slots {
             Some(_) => Metric::Slots,
             None => Metric::Wall,
@@ -55,6 +59,7 @@ impl<'a> History<'a> {
         let metrics: Vec<Metric> = std::iter::once(total).chain(categories).collect();
         Some(History {
             reference,
+            schedules,
             runs: Vec::new(),
             times_ns: Vec::new(),
             means: vec![Vec::new(); metrics.len()],
@@ -66,8 +71,8 @@ impl<'a> History<'a> {
 
     /// Adds a run's values; returns false if any are missing.
     pub fn add(&mut self, run: usize, benchmark: &Benchmark) -> bool {
-        let metrics = self.metrics.iter();
-        let values: Option<Vec<Vec<f64>>> = metrics.map(|m| m.values(benchmark)).collect();
+        let of_run = |metric: &Metric| median_values(benchmark, *metric, &self.schedules);
+        let values: Option<Vec<Vec<f64>>> = self.metrics.iter().map(of_run).collect();
         let Some(values) = values else {
             return false;
         };

@@ -2,7 +2,8 @@
 //!
 //! A budget is exceeded if the mean over launches is beyond the limit and, for all budgets of the
 //! run at once, surely so: they share the same error probability as a comparison. The slots of a
-//! model whose launches agree bit for bit either are beyond the limit or not.
+//! model whose launches agree bit for bit either are beyond the limit or not. If threads were
+//! modelled in several orders, all of these must be.
 
 use serde::Serialize;
 use topdown_run::run_file::{Benchmark, BenchmarkId, Run, SlotsValue};
@@ -54,7 +55,8 @@ pub struct BudgetResult {
     pub budget: Budget,
     /// The verdict.
     pub status: BudgetStatus,
-    /// The mean over launches, in the budget's unit; absent if not measured.
+    /// The mean over launches, or over schedules if there are several, in the budget's unit; absent
+    /// if not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
     /// The p-value against "within the budget"; absent if not measured.
@@ -139,6 +141,26 @@ fn judge(benchmark: &Benchmark, budget: Budget, alpha_per_test: f64) -> BudgetRe
     let Some(values) = values_of(benchmark, budget.quantity) else {
         return result;
     };
+    let sign = match budget.bound {
+        BudgetBound::AtMost => 1.0,
+        BudgetBound::AtLeast => -1.0,
+    };
+    let limit = budget.limit;
+    let is_beyond = |value: f64| exceeds(sign * value, sign * limit);
+    let in_schedules = values_in(benchmark.schedules(), budget.quantity);
+    if let Some(values) = in_schedules.filter(|values| values.len() > 1) {
+        let all = values.iter().all(|value| is_beyond(*value));
+        result.value = Some(mean(&values));
+        result.p = Some(if all { 0.0 } else { 1.0 });
+        result.status = if all {
+            BudgetStatus::Exceeded
+        } else if values.into_iter().any(is_beyond) {
+            BudgetStatus::Uncertain
+        } else {
+            BudgetStatus::Kept
+        };
+        return result;
+    }
     // Calls of the allocator are counted, whatever the slots are.
     let are_counts = matches!(
         budget.quantity,
@@ -148,11 +170,7 @@ fn judge(benchmark: &Benchmark, budget: Budget, alpha_per_test: f64) -> BudgetRe
         || is_exact(benchmark) && budget.quantity != BudgetQuantity::WallNs;
     // The mean of equal numbers can differ from them in the last bit.
     let value = mean(if exact { &values[..1] } else { &values });
-    let sign = match budget.bound {
-        BudgetBound::AtMost => 1.0,
-        BudgetBound::AtLeast => -1.0,
-    };
-    let beyond = sign * (value - budget.limit);
+    let beyond = sign * (value - limit);
     let sure = beyond - resolution(benchmark.slots_launches(), budget.quantity);
     let p = if exact {
         Estimate::exact(beyond).p_above(0.0)
@@ -161,8 +179,7 @@ fn judge(benchmark: &Benchmark, budget: Budget, alpha_per_test: f64) -> BudgetRe
     };
     result.value = Some(value);
     result.p = Some(p);
-    let limit = budget.limit;
-    result.status = if !exceeds(sign * value, sign * limit) {
+    result.status = if !is_beyond(value) {
         BudgetStatus::Kept
     } else if (values.len() > 1 || are_counts) && p < alpha_per_test {
         BudgetStatus::Exceeded
@@ -197,25 +214,25 @@ fn p_beyond(values: &[f64], value: f64, sure: f64, quantity: BudgetQuantity) -> 
 /// Returns the quantity of each launch; `None` if it was not measured.
 fn values_of(benchmark: &Benchmark, quantity: BudgetQuantity) -> Option<Vec<f64>> {
     match quantity {
-        BudgetQuantity::Slots(metric) => metric.values(benchmark),
-        BudgetQuantity::Share(metric) => {
-            let slots = Metric::Slots.values(benchmark)?.into_iter();
-            let parts = slots.zip(metric.values(benchmark)?);
-            parts
-                .map(|(slots, part)| (slots > 0.0).then(|| part / slots))
-                .collect()
-        }
         BudgetQuantity::WallNs => Metric::Wall.values(benchmark),
-        BudgetQuantity::Allocations => allocated(benchmark, |allocated| allocated.times),
-        BudgetQuantity::AllocatedBytes => allocated(benchmark, |allocated| allocated.bytes),
+        _ => values_in(benchmark.slots_launches(), quantity),
     }
 }
 
-fn allocated(benchmark: &Benchmark, quantity: fn(Allocated) -> f64) -> Option<Vec<f64>> {
-    let launches = benchmark.slots_launches().iter();
-    let values: Vec<f64> = launches
-        .map(|launch| Allocated::from_events(&launch.events).map(quantity))
-        .collect::<Option<_>>()?;
+/// Returns a quantity other than time in each launch or schedule; `None` if it was not measured.
+fn values_in(launches: &[SlotsValue], quantity: BudgetQuantity) -> Option<Vec<f64>> {
+    let allocated = |launch: &SlotsValue| Allocated::from_events(&launch.events);
+    let value = |launch: &SlotsValue| match quantity {
+        BudgetQuantity::Slots(metric) => metric.value(launch),
+        BudgetQuantity::Share(metric) => {
+            let part = metric.value(launch)?;
+            (launch.slots > 0.0).then(|| part / launch.slots)
+        }
+        BudgetQuantity::WallNs => None,
+        BudgetQuantity::Allocations => Some(allocated(launch)?.times),
+        BudgetQuantity::AllocatedBytes => Some(allocated(launch)?.bytes),
+    };
+    let values: Vec<f64> = launches.iter().map(value).collect::<Option<_>>()?;
     (!values.is_empty()).then_some(values)
 }
 
@@ -342,6 +359,27 @@ mod tests {
         }
         let check = checked(&run, &policy(&[("a", Metric::Wall, "<= 41.5 ns")]));
         assert_ne!(check.results[0].status, BudgetStatus::Exceeded);
+    }
+
+    #[test]
+    fn all_schedules_must_be_beyond_a_budget() {
+        let benchmark = modelled("a", Planted::default());
+        let status = |slots: &[f64], text: &str| {
+            let benchmark = scenario::in_schedules(benchmark.clone(), slots);
+            let run = scenario::run(vec![benchmark]);
+            let check = checked(&run, &policy(&[("a", Metric::Slots, text)]));
+            check.results[0].status
+        };
+        let some = [1.0, 0.9, 1.1];
+        assert_eq!(status(&some, "<= 899 slots"), BudgetStatus::Exceeded);
+        // The first one is beyond.
+        assert_eq!(status(&some, "<= 950 slots"), BudgetStatus::Uncertain);
+        assert_eq!(status(&[1.0], "<= 950 slots"), BudgetStatus::Exceeded);
+        // The first one is within.
+        assert_eq!(status(&some, "<= 1050 slots"), BudgetStatus::Uncertain);
+        assert_eq!(status(&some, "<= 1100 slots"), BudgetStatus::Kept);
+        assert_eq!(status(&some, ">= 1050 slots"), BudgetStatus::Uncertain);
+        assert_eq!(status(&some, ">= 1101 slots"), BudgetStatus::Exceeded);
     }
 
     #[test]

@@ -255,7 +255,7 @@ impl Core {
     pub(super) fn end_window(
         &mut self,
         end: Option<Result<End, TraceError>>,
-        allocations: Events<u64>,
+        events: Events<u64>,
     ) -> Sample {
         let end = match std::mem::replace(&mut self.looks_at, Part::None) {
             Part::None => None,
@@ -278,21 +278,21 @@ impl Core {
                 }
                 // The rest is known when the sample is complete.
                 Sample {
-                    events: allocations,
+                    events,
                     ..Sample::EMPTY
                 }
             }
             ModelDecision::Modelled if is_whole && benchmark.current != Next::Model => {
                 // The rest is known when the sample is complete.
                 Sample {
-                    events: allocations,
+                    events,
                     ..Sample::EMPTY
                 }
             }
             _ if is_whole => {
                 benchmark.cost_instructions += cost_instructions;
                 benchmark.fate = ModelDecision::Modelled;
-                sample_of(&counts, allocations)
+                sample_of(&counts, events)
             }
             ModelDecision::Open => {
                 benchmark.has_gap = true;
@@ -309,7 +309,7 @@ impl Core {
                 };
                 Sample {
                     flags: Flags::NOT_COUNTING,
-                    ..sample_of(&counted, allocations)
+                    ..sample_of(&counted, events)
                 }
             }
         }

@@ -7,7 +7,7 @@ use topdown_run::event::{Event, Events};
 use topdown_run::sample::{Level1, Sample};
 
 /// Returns the sample of a window that was traced to its end.
-pub(super) fn sample_of(counts: &Counts, allocations: Events<u64>) -> Sample {
+pub(super) fn sample_of(counts: &Counts, events: Events<u64>) -> Sample {
     let slots = &counts.slots;
     Sample {
         slots: Some(slots.total()),
@@ -18,9 +18,9 @@ pub(super) fn sample_of(counts: &Counts, allocations: Events<u64>) -> Sample {
         level2: Some(level2_slots(slots).map(|slots| slots as f64)),
         instructions: Some(counts.events.instructions),
         cycles: Some(counts.cycles),
-        events: events(&counts.events)
+        events: events_of(&counts.events)
             .into_iter()
-            .chain(allocations.iter())
+            .chain(events.iter())
             .collect(),
         ..Sample::EMPTY
     }
@@ -57,7 +57,7 @@ pub(super) fn level2_slots(slots: &Slots) -> PerCategory<u64> {
 }
 
 /// Maps the model's events to the names that all sources share.
-fn events(counts: &topdown_core_model::Events) -> [(Event, u64); 18] {
+fn events_of(counts: &topdown_core_model::Events) -> [(Event, u64); 18] {
     [
         (Event::Branches, counts.branches),
         (Event::BranchMispredicts, counts.mispredicted_branches),

@@ -154,10 +154,10 @@ impl Digest {
 
     /// Ends a window with these calls of the allocator. It `is_whole` if all of it was traced, and
     /// counts as it was executed.
-    pub(super) fn end_window(&mut self, is_whole: bool, allocations: Events<u64>) {
+    pub(super) fn end_window(&mut self, is_whole: bool, events: Events<u64>) {
         self.is_whole &= is_whole;
         self.happened(DigestTag::WindowEnded);
-        for (event, count) in allocations.iter() {
+        for (event, count) in events.iter() {
             self.add(event as u64);
             self.add(count);
         }

@@ -1,7 +1,7 @@
 //! Receiver of the traced instructions: a modelled core, and core-independent counts.
 
 use topdown_core_model::{Capacity, CoreParameters};
-use topdown_tracer::{Block, Consumer, End, TraceError};
+use topdown_tracer::{Block, Consumer, End, Meeting, TraceError};
 
 use super::allocations::Allocations;
 use super::between::Between;
@@ -10,6 +10,7 @@ use super::code::CodeDetail;
 use super::core::Core;
 use super::digest::Digest;
 use super::executed::Executed;
+use super::meetings::Meetings;
 use super::traced_threads;
 use topdown_counters::clock;
 use topdown_run::code::CodeSlots;
@@ -23,6 +24,7 @@ pub(super) struct Observer {
     pub core: Core,
     pub executed: Executed,
     pub allocations: Allocations,
+    meetings: Meetings,
     digest: Digest,
     pub between: Between,
     /// If set, nothing is modelled: the launch repeats this many samples of an earlier one.
@@ -68,6 +70,7 @@ impl Observer {
             ),
             executed: Executed::new(capacity.blocks, stretches),
             allocations: Allocations::from_environment(),
+            meetings: Meetings::new(),
             digest: Digest::new(capacity.blocks),
             between: Between::new(),
             repeated_samples: repeated_samples(),
@@ -133,6 +136,7 @@ impl Observer {
     pub(super) fn begin_window(&mut self) -> bool {
         self.between.begin_window();
         self.allocations.begin_window();
+        self.meetings.begin_window();
         self.window_instructions = [0; 2];
         self.unwanted_since_ns = None;
         self.is_digested = !self.is_complete();
@@ -149,22 +153,24 @@ impl Observer {
 
     /// Ends a window, whose trace ended in this way, if there was one.
     pub(super) fn end_window(&mut self, end: Option<Result<End, TraceError>>) -> Sample {
+        let meetings = self.meetings.end_window(!self.works_alone());
         let allocations = self.allocations.events();
+        let events = allocations.iter().chain(meetings.iter()).collect();
         traced_threads::add(self.window_instructions);
         let is_traced = end == Some(Ok(End::Detach));
         let (sample, is_whole) = if self.repeats() {
             let nothing = Sample {
                 instructions: Some(0),
-                events: allocations,
+                events,
                 ..Sample::EMPTY
             };
             (nothing, is_traced)
         } else {
-            let sample = self.core.end_window(end, allocations);
+            let sample = self.core.end_window(end, events);
             (sample, is_traced && self.core.is_modelled_as_a_whole())
         };
         if std::mem::take(&mut self.is_digested) {
-            self.digest.end_window(is_whole, allocations);
+            self.digest.end_window(is_whole, events);
         }
         sample
     }
@@ -221,6 +227,7 @@ impl Observer {
     pub(super) fn begin_benchmark(&mut self) {
         self.core.begin_benchmark();
         self.executed.begin_benchmark();
+        self.meetings.begin_benchmark();
         self.digest.begin_benchmark();
         self.between.begin_benchmark(&self.core.budget);
         traced_threads::begin_benchmark();
@@ -251,6 +258,7 @@ impl Consumer for Observer {
         self.thread = thread;
         self.between.switch_to(thread);
         self.allocations.switch_to(thread);
+        self.meetings.switch_to(thread);
         self.digest.switch_to(thread);
         if !self.repeats() {
             self.core.switch_to(thread);
@@ -266,9 +274,16 @@ impl Consumer for Observer {
         self.window_instructions[0] += count;
         self.window_instructions[1] += if self.thread == 0 { 0 } else { count };
         self.allocations.block(block, addresses);
+        self.meetings.block(block, addresses);
         if self.repeats() || self.core.block(block, addresses) {
             self.executed.block(block, addresses);
             self.digest.block(block, addresses);
+        }
+    }
+
+    fn met(&mut self, thread: usize, meeting: Meeting) {
+        if !self.between.is_open() {
+            self.meetings.met(thread, meeting);
         }
     }
 

@@ -9,8 +9,25 @@ use topdown_gate::statistics::agreement::is_exact;
 use topdown_run::environment::SCHEDULE;
 use topdown_run::provenance::CountedThreads;
 use topdown_run::run_file::{Benchmark, BenchmarkId, Series, SlotsValue};
+use topdown_run::setting::{SourceChoice, Threads};
 
+use crate::settings::Settings;
 use crate::targets::bench_targets::BenchTarget;
+
+/// Returns why these settings allow one order alone, although they request several.
+pub fn obstacle(settings: &Settings) -> Option<&'static str> {
+    if settings.schedules < 2 {
+        None
+    } else if settings.threads == Threads::Own {
+        Some("with `--threads own` only one thread counts")
+    } else if matches!(settings.source, SourceChoice::Hardware | SourceChoice::Time) {
+        Some("only the model knows several orders")
+    } else if settings.launches < 2 {
+        Some("with `--launches 1` nothing shows that an order repeats")
+    } else {
+        None
+    }
+}
 
 /// Returns the benchmarks that have several orders: the model counted all threads, and the launches
 /// in the first order agree.

@@ -20,6 +20,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 pub(super) use self::calls::{MemberCall, is_transfer, looks_at_files};
+pub(super) use self::futex::woken_futex;
 pub(super) use self::gather::Link;
 pub(super) use self::members::After;
 pub(super) use self::schedule::Schedule;

@@ -5,9 +5,11 @@ use super::context::{Context, Request};
 use super::entry;
 use super::exit::SystemCallExit;
 use super::state::State;
-use super::team::{After, MemberCall, TEAM, Wait, is_transfer, looks_at_files, own_seat};
+use super::team::{
+    After, MemberCall, TEAM, Wait, is_transfer, looks_at_files, own_seat, woken_futex,
+};
 use super::trace_buffer::TURN_BYTES;
-use crate::consumer::{Consumer, End};
+use crate::consumer::{Consumer, End, Meeting};
 use crate::error::TraceError;
 
 impl<C: Consumer> State<C> {
@@ -38,12 +40,22 @@ impl<C: Consumer> State<C> {
     pub(super) fn pass(&mut self, context: &mut Context, spins: bool) -> After {
         let ip = self.original_address(context);
         self.drain(context);
+        if spins {
+            self.meet(Meeting::Spins);
+        }
         if self.is_unwanted() {
             self.leave(context, Ok(End::Consumer));
             return After::Resume;
         }
         TEAM.seat(own_seat()).keep(context, ip);
         After::Pass { spins }
+    }
+
+    /// Tells the consumer what the running thread does because of others.
+    fn meet(&mut self, meeting: Meeting) {
+        if !self.is_settling {
+            self.consumer.met(TEAM.thread_number(), meeting);
+        }
     }
 
     /// Returns whether the consumer wants no more, of threads that seldom fill their part of the
@@ -95,11 +107,16 @@ impl<C: Consumer> State<C> {
         call: MemberCall,
     ) -> After {
         const RAX: usize = 0;
-        let number = context.registers[RAX];
+        const RSI: usize = 6;
+        const RDI: usize = 7;
+        let [number, first, second] = [RAX, RDI, RSI].map(|register| context.registers[register]);
         let ip = self.original_address(context);
         let refused = Err(TraceError::SystemCall { number, ip });
         context.next = exit.performed();
         if let MemberCall::Done(result) = call {
+            if let Some(futex) = woken_futex(number, first, second) {
+                self.meet(Meeting::Wakes(futex));
+            }
             context.registers[RAX] = result;
             return After::Resume;
         }
@@ -127,10 +144,14 @@ impl<C: Consumer> State<C> {
             }
             MemberCall::Hold => After::Perform,
             MemberCall::Wait(wait) => {
+                if let Wait::Futex { address, .. } = wait {
+                    self.meet(Meeting::Waits(address));
+                }
                 TEAM.begin_wait(own, wait);
                 After::Pass { spins: false }
             }
             MemberCall::Yield => {
+                self.meet(Meeting::Spins);
                 seat.complete(0);
                 After::Pass { spins: true }
             }

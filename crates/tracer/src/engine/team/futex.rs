@@ -147,6 +147,13 @@ impl Team {
     }
 }
 
+/// Returns the address of the futex that a system call with these arguments wakes, if it does.
+pub(in super::super) fn woken_futex(number: u64, address: u64, operation: u64) -> Option<u64> {
+    let command = operation as i32 & libc::FUTEX_CMD_MASK;
+    let wakes = matches!(command, libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET);
+    (number == libc::SYS_futex as u64 && wakes).then_some(address)
+}
+
 fn clock_of(operation: i32) -> libc::clockid_t {
     match operation & libc::FUTEX_CLOCK_REALTIME {
         0 => libc::CLOCK_MONOTONIC,
