@@ -314,6 +314,8 @@ impl Source for Model {
         let reading = Reading::from_clock();
         if wanted {
             self.attach();
+        } else {
+            topdown_tracer::release_threads();
         }
         reading
     }

@@ -217,6 +217,9 @@ impl<C: Consumer> Engine<C> {
             code_start,
             code_end,
         };
+        if !all_threads {
+            TEAM.unpark();
+        }
         // SAFETY: the engine does not run, so nothing else has a reference.
         let vector = unsafe {
             (*state).all_threads = (*state).vector_of_threads.filter(|_| all_threads);
@@ -318,6 +321,11 @@ pub(crate) fn idle_ns() -> u64 {
     TEAM.idle_ns()
 }
 
+/// Lets threads go on natively that wait for the next trace of all threads.
+pub(crate) fn release_threads() {
+    TEAM.unpark();
+}
+
 /// Returns whether several threads take turns.
 pub(crate) fn has_companions() -> bool {
     TEAM.has_companions()
@@ -329,6 +337,7 @@ impl<C: Consumer> Drop for Engine<C> {
             // Dropped in the middle of its trace, in translated code: leave it first.
             let _ = self.detach();
         }
+        TEAM.unpark();
         // SAFETY: made by `Box::into_raw`, and only the context keeps a copy.
         let mut state = unsafe { Box::from_raw(self.state.as_ptr()) };
         if state.status == Status::Lost {

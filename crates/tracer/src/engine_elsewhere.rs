@@ -55,6 +55,8 @@ pub(crate) fn idle_ns() -> u64 {
     0
 }
 
+pub(crate) fn release_threads() {}
+
 pub(crate) fn has_companions() -> bool {
     false
 }

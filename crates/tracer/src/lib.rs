@@ -62,7 +62,7 @@
 //!
 //! With [`Config::all_threads`], every thread of the process is traced. At `attach`, a signal stops
 //! the existing ones wherever they are, and they continue in the translation. New ones begin in it.
-//! At `detach`, all others continue natively. [`Consumer::switch_to`] says whose blocks follow.
+//! At `detach`, others go on until they wait, and then wait natively. [`Consumer::switch_to`] says whose blocks follow.
 //!
 //! Exactly one thread runs at a time. It passes its turn when it waits, ends, executes `pause` or
 //! `sched_yield`, or has filled its part of the buffer, and the next one in the order of creation
@@ -77,8 +77,12 @@
 //! * If [system values are fixed](fix_system_values), the monotonic clock advances only with each
 //!   query and turn, and to the next deadline when all threads wait. Otherwise, a deadline that
 //!   passes while other threads run counts a second later.
-//! * What threads do between traces, the kernel decides; on [one CPU](run_on_one_cpu) it nearly
-//!   always decides alike.
+//! * Threads that do not wait at `detach` stay where they are until the next `attach`, so that
+//!   traces beside endless loops repeat. They go on natively if the thread that called `detach`
+//!   waits for 20 ms meanwhile, computes for some 50 ms, or ends; if a tracer is dropped; and on
+//!   [`release_threads`].
+//! * What other threads do between traces, the kernel decides; on [one CPU](run_on_one_cpu) it
+//!   nearly always decides alike.
 //! * What ends in the middle, with [`TraceError::Threads`], lets every thread continue natively
 //!   where it is: see [`ThreadsError`]. So does everything else that ends a trace.
 //!
@@ -164,7 +168,7 @@ pub use mapping::Mapping;
 pub use maps::may_share_writable_memory;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use one_cpu::run_on_one_cpu;
-pub use tracer::{Tracer, has_companions, idle_ns};
+pub use tracer::{Tracer, has_companions, idle_ns, release_threads};
 
 /// The decoder whose types appear in [`Instruction::decoded`].
 pub use iced_x86;

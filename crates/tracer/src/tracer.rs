@@ -132,6 +132,12 @@ pub fn idle_ns() -> u64 {
     engine::idle_ns()
 }
 
+/// Lets threads go on at once that a complete trace of [all threads](crate#all-threads) has left
+/// where they were, because code that may need them goes on natively.
+pub fn release_threads() {
+    engine::release_threads();
+}
+
 /// Returns whether several threads take turns now, in a trace of [all threads](crate#all-threads).
 pub fn has_companions() -> bool {
     engine::has_companions()

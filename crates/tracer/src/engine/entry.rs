@@ -43,6 +43,13 @@ unsafe extern "C" {
     #[link_name = "topdown_tracer_join"]
     pub(crate) fn join();
 
+    /// Discards the calling thread's stack, and begins its turns as if it had been stopped again.
+    ///
+    /// # Safety
+    /// The seat must be that of the calling thread, which must be on its stack, and complete.
+    #[link_name = "topdown_tracer_restart"]
+    pub(crate) fn restart(seat: *mut c_void) -> !;
+
     /// Loads a seat's vector state and sends the thread the signal that takes threads over, whose
     /// handler does not return here.
     ///
@@ -197,6 +204,15 @@ function!(
     "jmp topdown_tracer_resume",
     ;
     admit = const offset_of!(Stopped, admit),
+);
+
+function!(
+    "topdown_tracer_restart",
+    "mov rbx, rdi",
+    "mov rsp, [rbx + {stack}]",
+    "jmp topdown_tracer_start",
+    ;
+    stack = const offset_of!(Stopped, stack),
 );
 
 function!(

@@ -7,7 +7,7 @@ use super::memory::Mapping;
 use super::other_threads::OtherThreadsWatch;
 use super::status::Status;
 use super::system_call::{Policy, Wakes, policy};
-use super::team::{After, MemberCall, Schedule, TEAM};
+use super::team::{After, MemberCall, Schedule, TEAM, own_seat};
 use super::trace_buffer::TraceBuffer;
 use super::translator::Translator;
 use super::trust::ConcurrentWriters;
@@ -179,6 +179,9 @@ impl<C: Consumer> State<C> {
             let is_intact =
                 !self.translator.is_trusting() || self.translator.is_trusted_code_intact();
             let end = is_intact.then_some(End::Detach);
+            if self.is_settling {
+                TEAM.park(own_seat());
+            }
             self.leave(context, end.ok_or(TraceError::CodeChanged));
             context.next = target;
             return;

@@ -36,6 +36,23 @@ pub(super) fn each(mut visit: impl FnMut(u32, Task<'_>) -> Option<()>) -> Option
     }
 }
 
+/// Returns the state of a thread as [`Task::state`] does.
+pub(super) fn state_of(thread: u32) -> Option<u8> {
+    state(read_of(thread, b"/stat", &mut [0; 256])?)
+}
+
+/// Returns the beginning of a thread's file as [`Task::read`] does.
+pub(super) fn read_of<'b>(thread: u32, name: &[u8], buffer: &'b mut [u8; 256]) -> Option<&'b [u8]> {
+    let mut filled = 0;
+    each(|number, task| {
+        if number == thread {
+            filled = task.read(name, buffer)?.len();
+        }
+        Some(())
+    })?;
+    buffer.get(..filled).filter(|text| !text.is_empty())
+}
+
 /// The files that describe a thread.
 #[derive(Clone, Copy)]
 pub(super) struct Task<'a> {

@@ -12,6 +12,7 @@ mod calls;
 mod futex;
 mod gather;
 mod members;
+mod park;
 mod schedule;
 mod seat;
 mod wait;
@@ -25,7 +26,7 @@ pub(super) use self::gather::Link;
 pub(super) use self::members::After;
 pub(super) use self::schedule::Schedule;
 pub(super) use self::seat::Stopped;
-use self::seat::{Seat, phase, sleep_while, turn};
+use self::seat::{Seat, phase, turn};
 pub(super) use self::wait::Wait;
 use self::wait::{now_ns, rest};
 use super::handlers;
@@ -79,6 +80,8 @@ pub(super) struct Team {
     owner: AtomicUsize,
     /// Number of threads that take turns.
     members: AtomicUsize,
+    /// The thread that ended the last complete trace.
+    parked_by: AtomicU32,
     /// Since when the running thread is somewhere it might not come back from; 0 if it is not.
     held_since_ns: AtomicU64,
     /// Time in which all threads waited, since the process began.
@@ -114,6 +117,7 @@ impl Team {
             signal: AtomicU32::new(0),
             owner: AtomicUsize::new(0),
             members: AtomicUsize::new(0),
+            parked_by: AtomicU32::new(0),
             held_since_ns: AtomicU64::new(0),
             idle_ns: AtomicU64::new(0),
             order: UnsafeCell::new(Order {
@@ -183,6 +187,7 @@ impl Team {
     pub(super) fn begin_wait(&self, index: usize, wait: Wait) {
         let ticket = self.next_ticket();
         let seat = &self.seats[index];
+        seat.stopped().never_waits = false;
         seat.is_interrupted.store(false, Ordering::Relaxed);
         seat.stopped().wait = wait;
         seat.stopped().ticket = ticket;
@@ -208,29 +213,22 @@ impl Team {
     /// Waits until it is the thread's turn. Returns `false` if the trace has ended.
     fn await_turn(&self, own: usize) -> bool {
         let seat = &self.seats[own];
+        let mut watch = None;
         loop {
-            match seat.turn.load(Ordering::Acquire) {
-                turn::RUN => {
-                    seat.turn.store(turn::WAIT, Ordering::Relaxed);
-                    return true;
-                }
-                turn::CHOOSE => {
-                    seat.turn.store(turn::WAIT, Ordering::Relaxed);
-                    match self.choose(self.order().last, false) {
-                        Ok(next) if next == own => return true,
-                        Ok(next) => self.seats[next].tell(turn::RUN),
-                        Err(error) => {
-                            self.end_by(error);
-                            return false;
-                        }
+            match seat.hear() {
+                turn::RUN => return true,
+                turn::CHOOSE => match self.choose(self.order().last, false) {
+                    Ok(next) if next == own => return true,
+                    Ok(next) => self.seats[next].tell(turn::RUN),
+                    Err(error) => {
+                        self.end_by(error);
+                        return false;
                     }
-                }
-                turn::LEAVE => {
-                    seat.turn.store(turn::WAIT, Ordering::Relaxed);
-                    return false;
-                }
+                },
+                turn::LEAVE => return false,
+                turn::PARK => self.stay(own),
                 _ => {
-                    sleep_while(&seat.turn, turn::WAIT);
+                    self.sleep(own, &mut watch);
                     if handlers::has_handled() {
                         seat.is_interrupted.store(true, Ordering::Relaxed);
                     }
@@ -414,7 +412,8 @@ impl Team {
         self.dismiss();
     }
 
-    /// Tells all other threads to go on natively. The calling one no longer takes turns.
+    /// Tells all other threads that take turns to go on natively. The calling one takes none any
+    /// more.
     pub(super) fn dismiss(&self) {
         let own = SEAT.get();
         for (index, seat) in self.seats.iter().enumerate() {

@@ -7,6 +7,17 @@ use topdown_tracer::iced_x86::{
     OpAccess, Register, UsedMemory,
 };
 
+/// Stops the calling child until its parent steps it, or ends it if that is not permitted.
+pub fn stop_for_parent() {
+    // SAFETY: asks to be traced by the parent and waits for it.
+    unsafe {
+        if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) != 0 {
+            libc::_exit(77);
+        }
+        libc::raise(libc::SIGSTOP);
+    }
+}
+
 /// Waits until a child, or a thread of it, has stopped or ended.
 pub fn wait(thread: libc::pid_t) -> i32 {
     let mut status = 0;

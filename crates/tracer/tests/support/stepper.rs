@@ -9,7 +9,7 @@ mod record;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use own_cpu::stay_on_this_cpu;
-use ptraced::{Code, registers, wait};
+use ptraced::{Code, registers, stop_for_parent, wait};
 use record::{DONE, INCOMPLETE, RESULT, Record, SIGNALS, STATUS};
 use topdown_tracer::{Address, Block, Config, Consumer, Tracer};
 
@@ -99,13 +99,7 @@ fn start_signals() {
 /// The body of both children: the same frames lie below the program in either.
 fn child(way: Way, tracer: &Tracer<Writer>, record: Record, program: fn() -> u64) -> ! {
     match way {
-        // SAFETY: asks to be traced by the parent and waits for it.
-        Way::Stepped => unsafe {
-            if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) != 0 {
-                libc::_exit(77);
-            }
-            libc::raise(libc::SIGSTOP);
-        },
+        Way::Stepped => stop_for_parent(),
         Way::Traced => tracer.attach().unwrap(),
         Way::TracedWithSignals => {
             start_signals();

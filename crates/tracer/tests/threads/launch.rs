@@ -4,6 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
 use crate::programs::ALL;
+use crate::programs::endless::{ALONE, ENDLESS, Parts};
 use crate::programs::ends::ENDS;
 use crate::programs::hundred::HUNDRED;
 use crate::programs::prepared::PREPARED;
@@ -86,6 +87,11 @@ pub fn launch_of_hundred(program: usize) -> Launch {
     launch(ALL.len() + PREPARED.len() + ENDS.len() + program)
 }
 
+/// Executes a program of [`ENDLESS`] in the same way.
+pub fn launch_endless(program: usize) -> Launch {
+    launch(ALL.len() + PREPARED.len() + ENDS.len() + HUNDRED.len() + program)
+}
+
 /// Executes a program of the table in a process of its own, with all threads traced.
 ///
 /// Its addresses are the same in every launch, where that is possible.
@@ -155,11 +161,17 @@ static EXECUTE: extern "C" fn() = {
             let prepared = ALL.len();
             let ends = prepared + PREPARED.len();
             let hundred = ends + ENDS.len();
+            let endless = hundred + HUNDRED.len();
             match number {
                 _ if number < prepared => trace(1, ALL[number].1),
                 _ if number < ends => trace(WINDOWS, PREPARED[number - prepared].1()),
                 _ if number < hundred => trace(2, ENDS[number - ends].1()),
-                _ => trace(1, || HUNDRED[number - hundred].1().to_string()),
+                _ if number < endless => trace(1, || HUNDRED[number - hundred].1().to_string()),
+                _ => {
+                    let Parts { window, after } = ENDLESS[number - endless].1();
+                    let windows = if number - endless < ALONE { WINDOWS } else { 4 };
+                    trace_parts(windows, window, after);
+                }
             }
             std::process::exit(0);
         }
@@ -170,7 +182,12 @@ static EXECUTE: extern "C" fn() = {
 /// Number of traces of a program whose threads exist before.
 const WINDOWS: usize = 20;
 
-fn trace(windows: usize, mut program: impl FnMut() -> String) {
+fn trace(windows: usize, program: impl FnMut() -> String) {
+    trace_parts(windows, program, || {});
+}
+
+/// The same, with something natively `after` each trace.
+fn trace_parts(windows: usize, mut program: impl FnMut() -> String, mut after: impl FnMut()) {
     let config = Config {
         all_threads: true,
         schedule: std::env::var(SCHEDULE).unwrap().parse().unwrap(),
@@ -184,6 +201,7 @@ fn trace(windows: usize, mut program: impl FnMut() -> String) {
     let mut tracer = Tracer::new(config, counts).unwrap();
     let (mut result, mut end) = tracer.trace(&mut program);
     for _ in 1..windows {
+        after();
         let (again, ended) = tracer.trace(&mut program);
         assert!(again == result || ended.is_err());
         (result, end) = (again, end.and(ended));

@@ -14,7 +14,8 @@ mod record;
 mod schedules;
 mod stepped;
 
-use launch::{launch, launch_end, launch_of_hundred, launch_prepared};
+use launch::{launch, launch_end, launch_endless, launch_of_hundred, launch_prepared};
+use programs::endless::{ALONE, ENDLESS};
 use programs::ends::ENDS;
 use programs::hundred::HUNDRED;
 use programs::ordered::ORDERED;
@@ -90,6 +91,31 @@ fn traces_of_waiting_threads_repeat() {
         for _ in 1..10 {
             assert_eq!(launch_prepared(number), first, "{name}");
         }
+    }
+}
+
+#[test]
+fn traces_beside_endless_threads_repeat() {
+    if !launch::addresses_are_fixed() {
+        skip(Need::FixedAddresses, "addresses are random here");
+        return;
+    }
+    for (number, (name, _)) in ENDLESS.iter().enumerate().take(ALONE) {
+        let first = launch_endless(number);
+        assert_eq!(first.threads.len(), 3, "{name}: {first:?}");
+        for _ in 1..10 {
+            assert_eq!(launch_endless(number), first, "{name}");
+        }
+    }
+}
+
+#[test]
+fn endless_threads_hold_nobody_up_after_a_trace() {
+    for (number, (name, parts)) in ENDLESS.iter().enumerate() {
+        let traced = launch_endless(number);
+        assert_eq!(traced.end, "Ok(Detach)", "{name}");
+        assert_eq!(traced.result, (parts().window)(), "{name}");
+        assert_eq!(traced.threads.len(), 3, "{name}: {traced:?}");
     }
 }
 

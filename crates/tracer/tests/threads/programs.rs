@@ -1,6 +1,7 @@
 //! Programs with a number of threads, each with a result that does not depend on their order.
 
 mod atomics;
+pub mod endless;
 pub mod ends;
 pub mod hundred;
 mod locks;

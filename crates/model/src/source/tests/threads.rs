@@ -253,6 +253,45 @@ fn order_of_threads_between_windows_repeats() {
     }
 }
 
+/// Instructions of an iteration beside a thread that begins before the first window and works until
+/// the process ends, the number of samples, and how far the thread gets. Where its data lies depends
+/// on what the harness does, and with it the slots.
+fn beside_endless_thread() -> [u64; 3] {
+    in_child(|| {
+        let budget = ModelBudget::from_seconds(0.5).unwrap();
+        let core = &cores::GOLDEN_COVE;
+        let mut model = Model::for_core(core, budget, CodeDetail::Blocks, true).unwrap();
+        model.orders_between = true;
+        let begun = std::sync::Once::new();
+        let rounds = Arc::new(AtomicU64::new(0));
+        let begin = || {
+            begun.call_once(|| {
+                let rounds = Arc::clone(&rounds);
+                thread::spawn(move || {
+                    loop {
+                        let round = rounds.fetch_add(1, Relaxed);
+                        (0..round % 7).for_each(|n| drop(black_box(Box::new(n))));
+                    }
+                });
+            });
+        };
+        let samples = launch_with(&model, begin, || divisions(100));
+        let (_, sample) = that_counts(&samples);
+        let instructions = sample.instructions.unwrap();
+        [instructions, samples.len() as u64, rounds.load(Relaxed)]
+    })
+}
+
+#[test]
+fn work_beside_endless_threads_repeats() {
+    if opened().is_none() {
+        return;
+    }
+    let first = beside_endless_thread();
+    assert!(first[1] > 3, "{first:?}");
+    (0..3).for_each(|_| assert_eq!(beside_endless_thread(), first));
+}
+
 /// There are more threads than the tracer has room for, and one of them works.
 #[test]
 fn work_of_untraced_threads_leaves_time_only() {

@@ -115,7 +115,8 @@ impl Team {
         stopped.index = index as u32;
         stopped.admit = super::members::admit as *const () as u64;
         stopped.wait = Wait::Nothing;
-        stopped.leaves = 0;
+        stopped.mask = None;
+        stopped.never_waits = false;
         stopped.next = 0;
         stopped.interrupted = None;
         seat.turn.store(turn::WAIT, Ordering::Relaxed);
@@ -190,6 +191,9 @@ impl Team {
         let seat = self.seat_of(thread);
         match seat.map(|seat| self.seats[seat].phase.load(Ordering::Acquire)) {
             Some(phase::MEMBER) => return Ok(true),
+            Some(phase::PARKED) => {
+                return Ok(seat.is_some_and(|seat| self.rejoin(&self.seats[seat])));
+            }
             None | Some(phase::NATIVE) if seat != Some(own) => {}
             _ => return Ok(false),
         }
@@ -274,24 +278,12 @@ impl Team {
             TRACED_IN.set(0);
         }
         super::super::handlers::end();
+        // The program may have taken the signal since the trace.
+        let _ = self.install_handler();
         let stopped = self.seats[own].stopped();
-        let signals = 1_u64 << (stopped.signal - 1);
-        let mut before = 0_u64;
-        let arguments = [
-            libc::SIG_UNBLOCK as u64,
-            &raw const signals as u64,
-            &raw mut before as u64,
-            size_of::<u64>() as u64,
-            0,
-            0,
-        ];
         stopped.thread = this_thread();
-        stopped.leaves = 1;
-        // SAFETY: the kernel reads and writes a set of signals each.
-        unsafe { kernel::call(libc::SYS_rt_sigprocmask, arguments) };
-        if before & signals != 0 {
-            stopped.leaves = 2;
-        }
+        stopped.signal = self.signal();
+        stopped.block_all_signals_but(1 << (stopped.signal - 1));
         // SAFETY: the seat has the thread's whole state, and the handler is installed.
         unsafe { entry::leave(std::ptr::from_mut(stopped).cast()) }
     }
@@ -378,20 +370,17 @@ fn stop(context: &mut libc::ucontext_t) {
 
 fn go_on(seat: &Seat, context: &mut libc::ucontext_t) {
     let stopped = seat.stopped();
-    if stopped.leaves == 0 {
+    let Some(mask) = stopped.mask.take() else {
         return;
-    }
+    };
     let registers = &mut context.uc_mcontext.gregs;
     for (number, index) in REGISTER_INDICES.into_iter().enumerate() {
         registers[index as usize] = stopped.registers[number] as i64;
     }
     registers[libc::REG_EFL as usize] = stopped.flags as i64;
     registers[libc::REG_RIP as usize] = stopped.ip as i64;
-    if stopped.leaves == 2 {
-        // SAFETY: adds a signal to a valid set.
-        unsafe { libc::sigaddset(&mut context.uc_sigmask, stopped.signal as i32) };
-    }
-    stopped.leaves = 0;
+    // SAFETY: the kernel's set of signals has this size, and the handler's return restores it.
+    unsafe { (&raw mut context.uc_sigmask).cast::<u64>().write(mask) };
     SEAT.set(0);
     seat.turn.store(turn::WAIT, Ordering::Relaxed);
     // The thread may be called again, but the signal is blocked up to the handler's return.

@@ -173,7 +173,7 @@ impl Team {
     }
 }
 
-/// Called by [`entry`] on the stack of a seat: takes the thread's first turn.
+/// Called by [`entry`] on the stack of a seat: takes the thread's first turn in a trace.
 pub(super) unsafe extern "C" fn admit(stopped: *mut Stopped) -> *mut Context {
     handlers::engine_begins();
     // SAFETY: the entry passes the state in the thread's own seat.
@@ -185,6 +185,7 @@ pub(super) unsafe extern "C" fn admit(stopped: *mut Stopped) -> *mut Context {
         TEAM.members.fetch_add(1, Ordering::Relaxed);
         seat.phase.store(phase::MEMBER, Ordering::Release);
     }
+    seat.change(phase::PARKING, phase::PARKED);
     if !TEAM.await_turn(own) {
         TEAM.leave(own);
     }
@@ -196,6 +197,7 @@ pub(super) unsafe extern "C" fn admit(stopped: *mut Stopped) -> *mut Context {
     };
     TRACED_IN.set(traced.process);
     handlers::begin(traced);
+    seat.stopped().restore_signals();
     // SAFETY: it is the thread's turn, so nothing else refers to the context.
     let dispatch = unsafe {
         let context = &mut *context;

@@ -51,7 +51,11 @@ impl Team {
     /// Returns a thread that waits for nothing: the first one after that of `last`, or the one that
     /// the schedule chooses. Returns `last` only if no other thread is ready.
     pub(super) fn next_ready(&self, last: usize) -> Option<usize> {
-        let is_ready = |seat: &Seat| seat.is(phase::MEMBER) && seat.stopped().wait.is_over();
+        let settles = self.order().turns_to_settle.is_some();
+        let is_ready = |seat: &Seat| {
+            let stopped = seat.stopped();
+            seat.is(phase::MEMBER) && stopped.wait.is_over() && !(settles && stopped.never_waits)
+        };
         let next = (1..=MAX_THREADS).map(|step| (last + step) % MAX_THREADS);
         let mut ready = next.filter(|&next| is_ready(&self.seats[next]));
         let others = ready.clone().filter(|&next| next != last).count();

@@ -27,6 +27,10 @@ pub(super) mod phase {
     pub const COMING: u32 = 6;
     /// It was told to go on natively.
     pub const LEAVING: u32 = 5;
+    /// It was told to stay where it is until the next trace.
+    pub const PARKING: u32 = 7;
+    /// It does, and may be told to go on natively.
+    pub const PARKED: u32 = 8;
 }
 
 /// What a waiting thread is told.
@@ -38,6 +42,8 @@ pub(super) mod turn {
     pub const CHOOSE: u32 = 2;
     /// The trace has ended: go on natively.
     pub const LEAVE: u32 = 3;
+    /// The trace has ended: stay where you are.
+    pub const PARK: u32 = 4;
 }
 
 /// The state of a stopped thread. Used by the thread itself, and by the one whose turn it is.
@@ -75,8 +81,10 @@ pub(in super::super) struct Stopped {
     pub ticket: u64,
     /// Whether the futex at which it waits had changed before the last thread ended.
     pub futex_was_changed: bool,
-    /// Whether it goes on natively at the next signal, which it had blocked (2).
-    pub leaves: u32,
+    /// The signals that it blocks, if the engine blocks others for it.
+    pub mask: Option<u64>,
+    /// Whether it was parked and has not waited since.
+    pub never_waits: bool,
     /// Its own system call when it was called, if it was in one: number, first argument, stack
     /// pointer and address after it.
     pub interrupted: Option<[u64; 4]>,
@@ -127,7 +135,8 @@ impl Seat {
                 wait: Wait::Nothing,
                 ticket: 0,
                 futex_was_changed: false,
-                leaves: 0,
+                mask: None,
+                never_waits: false,
                 interrupted: None,
             }),
         }
@@ -135,6 +144,13 @@ impl Seat {
 
     pub(super) fn is(&self, phase: u32) -> bool {
         self.phase.load(Ordering::Acquire) == phase
+    }
+
+    /// Changes the phase if it is `from`. Returns whether it was.
+    pub(super) fn change(&self, from: u32, to: u32) -> bool {
+        self.phase
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
     }
 
     /// Returns the state, for whoever may use it.
@@ -210,6 +226,11 @@ impl Seat {
         wake(&self.turn);
     }
 
+    /// Returns what the thread was told last, and forgets it.
+    pub(super) fn hear(&self) -> u32 {
+        self.turn.swap(turn::WAIT, Ordering::AcqRel)
+    }
+
     /// Returns whether the kernel still knows the thread.
     pub(super) fn is_alive(&self) -> bool {
         let thread = u64::from(self.thread.load(Ordering::Relaxed));
@@ -220,9 +241,41 @@ impl Seat {
     }
 }
 
-/// Waits until `word` may differ from `value`, for a tenth of a second at most.
-pub(super) fn sleep_while(word: &AtomicU32, value: u32) {
-    let limit = [0_u64, 100_000_000];
+impl Stopped {
+    /// Blocks all signals of the calling thread, whose state this is, but for a set. What they do
+    /// to it belongs to the program's own state, and on its own stack.
+    pub(super) fn block_all_signals_but(&mut self, set: u64) {
+        let before = exchange_blocked(!set);
+        self.mask.get_or_insert(before);
+    }
+
+    /// Blocks only the signals that the program blocks.
+    pub(super) fn restore_signals(&mut self) {
+        if let Some(mask) = self.mask.take() {
+            exchange_blocked(mask);
+        }
+    }
+}
+
+/// Sets which signals the calling thread blocks, and returns which it has blocked.
+fn exchange_blocked(signals: u64) -> u64 {
+    let mut before = 0_u64;
+    let arguments = [
+        libc::SIG_SETMASK as u64,
+        &raw const signals as u64,
+        &raw mut before as u64,
+        size_of::<u64>() as u64,
+        0,
+        0,
+    ];
+    // SAFETY: the kernel reads and writes a set of signals each.
+    unsafe { kernel::call(libc::SYS_rt_sigprocmask, arguments) };
+    before
+}
+
+/// Waits until `word` may differ from `value`, for less than a second.
+pub(super) fn sleep_while(word: &AtomicU32, value: u32, limit_ns: u64) {
+    let limit = [0_u64, limit_ns];
     let operation = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as u64;
     let address = word.as_ptr() as u64;
     // SAFETY: the word and the limit live as long as the call.

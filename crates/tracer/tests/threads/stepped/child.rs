@@ -2,6 +2,7 @@
 
 use super::run;
 use crate::programs::Program;
+use crate::ptraced::stop_for_parent;
 use crate::record::{DONE, INCOMPLETE, RESULT, Record, STATUS};
 use topdown_tracer::{Address, Block, Consumer, Tracer};
 
@@ -12,8 +13,7 @@ pub enum Way {
     Traced,
 }
 
-/// Forks a child that executes the program. The stepped one stops before, and ends with
-/// [`NOT_PERMITTED`] if it cannot be stepped.
+/// Forks a child that executes the program. The stepped one stops before, or ends.
 pub fn fork_child(
     way: Way,
     tracer: &Tracer<Writer>,
@@ -29,18 +29,10 @@ pub fn fork_child(
     process
 }
 
-pub const NOT_PERMITTED: i32 = 77;
-
 /// The body of both children: the same frames lie below the program in either.
 fn child(way: Way, tracer: &Tracer<Writer>, record: Record, program: Program) -> ! {
     match way {
-        // SAFETY: asks to be traced by the parent and waits for it.
-        Way::Stepped => unsafe {
-            if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) != 0 {
-                libc::_exit(NOT_PERMITTED);
-            }
-            libc::raise(libc::SIGSTOP);
-        },
+        Way::Stepped => stop_for_parent(),
         Way::Traced => tracer.attach().unwrap(),
     }
     begin_marker();
