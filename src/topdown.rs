@@ -163,7 +163,10 @@ impl TopDown {
         self.recorder.seal(&provenance, parts);
         self.source.benchmark_boundary();
         self.has_enough.set(false);
-        SlotsFormatter::new(self.recorder.measured())
+        let formatter = SlotsFormatter::new(self.recorder.measured());
+        // The set-up of the next group may start threads.
+        self.source.between_windows();
+        formatter
     }
 
     /// Measures the cost of empty windows that `window` begins and ends. On the model alone, which

@@ -208,10 +208,21 @@ mod tests {
         drop(opened);
     }
 
+    /// The model counts all threads, also those of other tests: so this one has its own process.
     #[test]
     #[cfg(all(feature = "launches", target_os = "linux", target_arch = "x86_64"))]
     fn modelled_window_cost_includes_wall_time() {
         use topdown_model::Model;
+        const IS_ALONE: &str = "CRITERION_TOPDOWN_TEST_IS_ALONE";
+        if std::env::var_os(IS_ALONE).is_none() {
+            let this = std::thread::current();
+            let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+            alone.args(["--exact", this.name().unwrap()]);
+            let output = alone.env(IS_ALONE, "1").output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(text.contains("1 passed"), "{text}");
+            return;
+        }
         let slots = |topdown: &TopDown| topdown.cost_slots().expect("windows have slots");
         let topdown = TopDown::with_source(Box::new(Model::open().unwrap()));
         let of_source = slots(&topdown);

@@ -117,7 +117,8 @@ pub(crate) fn policy(number: u64, arguments: [u64; 4]) -> Policy {
         | libc::SYS_rt_sigqueueinfo
         | libc::SYS_rt_tgsigqueueinfo
         | libc::SYS_pidfd_send_signal => Policy::WakesThreads(Wakes::Somebody),
-        // They do not wait, and write at most to what their arguments point to.
+        // They do not wait, and write at most to what their arguments point to. A thread that begins
+        // makes some of them. If one lets a signal come, its handler is seen as at any other time.
         libc::SYS_brk
         | libc::SYS_mmap
         | libc::SYS_rt_sigaction
@@ -141,6 +142,11 @@ pub(crate) fn policy(number: u64, arguments: [u64; 4]) -> Policy {
         | libc::SYS_uname
         | libc::SYS_sysinfo
         | libc::SYS_set_robust_list
+        | libc::SYS_set_tid_address
+        | libc::SYS_rseq
+        | libc::SYS_rt_sigprocmask
+        | libc::SYS_prctl
+        | libc::SYS_sched_setaffinity
         | libc::SYS_lseek => Policy::Perform,
         _ => Policy::MayChangeCode,
     }

@@ -192,16 +192,7 @@ fn would_wait(descriptor: i32, events: i16) -> bool {
 /// Returns whether a call may wait for something.
 fn may_wait(number: i64) -> bool {
     use super::super::system_call::{Policy, policy};
-    // A thread that begins makes the first three.
-    let never_waits = matches!(
-        number,
-        libc::SYS_rseq
-            | libc::SYS_rt_sigprocmask
-            | libc::SYS_prctl
-            | libc::SYS_set_tid_address
-            | libc::SYS_sched_setaffinity
-    );
-    !never_waits && policy(number as u64, [0; 4]) == Policy::MayChangeCode
+    policy(number as u64, [0; 4]) == Policy::MayChangeCode
 }
 
 /// Returns whether flags of clone(2) start a thread of this process that can take turns.
