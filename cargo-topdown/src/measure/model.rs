@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
-use topdown_run::run_file::BenchmarkId;
+use topdown_run::run_file::{Benchmark, BenchmarkId};
 
 use super::{MeasureError, Session, jobs};
 use topdown_runner::Outcome;
@@ -11,7 +11,7 @@ use topdown_runner::functions::CalledByLine;
 use topdown_runner::launching::launch_error::LaunchError;
 use topdown_runner::launching::launcher::Launcher;
 use topdown_runner::modelling::divergence;
-use topdown_runner::modelling::model_or_clock;
+use topdown_runner::modelling::model_or_clock::{self, has_unordered_threads, put_on_one_cpu};
 use topdown_runner::modelling::model_processes::{forking, processes_of};
 use topdown_runner::modelling::{modelled, schedules};
 use topdown_runner::settings::{MAX_SCHEDULES, Settings};
@@ -39,8 +39,11 @@ impl Session {
             return Ok(());
         }
         let launcher = self.fixed_addresses();
-        let processes = self.processes(&wanted, &launcher)?;
-        let outcome = self.model(&processes, launches, &launcher)?;
+        let mut processes = self.processes(&wanted, &launcher)?;
+        let mut outcome = self.model(&processes, launches, &launcher)?;
+        let unordered = processes.order_threads(&outcome.collected.benchmarks);
+        let again = self.model(&unordered, launches, &launcher)?;
+        outcome.replace(&unordered.alone, again);
         let mut outcome = self.with_further_launches(outcome, &processes.alone, &launcher)?;
         if !self.request.quiet {
             report_times(modelled::times(&outcome.collected));
@@ -269,6 +272,25 @@ struct Processes {
 }
 
 impl Processes {
+    /// Lets those processes keep the order of threads of which only the model has found that they
+    /// have several, and returns them.
+    fn order_threads(&mut self, modelled: &[Benchmark]) -> Processes {
+        let order = |processes: &mut Vec<BenchTarget>| {
+            let unordered = processes.iter_mut();
+            let unordered = unordered.filter(|process| has_unordered_threads(process, modelled));
+            unordered
+                .map(|process| {
+                    put_on_one_cpu(process);
+                    process.clone()
+                })
+                .collect()
+        };
+        Processes {
+            forking: order(&mut self.forking),
+            alone: order(&mut self.alone),
+        }
+    }
+
     /// Returns the launches of those targets that do not fork, or have failed to in `outcome`,
     /// which forgets these failures.
     fn failed(&self, outcome: &mut Outcome) -> Vec<BenchTarget> {

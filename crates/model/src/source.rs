@@ -37,6 +37,7 @@ use std::rc::Rc;
 use topdown_core_model::CoreParameters;
 use topdown_tracer::{AttachError, Config, Tracer};
 
+use self::before_main::place_on_one_cpu;
 pub use self::budget::{DEFAULT_BUDGET_SECONDS, MIN_ITERATIONS};
 use self::budget::{ModelBudget, budget_seconds};
 use self::chosen::chosen_core;
@@ -51,7 +52,7 @@ use topdown_counters::{
 use topdown_run::code::CodeSlots;
 use topdown_run::doubling::FINGERPRINT_SAMPLES;
 use topdown_run::environment;
-use topdown_run::provenance::{OTHERS_NOT_TRACED, Provenance, SourceKind};
+use topdown_run::provenance::{Provenance, SourceKind};
 use topdown_run::sample::{Flags, Sample};
 use topdown_run::setting::{ModelCore, Setting, Threads};
 
@@ -124,7 +125,7 @@ impl Model {
             outside_time: OutsideTime::default(),
             calibrating: Cell::new(true),
             traces_all: Cell::new(all_threads),
-            orders_between: all_threads && between::is_requested(),
+            orders_between: all_threads && place_on_one_cpu().is_some(),
             hidden_ns: Cell::new(0),
             modelled_alone: OnceCell::new(),
         };
@@ -135,14 +136,21 @@ impl Model {
         Ok(model)
     }
 
+    /// Calls `work` with what has received the traces, if there is no window open. Ends a trace
+    /// between windows.
+    fn with_observer<R>(&self, work: impl FnOnce(&mut Observer) -> R) -> Option<R> {
+        between::end();
+        self.tracer.with_consumer(work)
+    }
+
     /// Forgets all blocks if they take more than half of the room, so that a benchmark that
     /// executes ever new code does not cost the next one its slots.
     fn make_room(&self) {
         let is_full_for_core = |observer: &mut Observer| observer.core.model.is_half_full();
         let is_half_full =
-            self.tracer.is_half_full() || self.tracer.with_consumer(is_full_for_core) == Some(true);
+            self.with_observer(is_full_for_core) == Some(true) || self.tracer.is_half_full();
         if is_half_full && self.tracer.forget_translations() {
-            self.tracer.with_consumer(Observer::forget_blocks);
+            self.with_observer(Observer::forget_blocks);
         }
     }
 
@@ -165,6 +173,7 @@ impl Model {
     /// Discards the window and its benchmark.
     #[inline(never)]
     fn abandon_open_window(&self) {
+        between::end();
         if self.tracer.is_attached() {
             let _ = self.tracer.detach();
             self.tracer.with_consumer(Observer::abandon_window);
@@ -201,22 +210,18 @@ fn title(core: &str) -> String {
 
 impl Source for Model {
     fn provenance(&self) -> &Provenance {
-        between::end();
         let modelled = traced_threads::why_not_all().map_or(&self.modelled, |error| {
-            self.modelled_alone.get_or_init(|| Provenance {
-                reason: format!("{}{OTHERS_NOT_TRACED}{error}", self.modelled.reason),
-                ..self.modelled.clone()
-            })
+            let alone = || self.modelled.without_others(&error.to_string());
+            self.modelled_alone.get_or_init(alone)
         });
         let other = |observer: &mut Observer| observer.other_provenance(modelled);
-        let other = self.tracer.with_consumer(other).flatten();
+        let other = self.with_observer(other).flatten();
         other.unwrap_or(modelled)
     }
 
     fn sample_boundary(&self) {
-        between::end();
         self.abandon_open_window();
-        self.tracer.with_consumer(|observer| {
+        self.with_observer(|observer| {
             if let Some(samples) = forks::take_repeats() {
                 observer.repeat(Some(samples));
             }
@@ -238,25 +243,22 @@ impl Source for Model {
     }
 
     fn completed(&self, sample: &Sample) -> Sample {
-        between::end();
         let completed = |observer: &mut Observer| match observer.repeats() {
             true => *sample,
             false => observer.core.completed(sample),
         };
-        let completed = self.tracer.with_consumer(completed);
+        let completed = self.with_observer(completed);
         completed.unwrap_or(*sample)
     }
 
     fn take_groups(&self) -> Vec<Sample> {
-        between::end();
         let take = |observer: &mut Observer| observer.core.groups.take();
-        let groups = self.tracer.with_consumer(take).flatten();
+        let groups = self.with_observer(take).flatten();
         groups.map_or_else(Vec::new, Vec::from)
     }
 
     fn sample_kept(&self) {
-        between::end();
-        self.tracer.with_consumer(|observer| {
+        self.with_observer(|observer| {
             observer.keep_sample();
             if observer.core.code.kept_samples() >= FINGERPRINT_SAMPLES {
                 observer.executed.end_data();
@@ -265,10 +267,8 @@ impl Source for Model {
     }
 
     fn wants_more(&self, sample: &Sample) -> bool {
-        between::end();
         let (wants_more, had_enough) = self
-            .tracer
-            .with_consumer(|observer| {
+            .with_observer(|observer| {
                 let had_enough = observer.core.is_complete();
                 (observer.wants_more(sample), had_enough)
             })
@@ -291,24 +291,21 @@ impl Source for Model {
     }
 
     fn take_code(&self) -> Option<CodeSlots> {
-        between::end();
         let works_alone = !self.tracer.has_started_threads() && modules::threads() == Some(1);
         let works_alone = works_alone || self.traces_all.get();
         let take = |observer: &mut Observer| observer.take_code(works_alone);
-        self.tracer.with_consumer(take).flatten()
+        self.with_observer(take).flatten()
     }
 
     fn benchmark_boundary(&self) {
-        between::end();
         self.make_room();
-        self.tracer.with_consumer(Observer::begin_benchmark);
+        self.with_observer(Observer::begin_benchmark);
     }
 
     #[inline(never)]
     fn start(&self) -> Reading {
-        between::end();
         self.abandon_open_window();
-        let wanted = self.tracer.with_consumer(Observer::begin_window) == Some(true);
+        let wanted = self.with_observer(Observer::begin_window) == Some(true);
         self.outside_time.before_window();
         self.hidden_ns.set(topdown_tracer::hidden_ns());
         let reading = Reading::from_clock();

@@ -23,10 +23,6 @@ pub const TOO_LONG: &str = "not modelled: an iteration is too long:";
 /// for the clock follows, and a parenthesis.
 const WORK_ELSEWHERE: &str = "the work is not on the measured thread (";
 
-/// What follows the reason for modelled slots if other threads could not be traced. The error
-/// follows.
-pub const OTHERS_NOT_TRACED: &str = ", other threads not traced: ";
-
 /// The formula of samples without slots.
 pub const TIME_FORMULA: &str = "time/1";
 
@@ -115,6 +111,9 @@ pub struct Provenance {
     /// Why the benchmark's slots do not represent its work, so that only its time was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<UncountedWork>,
+    /// Why the model traced only the measuring thread, although all threads were requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_not_traced: Option<String>,
     /// In how many units the model sampled an iteration that is too long to be modelled as a whole;
     /// absent if nothing was sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,6 +150,7 @@ impl Provenance {
             empty_window: None,
             threads: CountedThreads::Own,
             elsewhere: None,
+            others_not_traced: None,
             sampled_units: None,
             warmed_iterations: None,
             repeated_by_digest: false,
@@ -186,6 +186,15 @@ impl Provenance {
         Provenance {
             elsewhere: None,
             reason: reason.unwrap_or(&self.reason).to_owned(),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the same provenance if the model could not trace other threads, for this reason.
+    pub fn without_others(&self, why: &str) -> Provenance {
+        Provenance {
+            reason: format!("{}, other threads not traced: {why}", self.reason),
+            others_not_traced: Some(why.to_owned()),
             ..self.clone()
         }
     }

@@ -24,19 +24,20 @@ struct Restriction {
     length: usize,
 }
 
-/// Restricts the process to the CPU that it is on, for its rest, and lets threads finish their time
-/// slices. `sched_getaffinity` goes on to list all its CPUs, so pools have as many threads as
-/// before; of a thread that chooses other CPUs it lists those. Must be called while there is only
-/// one thread.
+/// Restricts the process to one CPU for its rest, and lets threads finish their time slices.
+/// Processes with different places have different CPUs, as far as there are any. `sched_getaffinity`
+/// goes on to list all its CPUs, so pools have as many threads as before; of a thread that chooses
+/// other CPUs it lists those. Must be called while there is only one thread.
 ///
 /// # Errors
 /// Returns an error if the system does not let a process write to its own code, or choose its CPUs.
 /// Then nothing has changed.
-pub fn run_on_one_cpu() -> io::Result<()> {
+pub fn run_on_one_cpu(place: usize) -> io::Result<()> {
     let mut all: Mask = [0; size_of::<Mask>()];
     let length = affinity_of(0, &mut all).map_err(io::Error::from_raw_os_error)?;
-    // SAFETY: asks for a number.
-    let own = usize::try_from(unsafe { libc::sched_getcpu() }).map_err(io::Error::other)?;
+    let cpus = cpus_in(&all);
+    // From the last one on: systems do more on the first.
+    let own = cpus[cpus.len() - 1 - place % cpus.len()];
     let mut one: Mask = [0; size_of::<Mask>()];
     one[own / 8] = 1 << (own % 8);
     RESTRICTION.get_or_init(|| Restriction { all, one, length });
@@ -59,6 +60,12 @@ pub fn run_on_one_cpu() -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns the numbers of the CPUs in a mask.
+fn cpus_in(mask: &Mask) -> Vec<usize> {
+    let has = |cpu: &usize| mask[cpu / 8] & (1 << (cpu % 8)) != 0;
+    (0..8 * mask.len()).filter(has).collect()
 }
 
 /// Fills `mask`, and returns how many bytes of it the kernel has written, or its error number.
@@ -108,10 +115,25 @@ mod tests {
     fn process_on_one_cpu_sees_all_of_them() {
         let before = available_parallelism().unwrap();
         let shows_all = in_child(|| {
-            run_on_one_cpu().unwrap();
+            run_on_one_cpu(0).unwrap();
             available_parallelism().unwrap() == before && cpus_of_kernel().len() == 1
         });
         assert!(shows_all);
+    }
+
+    #[test]
+    fn places_have_different_cpus() {
+        let all = cpus_of_kernel();
+        if all.len() == 1 {
+            return skip(Need::Cpus, "there is only one CPU");
+        }
+        for place in 0..2 * all.len() {
+            let has_own = in_child(|| {
+                run_on_one_cpu(place).unwrap();
+                cpus_of_kernel() == [all[all.len() - 1 - place % all.len()]]
+            });
+            assert!(has_own, "{place}");
+        }
     }
 
     #[test]
@@ -121,7 +143,7 @@ mod tests {
             return skip(Need::Cpus, "there is only one CPU");
         }
         let shows_chosen = in_child(|| {
-            run_on_one_cpu().unwrap();
+            run_on_one_cpu(0).unwrap();
             let own = cpus_of_kernel();
             let other = all.iter().find(|cpu| !own.contains(cpu)).unwrap();
             let mut chosen: Mask = [0; size_of::<Mask>()];
@@ -137,8 +159,7 @@ mod tests {
     fn cpus_of_kernel() -> Vec<usize> {
         let mut mask: Mask = [0; size_of::<Mask>()];
         affinity_of(0, &mut mask).unwrap();
-        let has = |cpu: &usize| mask[cpu / 8] & (1 << (cpu % 8)) != 0;
-        (0..8 * mask.len()).filter(has).collect()
+        cpus_in(&mask)
     }
 
     /// Returns what `holds` returns in a process of its own, which stays on its CPU.

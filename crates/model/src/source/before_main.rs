@@ -22,8 +22,15 @@ extern "C" fn before_main() {
     if on_the_model && std::env::var_os(environment::SAMPLES).is_some() {
         // If the system forbids it, launches may differ, which the program detects and reports.
         let _ = fix_system_values();
-        if std::env::var_os(environment::ONE_CPU).is_some_and(|value| value == "1") {
-            let _ = run_on_one_cpu();
+        if let Some(place) = place_on_one_cpu() {
+            let _ = run_on_one_cpu(place);
         }
     }
+}
+
+/// Returns the place of this launch among those side by side, if the environment says that its
+/// benchmarks have several threads.
+pub(super) fn place_on_one_cpu() -> Option<usize> {
+    let place: usize = std::env::var(environment::ONE_CPU).ok()?.parse().ok()?;
+    place.checked_sub(1)
 }

@@ -7,7 +7,6 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use topdown_run::environment;
 use topdown_tracer::Tracer;
 
 use super::budget::{ModelBudget, switching_instructions};
@@ -20,11 +19,6 @@ const TRACED_PER_MODELLED: u64 = 10;
 thread_local! {
     /// The tracer with such a trace: also another measurement of the thread may end it.
     static OPEN: Cell<Option<Rc<Tracer<Observer>>>> = const { Cell::new(None) };
-}
-
-/// Returns whether the environment says that benchmarks have several threads.
-pub(super) fn is_requested() -> bool {
-    std::env::var_os(environment::ONE_CPU).is_some_and(|value| value == "1")
 }
 
 /// Begins a trace, unless it is not wanted.

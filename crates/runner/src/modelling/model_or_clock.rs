@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use topdown_run::activity::UncountedWork;
 use topdown_run::environment::ONE_CPU;
-use topdown_run::provenance::{Provenance, SourceKind, TIMES_ITSELF, TOO_LONG};
+use topdown_run::provenance::{CountedThreads, Provenance, SourceKind, TIMES_ITSELF, TOO_LONG};
 use topdown_run::run_file::{Benchmark, BenchmarkId};
 use topdown_run::setting::{Sampling, SourceChoice, Threads};
 
@@ -46,15 +46,14 @@ pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
             .inspect(|b| has_threads |= may_have_threads(b.provenance()))
             .map(|b| b.id.name.clone());
         let benchmarks = Some(names.collect());
-        let mut environment = target.environment;
-        if has_threads {
-            environment.insert(ONE_CPU.to_owned(), "1".into());
-        }
-        BenchTarget {
+        let mut target = BenchTarget {
             benchmarks,
-            environment,
             ..target
+        };
+        if has_threads {
+            put_on_one_cpu(&mut target);
         }
+        target
     };
     with_settings(targets, |settings| Settings {
         source: match settings.source {
@@ -78,6 +77,20 @@ pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
 /// What other threads do in benchmarks that time themselves is unknown.
 fn may_have_threads(provenance: &Provenance) -> bool {
     provenance.elsewhere.is_some() || provenance.reason == TIMES_ITSELF
+}
+
+/// Returns whether only the model has found that benchmarks of this bench target have several
+/// threads: on a busy machine they may get no processor while they are timed.
+pub fn has_unordered_threads(target: &BenchTarget, modelled: &[Benchmark]) -> bool {
+    let is_on_one_cpu = target.environment.contains_key(ONE_CPU);
+    let of_target = |b: &&Benchmark| b.id == target.id_of(b.id.name.clone());
+    let has_threads = |b: &Benchmark| b.provenance().threads == CountedThreads::All;
+    !is_on_one_cpu && modelled.iter().filter(of_target).any(has_threads)
+}
+
+/// Lets the launches of `target` keep the order of threads: see [`ONE_CPU`].
+pub fn put_on_one_cpu(target: &mut BenchTarget) {
+    target.environment.insert(ONE_CPU.to_owned(), "1".into());
 }
 
 /// Returns the same targets, with the settings for the model.
@@ -201,6 +214,21 @@ mod tests {
         let mut self_timed = timed();
         self_timed.provenance_mut().reason = TIMES_ITSELF.to_owned();
         assert_eq!(one_cpu(self_timed), Some("1".into()));
+    }
+
+    #[test]
+    fn threads_that_only_the_model_finds_are_ordered() {
+        let mut target = asking_for(SourceChoice::Model);
+        target.benchmarks = Some(vec!["another process".to_owned()]);
+        let mut modelled = timed();
+        assert!(!has_unordered_threads(&target, &[modelled.clone()]));
+        modelled.provenance_mut().threads = CountedThreads::All;
+        assert!(has_unordered_threads(&target, &[modelled.clone()]));
+        modelled.id.target = "other".to_owned();
+        assert!(!has_unordered_threads(&target, &[modelled.clone()]));
+        modelled.id.target.clone_from(&target.name);
+        put_on_one_cpu(&mut target);
+        assert!(!has_unordered_threads(&target, &[modelled]));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use topdown_gate::physical::Impossible;
 use topdown_gate::statistics::agreement::slots_agree;
-use topdown_run::provenance::{OTHERS_NOT_TRACED, Provenance, SourceKind};
+use topdown_run::provenance::{Provenance, SourceKind};
 use topdown_run::run_file::{Benchmark, BenchmarkId, Series};
 use topdown_run::setting::{SourceChoice, Threads};
 
@@ -129,16 +129,15 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
             continue;
         };
         let elsewhere = benchmark.times.provenance.elsewhere;
-        let lacks_others = |slots: &Series<_>| slots.provenance.reason.contains(OTHERS_NOT_TRACED);
-        match model.slots {
+        let slots = model.slots.as_ref();
+        let lacks_others = slots.and_then(|slots| slots.provenance.others_not_traced.clone());
+        match (model.slots, elsewhere.and(lacks_others)) {
             // Of this thread, which is not the only one that works.
-            Some(slots) if elsewhere.is_some() && lacks_others(&slots) => {
-                let reason = &slots.provenance.reason;
-                let why = reason.find(OTHERS_NOT_TRACED).map(|at| &reason[at..]);
-                let times = Arc::make_mut(&mut benchmark.times.provenance);
-                times.reason.push_str(why.unwrap_or_default());
+            (Some(_), Some(why)) => {
+                let times = benchmark.times.provenance.without_others(&why);
+                benchmark.times.provenance = Arc::new(times);
             }
-            Some(mut slots) if slots.provenance.source == SourceKind::Model => {
+            (Some(mut slots), None) if slots.provenance.source == SourceKind::Model => {
                 if elsewhere.is_some() {
                     let provenance = benchmark.times.provenance.without_work();
                     benchmark.times.provenance = Arc::new(provenance);
@@ -276,7 +275,7 @@ mod tests {
         assert_eq!(wanted(&targets, &outcome_of_both.collected).len(), 1);
         let launches = (0..2).map(|r| launch(r, 9999.0, Some(100.0)));
         let mut modelled = with_launches("b", SourceKind::Model, launches.collect());
-        modelled.provenance_mut().reason = format!("a model{OTHERS_NOT_TRACED}no signal");
+        *modelled.provenance_mut() = modelled.provenance().without_others("no signal");
         let own = Outcome::of(vec![modelled.clone()]);
         join(&mut outcome_of_both, own, &targets);
         let joined = &outcome_of_both.collected.benchmarks[0];
@@ -288,6 +287,9 @@ mod tests {
             reason.ends_with(", other threads not traced: no signal"),
             "{reason}"
         );
+        let why = joined.provenance().others_not_traced.as_deref();
+        assert_eq!(why, Some("no signal"));
+        modelled.provenance_mut().others_not_traced = None;
 
         // Others used processor time, but little outside of the kernel: they are counted too.
         for threads in [CountedThreads::Own, CountedThreads::All] {
