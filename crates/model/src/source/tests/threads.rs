@@ -261,8 +261,9 @@ fn order_of_threads_between_windows_repeats() {
     }
 }
 
-/// Slots and instructions of an iteration beside a thread that begins before the first window and
-/// works until the process ends, and how far the thread gets.
+/// Instructions of an iteration beside a thread that begins before the first window and works until
+/// the process ends, the number of samples, and how far the thread gets. Slots depend on where data
+/// lies, and that on what the harness does.
 fn beside_endless_thread() -> [u64; 3] {
     in_child(|| {
         let budget = ModelBudget::from_seconds(0.5).unwrap();
@@ -277,35 +278,26 @@ fn beside_endless_thread() -> [u64; 3] {
                 thread::spawn(move || {
                     loop {
                         let round = rounds.fetch_add(1, Relaxed);
-                        (0..round % 7).for_each(|n| drop(black_box(Box::new(n))));
+                        black_box(sum(round % 7));
                     }
                 });
             });
         };
         let samples = launch_with(&model, begin, || divisions(100));
-        assert!(samples.len() > 3);
         let (_, sample) = that_counts(&samples);
-        let [slots, instructions] = [sample.slots, sample.instructions].map(Option::unwrap);
-        [slots, instructions, rounds.load(Relaxed)]
+        let instructions = sample.instructions.unwrap();
+        [instructions, samples.len() as u64, rounds.load(Relaxed)]
     })
 }
 
 #[test]
-fn slots_beside_endless_threads_repeat() {
+fn work_beside_endless_threads_repeats() {
     if opened().is_none() {
         return;
     }
-    // From a process whose heap does not change in between, once it has made the first one.
-    let [first, second, third] = in_child(|| {
-        let seen = || {
-            beside_endless_thread()
-                .into_iter()
-                .fold(0, u64::wrapping_add)
-        };
-        seen();
-        [seen(), seen(), seen()]
-    });
-    assert_eq!([second, third], [first; 2]);
+    let first = beside_endless_thread();
+    assert!(first[1] > 3, "{first:?}");
+    (0..3).for_each(|_| assert_eq!(beside_endless_thread(), first));
 }
 
 /// There are more threads than the tracer has room for, and one of them works.
