@@ -62,7 +62,8 @@
 //!
 //! With [`Config::all_threads`], every thread of the process is traced. At `attach`, a signal stops
 //! the existing ones wherever they are, and they continue in the translation. New ones begin in it.
-//! At `detach`, others go on until they wait, and then wait natively. [`Consumer::switch_to`] says whose blocks follow.
+//! At `detach`, others go on until they wait, and then wait natively. [`Consumer::switch_to`] says
+//! whose blocks follow.
 //!
 //! Exactly one thread runs at a time. It passes its turn when it waits, ends, executes `pause` or
 //! `sched_yield`, or has filled its part of the buffer, and the next one in the order of creation

@@ -25,9 +25,9 @@ struct Restriction {
 }
 
 /// Restricts the process to one CPU for its rest, and lets threads finish their time slices.
-/// Processes with different places have different CPUs, as far as there are any. `sched_getaffinity`
-/// goes on to list all its CPUs, so pools have as many threads as before; of a thread that chooses
-/// other CPUs it lists those. Must be called while there is only one thread.
+/// Processes with different places have different CPUs, as far as there are any.
+/// `sched_getaffinity` goes on to list all its CPUs, so pools have as many threads as before; of a
+/// thread that chooses other CPUs it lists those. Must be called while there is only one thread.
 ///
 /// # Errors
 /// Returns an error if the system does not let a process write to its own code, or choose its CPUs.

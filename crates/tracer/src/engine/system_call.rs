@@ -117,8 +117,8 @@ pub(crate) fn policy(number: u64, arguments: [u64; 4]) -> Policy {
         | libc::SYS_rt_sigqueueinfo
         | libc::SYS_rt_tgsigqueueinfo
         | libc::SYS_pidfd_send_signal => Policy::WakesThreads(Wakes::Somebody),
-        // They do not wait, and write at most to what their arguments point to. A thread that begins
-        // makes some of them. If one lets a signal come, its handler is seen as at any other time.
+        // They do not wait, and write at most to what their arguments point to. A thread that
+        // begins makes some of them. If one lets a signal come, its handler is seen as always.
         libc::SYS_brk
         | libc::SYS_mmap
         | libc::SYS_rt_sigaction

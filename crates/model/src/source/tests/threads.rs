@@ -261,11 +261,13 @@ fn order_of_threads_between_windows_repeats() {
     }
 }
 
-/// Instructions of an iteration beside a thread that begins before the first window and works until
-/// the process ends, the number of samples, and how far the thread gets. Slots depend on where data
-/// lies, and that on what the harness does.
-fn beside_endless_thread() -> [u64; 3] {
-    in_child(|| {
+/// A thread that begins before the first window and never waits.
+#[test]
+fn endless_thread_rests_unless_code_runs_natively() {
+    if opened().is_none() {
+        return;
+    }
+    let [samples, rested, went_on] = in_child(|| {
         let budget = ModelBudget::from_seconds(0.5).unwrap();
         let core = &cores::GOLDEN_COVE;
         let mut model = Model::for_core(core, budget, CodeDetail::Blocks, true).unwrap();
@@ -277,27 +279,26 @@ fn beside_endless_thread() -> [u64; 3] {
                 let rounds = Arc::clone(&rounds);
                 thread::spawn(move || {
                     loop {
-                        let round = rounds.fetch_add(1, Relaxed);
-                        black_box(sum(round % 7));
+                        rounds.fetch_add(1, Relaxed);
                     }
                 });
             });
         };
         let samples = launch_with(&model, begin, || divisions(100));
-        let (_, sample) = that_counts(&samples);
-        let instructions = sample.instructions.unwrap();
-        [instructions, samples.len() as u64, rounds.load(Relaxed)]
-    })
-}
-
-#[test]
-fn work_beside_endless_threads_repeats() {
-    if opened().is_none() {
-        return;
-    }
-    let first = beside_endless_thread();
-    assert!(first[1] > 3, "{first:?}");
-    (0..3).for_each(|_| assert_eq!(beside_endless_thread(), first));
+        let before = rounds.load(Relaxed);
+        black_box(sum(100_000));
+        let rested = before > 0 && rounds.load(Relaxed) == before;
+        // The model is complete, so this window is native.
+        super::window(&model, || {
+            while rounds.load(Relaxed) == before {
+                thread::yield_now();
+            }
+        });
+        let went_on = rounds.load(Relaxed) > before;
+        [samples.len() as u64, rested.into(), went_on.into()]
+    });
+    assert!(samples > 3);
+    assert_eq!([rested, went_on], [1, 1]);
 }
 
 /// There are more threads than the tracer has room for, and one of them works.
