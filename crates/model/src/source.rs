@@ -85,6 +85,7 @@ impl Model {
     /// not a positive number or [`environment::SCHEDULE`] no number, or
     /// [`OpenError::UnknownChoice`] if the environment names an unknown core.
     pub fn open() -> Result<Model, OpenError> {
+        traced_threads::hold_at_runner();
         let core = chosen_core(ModelCore::from_environment()?);
         let budget = ModelBudget::from_seconds(budget_seconds()?)?;
         let all_threads = Threads::from_environment()? != Threads::Own;

@@ -66,6 +66,9 @@ pub const ONE_CPU: &str = "CARGO_TOPDOWN_ONE_CPU";
 /// right after a value as short, so that it takes the same memory.
 pub const SCHEDULE: &str = "CARGO_TOPDOWN_SCHEDULE";
 
+/// The port of localhost at which criterion's runner listens. The name is criterion's.
+pub const RUNNER_PORT: &str = "CARGO_CRITERION_PORT";
+
 /// What determines the number of iterations of samples: see [`Sampling`](crate::setting::Sampling).
 pub const SAMPLING: &str = "CARGO_TOPDOWN_SAMPLING";
 

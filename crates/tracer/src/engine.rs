@@ -321,6 +321,11 @@ pub(crate) fn idle_ns() -> u64 {
     TEAM.idle_ns()
 }
 
+/// See [`crate::hold_at_port`].
+pub(crate) fn hold_at_port(port: u16) {
+    team::hold_at_port(port);
+}
+
 /// Lets threads go on natively that wait for the next trace of all threads.
 pub(crate) fn release_threads() {
     TEAM.unpark();

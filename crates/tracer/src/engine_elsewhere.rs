@@ -57,6 +57,8 @@ pub(crate) fn idle_ns() -> u64 {
 
 pub(crate) fn release_threads() {}
 
+pub(crate) fn hold_at_port(_port: u16) {}
+
 pub(crate) fn has_companions() -> bool {
     false
 }

@@ -169,7 +169,7 @@ pub use mapping::Mapping;
 pub use maps::may_share_writable_memory;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use one_cpu::run_on_one_cpu;
-pub use tracer::{Tracer, has_companions, idle_ns, release_threads};
+pub use tracer::{Tracer, has_companions, hold_at_port, idle_ns, release_threads};
 
 /// The decoder whose types appear in [`Instruction::decoded`].
 pub use iced_x86;

@@ -132,6 +132,12 @@ pub fn idle_ns() -> u64 {
     engine::idle_ns()
 }
 
+/// From now on, a thread that waits at a connection to this TCP port waits in its turn: what is at
+/// the other end needs no other thread, and how long it takes must not decide how far they get.
+pub fn hold_at_port(port: u16) {
+    engine::hold_at_port(port);
+}
+
 /// Lets threads go on at once that a complete trace of [all threads](crate#all-threads) has left
 /// where they were, because code that may need them goes on natively.
 pub fn release_threads() {

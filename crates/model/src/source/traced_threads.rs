@@ -50,6 +50,15 @@ pub(super) fn schedule() -> Result<u32, OpenError> {
     })
 }
 
+/// From now on no other thread goes on while criterion awaits an answer of its runner: otherwise the
+/// time that this takes would decide how far they get.
+pub(super) fn hold_at_runner() {
+    let port = std::env::var(environment::RUNNER_PORT).ok();
+    if let Some(port) = port.and_then(|text| text.parse().ok()) {
+        topdown_tracer::hold_at_port(port);
+    }
+}
+
 /// From now on only the measured thread is traced.
 pub(super) fn give_up(error: ThreadsError) {
     NOT_ALL.set(Some(error));

@@ -16,7 +16,6 @@ use crate::launching::bench_process::{BenchProcess, Descendants};
 use crate::launching::fixed_stack;
 use crate::launching::launch_error::LaunchError;
 use crate::launching::launcher::Launcher;
-use crate::launching::protocol::PORT_VARIABLE;
 use crate::launching::time_limits::TimeLimits;
 use crate::settings::Settings;
 use crate::targets::bench_targets::BenchTarget;
@@ -141,7 +140,7 @@ impl Launcher {
         let periods: Vec<String> = self.hit_periods.iter().map(u64::to_string).collect();
         let own: [(&str, OsString); 15] = [
             ("CARGO", self.cargo.clone().into()),
-            (PORT_VARIABLE, port.to_string().into()),
+            (reported::RUNNER_PORT, port.to_string().into()),
             (reported::SAMPLES, samples.into()),
             word(settings.source),
             word(settings.counters),

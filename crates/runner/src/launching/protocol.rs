@@ -16,9 +16,6 @@ use topdown_run::visible::visible;
 
 use crate::targets::executable::RUNNER_NAME;
 
-/// The environment variable in which a bench looks for its runner's port.
-pub const PORT_VARIABLE: &str = "CARGO_CRITERION_PORT";
-
 /// The version after the name. A bench only logs it.
 const RUNNER_VERSION: [u8; 3] = [1, 1, 0];
 

@@ -20,7 +20,7 @@ mod wait;
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-pub(super) use self::calls::{MemberCall, is_transfer, looks_at_files};
+pub(super) use self::calls::{MemberCall, hold_at_port, is_transfer, looks_at_files};
 pub(super) use self::futex::woken_futex;
 pub(super) use self::gather::Link;
 pub(super) use self::members::After;
@@ -80,7 +80,7 @@ pub(super) struct Team {
     owner: AtomicUsize,
     /// Number of threads that take turns.
     members: AtomicUsize,
-    /// The thread that ended the last complete trace.
+    /// The thread that ended the last complete trace, until the next one begins; 0 if there is none.
     parked_by: AtomicU32,
     /// Since when the running thread is somewhere it might not come back from; 0 if it is not.
     held_since_ns: AtomicU64,

@@ -1,10 +1,20 @@
 //! System calls of threads that take turns: none of them waits in the kernel while another thread
 //! could run.
 
+use std::sync::atomic::{AtomicU16, Ordering};
+
 use super::Team;
 use super::futex::Futex;
 use super::wait::{Readiness, Wait, after_ns, duration_at, is_ready, on_monotonic_clock};
 use crate::kernel;
+
+/// The port of the connections at which a thread waits in its turn; 0 for none.
+static HELD_PORT: AtomicU16 = AtomicU16::new(0);
+
+/// From now on, a thread waits in its turn at connections to this port.
+pub(in super::super) fn hold_at_port(port: u16) {
+    HELD_PORT.store(port, Ordering::Relaxed);
+}
 
 /// How to go on with a system call.
 pub(in super::super) enum MemberCall {
@@ -100,9 +110,10 @@ impl Team {
                 }
             }
             _ => match events_of(number, third, fourth) {
-                Some(events) if would_wait(first as i32, events) => {
-                    wait(Readiness::Descriptor(events), None)
-                }
+                Some(events) if would_wait(first as i32, events) => match is_held(first as i32) {
+                    true => MemberCall::Hold,
+                    false => wait(Readiness::Descriptor(events), None),
+                },
                 _ if may_wait(number) => MemberCall::Hold,
                 _ => MemberCall::Ordinary,
             },
@@ -187,6 +198,25 @@ fn would_wait(descriptor: i32, events: i16) -> bool {
     let flags = unsafe { kernel::call(libc::SYS_fcntl, arguments) };
     let is_blocking = !kernel::is_error(flags) && flags as i32 & libc::O_NONBLOCK == 0;
     is_blocking && !is_ready(descriptor, events)
+}
+
+/// Returns whether a thread that waits at this connection does so in its turn.
+fn is_held(descriptor: i32) -> bool {
+    let port = HELD_PORT.load(Ordering::Relaxed);
+    port != 0 && peer_port(descriptor) == Some(port)
+}
+
+/// Returns the port at the other end of a connection over IPv4.
+fn peer_port(descriptor: i32) -> Option<u16> {
+    // SAFETY: all zeros is a valid value.
+    let mut address: libc::sockaddr_in = unsafe { std::mem::zeroed() };
+    let mut bytes = size_of_val(&address) as libc::socklen_t;
+    let at = (&raw mut address as u64, &raw mut bytes as u64);
+    let arguments = [descriptor as u64, at.0, at.1, 0, 0, 0];
+    // SAFETY: the kernel writes an address of at most this length.
+    let result = unsafe { kernel::call(libc::SYS_getpeername, arguments) };
+    let is_known = !kernel::is_error(result) && i32::from(address.sin_family) == libc::AF_INET;
+    is_known.then_some(u16::from_be(address.sin_port))
 }
 
 /// Returns whether a call may wait for something.

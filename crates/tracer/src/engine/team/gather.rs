@@ -73,10 +73,12 @@ impl Team {
         seat.phase.store(phase::MEMBER, Ordering::Relaxed);
         self.members.store(1, Ordering::Relaxed);
         SEAT.set(own + 1);
+        self.look_away();
         let gathered = self.gather(own);
         if gathered.is_err() {
             self.call_off();
             self.dismiss();
+            self.unpark();
             self.end();
         } else if self.has_companions() {
             fixed_values::hold_clock();

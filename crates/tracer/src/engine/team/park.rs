@@ -45,7 +45,6 @@ pub(super) struct Watch {
 impl Team {
     /// The trace is complete: other threads that wait for nothing stay where they are.
     pub(in super::super) fn park(&self, own: usize) {
-        self.parked_by.store(this_thread(), Ordering::Relaxed);
         for (index, seat) in self.seats.iter().enumerate() {
             if index != own && seat.is(phase::MEMBER) && seat.stopped().wait.is_over() {
                 seat.stopped().never_waits = true;
@@ -59,6 +58,13 @@ impl Team {
                 rest(20_000);
             }
         }
+        // Only now: resting looks like waiting.
+        self.parked_by.store(this_thread(), Ordering::Relaxed);
+    }
+
+    /// The next trace begins: nobody watches the thread that begins it.
+    pub(super) fn look_away(&self) {
+        self.parked_by.store(0, Ordering::Relaxed);
     }
 
     /// Lets all parked threads go on natively.
@@ -98,11 +104,16 @@ impl Team {
         if first != Some(own) {
             return sleep_while(&self.seats[own].turn, turn::WAIT, SLEEP_NS);
         }
-        let new = || Watch::new(self.parked_by.load(Ordering::Relaxed));
-        let watch = watch.get_or_insert_with(new);
+        let parked_by = self.parked_by.load(Ordering::Relaxed);
+        if parked_by != 0 {
+            watch.get_or_insert_with(|| Watch::new(parked_by));
+        }
         sleep_while(&self.seats[own].turn, turn::WAIT, LOOK_NS);
-        if self.seats[own].is(phase::PARKED) && watch.needs_others() {
-            self.unpark();
+        let is_watched = self.parked_by.load(Ordering::Relaxed) != 0;
+        if let (true, true, Some(watch)) = (self.seats[own].is(phase::PARKED), is_watched, watch) {
+            if watch.needs_others() {
+                self.unpark();
+            }
         }
     }
 }

@@ -3,6 +3,8 @@
 
 use std::cell::OnceCell;
 use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::os::unix::thread::JoinHandleExt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -30,6 +32,7 @@ pub const ENDLESS: &[(&str, Program)] = &[
             std::hint::black_box(squares(100_000));
         })
     }),
+    ("asking", asking),
     ("spinning", || after(|workers| spin_for(workers, || {}))),
     ("yielding", || {
         after(|workers| spin_for(workers, thread::yield_now))
@@ -43,7 +46,7 @@ pub const ENDLESS: &[(&str, Program)] = &[
 ];
 
 /// The first ones of [`ENDLESS`]: after a window they need nothing of the threads.
-pub const ALONE: usize = 2;
+pub const ALONE: usize = 3;
 
 const WORKERS: usize = 2;
 
@@ -170,5 +173,44 @@ fn after(after: fn(&mut Workers)) -> Parts {
                 workers.take();
             }
         }),
+    }
+}
+
+/// In each window asks another process, which takes a different time for each answer.
+fn asking() -> Parts {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut asked = TcpStream::connect(address).unwrap();
+    let (asker, _) = listener.accept().unwrap();
+    topdown_tracer::hold_at_port(address.port());
+    // SAFETY: the child makes system calls alone.
+    if unsafe { libc::fork() } == 0 {
+        answer(asker.as_raw_fd(), asked.as_raw_fd());
+    }
+    let workers = OnceCell::new();
+    Parts {
+        window: Box::new(move || {
+            workers.get_or_init(Workers::new);
+            asked.write_all(&[1]).unwrap();
+            asked.read_exact(&mut [0]).unwrap();
+            squares(20_000).to_string()
+        }),
+        after: Box::new(|| {}),
+    }
+}
+
+/// Answers until the asker has closed its end.
+fn answer(asker: i32, other_end: i32) -> ! {
+    // SAFETY: these are calls of the system, with room for one byte.
+    unsafe {
+        libc::close(other_end);
+        let mut byte = 0_u8;
+        let mut answers = std::process::id();
+        while libc::read(asker, (&raw mut byte).cast(), 1) == 1 {
+            answers += 1;
+            libc::usleep(answers % 20 * 1000);
+            libc::write(asker, (&raw const byte).cast(), 1);
+        }
+        libc::_exit(0)
     }
 }
