@@ -50,8 +50,8 @@ pub(super) fn schedule() -> Result<u32, OpenError> {
     })
 }
 
-/// From now on no other thread goes on while criterion awaits an answer of its runner: otherwise the
-/// time that this takes would decide how far they get.
+/// From now on no other thread goes on while criterion awaits an answer of its runner. Otherwise
+/// the time that this takes would decide how far they get.
 pub(super) fn hold_at_runner() {
     let port = std::env::var(environment::RUNNER_PORT).ok();
     if let Some(port) = port.and_then(|text| text.parse().ok()) {

@@ -80,7 +80,7 @@ pub(super) struct Team {
     owner: AtomicUsize,
     /// Number of threads that take turns.
     members: AtomicUsize,
-    /// The thread that ended the last complete trace, until the next one begins; 0 if there is none.
+    /// The thread that ended the last complete trace, until the next one begins; or 0.
     parked_by: AtomicU32,
     /// Since when the running thread is somewhere it might not come back from; 0 if it is not.
     held_since_ns: AtomicU64,
