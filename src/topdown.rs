@@ -28,8 +28,8 @@ use topdown_run::setting::{Setting, SourceChoice};
 /// the line that plain `cargo bench` prints after each benchmark.
 ///
 /// Counters belong to the thread that opened them, so a `TopDown` cannot be sent to another thread.
-/// The hardware also counts the other threads of benchmarks in which they work
-/// ([`Threads`](topdown_run::setting::Threads)); the model does not see them.
+/// The other threads of benchmarks in which they work count, too
+/// ([`Threads`](topdown_run::setting::Threads)).
 pub struct TopDown {
     source: Box<dyn Source>,
     recorder: Recorder,
@@ -247,7 +247,8 @@ impl TopDown {
         self.source.sample_boundary();
     }
 
-    /// Keeps a sample, which is `skipped` or not, and returns the scalar to report to criterion.
+    /// Keeps a sample and returns the scalar to report to criterion. A skipped sample only showed
+    /// where the windows of the next one lie.
     fn keep_doubling(&self, sample: &Sample, min_samples: usize, is_skipped: bool) -> f64 {
         let index = self.recorder.kept();
         self.keep(sample);

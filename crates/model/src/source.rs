@@ -137,8 +137,7 @@ impl Model {
         Ok(model)
     }
 
-    /// Calls `work` with what has received the traces, if there is no window open. Ends a trace
-    /// between windows.
+    /// Ends a trace between windows, and calls `work` with the observer unless a window is open.
     fn with_observer<R>(&self, work: impl FnOnce(&mut Observer) -> R) -> Option<R> {
         between::end();
         self.tracer.with_consumer(work)
@@ -283,8 +282,7 @@ impl Source for Model {
     }
 
     fn skip_sample(&self) {
-        between::end();
-        self.tracer.with_consumer(Observer::skip_sample);
+        self.with_observer(Observer::skip_sample);
     }
 
     fn watch_clock(&self, watcher: Option<ClockWatcher>) {

@@ -53,7 +53,7 @@ impl Wait {
         matches!(self, Wait::Futex { until_ns: None, .. })
     }
 
-    /// Returns whether it waits at a futex whose value is no longer the expected one.
+    /// Returns whether it is for a futex that has changed since.
     pub(super) fn is_for_changed_futex(self) -> bool {
         matches!(self, Wait::Futex { address, expected, .. } if word_at(address) != Some(expected))
     }
