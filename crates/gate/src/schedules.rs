@@ -72,32 +72,26 @@ impl<'a> CommonSchedules<'a> {
     }
 }
 
-/// Returns the numbers of the schedules that all `benchmarks` have; none if it is only one.
-pub fn in_all<'a>(benchmarks: impl Iterator<Item = &'a Benchmark>) -> Vec<u32> {
+/// Returns the numbers of the schedules that all `benchmarks` have besides the first.
+pub fn further_of_all<'a>(benchmarks: impl Iterator<Item = &'a Benchmark>) -> Vec<u32> {
     let numbers = |benchmark: &Benchmark| -> Vec<u32> {
-        let schedules = benchmark.schedules().iter();
+        let schedules = benchmark.schedules().iter().skip(1);
         schedules.map(|schedule| schedule.launch).collect()
     };
     let common = |mut known: Vec<u32>, more: Vec<u32>| {
         known.retain(|number| more.contains(number));
         known
     };
-    let common = benchmarks.map(numbers).reduce(common).unwrap_or_default();
-    if common.len() > 1 { common } else { Vec::new() }
+    benchmarks.map(numbers).reduce(common).unwrap_or_default()
 }
 
-/// Returns `metric` in the median of these schedules of a benchmark: in the middle one by slots, or
-/// the middle two. In each launch if there are none, or for time.
-pub fn median_values(benchmark: &Benchmark, metric: Metric, schedules: &[u32]) -> Option<Vec<f64>> {
-    if schedules.is_empty() || metric == Metric::Wall {
-        return metric.values(benchmark);
-    }
-    let all = benchmark.schedules().iter();
-    let mut all: Vec<&SlotsValue> = all.filter(|it| schedules.contains(&it.launch)).collect();
-    all.sort_by(|a, b| a.slots.total_cmp(&b.slots));
-    let middle = (all.len().saturating_sub(1)) / 2..all.len() / 2 + 1;
-    let middle = all.get(middle)?.iter();
-    middle.map(|schedule| metric.value(schedule)).collect()
+/// Returns `metric` of a benchmark in each of these schedules, unless one lacks it.
+pub fn values_in(schedules: &[u32], benchmark: &Benchmark, metric: Metric) -> Option<Vec<f64>> {
+    let value = |number: &u32| {
+        let mut all = benchmark.schedules().iter();
+        metric.value(all.find(|schedule| schedule.launch == *number)?)
+    };
+    schedules.iter().map(value).collect()
 }
 
 /// Changes of the slots in each schedule that both sides have.

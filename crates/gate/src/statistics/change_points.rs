@@ -29,9 +29,12 @@ const MAX_BLOCK: usize = 128;
 /// length. Judgement: an eighth of a block is five times as long as the shortest level.
 const MAX_CANDIDATES: usize = 8;
 
+/// A change must show in further series by this fraction of what it must be, as in the gate.
+const SURE_FRACTION: f64 = 1.0 / 3.0;
+
 /// What counts as a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Criterion {
+pub struct Criterion<'a> {
     /// The probability of finding any change point in a series without one (0 to 1).
     pub alpha: f64,
     /// The least difference between the levels on both sides, in the unit of the values. A smaller
@@ -39,6 +42,22 @@ pub struct Criterion {
     pub min_change: f64,
     /// The known minimum variance of a value, in the square of that unit.
     pub min_variance: f64,
+    /// Further series, in each of which the level must change in the same direction, by at least a
+    /// third of `min_change`.
+    pub further: &'a [Vec<f64>],
+}
+
+impl Criterion<'_> {
+    /// Returns whether a `difference` at the middle one of three borders is large enough, in the
+    /// further series too.
+    pub fn is_change(&self, difference: f64, borders: &[usize]) -> bool {
+        let shows = |values: &Vec<f64>| {
+            let level = |side: usize| mean(&values[borders[side]..borders[side + 1]]);
+            let change = (level(1) - level(0)) * difference.signum();
+            reaches(change, SURE_FRACTION * self.min_change)
+        };
+        reaches(difference.abs(), self.min_change) && self.further.iter().all(shows)
+    }
 }
 
 /// A place where the level changes.
@@ -52,7 +71,7 @@ pub struct ChangePoint {
 
 /// Returns the change points of `values` in order; none if there are fewer than twice
 /// [`MIN_SEGMENT`] values. Takes time in proportion to the number of values.
-pub fn change_points(values: &[f64], criterion: &Criterion) -> Vec<ChangePoint> {
+pub fn change_points(values: &[f64], criterion: &Criterion<'_>) -> Vec<ChangePoint> {
     let mut borders = candidates(values, criterion);
     remove_insignificant(values, &mut borders, criterion);
     if values.len() > MAX_BLOCK {
@@ -72,7 +91,7 @@ pub fn change_points(values: &[f64], criterion: &Criterion) -> Vec<ChangePoint> 
 
 /// Returns 0, the borders that may be changes, and the number of values. A long series is divided
 /// in blocks, whose own borders are candidates too.
-fn candidates(values: &[f64], criterion: &Criterion) -> Vec<usize> {
+fn candidates(values: &[f64], criterion: &Criterion<'_>) -> Vec<usize> {
     if values.len() <= MAX_BLOCK {
         return borders_in(values);
     }
@@ -83,7 +102,7 @@ fn candidates(values: &[f64], criterion: &Criterion) -> Vec<usize> {
         let [start, end] = [block, block + 1].map(|block| block * values.len() / blocks);
         let mut levels = Levels::new(&values[start..end], borders_in(&values[start..end]));
         while levels.borders.len() - 2 > MAX_CANDIDATES
-            && let Some((weakest, _)) = levels.weakest(variance, |_| true)
+            && let Some((weakest, _)) = levels.weakest(variance, |_, _| true)
         {
             levels.remove(weakest);
         }
@@ -101,17 +120,18 @@ fn borders_in(values: &[f64]) -> Vec<usize> {
 }
 
 /// Removes the weakest of `borders` until all are significant and large enough.
-fn remove_insignificant(values: &[f64], borders: &mut Vec<usize>, criterion: &Criterion) {
+fn remove_insignificant(values: &[f64], borders: &mut Vec<usize>, criterion: &Criterion<'_>) {
     let variance = variance_of(values, criterion);
     let division_count = division_count(values);
     let mut levels = Levels::new(values, std::mem::take(borders));
-    let is_small =
-        |change: &LevelDifference| !reaches(change.difference.abs(), criterion.min_change);
+    let is_none = |change: &LevelDifference, borders: &[usize]| {
+        !criterion.is_change(change.difference, borders)
+    };
     // If the weakest of all is significant, then all are: testing one is enough.
     while let Some((weakest, _)) = levels
-        .weakest(variance, |_| true)
+        .weakest(variance, |_, _| true)
         .filter(|(_, change)| division_count * change.p_value() > criterion.alpha)
-        .or_else(|| levels.weakest(variance, is_small))
+        .or_else(|| levels.weakest(variance, is_none))
     {
         levels.remove(weakest);
     }
@@ -133,15 +153,15 @@ impl Levels {
         }
     }
 
-    /// Returns the least certain of the changes that are meant, and its number.
+    /// Returns the least certain of the changes that are meant, by their borders, and its number.
     fn weakest(
         &self,
         min_variance: f64,
-        is_meant: impl Fn(&LevelDifference) -> bool,
+        is_meant: impl Fn(&LevelDifference, &[usize]) -> bool,
     ) -> Option<(usize, LevelDifference)> {
         let changes = differences_between(&self.segments, min_variance);
         (changes.into_iter().enumerate())
-            .filter(|(_, change)| is_meant(change))
+            .filter(|(number, change)| is_meant(change, &self.borders[*number..number + 3]))
             .min_by(|(_, a), (_, b)| a.t.total_cmp(&b.t))
     }
 
@@ -171,7 +191,7 @@ fn division_count(values: &[f64]) -> f64 {
 }
 
 /// Returns the least variance of a value.
-fn variance_of(values: &[f64], criterion: &Criterion) -> f64 {
+fn variance_of(values: &[f64], criterion: &Criterion<'_>) -> f64 {
     variance_between_neighbours(values).max(criterion.min_variance)
 }
 
@@ -327,10 +347,11 @@ fn variance_between_neighbours(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    const CRITERION: Criterion = Criterion {
+    const CRITERION: Criterion<'_> = Criterion {
         alpha: 0.05,
         min_change: 0.01,
         min_variance: 1e-6,
+        further: &[],
     };
 
     const NONE: [usize; 0] = [];
@@ -423,6 +444,28 @@ mod tests {
         let at_the_end = series(&[(1.0, 29), (1.2, 1)]);
         assert_eq!(found(&at_the_end), NONE);
         assert_eq!(found(&[]), NONE);
+    }
+
+    #[test]
+    fn change_counts_only_in_all_series() {
+        let steps = |levels: [f64; 3]| series(&levels.map(|level| (level, 10)));
+        let values = steps([1.0, 1.02, 1.07]);
+        let found_with = |further: &[Vec<f64>]| {
+            let points = change_points(
+                &values,
+                &Criterion {
+                    further,
+                    ..CRITERION
+                },
+            );
+            points.iter().map(|point| point.index).collect::<Vec<_>>()
+        };
+        assert_eq!(found_with(&[steps([2.0, 2.004, 2.009])]), [10, 20]);
+        assert_eq!(found_with(&[steps([2.0, 2.01, 2.0])]), [10]);
+        // The levels on both sides of a border that is none are joined.
+        assert_eq!(found_with(&[steps([1.0, 1.0, 1.02])]), [20]);
+        let faster = steps([1.0, 0.95, 0.9]);
+        assert_eq!(found_with(&[values.clone(), faster]), NONE);
     }
 
     #[test]

@@ -57,7 +57,8 @@ pub fn trend(label: &str, runs: &[Run], unreadable: Vec<String>, alpha: f64) -> 
             }
         }
         let comparable_ones = of_runs.iter().filter(|(_, _, it)| it.is_empty());
-        let schedules = schedules::in_all(comparable_ones.map(|(_, benchmark, _)| *benchmark));
+        let schedules =
+            schedules::further_of_all(comparable_ones.map(|(_, benchmark, _)| *benchmark));
         let mut history = History::new(reference, schedules)?;
         let mut left_out = Vec::new();
         for (index, benchmark, differences) in of_runs {
@@ -206,18 +207,19 @@ mod tests {
         assert_eq!(trend.series, 1);
     }
 
+    /// Returns a benchmark with these slots in the orders of its threads, as multiples of 1000.
+    fn in_orders(slots: &[f64]) -> Benchmark {
+        let benchmark = scenario::modelled("a", planted(0, [0.0; 4]));
+        let mut benchmark = scenario::in_schedules(benchmark, slots);
+        let first = benchmark.schedules()[0].clone();
+        benchmark.slots_launches_mut().fill(first);
+        benchmark
+    }
+
     #[test]
     fn lucky_order_is_no_change_over_time() {
         let changed = |orders: &dyn Fn(f64) -> [f64; 4], counts: usize| {
-            let mut all = runs(20, |n| {
-                let benchmark = scenario::modelled("a", planted(0, [0.0; 4]));
-                let mut benchmark = scenario::in_schedules(benchmark, &orders(late(n, 0.05)));
-                let first = benchmark.schedules()[0].clone();
-                if let Some(slots) = &mut benchmark.slots {
-                    slots.launches.fill(first);
-                }
-                vec![benchmark]
-            });
+            let mut all = runs(20, |n| vec![in_orders(&orders(late(n, 0.05)))]);
             if let Some(schedules) = &mut all[3].benchmarks[0].schedules {
                 schedules.launches.truncate(counts);
             }
@@ -226,13 +228,50 @@ mod tests {
             changes.map(|it| (it.kind, it.run)).collect::<Vec<_>>()
         };
         let slower = [(ChangeKind::Slower, 10)];
-        // The slowest one, or the median would move by what lies between its neighbours.
-        let first_alone = |size| [1.03 + size, 1.0, 0.97, 1.0];
-        assert_eq!(changed(&first_alone, 4), []);
+        let of_all = [1.0, 1.02, 0.97, 1.03];
+        for lucky in 0..4 {
+            let one = |size| {
+                let mut orders = of_all;
+                orders[lucky] += size;
+                orders
+            };
+            assert_eq!(changed(&one, 4), [], "order {lucky}");
+        }
         // As without schedules.
-        assert_eq!(changed(&first_alone, 1), slower);
-        let all = |size| [1.0, 1.02, 0.97, 1.03].map(|slots| slots + size);
-        assert_eq!(changed(&all, 4), slower);
+        let first = |size| [1.0 + size, 1.02, 0.97, 1.03];
+        assert_eq!(changed(&first, 1), slower);
+        let but_one = |size| [1.0 + size, 1.02 + size, 0.97, 1.03 + size];
+        assert_eq!(changed(&but_one, 4), []);
+        assert_eq!(changed(&|size| of_all.map(|slots| slots + size), 4), slower);
+    }
+
+    /// Returns how often a history of as many `schedules` has a step to slower where an edit makes
+    /// the benchmark slower by `change`, and gives its orders other slots by chance, with a
+    /// standard deviation of 2 %.
+    fn steps(schedules: usize, change: f64) -> f64 {
+        const ROUNDS: u64 = 200;
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut orders = |change: f64| -> Vec<f64> {
+            let slots = (0..schedules).map(|_| 1.0 + change + 0.02 * scenario::normal(&mut rng));
+            slots.collect()
+        };
+        let has_step = |[before, after]: [Vec<f64>; 2]| {
+            let trend = judged(&runs(20, |n| {
+                let slots = if n < 10 { &before } else { &after };
+                vec![in_orders(slots)]
+            }));
+            !trend.slower_over_time().is_empty()
+        };
+        let found = (0..ROUNDS).filter(|_| has_step([orders(0.0), orders(change)]));
+        found.count() as f64 / ROUNDS as f64
+    }
+
+    #[test]
+    fn lucky_orders_are_seldom_a_step_and_change_is_found() {
+        // Without other schedules: P(N(0, 0.02 √2) ≥ 0.01) = 36 %.
+        assert!(steps(1, 0.0) > 0.25);
+        assert!(steps(8, 0.0) < 0.01);
+        assert!(steps(8, 0.15) > 0.99);
     }
 
     #[test]

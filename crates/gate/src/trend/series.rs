@@ -7,11 +7,10 @@ use super::{
 };
 use crate::comparability::{self, Difference};
 use crate::metric::Metric;
-use crate::schedules::median_values;
+use crate::schedules::values_in;
 use crate::statistics::change_points::{
     ChangePoint, Criterion, MIN_SEGMENT, change_points, differences_of_levels,
 };
-use crate::statistics::margin::reaches;
 use crate::statistics::{mean, median, variance};
 
 /// Smaller changes of slots may come from a recompilation or another session. This is the gate's
@@ -28,7 +27,7 @@ const DIRECTION_ALPHA: f64 = 0.05;
 /// One benchmark's values, run by run.
 pub struct History<'a> {
     reference: &'a Benchmark,
-    /// The schedules that all runs have, if there are several: a run's value is their median.
+    /// The schedules that all runs have besides the first, which gives their values.
     schedules: Vec<u32>,
     /// The metrics to search; the total comes first.
     pub metrics: Vec<Metric>,
@@ -38,6 +37,8 @@ pub struct History<'a> {
     means: Vec<Vec<f64>>,
     /// For each run, its time beside slots.
     times_ns: Vec<Option<f64>>,
+    /// For each metric and each of the schedules, the values of the runs.
+    further: Vec<Vec<Vec<f64>>>,
     /// For each metric and run, the variance of that mean, as shown by the launches.
     variances: Vec<Vec<f64>>,
     /// For each run, how far off its categories can be, as a fraction of the slots.
@@ -45,8 +46,8 @@ pub struct History<'a> {
 }
 
 impl<'a> History<'a> {
-    /// Starts without values of runs that all have these `schedules`; `None` if the benchmark has
-    /// none itself.
+    /// Starts without values of runs that all have these `schedules` besides the first; `None` if
+    /// the benchmark has no values itself.
     pub fn new(reference: &'a Benchmark, schedules: Vec<u32>) -> Option<History<'a>> {
         let total = match reference.slots {
             Some(_) => Metric::Slots,
@@ -59,6 +60,7 @@ impl<'a> History<'a> {
         let metrics: Vec<Metric> = std::iter::once(total).chain(categories).collect();
         Some(History {
             reference,
+            further: vec![vec![Vec::new(); schedules.len()]; metrics.len()],
             schedules,
             runs: Vec::new(),
             times_ns: Vec::new(),
@@ -71,11 +73,16 @@ impl<'a> History<'a> {
 
     /// Adds a run's values; returns false if any are missing.
     pub fn add(&mut self, run: usize, benchmark: &Benchmark) -> bool {
-        let of_run = |metric: &Metric| median_values(benchmark, *metric, &self.schedules);
-        let values: Option<Vec<Vec<f64>>> = self.metrics.iter().map(of_run).collect();
-        let Some(values) = values else {
+        let metrics = self.metrics.iter();
+        let values: Option<Vec<_>> = metrics.clone().map(|it| it.values(benchmark)).collect();
+        let in_schedules = metrics.map(|it| values_in(&self.schedules, benchmark, *it));
+        let further: Option<Vec<_>> = in_schedules.collect();
+        let (Some(values), Some(further)) = (values, further) else {
             return false;
         };
+        for (all, more) in self.further.iter_mut().zip(further) {
+            all.iter_mut().zip(more).for_each(|(all, it)| all.push(it));
+        }
         self.runs.push(run);
         let times = Metric::Wall.values(benchmark);
         let times = times.filter(|_| self.metrics[0] != Metric::Wall);
@@ -123,14 +130,19 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Returns what all metrics are divided by, so that differences of categories add up.
-    fn scale(&self) -> Option<f64> {
-        median(self.means[0].clone()).filter(|total| *total > 0.0)
-    }
-
     /// Returns a metric's values as fractions of the benchmark's typical total.
     fn scaled(&self, metric: usize, scale: f64) -> Vec<f64> {
         self.means[metric].iter().map(|mean| mean / scale).collect()
+    }
+
+    /// Returns a metric's values in each further schedule, as fractions of the typical total there.
+    fn scaled_further(&self, metric: usize) -> Vec<Vec<f64>> {
+        let schedules = self.further[metric].iter().zip(&self.further[0]);
+        let scaled = schedules.map(|(values, totals)| {
+            let scale = scale(totals).unwrap_or(1.0);
+            values.iter().map(|value| value / scale).collect()
+        });
+        scaled.collect()
     }
 
     /// Returns the minimum variance of a run's value: that of its launches.
@@ -150,18 +162,31 @@ impl<'a> History<'a> {
         min_change_of(metric) + resolution
     }
 
+    /// Returns what a change of a metric is, with its values in `further` schedules.
+    fn criterion<'f>(
+        &self,
+        metric: usize,
+        alpha: f64,
+        scale: f64,
+        further: &'f [Vec<f64>],
+    ) -> Criterion<'f> {
+        Criterion {
+            alpha,
+            min_change: self.min_change(metric),
+            min_variance: self.min_variance(metric, scale),
+            further,
+        }
+    }
+
     /// Returns the change points of all metrics. Those of several metrics at the same place become
     /// one: a place is only known to within [`MIN_SEGMENT`] runs, and the most certain metric
     /// locates it best.
     fn borders(&self, alpha: f64) -> Option<Vec<Found>> {
-        let scale = self.scale()?;
+        let scale = scale(&self.means[0])?;
         let mut points: Vec<(Metric, ChangePoint)> = Vec::new();
         for (index, &metric) in self.metrics.iter().enumerate() {
-            let criterion = Criterion {
-                alpha,
-                min_change: self.min_change(index),
-                min_variance: self.min_variance(index, scale),
-            };
+            let further = self.scaled_further(index);
+            let criterion = self.criterion(index, alpha, scale, &further);
             let found = change_points(&self.scaled(index, scale), &criterion);
             points.extend(found.into_iter().map(|point| (metric, point)));
         }
@@ -193,9 +218,11 @@ impl<'a> History<'a> {
             .chain(found.iter().map(|found| found.index))
             .chain([self.runs.len()])
             .collect();
-        let scale = self.scale().unwrap_or(1.0);
-        let of_total =
-            differences_of_levels(&self.scaled(0, scale), &ends, self.min_variance(0, scale));
+        let scale = scale(&self.means[0]).unwrap_or(1.0);
+        let further = self.scaled_further(0);
+        let criterion = self.criterion(0, DIRECTION_ALPHA, scale, &further);
+        let values = self.scaled(0, scale);
+        let of_total = differences_of_levels(&values, &ends, criterion.min_variance);
         found
             .iter()
             .zip(ends.windows(3))
@@ -206,8 +233,8 @@ impl<'a> History<'a> {
                 let (before, after) = (level(0, from..at), level(0, at..to));
                 let difference = after / before - 1.0;
                 let total_found = found.metrics.contains(&self.metrics[0])
-                    || reaches(difference.abs(), self.min_change(0))
-                        && of_total.p_value() < DIRECTION_ALPHA;
+                    || criterion.is_change(difference, ends)
+                        && of_total.p_value() < criterion.alpha;
                 TrendChange {
                     kind: match (total_found, difference > 0.0) {
                         (false, _) => ChangeKind::Shifted,
@@ -233,6 +260,12 @@ impl<'a> History<'a> {
             })
             .collect()
     }
+}
+
+/// Returns what all metrics of a benchmark with these totals are divided by, so that differences of
+/// categories add up.
+fn scale(totals: &[f64]) -> Option<f64> {
+    median(totals.to_vec()).filter(|total| *total > 0.0)
 }
 
 /// Returns the least difference between two levels of `metric` that counts as a change.
