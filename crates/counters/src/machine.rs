@@ -8,7 +8,6 @@ pub(crate) mod cores;
 mod cpuid;
 mod detect;
 
-#[cfg(target_os = "linux")]
 use std::path::Path;
 
 use topdown_run::machine::Machine;
@@ -35,6 +34,11 @@ pub fn this_machine() -> Machine {
 #[cfg(target_os = "linux")]
 pub(crate) fn identity_from_files(sys: &Path, proc: &Path) -> Machine {
     detect::identity(sys, proc, Measuring::AsCounted)
+}
+
+/// Returns the CPUs that the calling thread may run on, if the system says.
+pub fn allowed_cpus() -> Option<Vec<u32>> {
+    cores::allowed_cpus(Path::new("/proc"))
 }
 
 /// Returns this machine as a run measured it: on the cores of the PMU `core_type` of a provenance,

@@ -58,8 +58,8 @@ pub const ALLOCATIONS: &str = "CARGO_TOPDOWN_ALLOCATIONS";
 /// numbered from 0, and so are the blocks of a benchmark. Set in all modelled launches.
 pub const STRETCHES: &str = "CARGO_TOPDOWN_STRETCHES";
 
-/// Whether a modelled launch runs on one CPU, because its benchmarks have several threads: its
-/// place among the launches that run side by side, from 1 on, or `0`. Set in all modelled launches.
+/// Whether a modelled launch runs on one CPU, because its benchmarks have several threads: which of
+/// those that it may use, from 1 for the last one on, or `0`. Set in all modelled launches.
 pub const ONE_CPU: &str = "CARGO_TOPDOWN_ONE_CPU";
 
 /// In which order the threads of a modelled launch take turns, if not in the first: a number. Read

@@ -16,6 +16,7 @@ pub mod left_out;
 pub(crate) mod live_samples;
 pub(crate) mod load;
 pub(crate) mod measured;
+pub(crate) mod own_cpu;
 pub(crate) mod peer;
 pub mod protocol;
 pub(crate) mod repeated;

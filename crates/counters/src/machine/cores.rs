@@ -132,7 +132,7 @@ fn capacity_of(sys: &Path, pmu: &str) -> Option<u32> {
 }
 
 /// Returns the CPUs that the calling thread may run on.
-fn allowed_cpus(proc: &Path) -> Option<Vec<u32>> {
+pub(super) fn allowed_cpus(proc: &Path) -> Option<Vec<u32>> {
     let status = fs::read_to_string(proc.join("thread-self/status")).ok()?;
     let mut lines = status.lines();
     parse_cpu_list(lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?)

@@ -28,8 +28,8 @@ extern "C" fn before_main() {
     }
 }
 
-/// Returns the place of this launch among those side by side, if the environment says that its
-/// benchmarks have several threads.
+/// Returns which of its CPUs this launch runs on, from the last one on, if the environment says
+/// that its benchmarks have several threads.
 pub(super) fn place_on_one_cpu() -> Option<usize> {
     let place: usize = std::env::var(environment::ONE_CPU).ok()?.parse().ok()?;
     place.checked_sub(1)

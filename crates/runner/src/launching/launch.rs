@@ -13,6 +13,7 @@ use crate::launching::launch_error::LaunchError;
 use crate::launching::launcher::Launcher;
 use crate::launching::live_samples::LiveSamples;
 use crate::launching::measured::Benchmarks;
+use crate::launching::own_cpu;
 use crate::launching::protocol::Connection;
 use crate::launching::samples_file::SamplesFile;
 use crate::launching::time_limits::TimeLimits;
@@ -108,7 +109,9 @@ impl Launcher {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .map_err(|error| LaunchError::io("could not listen on 127.0.0.1", error))?;
         let mut progress = BenchProgress::default();
-        let mut process = self.start(target, filter, &listener, &samples_path, limits)?;
+        let mut target = target.clone();
+        let _claim = own_cpu::choose_for(&mut target);
+        let mut process = self.start(&target, filter, &listener, &samples_path, limits)?;
         let result = process.accept(listener)?.map(|stream| {
             let bench = Connection::open(process.words(stream))?;
             process.greeted();

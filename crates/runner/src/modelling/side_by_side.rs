@@ -16,7 +16,6 @@ use crate::progress::Progress;
 use crate::rounds::round_count;
 use crate::side::{CompletedLaunch, FirstLaunch, Side};
 use crate::targets::bench_targets::BenchTarget;
-use topdown_run::environment::ONE_CPU;
 use topdown_system::interrupt;
 use topdown_system::processes;
 
@@ -69,8 +68,8 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Makes launches with `launcher` until none is left, at this place of those side by side.
-    fn work(&self, place: usize, launcher: &Launcher, words: &Sender<WorkerMessage>) {
+    /// Makes launches with `launcher` until none is left.
+    fn work(&self, launcher: &Launcher, words: &Sender<WorkerMessage>) {
         // If nobody listens, there is nothing left to do.
         let say = |word| words.send(word).is_ok();
         while !interrupt::requested() {
@@ -82,7 +81,6 @@ impl<'a> Queue<'a> {
             if *launch >= known.launches.load(Ordering::Relaxed) {
                 continue;
             }
-            let target = &at_place(place, target);
             say(WorkerMessage::Begins(number));
             let make = |first| {
                 CompletedLaunch::by(launcher, target, first, |name| {
@@ -117,15 +115,6 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// Returns `target` with a CPU other than those at other places, if it runs on one.
-fn at_place(place: usize, target: &BenchTarget) -> BenchTarget {
-    let mut target = target.clone();
-    if let Some(one_cpu) = target.environment.get_mut(ONE_CPU) {
-        *one_cpu = (place + 1).to_string().into();
-    }
-    target
-}
-
 /// Runs all launches of all `targets`, as many at once as there are `launchers`; the results are in
 /// the order in which [`run`](crate::rounds::run) has them. `alone` launches again what failed
 /// beside others. `fail_fast` stops at the first failure.
@@ -145,9 +134,9 @@ pub fn run_side_by_side(
     let mut kept = 0;
     thread::scope(|scope| -> Result<(), LaunchError> {
         let (words, heard) = mpsc::channel();
-        for (place, launcher) in launchers.iter().enumerate() {
+        for launcher in launchers {
             let (queue, words) = (&queue, words.clone());
-            scope.spawn(move || queue.work(place, launcher, &words));
+            scope.spawn(move || queue.work(launcher, &words));
         }
         drop(words);
         for word in heard {
@@ -221,22 +210,5 @@ fn end_orphans(launcher: &Launcher, progress: &Progress) {
                 names.join(", ")
             ));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::modelling::model_or_clock::put_on_one_cpu;
-
-    #[test]
-    fn launches_side_by_side_have_different_cpus() {
-        let mut target = BenchTarget::named("suite", "bench");
-        let places = |target: &BenchTarget| {
-            [0, 1].map(|place| at_place(place, target).environment.get(ONE_CPU).cloned())
-        };
-        assert_eq!(places(&target), [None, None]);
-        put_on_one_cpu(&mut target);
-        assert_eq!(places(&target), [Some("1".into()), Some("2".into())]);
     }
 }
