@@ -71,6 +71,9 @@ pub struct Model {
     traces_all: Cell<bool>,
     /// Whether the order of threads is kept between windows, too.
     orders_between: bool,
+    /// Whether windows begin and end where the benchmark looks at the clock, in the middle of what
+    /// it lets threads do.
+    times_itself: Cell<bool>,
     /// What the clock hid when the open window began.
     hidden_ns: Cell<u64>,
     /// The provenance of benchmarks since only the measured one could be traced.
@@ -127,6 +130,7 @@ impl Model {
             calibrating: Cell::new(true),
             traces_all: Cell::new(all_threads),
             orders_between: all_threads && place_on_one_cpu().is_some(),
+            times_itself: Cell::new(false),
             hidden_ns: Cell::new(0),
             modelled_alone: OnceCell::new(),
         };
@@ -167,6 +171,12 @@ impl Model {
             traced_threads::give_up(error);
         }
         let _ = self.tracer.attach_own();
+    }
+
+    /// Returns whether other threads stay where they are when a window begins or ends. Elsewhere
+    /// they go on until they wait, so that windows begin alike.
+    fn halts_threads(&self) -> bool {
+        self.times_itself.get() && self.orders_between
     }
 
     /// Ends a window that was never closed: its code panicked, or another window lies inside it.
@@ -233,8 +243,10 @@ impl Source for Model {
     }
 
     fn between_windows(&self) {
-        if self.orders_between && !self.calibrating.get() {
-            between::begin(&self.tracer);
+        let is_wanted = self.orders_between && !self.calibrating.get();
+        let is_open = is_wanted && between::begin(&self.tracer);
+        if self.halts_threads() && !is_open {
+            topdown_tracer::release_threads();
         }
     }
 
@@ -286,6 +298,7 @@ impl Source for Model {
     }
 
     fn watch_clock(&self, watcher: Option<ClockWatcher>) {
+        self.times_itself.set(watcher.is_some());
         topdown_tracer::watch_clock(watcher);
     }
 
@@ -303,6 +316,9 @@ impl Source for Model {
 
     #[inline(never)]
     fn start(&self) -> Reading {
+        if self.halts_threads() {
+            between::halt();
+        }
         self.abandon_open_window();
         let wanted = self.with_observer(Observer::begin_window) == Some(true);
         self.outside_time.before_window();
@@ -318,7 +334,13 @@ impl Source for Model {
 
     #[inline(never)]
     fn end(&self, start: &Reading) -> Sample {
-        let end = self.tracer.is_attached().then(|| self.tracer.detach());
+        let end = self
+            .tracer
+            .is_attached()
+            .then(|| match self.halts_threads() {
+                true => self.tracer.halt(),
+                false => self.tracer.detach(),
+            });
         let shown_ns = clock::elapsed_ns(start.at_ns);
         let hidden_ns = topdown_tracer::hidden_ns().wrapping_sub(self.hidden_ns.get());
         let wall_ns = shown_ns.saturating_add_signed(hidden_ns as i64);

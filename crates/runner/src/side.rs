@@ -17,7 +17,9 @@ use crate::launching::launch::Launched;
 use crate::launching::launch_error::LaunchError;
 use crate::launching::launcher::Launcher;
 use crate::launching::measured::Benchmarks;
-use crate::launching::repeated::{Digests, compare_digests, digests_to_repeat, repeating};
+use crate::launching::repeated::{
+    Digests, compare_digests, digests_to_repeat, max_launches, repeating,
+};
 use crate::progress::Progress;
 use crate::targets::bench_targets::BenchTarget;
 
@@ -286,16 +288,17 @@ impl<'a> Side<'a> {
         if error.is_some() {
             *state = State::Done;
         }
-        let settings = &mut self.targets[index].settings;
-        if launch == 0 && !has_counters {
-            let most = match settings.source {
+        if launch == 0 {
+            let target = &mut self.targets[index];
+            let most = match target.settings.source {
+                _ if has_counters => max_launches(target, made.took),
                 SourceChoice::Auto => self.launcher.launches_without_counters,
                 // A benchmark that is not modelled in one launch keeps its time.
                 SourceChoice::Model | SourceChoice::ModelOrTime => 1,
-                _ => settings.launches,
+                _ => u32::MAX,
             };
-            settings.launches = settings.launches.min(most);
-            progress.expect(self.progress_offset + index, settings.launches);
+            target.settings.launches = target.settings.launches.min(most);
+            progress.expect(self.progress_offset + index, target.settings.launches);
         }
         let target = &self.targets[index];
         let done = *state == State::Done;

@@ -117,6 +117,7 @@ impl<C: Consumer> Engine<C> {
             turn_start: trace_pointer,
             handed_over_bytes: 0,
             is_settling: false,
+            is_halting: false,
             restartable,
             suspended: None,
             trust_is_due: false,
@@ -177,6 +178,13 @@ impl<C: Consumer> Engine<C> {
         self.conclude()
     }
 
+    #[inline(always)]
+    pub(crate) fn halt(&self) -> Result<End, TraceError> {
+        // SAFETY: as in `prepare`; only the field is written.
+        unsafe { (*self.state.as_ptr()).is_halting = true };
+        self.detach()
+    }
+
     #[inline(never)]
     fn prepare(&self, all_threads: bool) -> Result<(), AttachError> {
         let traced_in = TRACED_IN.get();
@@ -204,6 +212,7 @@ impl<C: Consumer> Engine<C> {
         state.trust_is_due = false;
         state.wakes = Wakes::Nobody;
         state.is_settling = false;
+        state.is_halting = false;
         TRACED_IN.set(process);
         let (code_start, code_end) = state.translator.code();
         let state = self.state.as_ptr();

@@ -29,6 +29,10 @@ impl<C: Consumer> Engine<C> {
         match self.never {}
     }
 
+    pub(crate) fn halt(&self) -> Result<End, TraceError> {
+        match self.never {}
+    }
+
     pub(crate) fn is_attached(&self) -> bool {
         match self.never {}
     }

@@ -65,6 +65,17 @@ impl<C: Consumer> Tracer<C> {
         self.engine.detach()
     }
 
+    /// Like [`detach`](Tracer::detach), but the other threads stay exactly where they are, also
+    /// those that wait, as if there were one trace: for a next one that begins at once. If it does
+    /// not, call [`release_threads`].
+    ///
+    /// # Errors
+    /// As [`detach`](Tracer::detach).
+    #[inline(always)]
+    pub fn halt(&self) -> Result<End, TraceError> {
+        self.engine.halt()
+    }
+
     /// Traces `work`, which may panic.
     pub fn trace<T>(&self, work: impl FnOnce() -> T) -> (T, Result<End, TraceError>) {
         if let Err(error) = self.attach() {

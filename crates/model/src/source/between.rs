@@ -21,25 +21,36 @@ thread_local! {
     static OPEN: Cell<Option<Rc<Tracer<Observer>>>> = const { Cell::new(None) };
 }
 
-/// Begins a trace, unless it is not wanted.
-pub(super) fn begin(tracer: &Rc<Tracer<Observer>>) {
+/// Begins a trace, unless it is not wanted. Returns whether it did.
+pub(super) fn begin(tracer: &Rc<Tracer<Observer>>) -> bool {
     end();
     if tracer.with_consumer(Observer::begin_between) != Some(true) {
-        return;
+        return false;
     }
     OPEN.set(Some(Rc::clone(tracer)));
-    if tracer.attach().is_err() {
+    let is_open = tracer.attach().is_ok();
+    if !is_open {
         end();
     }
+    is_open
 }
 
 /// Ends the trace of the thread, if there is one.
 pub(super) fn end() {
+    end_by(|tracer| tracer.detach().is_ok());
+}
+
+/// The same, but other threads stay where they are.
+pub(super) fn halt() {
+    end_by(|tracer| tracer.halt().is_ok());
+}
+
+fn end_by(detach: impl FnOnce(&Tracer<Observer>) -> bool) {
     let Some(tracer) = OPEN.take() else {
         return;
     };
     let has_companions = topdown_tracer::has_companions();
-    let is_whole = tracer.detach().is_ok();
+    let is_whole = detach(&tracer);
     tracer.with_consumer(|observer| observer.between.end(is_whole, has_companions));
 }
 

@@ -4,6 +4,7 @@
 //! they have its slots; otherwise launches differ, and all are modelled again.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use topdown_run::code::Digest;
 use topdown_run::environment::{MIN_STRETCHES_LENGTH, ONE_CPU, REPEATS, REPEATS_DIGITS, STRETCHES};
@@ -18,6 +19,30 @@ use crate::launching::launcher::Launcher;
 use crate::launching::measured::{Measured, SlotsOrigin};
 use crate::targets::bench_targets::BenchTarget;
 
+/// Launches of a benchmark that are known to differ may take so long together. Judgement: they are
+/// judged by their scatter, as times are, and a change that needs more launches is small.
+const MAX_DIFFERING: Duration = Duration::from_secs(60);
+
+/// So many are made however long they take. Judgement: with fewer, only the largest changes show.
+const MIN_DIFFERING_LAUNCHES: u32 = 5;
+
+/// Returns how many launches of `target` at most are made, of which the first one took this long.
+pub(crate) fn max_launches(target: &BenchTarget, took: Duration) -> u32 {
+    if !is_known_to_differ(target) {
+        return u32::MAX;
+    }
+    let benchmarks = target.benchmarks.as_ref().map_or(1, Vec::len).max(1);
+    let limit = MAX_DIFFERING.as_secs_f64() * benchmarks as f64;
+    // Saturates.
+    let launches = (limit / took.as_secs_f64()) as u32;
+    launches.max(MIN_DIFFERING_LAUNCHES)
+}
+
+/// Returns whether launches of `target` are compared step by step, because earlier ones differed.
+fn is_known_to_differ(target: &BenchTarget) -> bool {
+    target.environment.contains_key(STRETCHES)
+}
+
 /// Digests of benchmarks, by name.
 pub(crate) type Digests = HashMap<String, Digest>;
 
@@ -28,10 +53,8 @@ pub(crate) fn digests_to_repeat(
     target: &BenchTarget,
     first: &Launched,
 ) -> Digests {
-    // Launches that are known to differ are compared step by step.
-    let is_known_to_differ = target.environment.contains_key(STRETCHES);
     let has_fixed_addresses = launcher.through.is_some();
-    if !doubles_on_the_model(target) || is_known_to_differ {
+    if !doubles_on_the_model(target) || is_known_to_differ(target) {
         return Digests::new();
     }
     let mut digests = digests_of(target, first);
@@ -233,6 +256,22 @@ mod tests {
             ..DIGEST
         };
         assert_eq!(first(vec![measured(Some(moving), 1, Some(1))]), None);
+    }
+
+    #[test]
+    fn long_launches_that_differ_are_few() {
+        let mut target = target();
+        let most =
+            |target: &BenchTarget, seconds| max_launches(target, Duration::from_secs(seconds));
+        assert_eq!(most(&target, 600), u32::MAX);
+        (target.environment).insert(STRETCHES.to_owned(), "0:1:2".into());
+        assert_eq!(
+            [0, 6, 10, 12, 600].map(|it| most(&target, it)),
+            [u32::MAX, 10, 6, 5, 5]
+        );
+        let three = ["a", "b", "c"].map(str::to_owned);
+        target.benchmarks = Some(three.to_vec());
+        assert_eq!(most(&target, 18), 10);
     }
 
     #[test]

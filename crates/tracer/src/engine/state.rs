@@ -38,6 +38,8 @@ pub(super) struct State<C> {
     pub(super) handed_over_bytes: usize,
     /// Whether the trace is complete, and other threads only go on to where they wait.
     pub(super) is_settling: bool,
+    /// Whether the trace is about to end, and other threads stay where they are.
+    pub(super) is_halting: bool,
     pub(super) restartable: Option<RestartableSequence>,
     /// The signal whose handlers are not intercepted until the next request.
     pub(super) suspended: Option<i32>,
@@ -96,7 +98,8 @@ impl<C: Consumer> State<C> {
             self.translator.forget();
         }
         let mut after = After::Resume;
-        if self.has_companions() && !self.is_settling && self.is_at_end(context) {
+        let settles = self.has_companions() && !self.is_settling && !self.is_halting;
+        if settles && self.is_at_end(context) {
             return self.settle(context);
         }
         match request(context) {
@@ -179,8 +182,8 @@ impl<C: Consumer> State<C> {
             let is_intact =
                 !self.translator.is_trusting() || self.translator.is_trusted_code_intact();
             let end = is_intact.then_some(End::Detach);
-            if self.is_settling {
-                TEAM.park(own_seat());
+            if self.is_settling || (self.is_halting && self.has_companions()) {
+                TEAM.park(own_seat(), self.is_halting);
             }
             self.leave(context, end.ok_or(TraceError::CodeChanged));
             context.next = target;

@@ -6,9 +6,10 @@ use std::process::{Command, Output};
 use crate::programs::ALL;
 use crate::programs::endless::{ALONE, ENDLESS, Parts};
 use crate::programs::ends::ENDS;
+use crate::programs::halted::{HALTED, Halves, Second};
 use crate::programs::hundred::HUNDRED;
 use crate::programs::prepared::PREPARED;
-use topdown_tracer::{Address, Block, Config, Consumer, MAX_THREADS, Tracer};
+use topdown_tracer::{Address, Block, Config, Consumer, End, MAX_THREADS, TraceError, Tracer};
 
 /// What a launch saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ struct Counts {
     current: usize,
     threads: [(u64, u64, u64); MAX_THREADS],
     switches: u64,
+    /// Whether what is executed does not count.
+    is_off: bool,
 }
 
 impl Consumer for Counts {
@@ -36,6 +39,9 @@ impl Consumer for Counts {
     }
 
     fn block(&mut self, block: &Block<'_>, addresses: &[u64]) {
+        if self.is_off {
+            return;
+        }
         let (instructions, blocks, hash) = &mut self.threads[self.current];
         *instructions += block.instructions.len() as u64;
         *blocks += 1;
@@ -90,6 +96,12 @@ pub fn launch_of_hundred(program: usize) -> Launch {
 /// Executes a program of [`ENDLESS`] in the same way.
 pub fn launch_endless(program: usize) -> Launch {
     launch(ALL.len() + PREPARED.len() + ENDS.len() + HUNDRED.len() + program)
+}
+
+/// Executes a program of [`HALTED`] in the same way.
+pub fn launch_halted(program: usize) -> Launch {
+    let before = ALL.len() + PREPARED.len() + ENDS.len() + HUNDRED.len();
+    launch(before + ENDLESS.len() + program)
 }
 
 /// Executes a program of the table in a process of its own, with all threads traced.
@@ -162,11 +174,13 @@ static EXECUTE: extern "C" fn() = {
             let ends = prepared + PREPARED.len();
             let hundred = ends + ENDS.len();
             let endless = hundred + HUNDRED.len();
+            let halted = endless + ENDLESS.len();
             match number {
                 _ if number < prepared => trace(1, ALL[number].1),
                 _ if number < ends => trace(WINDOWS, PREPARED[number - prepared].1()),
                 _ if number < hundred => trace(2, ENDS[number - ends].1()),
                 _ if number < endless => trace(1, || HUNDRED[number - hundred].1().to_string()),
+                _ if number >= halted => trace_halves(number - halted),
                 _ => {
                     let Parts { window, after } = ENDLESS[number - endless].1();
                     let windows = if number - endless < ALONE { WINDOWS } else { 4 };
@@ -180,7 +194,7 @@ static EXECUTE: extern "C" fn() = {
 };
 
 /// Number of traces of a program whose threads exist before.
-const WINDOWS: usize = 20;
+pub const WINDOWS: usize = 20;
 
 fn trace(windows: usize, program: impl FnMut() -> String) {
     trace_parts(windows, program, || {});
@@ -188,6 +202,47 @@ fn trace(windows: usize, program: impl FnMut() -> String) {
 
 /// The same, with something natively `after` each trace.
 fn trace_parts(windows: usize, mut program: impl FnMut() -> String, mut after: impl FnMut()) {
+    let tracer = tracer();
+    let (mut result, mut end) = tracer.trace(&mut program);
+    for _ in 1..windows {
+        after();
+        let (again, ended) = tracer.trace(&mut program);
+        assert!(again == result || ended.is_err());
+        (result, end) = (again, end.and(ended));
+    }
+    print(tracer, &result, end);
+}
+
+/// Traces a program whose threads are halted between two parts, of which the second one counts.
+fn trace_halves(number: usize) {
+    let (_, program, how) = HALTED[number];
+    let Halves {
+        mut first,
+        mut second,
+    } = program();
+    let tracer = tracer();
+    let mut result = String::new();
+    let mut end = Ok(End::Detach);
+    for _ in 0..WINDOWS {
+        tracer.with_consumer(|counts| counts.is_off = true);
+        tracer.attach().unwrap();
+        first();
+        end = end.and(tracer.halt());
+        tracer.with_consumer(|counts| counts.is_off = false);
+        if how == Second::Traced {
+            let (value, ended) = tracer.trace(&mut second);
+            (result, end) = (value, end.and(ended));
+        } else {
+            if how == Second::Released {
+                topdown_tracer::release_threads();
+            }
+            result = second();
+        }
+    }
+    print(tracer, &result, end);
+}
+
+fn tracer() -> Tracer<Counts> {
     let config = Config {
         all_threads: true,
         schedule: std::env::var(SCHEDULE).unwrap().parse().unwrap(),
@@ -197,15 +252,12 @@ fn trace_parts(windows: usize, mut program: impl FnMut() -> String, mut after: i
         current: 0,
         threads: [(0, 0, 0); MAX_THREADS],
         switches: 0,
+        is_off: false,
     };
-    let mut tracer = Tracer::new(config, counts).unwrap();
-    let (mut result, mut end) = tracer.trace(&mut program);
-    for _ in 1..windows {
-        after();
-        let (again, ended) = tracer.trace(&mut program);
-        assert!(again == result || ended.is_err());
-        (result, end) = (again, end.and(ended));
-    }
+    Tracer::new(config, counts).unwrap()
+}
+
+fn print(mut tracer: Tracer<Counts>, result: &str, end: Result<End, TraceError>) {
     let counts = tracer.consumer_mut();
     print!("\u{1}{result}\u{1}{end:?}\u{1}{}", counts.switches);
     for (number, (instructions, blocks, hash)) in counts.threads.iter().enumerate() {

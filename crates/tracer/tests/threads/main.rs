@@ -14,9 +14,12 @@ mod record;
 mod schedules;
 mod stepped;
 
-use launch::{launch, launch_end, launch_endless, launch_of_hundred, launch_prepared};
+use launch::{
+    WINDOWS, launch, launch_end, launch_endless, launch_halted, launch_of_hundred, launch_prepared,
+};
 use programs::endless::{ALONE, ENDLESS};
 use programs::ends::ENDS;
+use programs::halted::{HALTED, TRACED, WORK_INSTRUCTIONS};
 use programs::hundred::HUNDRED;
 use programs::ordered::ORDERED;
 use programs::prepared::PREPARED;
@@ -116,6 +119,41 @@ fn endless_threads_hold_nobody_up_after_a_trace() {
         assert_eq!(traced.end, "Ok(Detach)", "{name}");
         assert_eq!(traced.result, (parts().window)(), "{name}");
         assert_eq!(traced.threads.len(), 3, "{name}: {traced:?}");
+    }
+}
+
+#[test]
+fn halted_threads_do_nothing_until_the_next_trace() {
+    for (number, (name, program, _)) in HALTED.iter().enumerate() {
+        let traced = launch_halted(number);
+        let mut natively = program();
+        (natively.first)();
+        assert_eq!(traced.end, "Ok(Detach)", "{name}");
+        assert_eq!(traced.result, (natively.second)(), "{name}");
+        if number < TRACED {
+            let all = traced.threads.iter().map(|thread| thread.1);
+            let work = traced.threads.iter().skip(1).map(|thread| thread.1);
+            let per_window = work.clone().max().unwrap() / WINDOWS as u64;
+            assert!(
+                per_window > WORK_INSTRUCTIONS,
+                "{name}: {:?}",
+                all.collect::<Vec<_>>()
+            );
+        }
+    }
+}
+
+#[test]
+fn traces_of_halted_threads_repeat() {
+    if !launch::addresses_are_fixed() {
+        skip(Need::FixedAddresses, "addresses are random here");
+        return;
+    }
+    for (number, (name, ..)) in HALTED.iter().enumerate().take(TRACED) {
+        let first = launch_halted(number);
+        for _ in 1..10 {
+            assert_eq!(launch_halted(number), first, "{name}");
+        }
     }
 }
 

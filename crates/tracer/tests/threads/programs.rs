@@ -3,6 +3,7 @@
 mod atomics;
 pub mod endless;
 pub mod ends;
+pub mod halted;
 pub mod hundred;
 mod locks;
 mod messages;

@@ -43,11 +43,12 @@ pub(super) struct Watch {
 }
 
 impl Team {
-    /// The trace is complete: other threads that wait for nothing stay where they are.
-    pub(in super::super) fn park(&self, own: usize) {
+    /// The trace is complete: other threads that wait for nothing stay where they are, or `all`.
+    pub(in super::super) fn park(&self, own: usize, all: bool) {
         for (index, seat) in self.seats.iter().enumerate() {
-            if index != own && seat.is(phase::MEMBER) && seat.stopped().wait.is_over() {
-                seat.stopped().never_waits = true;
+            if index != own && seat.is(phase::MEMBER) && (all || seat.stopped().wait.is_over()) {
+                // Others may only have had no turn yet.
+                seat.stopped().never_waits |= !all;
                 seat.phase.store(phase::PARKING, Ordering::Release);
                 seat.tell(turn::PARK);
             }
@@ -81,7 +82,8 @@ impl Team {
     pub(super) fn rejoin(&self, seat: &Seat) -> bool {
         let was_parked = seat.change(phase::PARKED, phase::MEMBER);
         if was_parked {
-            seat.stopped().wait = Wait::Nothing;
+            let wait = &mut seat.stopped().wait;
+            *wait = if wait.is_over() { Wait::Nothing } else { *wait };
             self.members.fetch_add(1, Ordering::Relaxed);
         }
         was_parked
