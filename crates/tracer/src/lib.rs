@@ -62,8 +62,8 @@
 //!
 //! With [`Config::all_threads`], every thread of the process is traced. At `attach`, a signal stops
 //! the existing ones wherever they are, and they continue in the translation. New ones begin in it.
-//! At `detach`, others go on until they wait, and then wait natively. [`Consumer::switch_to`] says
-//! whose blocks follow.
+//! At `detach`, others go on until they wait, and then wait natively; at [`Tracer::halt`] all stay
+//! where they are. [`Consumer::switch_to`] says whose blocks follow.
 //!
 //! Exactly one thread runs at a time. It passes its turn when it waits, ends, executes `pause` or
 //! `sched_yield`, or has filled its part of the buffer, and the next one in the order of creation
@@ -78,8 +78,8 @@
 //! * If [system values are fixed](fix_system_values), the monotonic clock advances only with each
 //!   query and turn, and to the next deadline when all threads wait. Otherwise, a deadline that
 //!   passes while other threads run counts a second later.
-//! * Threads that do not wait at `detach` stay where they are until the next `attach`, so that
-//!   traces beside endless loops repeat. They go on natively if the thread that called `detach`
+//! * Threads that do not wait at `detach` stay where they are until the next `attach`, as all do
+//!   at `halt`, so that traces beside endless loops repeat. They go on natively if the thread that called `detach`
 //!   waits for 20 ms meanwhile, computes for some 50 ms, or ends; if a tracer is dropped; and on
 //!   [`release_threads`].
 //! * What other threads do between traces, the kernel decides; on [one CPU](run_on_one_cpu) it

@@ -19,7 +19,7 @@ use topdown_run::code::{CodeCounts, CodeSlots};
 use topdown_run::event::Events;
 use topdown_run::provenance::Provenance;
 use topdown_run::sample::{Flags, Sample};
-use topdown_run::steady::{Modelled, Next};
+use topdown_run::steady::{MIN_SAMPLES, Modelled, Next};
 
 /// Threads that are not traced work if they use more processor time than this. Judgement: those
 /// that wait use far less, and the slots of a benchmark whose work is theirs are soon in vain.
@@ -73,6 +73,8 @@ pub(super) struct Benchmark {
     pub fate: ModelDecision,
     /// Whether a sample after the first one decides how it is modelled.
     decides_again: bool,
+    /// Whether its first sample had no windows, and only showed where those of the others lie.
+    begins_late: bool,
     /// Whether only a part of the first iteration was modelled.
     first_is_cut_off: bool,
     modelled: Modelled,
@@ -181,9 +183,19 @@ impl Core {
             ModelDecision::Open if self.benchmark.decides_again => self.budget.instructions,
             ModelDecision::Open => self.budget.largest_window(),
             ModelDecision::Modelled if self.benchmark.current != Next::Model => u64::MAX,
-            ModelDecision::Modelled => self.budget.instructions.saturating_sub(spent),
+            ModelDecision::Modelled => {
+                let samples = self.benchmark.modelled.samples();
+                self.budget_for(samples + 1).saturating_sub(spent)
+            }
             ModelDecision::Sampled(_) => u64::MAX,
         }
+    }
+
+    /// Returns the budget for so many samples. Without the first one, the two that a benchmark needs
+    /// have twice as many iterations.
+    fn budget_for(&self, samples: usize) -> u64 {
+        let is_twice = self.benchmark.begins_late && samples <= 1 + MIN_SAMPLES;
+        self.budget.instructions * if is_twice { 2 } else { 1 }
     }
 
     /// The next blocks are executed by this thread.

@@ -109,8 +109,14 @@ impl Core {
         !benchmark.is_complete
     }
 
-    /// Counts a sample that shows nothing, so the next one decides.
+    /// Counts a sample that had no windows.
     pub fn skip_sample(&mut self) {
+        self.skip_and_redecide();
+        self.benchmark.begins_late = true;
+    }
+
+    /// Counts a sample that shows nothing, so the next one decides.
+    fn skip_and_redecide(&mut self) {
         self.benchmark.modelled.skip();
         self.redecide(self.budget.max_warm_instructions());
     }
@@ -150,7 +156,7 @@ impl Core {
                 return self.next_when_sampled(sample, switching_instructions);
             }
             ModelDecision::Timed(NotModelled::TooLongToSample) if modelled.samples() == 0 => {
-                self.skip_sample();
+                self.skip_and_redecide();
                 return Next::Model;
             }
             _ => {}
@@ -191,10 +197,10 @@ impl Core {
             is_divisible: self.warmed.can_divide() && !is_lost,
             is_alike: is_modelled && self.warmed.are_iterations_alike(),
         };
+        // This one, and the next.
+        let budget_instructions = self.budget_for(self.benchmark.modelled.samples() + 2);
         let benchmark = &mut self.benchmark;
-        let next = benchmark
-            .modelled
-            .next_after(&taken, self.budget.instructions);
+        let next = benchmark.modelled.next_after(&taken, budget_instructions);
         let may_count = next == Next::Nothing || benchmark.modelled.is_probe_next();
         if is_modelled && !sample.flags.intersects(Flags::UNUSABLE) {
             benchmark.warmth = (may_count && taken.is_cold).then(|| Warmth {
@@ -245,6 +251,7 @@ impl Core {
         self.benchmark = Benchmark {
             modelled: self.benchmark.modelled,
             decides_again: true,
+            begins_late: self.benchmark.begins_late,
             first_is_cut_off,
             ..self.new_benchmark()
         };

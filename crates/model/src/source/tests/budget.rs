@@ -71,6 +71,35 @@ fn few_costly_instructions_are_bounded() {
     }
 }
 
+/// Its first sample has no windows, and so those that count are twice as long.
+#[test]
+fn benchmark_that_times_itself_has_two_long_samples() {
+    let Some(model) = sampling(&cores::GOLDEN_COVE, 0.5) else {
+        return;
+    };
+    let instructions = window(&model, || long(1)).instructions.unwrap();
+    // Three iterations use up the budget.
+    let rounds = of_core(&model, |core| core.budget.instructions) * 3 / 10 / instructions;
+    model.benchmark_boundary();
+    model.sample_boundary();
+    model.sample_kept();
+    model.skip_sample();
+    let mut flags = Vec::new();
+    for number in 1.. {
+        model.sample_boundary();
+        let iterations = topdown_run::doubling::iterations(number);
+        let mut sample = Sample::EMPTY;
+        (0..iterations).for_each(|_| sample.add(&window(&model, || long(rounds))));
+        let sample = model.completed(&sample);
+        model.sample_kept();
+        flags.push(sample.flags);
+        if !model.wants_more(&sample) {
+            break;
+        }
+    }
+    assert_eq!(flags, [Flags::NONE; 2]);
+}
+
 /// Takes the samples of a benchmark that may spend so long outside of its code, until the model
 /// wants no more. The last one has lost its slots.
 fn samples_until_time_only(

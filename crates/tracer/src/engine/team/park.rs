@@ -1,5 +1,6 @@
 //! Threads that wait for nothing when a trace is complete stay where they are until the next one
-//! begins. If they went on natively, the kernel would decide how far they get.
+//! begins, and all do when it is halted. If they went on natively, the kernel would decide how far
+//! they get.
 //!
 //! What runs meanwhile may wait for them. So they let themselves go on natively as soon as the
 //! thread that ended the trace waits for a while, or computes for long, or has ended. They look
