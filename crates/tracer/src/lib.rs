@@ -79,9 +79,9 @@
 //!   query and turn, and to the next deadline when all threads wait. Otherwise, a deadline that
 //!   passes while other threads run counts a second later.
 //! * Threads that do not wait at `detach` stay where they are until the next `attach`, as all do
-//!   at `halt`, so that traces beside endless loops repeat. They go on natively if the thread that called `detach`
-//!   waits for 20 ms meanwhile, computes for some 50 ms, or ends; if a tracer is dropped; and on
-//!   [`release_threads`].
+//!   at `halt`, so that traces beside endless loops repeat. They go on natively if the thread that
+//!   ended the trace waits for 20 ms meanwhile, computes for some 50 ms, or ends; if a tracer is
+//!   dropped; and on [`release_threads`].
 //! * What other threads do between traces, the kernel decides; on [one CPU](run_on_one_cpu) it
 //!   nearly always decides alike.
 //! * What ends in the middle, with [`TraceError::Threads`], lets every thread continue natively

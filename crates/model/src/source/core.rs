@@ -191,8 +191,8 @@ impl Core {
         }
     }
 
-    /// Returns the budget for so many samples. Without the first one, the two that a benchmark needs
-    /// have twice as many iterations.
+    /// Returns the budget for so many samples. Without the first one, the two that a benchmark
+    /// needs have twice as many iterations.
     fn budget_for(&self, samples: usize) -> u64 {
         let is_twice = self.benchmark.begins_late && samples <= 1 + MIN_SAMPLES;
         self.budget.instructions * if is_twice { 2 } else { 1 }

@@ -21,7 +21,9 @@ pub enum Second {
     Natively,
 }
 
-pub const HALTED: &[(&str, fn() -> Halves, Second)] = &[
+type Program = fn() -> Halves;
+
+pub const HALTED: &[(&str, Program, Second)] = &[
     ("released workers", released, Second::Traced),
     ("waiting worker", waiting, Second::Traced),
     ("released workers, natively", released, Second::Released),
