@@ -5,7 +5,7 @@
 //! which it sleeps until another one has work, is a lock.
 
 use topdown_run::event::{Event, Events};
-use topdown_tracer::iced_x86::{OpKind, Register};
+use topdown_tracer::iced_x86::{FlowControl, OpKind, Register};
 use topdown_tracer::{AccessKind, Block, Instruction, MAX_THREADS, Meeting};
 
 /// Words that are watched at the same time. Judgement: far more than locks at which many wait.
@@ -188,12 +188,14 @@ impl Meetings {
     }
 }
 
-/// Returns whether an instruction names a place in memory, other than of its own stack frame or of
-/// its thread.
+/// Returns whether an instruction names a place in memory, other than of its own stack frame, of
+/// its thread, or where a call or a table of jumps leads.
 fn names_memory(instruction: &Instruction) -> bool {
     let decoded = &instruction.decoded;
     let mut operands = decoded.op_kinds();
     operands.any(|kind| kind == OpKind::Memory)
+        && decoded.flow_control() == FlowControl::Next
+        && decoded.memory_index() == Register::None
         && decoded.memory_base() != Register::RSP
         && decoded.segment_prefix() != Register::FS
 }
@@ -210,6 +212,10 @@ mod tests {
     const EXCHANGE: &[u8] = &[0xf0, 0x0f, 0xb1, 0x0f];
     /// mov eax, [rsp]; ret
     const RETURN: &[u8] = &[0x8b, 0x04, 0x24, 0xc3];
+    /// call [rdi]
+    const CALL: &[u8] = &[0xff, 0x17];
+    /// movsxd rax, dword ptr [rcx+rax*4]; jmp rax
+    const TABLE: &[u8] = &[0x48, 0x63, 0x04, 0x81, 0xff, 0xe0];
 
     /// What threads do, one after the other.
     enum Step {
@@ -242,6 +248,8 @@ mod tests {
             [
                 (1, Does(Meeting::Spins)),
                 (1, Executes(RETURN, 1)),
+                (1, Executes(CALL, 1)),
+                (1, Executes(TABLE, 1)),
                 (1, Executes(LOAD, address)),
             ]
         };

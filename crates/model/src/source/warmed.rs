@@ -4,7 +4,7 @@
 //! Each sample has twice as many iterations as the one before. So the last one begins with
 //! iterations that only warm up, and the part that counts begins inside its window. That part has a
 //! whole number of iterations, because it begins and ends at a block that each iteration executes
-//! exactly once. The first samples, which are modelled as a whole, show which blocks do.
+//! exactly once. The first samples show which blocks do.
 
 use topdown_core_model::{Counts, Effort, Model};
 use topdown_tracer::{Block, BlockId};
@@ -12,12 +12,10 @@ use topdown_tracer::{Block, BlockId};
 use super::counted::level1_slots;
 use topdown_run::steady::{Iterations, Next};
 
-/// This many samples show which blocks an iteration executes once: those of 1, 2 and 4 iterations.
-const SAMPLES_TO_LEARN: usize = 3;
-
-/// The iterations of this many samples are compared with one another: those of 1 to 16 iterations.
-/// After more, a launch ends in any case, or the iterations are too short to leave any out.
-const SAMPLES_TO_COMPARE: usize = 5;
+/// This many samples, of 1 to 16 iterations, show which blocks an iteration executes once, and
+/// whether iterations are alike. After more, a launch ends in any case, or the iterations are too
+/// short to leave any out.
+const SAMPLES_TO_LEARN: usize = 5;
 
 /// At least this many instructions are shown to the predictors just before those that count.
 /// Earlier ones change caches and TLBs only, which is faster.
@@ -152,7 +150,7 @@ impl Warmed {
         self.instructions
     }
 
-    /// Ends a sample of this many iterations in this many windows that was modelled as a whole.
+    /// Ends a sample of this many iterations in this many windows.
     pub(super) fn learn(&mut self, iterations: u64, windows: u64) {
         self.samples += 1;
         if self.samples > SAMPLES_TO_LEARN {
@@ -166,6 +164,9 @@ impl Warmed {
                 *may &= is_divided && executions + missing == iterations;
             }
         }
+        let may_divide = &self.may_divide;
+        let remains = |it: &Divider| may_divide[it.block.index()][it.missing as usize];
+        self.divider = self.divider.filter(remains);
     }
 
     /// Returns whether some block is known that each iteration executes once.
@@ -260,13 +261,14 @@ impl Warmed {
     /// Goes on after a block, which `model` has received.
     #[inline]
     pub(super) fn advance(&mut self, model: &mut Model, block: &Block<'_>) {
-        if self.part == Part::Detail {
-            if self.samples < SAMPLES_TO_LEARN {
-                if let Some(executions) = self.executions.get_mut(block.id.index()) {
-                    *executions += 1;
-                }
+        let learns = self.samples < SAMPLES_TO_LEARN;
+        if learns {
+            if let Some(executions) = self.executions.get_mut(block.id.index()) {
+                *executions += 1;
             }
-            if self.samples < SAMPLES_TO_COMPARE && self.is_divider(block.id) {
+        }
+        if self.part == Part::Detail {
+            if learns && self.is_divider(block.id) {
                 self.pass_whole(model);
             }
             return;
@@ -308,16 +310,17 @@ impl Warmed {
         }
     }
 
-    /// Ends the current sample, which warmed up. Returns the counts of the iterations that count,
-    /// if there are any and the sample had as many iterations as expected.
-    pub(super) fn end_sample(&mut self) -> Option<Counted> {
-        let missing = self.divider.map_or(0, |divider| divider.missing);
-        let is_divided = self.passed + missing == self.iterations;
-        if !is_divided {
+    /// Ends the current sample, which warmed up in this many windows. Returns the counts of the
+    /// iterations that count, if there are any and the sample had as many iterations as expected.
+    pub(super) fn end_sample(&mut self, windows: u64) -> Option<Counted> {
+        let is_divided = |it: &Divider| self.passed + it.missing == self.iterations;
+        let divider = self.divider.filter(is_divided);
+        if let (Some(wrong), None) = (self.divider, divider) {
+            self.may_divide[wrong.block.index()] = [false; MISSING.len()];
             self.divider = None;
-            self.may_divide.fill([false; MISSING.len()]);
         }
-        self.counted.take().filter(|_| is_divided)
+        self.learn(self.iterations, windows);
+        self.counted.take().filter(|_| divider.is_some())
     }
 }
 

@@ -261,7 +261,7 @@ impl Core {
     /// scaled to all.
     fn completed_warm_up(&mut self, sample: &Sample) -> Sample {
         self.benchmark.is_lost = self.benchmark.has_gap;
-        let counted = self.warmed.end_sample();
+        let counted = self.warmed.end_sample(sample.windows);
         let counted = counted.filter(|_| !self.benchmark.is_lost);
         let all = doubling::iterations(self.benchmark.modelled.samples());
         match (self.benchmark.current, counted) {

@@ -60,6 +60,31 @@ fn cached_data_is_warm_after_few_iterations() {
     }
 }
 
+/// A block is executed once in each of the first three iterations, and never again.
+#[test]
+fn block_of_first_iterations_divides_nothing() {
+    #[inline(never)]
+    fn first() {
+        black_box(());
+    }
+    let Some(model) = sampling(&cores::GOLDEN_COVE, 1.0) else {
+        return;
+    };
+    // The other blocks are translated after it.
+    launch(&model, first);
+    let table: Vec<u64> = (0..1 << 16).collect();
+    let (mut calls, mut look_up) = (0, lookups(&table, 2_000, 10));
+    launch(&model, || {
+        calls += 1;
+        if calls <= 3 {
+            first();
+        }
+        look_up();
+    });
+    let provenance = model.provenance();
+    assert!(provenance.warmed_iterations > Some(25), "{provenance:?}");
+}
+
 /// Its windows end where no iteration does.
 #[test]
 fn too_few_repeats_count_unwarmed() {
