@@ -54,8 +54,10 @@ classes! {
     DoubleShift,
     /// `adc`, `sbb`, `adcx`, `adox`.
     AddCarry,
-    /// `setcc`.
+    /// `setcc` on one flag group.
     SetCondition,
+    /// `seta`, `setbe`: two flag groups.
+    SetConditionTwoFlags,
     /// `cmovcc` on one flag group.
     CondMove,
     /// `cmova`, `cmovbe`: two flag groups.
@@ -70,6 +72,8 @@ classes! {
     LeaScaled,
     /// `lea` of three components.
     LeaComplex,
+    /// The same with a scale.
+    LeaComplexScaled,
     /// Multiplication with a result of one register.
     Multiply,
     /// Multiplication with a result of two registers.
@@ -86,8 +90,12 @@ classes! {
     BitDeposit,
     /// `andn`.
     AndNot,
-    /// `blsr`, `blsi`, `blsmsk`, `bzhi`, `bextr`.
+    /// `blsr`, `blsi`, `blsmsk`.
     BitField,
+    /// `bextr`.
+    BitExtract,
+    /// `bzhi`.
+    BitZeroHigh,
     /// `bt`.
     BitTest,
     /// `bts`, `btr`, `btc`.
@@ -124,7 +132,7 @@ classes! {
     Leave,
     /// A string instruction without repetition.
     StringStep,
-    /// The start of a repeated string instruction; the model adds two slots for each step of a move
+    /// The start of a repeated string instruction; the model adds slots for each step of a move
     /// or each element compared.
     StringRepeat,
     /// `pause` and similar.
@@ -159,6 +167,8 @@ classes! {
     VecAddSaturating,
     /// Integer comparison into a vector register.
     VecCompare,
+    /// `pcmpgtq`.
+    VecCompareGreater64,
     /// Comparison or test into a mask register.
     VecMaskCompare,
     /// Shift of all elements by one immediate count.
@@ -169,14 +179,22 @@ classes! {
     VecShiftVar,
     /// Shuffle inside 128-bit lanes by a fixed pattern.
     VecShuffle,
+    /// Shuffle of floats inside 128-bit lanes but for `shufps`, and broadcast inside 128 bits.
+    VecShuffleFloats,
     /// Shuffle of bytes inside 128-bit lanes by a pattern in a register.
     VecShuffleBytes,
+    /// `palignr`.
+    VecAlign,
+    /// Narrowing with saturation inside 128-bit lanes.
+    VecPack,
     /// Shuffle across lanes.
     VecShuffleLane,
     /// Widening inside 128 bits.
     VecWidenLane,
     /// Broadcast and widening across lanes, insertion and extraction of lanes.
     VecWiden,
+    /// Widening of what is loaded to more than 128 bits, broadcast of a loaded byte or word.
+    VecWidenLoad,
     /// Narrowing moves of AVX-512.
     VecNarrow,
     /// Blend by an immediate or a mask register.
@@ -207,6 +225,8 @@ classes! {
     VecMultiSad,
     /// Horizontal additions.
     VecHorizontal,
+    /// The same of integers.
+    VecHorizontalInt,
     /// `vpopcnt`.
     VecPopcnt,
     /// `vplzcnt`.
@@ -281,8 +301,10 @@ classes! {
     FpDot,
     /// AES rounds.
     Aes,
-    /// AES key preparation.
+    /// `aeskeygenassist`.
     AesKey,
+    /// `aesimc`.
+    AesInverse,
     /// `pclmulqdq`.
     CarrylessMultiply,
     /// Galois field operations.
@@ -347,6 +369,8 @@ pub enum DelayedPart {
     Base,
     /// From the flags.
     Flags,
+    /// From the register that selects what is blended.
+    Selector,
     /// To the upper half of the product.
     HighHalf,
     /// To the remainder, by so many cycles.

@@ -19,8 +19,8 @@ use crate::ledger::Ledger;
 use crate::memory::{Hierarchy, LINE_BYTES};
 use crate::parameters::{Atomics, CoreParameters, MemoryRenaming};
 use crate::pipeline::{
-    BoundPorts, Dependences, Disambiguation, Frontend, Issued, Schedulers, SharedPath, StoreQueue,
-    VectorQueue, Window,
+    BoundPorts, Dependences, Disambiguation, Frontend, Issued, LoadBanks, Schedulers, SharedPath,
+    StoreQueue, VectorQueue, Window,
 };
 use crate::ports::Ports;
 use crate::upper_halves::{Switches, UpperHalves};
@@ -58,6 +58,7 @@ pub(crate) struct Core {
     slots: u64,
     window: Window,
     stores: StoreQueue,
+    load_banks: Option<LoadBanks>,
     memory: Hierarchy,
     pub(crate) addresses: AddressSpace,
     pub(crate) ledger: Ledger,
@@ -96,6 +97,7 @@ impl Core {
             slots: 0,
             window: Window::new(parameters),
             stores: StoreQueue::new(&parameters.window, &parameters.memory),
+            load_banks: LoadBanks::new(parameters.ports.loads_per_bank),
             memory: Hierarchy::new(&parameters.memory),
             addresses: AddressSpace::new(mapping_at),
             ledger: Ledger::new(parameters.width, blocks),
@@ -272,7 +274,7 @@ impl Core {
     /// Returns when an atomic operation begins, at `earliest` or later.
     #[inline(never)]
     fn atomic_start(&self, earliest: u64) -> u64 {
-        let Atomics::BeginLast { retry_cycles } = self.parameters.memory.atomics else {
+        let Atomics::BeginLast { retry_cycles, .. } = self.parameters.memory.atomics else {
             return earliest;
         };
         let start = earliest.max(self.window.last_completion());

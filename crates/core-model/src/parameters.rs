@@ -79,6 +79,17 @@ pub struct Frontend {
     /// Number of code lines by which branch prediction may run ahead of fetch, prefetching as it
     /// goes.
     pub runahead_lines: u32,
+    /// What taken branches cost that lie close together, if anything.
+    pub crowded_branches: Option<CrowdedBranches>,
+}
+
+/// Taken branches that lie close together.
+#[derive(Clone, Debug)]
+pub struct CrowdedBranches {
+    /// Taken branches that may end in 32 bytes of code whose decoded operations are kept.
+    pub kept: u32,
+    /// Eighths of a cycle that each of more costs for each of these.
+    pub eighths: u32,
 }
 
 /// How atomic operations keep the order of loads and stores.
@@ -92,6 +103,8 @@ pub enum Atomics {
     BeginLast {
         /// See above.
         retry_cycles: u32,
+        /// Cycles from the write to such a load.
+        reload_cycles: u32,
     },
 }
 
@@ -262,8 +275,8 @@ pub struct Rename {
 /// Which loads take the register that an earlier store put there, instead of its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryRenaming {
-    /// Integer loads of a store's first bytes, if neither has an index register, and both do
-    /// nothing else or both are part of changes by a constant.
+    /// Integer loads of a store's first bytes, but of two, if neither has an index register and the
+    /// load is not part of a change by a register.
     SimpleAddress(Disambiguation),
     /// Integer loads of at least four bytes that have read the same store before, counted from the
     /// load back, from its first byte on.
@@ -395,6 +408,12 @@ pub struct MemoryPorts {
     pub string_step: Ports,
     /// Bytes per such step; a power of two up to 64.
     pub string_step_bytes: u32,
+    /// Slots of such a step.
+    pub string_step_slots: u8,
+    /// Bytes up to which a string instruction on bytes is short...
+    pub short_string_bytes: u32,
+    /// ... and the slots that the start of others takes more.
+    pub long_string_slots: u8,
     /// In how many of 13 cases an operation of the integer ports, whose last operand has become
     /// ready since it was issued, takes a free port in vain and tries again in the next cycle, by
     /// how many ports are busy. They are the [`INTEGER_PORTS`] lowest.
@@ -402,6 +421,8 @@ pub struct MemoryPorts {
     /// Whether operations that wait for a load take a port, in vain, when they would have executed
     /// if it had hit the L1.
     pub expects_hits: bool,
+    /// Loads of a cycle whose addresses are equal in bits 3 to 5; 0 if it does not matter.
+    pub loads_per_bank: u32,
     /// Whether a load that misses the L1 takes a port once more when its line arrives.
     pub repeats_missed_loads: bool,
     /// Whether operations of the five lowest ports are bound to one of them when they issue, and
@@ -480,6 +501,8 @@ pub struct Memory {
     pub l2_fill_buffers: u32,
     /// From a store's data to the result of a load that takes it from the store queue.
     pub forward_cycles: u32,
+    /// Added to this if the load crosses a line.
+    pub split_forward_extra_cycles: u32,
     /// Added if a load overlaps a store that cannot forward: it waits for the write.
     pub blocked_forward_cycles: u32,
     /// How atomic operations keep the order of loads and stores.

@@ -3,11 +3,13 @@
 
 mod binding;
 mod bound_sets;
+mod crowded_branches;
 mod dependences;
 mod disambiguation;
 mod emptiest_scheduler;
 mod entries;
 mod frontend;
+mod load_banks;
 mod loads;
 mod packets;
 mod queue;
@@ -22,6 +24,7 @@ pub(crate) use binding::BoundPorts;
 pub(crate) use dependences::{Dependences, Effect, Found, Source};
 pub(crate) use disambiguation::Disambiguation;
 pub(crate) use frontend::Frontend;
+pub(crate) use load_banks::LoadBanks;
 pub(crate) use loads::{LoadNumber, NO_LOAD};
 pub(crate) use schedulers::Schedulers;
 pub(crate) use shared_path::{Mispredicted, SharedPath};

@@ -45,7 +45,7 @@ fn loads_of_pending_line_take_a_port_twice() {
 #[test]
 fn chains_and_ports_match_measurement() {
     type Body = fn(&mut CodeAssembler);
-    let measured: [(&str, Body, f64); 13] = [
+    let measured: [(&str, Body, f64); 20] = [
         ("low half", |a| a.mul(rbx).unwrap(), 3.0),
         (
             "high half",
@@ -118,6 +118,48 @@ fn chains_and_ports_match_measurement() {
         ),
         ("square root", |a| a.sqrtsd(xmm0, xmm0).unwrap(), 18.0),
         ("horizontal", |a| a.haddpd(xmm0, xmm4).unwrap(), 5.0),
+        // On Redwood Cove.
+        ("narrowing", |a| a.packssdw(xmm0, xmm4).unwrap(), 3.0),
+        (
+            "shuffles of floats",
+            |a| {
+                a.vunpcklps(xmm0, xmm4, xmm5).unwrap();
+                a.vunpckhps(xmm1, xmm4, xmm5).unwrap();
+            },
+            2.0,
+        ),
+        ("comparison", |a| a.pcmpgtq(xmm0, xmm4).unwrap(), 3.0),
+        (
+            "condition of two flags",
+            |a| {
+                a.cmp(rax, rdi).unwrap();
+                a.seta(al).unwrap();
+                a.movzx(eax, al).unwrap();
+            },
+            4.0,
+        ),
+        (
+            "scaled index",
+            |a| a.lea(rax, ptr(rax + rdi * 4 + 8)).unwrap(),
+            2.0,
+        ),
+        (
+            "loads of one bank",
+            |a| {
+                a.mov(rax, ptr(rdx)).unwrap();
+                a.mov(rbx, ptr(rdx)).unwrap();
+                a.mov(rcx, ptr(rdx)).unwrap();
+            },
+            1.5,
+        ),
+        (
+            "word of a store",
+            |a| {
+                a.mov(ptr(rdx), eax).unwrap();
+                a.movzx(eax, word_ptr(rdx)).unwrap();
+            },
+            5.0,
+        ),
     ];
     for (name, body, native) in measured {
         let modelled = cycles_per_body(&GOLDEN_COVE, 12, body);

@@ -51,6 +51,7 @@ mechanisms! {
     "code-prefetch": core => core.frontend.runahead_lines = 1;
     "integer-moves": core => core.rename.eliminates_integer_moves = false;
     "byte-extensions": core => core.rename.eliminates_byte_extensions = false;
+    "crowded-branches": core => core.frontend.crowded_branches = None;
     "own-moves": core => core.rename.eliminates_own_moves = true;
     "vector-moves": core => core.rename.eliminates_vector_moves = false;
     "immediate-adds": core => core.rename.eliminates_immediate_adds = false;
@@ -72,6 +73,8 @@ mechanisms! {
     "store-fetch-ahead": core => core.window.store_fetch_ahead = 1;
     "vain-ports": core => core.ports.closed_by_busy = [0; INTEGER_PORTS + 1];
     "expected-hits": core => core.ports.expects_hits = false;
+    "load-banks": core => core.ports.loads_per_bank = 0;
+    "short-strings": core => core.ports.short_string_bytes = 0;
     "repeated-loads": core => core.ports.repeats_missed_loads = false;
     "binding": core => core.ports.binding = Binding::None;
     "ports-at-512": core => core.ports.lost_at_512 = Ports(0);
@@ -87,6 +90,7 @@ mechanisms! {
     "l2-fills": core => core.memory.l2_fills_per_request = 0;
     "l2-banks": core => core.memory.l2_banks = 0;
     "code-lines": core => core.memory.code_line_cycles = 0;
+    "split-forwards": core => core.memory.split_forward_extra_cycles = 0;
     "blocked-forwards": core => core.memory.blocked_forward_cycles = 0;
     "atomic-order": core => core.memory.atomics = Atomics::HoldLoads;
     "aliased-loads": core => core.memory.aliased_load_extra_cycles = 0;

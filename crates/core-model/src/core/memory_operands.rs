@@ -7,7 +7,7 @@ use super::{Core, Executed, Order};
 use crate::class::Class;
 use crate::instruction::{MemoryOperand, Operation};
 use crate::memory::LINE_BYTES;
-use crate::parameters::MemoryRenaming;
+use crate::parameters::{Atomics, MemoryRenaming};
 use crate::pipeline::{Effect, Forward, Found, Source, Store};
 use crate::pools::{NO_POOL, VECTOR_QUEUE};
 
@@ -100,7 +100,12 @@ impl Core {
         let ports = operand.load_ports;
         let ordering_wait = self.ordering_wait(operation.ip, known);
         let known = known.max(self.load_from);
-        let at = self.ports.reserve(ports, known.max(ordering_wait), false);
+        let mut at = self.ports.reserve(ports, known.max(ordering_wait), false);
+        if let Some(banks) = &mut self.load_banks {
+            while !banks.serve(address, at) {
+                at = self.ports.reserve(ports, at + 1, false);
+            }
+        }
         let crosses_line = is_split(address, bytes);
         if crosses_line {
             self.ledger.count(|events| &mut events.split_accesses, 1);
@@ -128,8 +133,11 @@ impl Core {
                 } else {
                     // Until its data arrives, the load waits for whatever the store waits for.
                     let from = at.max(store.data_ready);
-                    let forward = u64::from(self.parameters.memory.forward_cycles);
-                    (from, from + forward)
+                    let mut forward = self.parameters.memory.forward_cycles;
+                    if crosses_line {
+                        forward += self.parameters.memory.split_forward_extra_cycles;
+                    }
+                    (from, from + u64::from(forward))
                 }
             }
             Forward::Part(store) => {
@@ -137,8 +145,11 @@ impl Core {
                     self.ledger.count(|events| &mut events.blocked_loads, 1);
                 }
                 let at = at.max(store.address_known);
-                let blocked = u64::from(self.parameters.memory.blocked_forward_cycles);
-                (at, at.max(store.written) + blocked)
+                let blocked = match self.parameters.memory.atomics {
+                    Atomics::BeginLast { reload_cycles, .. } if store.is_atomic => reload_cycles,
+                    _ => self.parameters.memory.blocked_forward_cycles,
+                };
+                (at, at.max(store.written) + u64::from(blocked))
             }
             Forward::None | Forward::Written => {
                 let ready = self
@@ -303,11 +314,14 @@ impl Core {
         match self.parameters.rename.memory_renaming {
             MemoryRenaming::Learnt(_) => effect == Effect::Renamed,
             MemoryRenaming::SimpleAddress(_) => {
-                let is_like_its_store = match operand.kind {
-                    AccessKind::Read => store.is_simple,
-                    _ => store.is_change && operand.is_changed_by_constant,
-                };
-                is_like_its_store && address == store.address && !operand.is_indexed()
+                let is_named = |bytes: u32| bytes != 2;
+                (operand.kind == AccessKind::Read || operand.is_changed_by_constant)
+                    && store.is_simple
+                    && address == store.address
+                    && !operand.is_indexed()
+                    && is_named(operand.bytes)
+                    && is_named(store.bytes)
+                    && !is_split(address, operand.bytes)
             }
         }
     }
@@ -458,12 +472,10 @@ impl Core {
             data_ready,
             written: 0,
             number: 0,
+            before: [0; 2],
             name: operand.name,
             is_vector: operand.is_vector,
-            is_simple: operand.kind == AccessKind::Write
-                && !operand.is_vector
-                && !operand.is_indexed(),
-            is_change: operand.is_changed_by_constant && !operand.is_indexed(),
+            is_simple: !operand.is_vector && !operand.is_indexed(),
             is_atomic: operation.is_atomic,
         };
         let written = self.stores.write(store, retires, line_ready);

@@ -37,6 +37,12 @@ impl PendingBranch {
         self.flow = Flow::Next;
     }
 
+    /// Returns where its last byte lies.
+    #[inline]
+    fn last_byte(&self) -> u64 {
+        self.place.ip + u64::from(self.length) - 1
+    }
+
     /// Returns the branch, which went to `target`.
     #[inline]
     fn to(&self, target: CodeAddress) -> Branch {
@@ -67,7 +73,7 @@ impl Core {
         }
         self.ledger.count(|events| &mut events.branches, 1);
         let outcome = self.predictor.branch(&self.pending.to(place));
-        self.frontend.branch(&outcome);
+        self.frontend.branch(self.pending.last_byte(), &outcome);
         if outcome.mispredicted {
             let branch = self.pending;
             self.ledger

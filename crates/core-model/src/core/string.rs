@@ -25,11 +25,23 @@ impl Core {
         let mut done = self.execute_rare(&start, executed);
         let element_bytes = u64::from(memory.first().map_or(1, |operand| operand.bytes));
         let total_bytes = repeat.iterations(recorded).saturating_mul(element_bytes);
+        let ports = &self.parameters.ports;
+        let is_short = element_bytes == 1 && total_bytes <= ports.short_string_bytes.into();
+        if ports.long_string_slots > 0 && !is_short {
+            let slots = ports.long_string_slots;
+            let more = Operation { slots, ..start };
+            done = self.execute_rare(&more, executed);
+            self.charge_string(block, slots);
+        }
         // Moves and fills process many elements at once, comparisons one.
         let fast = memory.iter().any(MemoryOperand::writes);
         let (step_bytes, pace) = self.string_step();
-        let step_bytes = if fast { step_bytes } else { element_bytes };
-        let step = operation.string_step(pace).complete(memory);
+        let (step_bytes, slots) = if fast {
+            (step_bytes, self.parameters.ports.string_step_slots)
+        } else {
+            (element_bytes, 2)
+        };
+        let step = operation.string_step(pace, slots).complete(memory);
         let written = memory.iter().find(|operand| operand.writes());
         let mut offset = 0;
         while offset < total_bytes {
@@ -54,13 +66,15 @@ impl Core {
                 ..*executed
             };
             done = self.execute_rare(&step, &executed);
-            self.ledger.charge_passed(
-                block,
-                |slots| &mut slots.heavy_operations,
-                step.slots.into(),
-            );
+            self.charge_string(block, step.slots);
             offset += step_bytes;
         }
         done
+    }
+
+    /// Charges slots that are not among the fixed costs of a block.
+    fn charge_string(&mut self, block: u32, slots: u8) {
+        self.ledger
+            .charge_passed(block, |slots| &mut slots.heavy_operations, slots.into());
     }
 }

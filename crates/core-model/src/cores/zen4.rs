@@ -58,7 +58,7 @@ const FP: Ports = FP01.or(FP23);
 /// AMD Zen 4.
 pub const ZEN_4: CoreParameters = CoreParameters {
     name: "zen-4",
-    version: 5,
+    version: 6,
     width: 6,        // O
     retire_width: 8, // O
     // A: Zen 5 takes 12.
@@ -86,7 +86,8 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         return_prediction_cycles: 3,
         prediction_ahead_cycles: 8, // A
         indirect_bubbles_delay_prediction: false,
-        runahead_lines: 32, // A
+        runahead_lines: 32,     // A
+        crowded_branches: None, // A
     },
     prediction: Prediction {
         bimodal_entries: 16 * 1024, // A
@@ -191,6 +192,9 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         store_data_512: FP_STORE,      // A: takes two
         string_step: STORE0,           // A
         string_step_bytes: 32,         // M: 16 KiB take 565 cycles
+        string_step_slots: 2,
+        short_string_bytes: 0,
+        long_string_slots: 0,
         // M: 24 multiplications, which have one port, wait, and 46 shifts, which have two. With one
         // operation per cycle 72 fit. K: of leads of 4, 8, 12 and 24.
         binding: Binding::RoundRobin {
@@ -201,6 +205,7 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         // M: chains of additions beside each other fill the pipes.
         closed_by_busy: [0; 7],
         expects_hits: false,         // A
+        loads_per_bank: 0,           // A
         repeats_missed_loads: false, // A
     },
     memory: Memory {
@@ -245,14 +250,15 @@ pub const ZEN_4: CoreParameters = CoreParameters {
         l2_fills_per_request: 4,
         l2_banks: 0, // M: one line in 8 takes as long as each
         l2_bank_cycles: 0,
-        code_line_cycles: 4,         // M: 8 or 16 instructions to a line
-        l3_line_cycles: 2,           // O: 32 bytes per cycle
-        memory_line_cycles: 7,       // A
-        l1_fill_buffers: 24,         // O
-        l2_fill_buffers: 96,         // A
-        forward_cycles: 6,           // M
-        blocked_forward_cycles: 9,   // M: 19 from a store to a load that needs another one, too
-        atomics: Atomics::HoldLoads, // A
+        code_line_cycles: 4,           // M: 8 or 16 instructions to a line
+        l3_line_cycles: 2,             // O: 32 bytes per cycle
+        memory_line_cycles: 7,         // A
+        l1_fill_buffers: 24,           // O
+        l2_fill_buffers: 96,           // A
+        forward_cycles: 6,             // M
+        split_forward_extra_cycles: 0, // A
+        blocked_forward_cycles: 9,     // M: 19 from a store to a load that needs another one, too
+        atomics: Atomics::HoldLoads,   // A
         // M: a chain of loads takes 11 cycles each, at any distance of a multiple of 4 KiB, with up
         // to 16 stores between
         aliased_load_extra_cycles: 7,
@@ -314,6 +320,7 @@ const TIMINGS: &[Timing] = &[
     Timing::several(Class::DoubleShift, 4, &[SHIFT; 3], 2),
     Timing::single(Class::AddCarry, &[ALU], 1),
     Timing::single(Class::SetCondition, &[CONDITION], 1),
+    Timing::single(Class::SetConditionTwoFlags, &[CONDITION], 1),
     Timing::single(Class::CondMove, &[CONDITION], 1),
     Timing::single(Class::CondMoveTwoFlags, &[CONDITION], 1),
     Timing::single(Class::CondMoveSigned, &[CONDITION], 1),
@@ -321,6 +328,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::LeaOffset, &[ALU], 1),
     Timing::single(Class::LeaScaled, &[ALU], 1),
     Timing::single(Class::LeaComplex, &[LEA], 1).with_late(DelayedPart::Base),
+    Timing::single(Class::LeaComplexScaled, &[LEA], 1).with_late(DelayedPart::Base),
     Timing::single(Class::Multiply, &[MULTIPLY], 3),
     Timing::several(Class::MultiplyWide, 2, &[MULTIPLY, ALU0, ALU3], 3)
         .with_late(DelayedPart::HighHalf),
@@ -331,6 +339,8 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::BitDeposit, &[MULTIPLY], 3),
     Timing::single(Class::AndNot, &[ALU], 1),
     Timing::single(Class::BitField, &[SHIFT], 1),
+    Timing::single(Class::BitExtract, &[SHIFT], 1),
+    Timing::single(Class::BitZeroHigh, &[SHIFT], 1),
     Timing::single(Class::BitTest, &[SHIFT], 1),
     Timing::several(Class::BitChange, 2, &[ALU2, ALU], 2),
     Timing::single(Class::ByteSwap, &[ALU], 1),
@@ -367,15 +377,20 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::VecAdd, &[FP], 1),
     Timing::single(Class::VecAddSaturating, &[FP01], 1),
     Timing::single(Class::VecCompare, &[FP], 1),
+    Timing::single(Class::VecCompareGreater64, &[FP], 1),
     Timing::single(Class::VecMaskCompare, &[FP01], 4),
     Timing::single(Class::VecShift, &[FP23], 1),
     Timing::single(Class::VecShiftByXmm, &[FP01], 2),
     Timing::single(Class::VecShiftVar, &[FP23], 1),
     Timing::single(Class::VecShuffle, &[FP123], 1),
+    Timing::single(Class::VecShuffleFloats, &[FP123], 1),
     Timing::single(Class::VecShuffleBytes, &[FP12], 2),
+    Timing::single(Class::VecAlign, &[FP12], 2),
+    Timing::single(Class::VecPack, &[FP12], 2),
     Timing::single(Class::VecShuffleLane, &[FP12], 4),
     Timing::single(Class::VecWidenLane, &[FP12], 1),
     Timing::single(Class::VecWiden, &[FP12], 2),
+    Timing::at_rename(Class::VecWidenLoad),
     Timing::single(Class::VecNarrow, &[FP12], 2),
     Timing::single(Class::VecBlend, &[FP], 1),
     Timing::single(Class::VecBlendVar, &[FP12], 1),
@@ -391,6 +406,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::VecSumDifferences, &[FP01], 3),
     Timing::several(Class::VecMultiSad, 4, &[FP01; 4], 5),
     Timing::several(Class::VecHorizontal, 4, &[FP12; 4], 2),
+    Timing::several(Class::VecHorizontalInt, 4, &[FP12; 4], 2),
     Timing::single(Class::VecPopcnt, &[FP01], 2),
     Timing::single(Class::VecLzcnt, &[FP01], 2),
     Timing::single(Class::VecConflict, &[FP01], 2),
@@ -439,6 +455,7 @@ const TIMINGS: &[Timing] = &[
     ),
     Timing::single(Class::Aes, &[FP01], 4),
     Timing::single(Class::AesKey, &[FP01], 4),
+    Timing::single(Class::AesInverse, &[FP01], 4),
     Timing::several(Class::CarrylessMultiply, 4, &[FP01; 4], 4),
     Timing::single(Class::Galois, &[FP01], 3),
     Timing::single(Class::Sha256Rounds, &[FP0], 4),

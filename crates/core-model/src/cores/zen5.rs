@@ -57,7 +57,7 @@ const FP_STORE: Ports = STORE0.or(STORE1);
 /// AMD Zen 5.
 pub const ZEN_5: CoreParameters = CoreParameters {
     name: "zen-5",
-    version: 18,
+    version: 19,
     width: 8,        // O
     retire_width: 8, // O
     // M: 20 loops of chains whose passes overlap as far as they fit, with passes of 9 to 60 steps,
@@ -90,7 +90,8 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         return_prediction_cycles: 3,
         prediction_ahead_cycles: 8, // A
         indirect_bubbles_delay_prediction: false,
-        runahead_lines: 32, // A
+        runahead_lines: 32,     // A
+        crowded_branches: None, // A
     },
     prediction: Prediction {
         bimodal_entries: 16 * 1024, // A
@@ -193,6 +194,9 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         store_data_512: STORE0, // O: one of 64 bytes
         string_step: STORE0,    // M: `memcpy-16k`
         string_step_bytes: 32,  // M
+        string_step_slots: 2,
+        short_string_bytes: 0,
+        long_string_slots: 0,
         binding: Binding::None,
         lost_at_512: Ports::NONE, // O: full width on servers
         // M, K: 8 additions to each of 4, 6, 8 and 11 registers take 8.7, 10.4, 12.4 and 17.1
@@ -205,6 +209,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         // M: a load with five operations on its result takes 0.9 cycles more from the L2 than from
         // the L1, with none 0.1.
         expects_hits: true,
+        loads_per_bank: 0,           // A
         repeats_missed_loads: false, // A
     },
     memory: Memory {
@@ -250,12 +255,13 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         // Stores take 1.6, and 9.1 to 12.5: each brings a line in and another out.
         l2_banks: 8,
         l2_bank_cycles: 4,
-        code_line_cycles: 0,   // A
-        l3_line_cycles: 2,     // O: 32 bytes per cycle
-        memory_line_cycles: 7, // K
-        l1_fill_buffers: 24,   // O
-        l2_fill_buffers: 96,   // K
-        forward_cycles: 7,     // P
+        code_line_cycles: 0,           // A
+        l3_line_cycles: 2,             // O: 32 bytes per cycle
+        memory_line_cycles: 7,         // K
+        l1_fill_buffers: 24,           // O
+        l2_fill_buffers: 96,           // K
+        forward_cycles: 7,             // P
+        split_forward_extra_cycles: 0, // A
         // M: after it is written, which is when it retires.
         blocked_forward_cycles: 1,
         atomics: Atomics::HoldLoads,  // A
@@ -327,6 +333,7 @@ const TIMINGS: &[Timing] = &[
     Timing::several(Class::DoubleShift, 4, &[SHIFT; 3], 2),
     Timing::single(Class::AddCarry, &[ALU], 1),
     Timing::single(Class::SetCondition, &[ALU], 1),
+    Timing::single(Class::SetConditionTwoFlags, &[ALU], 1),
     Timing::single(Class::CondMove, &[ALU], 1),
     Timing::several(Class::CondMoveTwoFlags, 2, &[ALU, ALU], 1).with_late(DelayedPart::Flags),
     Timing::several(Class::CondMoveSigned, 2, &[ALU, ALU], 1).with_late(DelayedPart::Flags),
@@ -334,6 +341,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::LeaOffset, &[ALU], 1),
     Timing::single(Class::LeaScaled, &[ALU], 1),
     Timing::single(Class::LeaComplex, &[LEA], 1).with_late(DelayedPart::Base),
+    Timing::single(Class::LeaComplexScaled, &[LEA], 1).with_late(DelayedPart::Base),
     Timing::single(Class::Multiply, &[MULTIPLY], 3),
     Timing::several(Class::MultiplyWide, 2, &[MULTIPLY, MULTIPLY], 3)
         .with_late(DelayedPart::HighHalf),
@@ -344,6 +352,8 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::BitDeposit, &[MULTIPLY], 3),
     Timing::single(Class::AndNot, &[ALU], 1),
     Timing::single(Class::BitField, &[SHIFT], 1),
+    Timing::single(Class::BitExtract, &[SHIFT], 1),
+    Timing::single(Class::BitZeroHigh, &[SHIFT], 1),
     Timing::single(Class::BitTest, &[SHIFT], 1),
     Timing::several(Class::BitChange, 2, &[ALU2, ALU], 2),
     Timing::single(Class::ByteSwap, &[ALU], 1),
@@ -380,15 +390,20 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::VecAdd, &[FP], 2),
     Timing::single(Class::VecAddSaturating, &[FP12], 2),
     Timing::single(Class::VecCompare, &[FP], 2),
+    Timing::single(Class::VecCompareGreater64, &[FP], 2),
     Timing::single(Class::VecMaskCompare, &[FP12], 5),
     Timing::single(Class::VecShift, &[FP23], 2),
     Timing::single(Class::VecShiftByXmm, &[FP01], 2),
     Timing::single(Class::VecShiftVar, &[FP23], 2),
     Timing::single(Class::VecShuffle, &[FP], 2),
+    Timing::single(Class::VecShuffleFloats, &[FP], 2),
     Timing::single(Class::VecShuffleBytes, &[FP12], 2),
+    Timing::single(Class::VecAlign, &[FP12], 2),
+    Timing::single(Class::VecPack, &[FP12], 2),
     Timing::single(Class::VecShuffleLane, &[FP12], 4),
     Timing::single(Class::VecWidenLane, &[FP12], 2),
     Timing::single(Class::VecWiden, &[FP12], 2),
+    Timing::at_rename(Class::VecWidenLoad),
     Timing::single(Class::VecNarrow, &[FP12], 2),
     Timing::single(Class::VecBlend, &[FP], 2),
     Timing::single(Class::VecBlendVar, &[FP01], 2),
@@ -404,6 +419,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::VecSumDifferences, &[FP01], 3),
     Timing::several(Class::VecMultiSad, 4, &[FP03; 4], 5),
     Timing::several(Class::VecHorizontal, 4, &[FP12; 4], 4),
+    Timing::several(Class::VecHorizontalInt, 4, &[FP12; 4], 4),
     Timing::single(Class::VecPopcnt, &[FP03], 2),
     Timing::single(Class::VecLzcnt, &[FP03], 2),
     Timing::single(Class::VecConflict, &[FP12], 3),
@@ -447,6 +463,7 @@ const TIMINGS: &[Timing] = &[
     ),
     Timing::single(Class::Aes, &[FP01], 4),
     Timing::single(Class::AesKey, &[FP01], 4),
+    Timing::single(Class::AesInverse, &[FP01], 4),
     Timing::several(Class::CarrylessMultiply, 4, &[FP01; 4], 5),
     Timing::single(Class::Galois, &[FP12], 3),
     Timing::single(Class::Sha256Rounds, &[FP0], 4).blocking(2),

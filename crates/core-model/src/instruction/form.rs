@@ -24,6 +24,7 @@ pub(super) fn class(instruction: &Instruction) -> Class {
         Class::IntAdd if adds_immediate(instruction) => Class::IntAddImmediate,
         Class::IntShift if shifts_by_cl(instruction) => Class::IntShiftByCl,
         Class::CondMove if reads_two_flag_groups(instruction) => Class::CondMoveTwoFlags,
+        Class::SetCondition if reads_two_flag_groups(instruction) => Class::SetConditionTwoFlags,
         Class::CondMove if compares_signs(instruction) => Class::CondMoveSigned,
         Class::Lea => address_computation(instruction),
         Class::Multiply if instruction.op_count() == 1 => Class::MultiplyWide,
@@ -48,9 +49,18 @@ pub(super) fn class(instruction: &Instruction) -> Class {
         Class::FpDivide64 if vector_bytes(instruction) > 16 => Class::FpDivide64Wide,
         Class::FpSqrt32 if vector_bytes(instruction) > 16 => Class::FpSqrt32Wide,
         Class::FpSqrt64 if vector_bytes(instruction) > 16 => Class::FpSqrt64Wide,
-        Class::VecShuffle | Class::VecWiden if only_loads(instruction) => Class::MemoryMove,
+        // Storing the upper half needs fewer pipes than loading it.
+        Class::VecShuffleFloats if only_stores(instruction) => Class::VecShuffle,
+        Class::VecWiden if only_loads(instruction) && moves_loaded(instruction) => {
+            Class::VecWidenLoad
+        }
+        Class::VecShuffle | Class::VecShuffleFloats | Class::VecWiden
+            if only_loads(instruction) =>
+        {
+            Class::MemoryMove
+        }
         Class::VecWiden if stays_in_lane(instruction) && is_broadcast(instruction) => {
-            Class::VecShuffle
+            Class::VecShuffleFloats
         }
         Class::VecWiden if stays_in_lane(instruction) => Class::VecWidenLane,
         // Inserting or extracting the half that is element 0 of memory needs no shuffle.
@@ -158,6 +168,18 @@ fn stays_in_lane(instruction: &Instruction) -> bool {
     instruction.op_count() == 2
         && instruction.op0_register().is_xmm()
         && instruction.op1_register().is_xmm()
+}
+
+/// Returns whether what it loads must be moved inside the register: not by load ports.
+fn moves_loaded(instruction: &Instruction) -> bool {
+    use Mnemonic::*;
+    let is_wide = vector_bytes(instruction) > 16;
+    match instruction.mnemonic() {
+        Vpbroadcastb | Vpbroadcastw => true,
+        Vpmovsxbd | Vpmovsxbq | Vpmovsxbw | Vpmovsxdq | Vpmovsxwd | Vpmovsxwq => is_wide,
+        Vpmovzxbd | Vpmovzxbq | Vpmovzxbw | Vpmovzxdq | Vpmovzxwd | Vpmovzxwq => is_wide,
+        _ => false,
+    }
 }
 
 fn is_broadcast(instruction: &Instruction) -> bool {
@@ -280,6 +302,14 @@ pub(super) fn high_half(instruction: &Instruction) -> Register {
     }
 }
 
+/// Returns the register that selects what is blended.
+pub(super) fn selector(instruction: &Instruction) -> Register {
+    match instruction.op_count() {
+        4 => instruction.op_register(3),
+        _ => Register::XMM0,
+    }
+}
+
 fn shifts_by_cl(instruction: &Instruction) -> bool {
     instruction.op_count() == 2 && instruction.op1_register() == Register::CL
 }
@@ -308,7 +338,10 @@ fn address_computation(instruction: &Instruction) -> Class {
     if offset && instruction.op0_register().is_gpr64() {
         Class::LeaOffset
     } else if base && index && displaced {
-        Class::LeaComplex
+        match instruction.memory_index_scale() {
+            1 => Class::LeaComplex,
+            _ => Class::LeaComplexScaled,
+        }
     } else if index && instruction.memory_index_scale() > 1 {
         Class::LeaScaled
     } else {

@@ -138,6 +138,7 @@ impl Lowering {
             DelayedPart::Nothing => {}
             DelayedPart::Base => operation.late_source = number(instruction.memory_base()),
             DelayedPart::Flags => operation.late_source = OTHER_FLAGS,
+            DelayedPart::Selector => operation.late_source = number(form::selector(instruction)),
             DelayedPart::HighHalf => {
                 let half = number(form::high_half(instruction));
                 if half != NONE {
@@ -217,7 +218,11 @@ impl Lowering {
         let index = number(instruction.memory_index());
         let has_access = !matches!(
             operation.class,
-            Class::Lea | Class::LeaOffset | Class::LeaScaled | Class::LeaComplex
+            Class::Lea
+                | Class::LeaOffset
+                | Class::LeaScaled
+                | Class::LeaComplex
+                | Class::LeaComplexScaled
         );
         let mut sources = Slots::new(&mut operation.sources);
         let mut destinations = Slots::new(&mut operation.destinations);
@@ -462,7 +467,7 @@ mod tests {
 
     #[test]
     fn forms_of_one_mnemonic_have_their_own_class() {
-        let cases: [(&[u8], Class); 21] = [
+        let cases: [(&[u8], Class); 28] = [
             (&[0x48, 0x89, 0xd8], Class::IntMove),     // mov rax, rbx
             (&[0x48, 0x8b, 0x03], Class::MemoryMove),  // mov rax, [rbx]
             (&[0x8a, 0x03], Class::IntConstant),       // mov al, [rbx]
@@ -484,6 +489,13 @@ mod tests {
             (&[0x66, 0x48, 0x0f, 0x6e, 0xc0], Class::VecFromGpr), // movq xmm0, rax
             (&[0xf0, 0x48, 0x01, 0x03], Class::Atomic), // lock add [rbx], rax
             (&[0xf3, 0xa4], Class::StringRepeat),      // rep movsb
+            (&[0x0f, 0x97, 0xc0], Class::SetConditionTwoFlags), // seta al
+            (&[0x48, 0x8d, 0x44, 0x8b, 4], Class::LeaComplexScaled), // lea rax, [rbx+rcx*4+4]
+            (&[0xc5, 0xf0, 0x14, 0xc2], Class::VecShuffleFloats), // vunpcklps xmm0, xmm1, xmm2
+            (&[0xc4, 0xe2, 0x79, 0x58, 0xc1], Class::VecShuffleFloats), // vpbroadcastd xmm0, xmm1
+            (&[0x0f, 0x17, 0x03], Class::VecShuffle),  // movhps [rbx], xmm0
+            (&[0xc4, 0xe2, 0x7d, 0x30, 0x03], Class::VecWidenLoad), // vpmovzxbw ymm0, [rbx]
+            (&[0xc4, 0xe2, 0x79, 0x30, 0x03], Class::MemoryMove), // vpmovzxbw xmm0, [rbx]
         ];
         for (bytes, class) in cases {
             assert_eq!(lower(bytes).class, class, "{:?}", decode(bytes).code());

@@ -44,7 +44,9 @@ classes_of! {
     BitScan: Bsf Bsr Tzcnt;
     BitDeposit: Pdep Pext;
     AndNot: Andn;
-    BitField: Bextr Blsi Blsmsk Blsr Bzhi;
+    BitField: Blsi Blsmsk Blsr;
+    BitExtract: Bextr;
+    BitZeroHigh: Bzhi;
     BitTest: Bt;
     BitChange: Btc Btr Bts;
     ByteSwap: Bswap;
@@ -88,8 +90,9 @@ classes_of! {
     VecAddSaturating: Pabsb Pabsd Pabsw Paddsb Paddsw Paddusb Paddusw Psignb Psignd Psignw Psubsb
         Psubsw Psubusb Psubusw Vpabsb Vpabsd Vpabsq Vpabsw Vpaddsb Vpaddsw Vpaddusb Vpaddusw Vpsignb
         Vpsignd Vpsignw Vpsubsb Vpsubsw Vpsubusb Vpsubusw;
-    VecCompare: Pcmpeqb Pcmpeqd Pcmpeqq Pcmpeqw Pcmpgtb Pcmpgtd Pcmpgtq Pcmpgtw Vpcmpeqb Vpcmpeqd
-        Vpcmpeqq Vpcmpeqw Vpcmpgtb Vpcmpgtd Vpcmpgtq Vpcmpgtw;
+    VecCompare: Pcmpeqb Pcmpeqd Pcmpeqq Pcmpeqw Pcmpgtb Pcmpgtd Pcmpgtw Vpcmpeqb Vpcmpeqd Vpcmpeqq
+        Vpcmpeqw Vpcmpgtb Vpcmpgtd Vpcmpgtw;
+    VecCompareGreater64: Pcmpgtq Vpcmpgtq;
     VecMaskCompare: Vfpclasspd Vfpclassps Vfpclasssd Vfpclassss Vpcmpb Vpcmpd Vpcmpq Vpcmpub
         Vpcmpud Vpcmpuq Vpcmpuw Vpcmpw Vpmovb2m Vpmovd2m Vpmovq2m Vpmovw2m Vpshufbitqmb Vptestmb
         Vptestmd Vptestmq Vptestmw Vptestnmb Vptestnmd Vptestnmq Vptestnmw Vfpclassph Vfpclasssh;
@@ -99,15 +102,17 @@ classes_of! {
     VecShiftVar: Vpmultishiftqb Vprolvd Vprolvq Vprorvd Vprorvq Vpshldvd Vpshldvq Vpshldvw
         Vpshrdvd Vpshrdvq Vpshrdvw Vpsllvd Vpsllvq Vpsllvw Vpsravd Vpsravq Vpsravw Vpsrlvd Vpsrlvq
         Vpsrlvw;
-    VecShuffle: Insertps Movddup Movhlps Movhpd Movhps Movlhps Movlpd Movlps Movshdup Movsldup
-        Pblendw Pshufd Pshufhw Pshuflw Pshufw Pswapd Punpckhbw Punpckhdq Punpckhqdq Punpckhwd
-        Punpcklbw Punpckldq Punpcklqdq Punpcklwd Shufpd Shufps Unpckhpd Unpckhps Unpcklpd Unpcklps
-        Vinsertps Vmovddup Vmovhlps Vmovhpd Vmovhps Vmovlhps Vmovlpd Vmovlps Vmovshdup Vmovsldup
-        Vpblendw Vpermilpd Vpermilps Vpshufd Vpshufhw Vpshuflw Vpunpckhbw Vpunpckhdq Vpunpckhqdq
-        Vpunpckhwd Vpunpcklbw Vpunpckldq Vpunpcklqdq Vpunpcklwd Vshufpd Vshufps Vunpckhpd Vunpckhps
-        Vunpcklpd Vunpcklps;
-    VecShuffleBytes: Packssdw Packsswb Packusdw Packuswb Palignr Pshufb Pslldq Psrldq Vpackssdw
-        Vpacksswb Vpackusdw Vpackuswb Vpalignr Vpshufb Vpslldq Vpsrldq;
+    VecShuffle: Movlpd Movlps Movshdup Movsldup Pblendw Pshufd Pshufhw Pshuflw Pshufw Pswapd
+        Punpckhbw Punpckhdq Punpckhqdq Punpckhwd Punpcklbw Punpckldq Punpcklqdq Punpcklwd Shufpd
+        Shufps Vmovlpd Vmovlps Vmovshdup Vmovsldup Vpblendw Vpshufd Vpshufhw Vpshuflw Vpunpckhbw
+        Vpunpckhdq Vpunpckhqdq Vpunpckhwd Vpunpcklbw Vpunpckldq Vpunpcklqdq Vpunpcklwd Vshufpd
+        Vshufps;
+    VecShuffleFloats: Insertps Movddup Movhlps Movhpd Movhps Movlhps Unpckhpd Unpckhps Unpcklpd
+        Unpcklps Vinsertps Vmovddup Vmovhlps Vmovhpd Vmovhps Vmovlhps Vpermilpd Vpermilps Vunpckhpd
+        Vunpckhps Vunpcklpd Vunpcklps;
+    VecShuffleBytes: Pshufb Pslldq Psrldq Vpshufb Vpslldq Vpsrldq;
+    VecAlign: Palignr Vpalignr;
+    VecPack: Packssdw Packsswb Packusdw Packuswb Vpackssdw Vpacksswb Vpackusdw Vpackuswb;
     VecShuffleLane: Valignd Valignq Vperm2f128 Vperm2i128 Vpermb Vpermd Vpermi2b Vpermi2d
         Vpermi2pd Vpermi2ps Vpermi2q Vpermi2w Vpermpd Vpermps Vpermq Vpermt2b Vpermt2d Vpermt2pd
         Vpermt2ps Vpermt2q Vpermt2w Vpermw Vshuff32x4 Vshuff64x2 Vshufi32x4 Vshufi64x2;
@@ -139,8 +144,9 @@ classes_of! {
     VecTest: Ptest Vptest Vtestpd Vtestps;
     VecSumDifferences: Psadbw Vpsadbw;
     VecMultiSad: Mpsadbw Phminposuw Vdbpsadbw Vmpsadbw Vphminposuw;
-    VecHorizontal: Haddpd Haddps Hsubpd Hsubps Phaddd Phaddsw Phaddw Phsubd Phsubsw Phsubw Vhaddpd
-        Vhaddps Vhsubpd Vhsubps Vphaddd Vphaddsw Vphaddw Vphsubd Vphsubsw Vphsubw;
+    VecHorizontal: Haddpd Haddps Hsubpd Hsubps Vhaddpd Vhaddps Vhsubpd Vhsubps;
+    VecHorizontalInt: Phaddd Phaddsw Phaddw Phsubd Phsubsw Phsubw Vphaddd Vphaddsw Vphaddw Vphsubd
+        Vphsubsw Vphsubw;
     VecPopcnt: Vpopcntb Vpopcntd Vpopcntq Vpopcntw;
     VecLzcnt: Vplzcntd Vplzcntq;
     VecConflict: Vpconflictd Vpconflictq;
@@ -197,7 +203,8 @@ classes_of! {
         Vcvttsd2si Vcvttsd2usi Vcvttss2si Vcvttss2usi;
     FpDot: Dppd Dpps Vdppd Vdpps;
     Aes: Aesdec Aesdeclast Aesenc Aesenclast Vaesdec Vaesdeclast Vaesenc Vaesenclast;
-    AesKey: Aesimc Aeskeygenassist Vaesimc Vaeskeygenassist;
+    AesKey: Aeskeygenassist Vaeskeygenassist;
+    AesInverse: Aesimc Vaesimc;
     CarrylessMultiply: Pclmulqdq Vpclmulqdq;
     Galois: Gf2p8affineinvqb Gf2p8affineqb Gf2p8mulb Vgf2p8affineinvqb Vgf2p8affineqb Vgf2p8mulb;
     Sha256Rounds: Sha256rnds2;

@@ -23,7 +23,10 @@ pub(crate) fn extra_cycles<'a>(
     };
     let sources = operation.sources.into_iter().filter(|&it| it != NONE);
     match operation.class {
-        Class::SetCondition | Class::CondMove | Class::CondMoveTwoFlags => {
+        Class::SetCondition
+        | Class::SetConditionTwoFlags
+        | Class::CondMove
+        | Class::CondMoveTwoFlags => {
             let is_late = |flag| writer(flag).is_some_and(|(instruction, _)| is_logic(instruction));
             let mut flags = sources.filter(|source| (CARRY_FLAG..=OTHER_FLAGS).contains(source));
             u8::from(flags.any(is_late)) * parameters.condition_after_logic_cycles

@@ -238,12 +238,13 @@ impl Operation {
         &program[self.first_memory as usize]
     }
 
-    /// Returns one step of this repeated string instruction: its memory operands and what paces it.
-    pub(crate) fn string_step(&self, pace: Ports) -> Operation {
+    /// Returns one step of this repeated string instruction, of so many slots: its memory operands
+    /// and what paces it.
+    pub(crate) fn string_step(&self, pace: Ports, slots: u8) -> Operation {
         let mut ports = [Ports::NONE; OPERATIONS];
         ports[0] = pace;
         Operation {
-            slots: 2,
+            slots,
             operations: 1,
             ports,
             busy: 1,

@@ -1,5 +1,6 @@
 //! The frontend: when each instruction reaches the queue before rename.
 
+use super::crowded_branches::CrowdedBranches;
 use super::entries::Entries;
 use crate::branch::Outcome;
 use crate::instruction::{Flow, Operation};
@@ -22,6 +23,7 @@ pub(crate) struct Frontend {
     parameters: Parameters,
     uop_cache: Lookup,
     reads: Reads,
+    crowded_branches: Option<CrowdedBranches>,
     /// The current delivery cycle.
     cycle: u64,
     delivered: u32,
@@ -51,6 +53,10 @@ impl Frontend {
                 UopCacheReads::Operations(per_cycle) => Reads::Operations(*per_cycle),
                 UopCacheReads::Entries(entries) => Reads::Entries(Entries::new(entries)),
             },
+            crowded_branches: parameters
+                .crowded_branches
+                .as_ref()
+                .map(CrowdedBranches::new),
             cycle: 0,
             delivered: 0,
             decoded_bytes: 0,
@@ -146,9 +152,9 @@ impl Frontend {
         }
     }
 
-    /// Continues after a branch.
+    /// Continues after a branch whose last byte lies at `last`.
     #[inline]
-    pub(crate) fn branch(&mut self, outcome: &Outcome) {
+    pub(crate) fn branch(&mut self, last: u64, outcome: &Outcome) {
         if !outcome.taken {
             if outcome.correction_cycles > 0 {
                 let followed = self.follow_later(0, outcome.correction_cycles);
@@ -162,6 +168,10 @@ impl Frontend {
         if let Reads::Entries(entries) = &mut self.reads {
             entries.jump();
         }
+        let crowded = match &mut self.crowded_branches {
+            Some(branches) => branches.take(last),
+            None => 0,
+        };
         let is_indirect = matches!(outcome.flow, Flow::IndirectJump | Flow::IndirectCall);
         let delays_prediction = is_indirect
             && !outcome.found_at_decode
@@ -171,7 +181,7 @@ impl Frontend {
         } else {
             (0, outcome.bubble_cycles)
         };
-        let followed = self.follow(outcome.flow, late + outcome.correction_cycles);
+        let followed = self.follow(outcome.flow, late + outcome.correction_cycles + crowded);
         self.taken_in_cycle += 1;
         if bubble > 0 {
             self.next_cycle(self.cycle + 1 + bubble);

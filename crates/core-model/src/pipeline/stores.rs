@@ -31,16 +31,25 @@ pub(crate) struct Store {
     pub written: u64,
     /// Its number, in program order; set by [`StoreQueue::write`].
     pub number: u64,
+    /// Distance to the store before it to its first granule, and to its last; 0 if that is not
+    /// kept. Set by the same function.
+    pub before: [u8; 2],
     /// How its address is written, see `MemoryOperand::name`.
     pub name: u64,
     /// Whether it stores a vector register.
     pub is_vector: bool,
-    /// Whether it stores a general register at an address without an index.
+    /// Whether it stores no vector register, at an address without an index.
     pub is_simple: bool,
-    /// Whether the instruction that stores it changes memory by a constant, without an index.
-    pub is_change: bool,
     /// Whether an atomic operation stores it, which forwards nothing.
     pub is_atomic: bool,
+}
+
+impl Store {
+    /// Returns the address after its last byte.
+    #[inline]
+    fn end(&self) -> u64 {
+        self.address.wrapping_add(u64::from(self.bytes))
+    }
 }
 
 /// What a load finds in the store queue.
@@ -178,8 +187,7 @@ impl StoreQueue {
         if store.written <= at {
             return Forward::Written;
         }
-        let whole =
-            store.address <= address && end <= store.address.wrapping_add(u64::from(store.bytes));
+        let whole = store.address <= address && end <= store.end();
         if whole && !store.is_atomic {
             Forward::Whole(*store)
         } else {
@@ -211,15 +219,28 @@ impl StoreQueue {
 
     #[inline]
     fn overlapping(&self, granule: u64, address: u64, end: u64) -> Option<u64> {
-        let (tag, number) = self.granules[granule as usize % GRANULES];
-        let kept = number < self.next && self.next - number <= RING as u64;
-        if tag != granule + 1 || !kept {
+        let (tag, youngest) = self.granules[granule as usize % GRANULES];
+        if tag != granule + 1 {
             return None;
         }
-        let store = &self.ring[number as usize % RING];
-        let overlaps =
-            store.address < end && address < store.address.wrapping_add(u64::from(store.bytes));
-        overlaps.then_some(number)
+        let mut number = youngest;
+        // Each store to a granule may cover other bytes of it.
+        for _ in 0..GRANULE_BYTES {
+            let kept = number < self.next && self.next - number <= RING as u64;
+            if !kept {
+                return None;
+            }
+            let store = &self.ring[number as usize % RING];
+            if store.address < end && address < store.end() {
+                return Some(number);
+            }
+            let is_first = store.address / GRANULE_BYTES == granule;
+            match store.before[usize::from(!is_first)] {
+                0 => return None,
+                distance => number -= u64::from(distance),
+            }
+        }
+        None
     }
 
     /// Adds a store that retires at `retires` and whose line can be written at `line_ready`.
@@ -258,6 +279,12 @@ impl StoreQueue {
         store.number = self.next;
         let first = store.address / GRANULE_BYTES;
         let last = store.address.wrapping_add(u64::from(store.bytes) - 1) / GRANULE_BYTES;
+        store.before = [first, last].map(|granule| {
+            let (tag, number) = self.granules[granule as usize % GRANULES];
+            let is_other = tag != granule + 1;
+            u8::try_from(self.next - number)
+                .map_or(0, |distance| if is_other { 0 } else { distance })
+        });
         for granule in first..=last.min(first.saturating_add(8)) {
             self.granules[granule as usize % GRANULES] = (granule + 1, self.next);
             if let Some(low) = &mut self.low_granules {
@@ -291,7 +318,7 @@ mod tests {
         queue.write(store(0x100, 4), 20, 0);
         assert!(matches!(queue.find(0x100, 4, 0), Forward::Whole(found) if found.bytes == 4));
         assert!(matches!(queue.find(0x100, 8, 0), Forward::Part(_)));
-        assert!(matches!(queue.find(0x104, 4, 0), Forward::None));
+        assert!(matches!(queue.find(0x104, 4, 0), Forward::Whole(found) if found.bytes == 8));
         assert!(matches!(queue.find(0x108, 8, 0), Forward::None));
     }
 
@@ -300,6 +327,19 @@ mod tests {
         let mut queue = StoreQueue::new(&GOLDEN_COVE.window, &GOLDEN_COVE.memory);
         queue.write(store(0x108, 8), 10, 0);
         assert!(matches!(queue.find(0x104, 8, 0), Forward::Part(_)));
+    }
+
+    #[test]
+    fn load_finds_its_store_behind_one_to_its_neighbour() {
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window, &GOLDEN_COVE.memory);
+        for offset in [0, 1, 2, 4, 4] {
+            queue.write(store(0x100 + offset, if offset < 4 { 1 } else { 4 }), 10, 0);
+        }
+        for offset in 0..3 {
+            let found = queue.find(0x100 + offset, 1, 0);
+            assert!(matches!(found, Forward::Whole(found) if found.address == 0x100 + offset));
+        }
+        assert!(matches!(queue.find(0x103, 1, 0), Forward::None));
     }
 
     #[test]

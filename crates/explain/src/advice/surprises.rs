@@ -37,7 +37,7 @@ pub static SURPRISES: &[Row] = rows! {
     LoadBlocks, Named(&["split_stores"]), 20.0, "", SPLIT, SPLIT_CYCLES;
     // Elsewhere, per 1000 instructions.
     LoadBlocks, Misses, 5.0, "blocked loads", BLOCKED,
-        "a wait until the store is written, and then 13 cycles on Golden Cove, 9 on Zen 4, 1 on \
+        "a wait until the store is written, and then 18 cycles on Golden Cove, 9 on Zen 4, 1 on \
          Zen 5";
     LoadBlocks, Named(&["aliased_loads"]), 15.0, "", ALIASED,
         "7 cycles on Zen 4; Intel publishes none for efficient cores";
