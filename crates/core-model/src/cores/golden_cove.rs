@@ -218,9 +218,10 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         // M, R: 10 cycles up to 128 bytes, 27 to 31 more than the moves beyond.
         short_string_bytes: 128,
         long_string_slots: 76,
-        closed_by_busy: [0; 7],     // A
-        expects_hits: false,        // A
-        loads_per_bank: 2,          // M, R
+        closed_by_busy: [0; 7], // A
+        expects_hits: false,    // A
+        // M, R: of 0 and 1; if one of three loads a pointer, R executes three a cycle
+        loads_per_bank: 2,
         repeats_missed_loads: true, // M: four loads per line of the L2 take 2.7 cycles, one 1.2
         // Abel and Reineke, "uiCA" (ICS 2022), on Ice Lake; see `pipeline/emptiest_scheduler.rs`.
         binding: Binding::EmptiestScheduler,

@@ -45,6 +45,24 @@ loops! { pipes, Group::Question;
     "ask-shuffle-double": ".rept 24", "vmovddup xmm0, xmm1", ".endr";
     "ask-shuffle-unpack-dq": ".rept 24", "vpunpckldq xmm0, xmm1, xmm1", ".endr";
     "ask-shuffle-ps": ".rept 24", "vshufps xmm0, xmm1, xmm1, 27", ".endr";
+    // What does each of so many jumps cost that lie in 32 bytes?
+    "ask-jumps-6": ".p2align 6", ".rept 6", "jmp 8f", "8:", ".endr";
+    "ask-jumps-8": ".p2align 6", ".rept 8", "jmp 8f", "8:", ".endr";
+    "ask-jumps-16": ".p2align 6", ".rept 16", "jmp 8f", "8:", ".endr";
+    // How many loads are executed per cycle, of zeros in one bank, in several, and if one of three
+    // loads a pointer?
+    "ask-loads-of-zeros": ".rept 8", "mov rax, [r12 + 64]", "mov rsi, [r12 + 128]",
+        "mov rdi, [r12 + 192]", ".endr";
+    "ask-loads-of-banks": ".rept 8", "mov rax, [r12 + 64]", "mov rsi, [r12 + 72]",
+        "mov rdi, [r12 + 80]", ".endr";
+    "ask-loads-of-a-pointer": ".rept 8", "mov rax, [r12]", "mov rsi, [r12 + 64]",
+        "mov rdi, [r12 + 128]", ".endr";
+    // How long is a repeated move up to 128 bytes, and beyond?
+    "ask-move-16": "mov rsi, r12", "lea rdi, [r12 + 256]", "mov ecx, 16", "rep movsb";
+    "ask-move-128": "mov rsi, r12", "lea rdi, [r12 + 256]", "mov ecx, 128", "rep movsb";
+    "ask-move-129": "mov rsi, r12", "lea rdi, [r12 + 256]", "mov ecx, 129", "rep movsb";
+    // How long does a load wait for what a register added to memory?
+    "ask-read-change": "mov [r12 + 128], rdi", "add [r12 + 128], rax", "mov rax, [r12 + 128]";
     // Does the youngest of several operations wait that are ready in the same cycle?
     "ask-last-of-3": ".rept 20", "lea rsi, [rax + 0x1000000]", "lea rdi, [rax + 0x1000000]",
         "lea r9, [rax + 0x1000000]", "lea rax, [r9 + 0x1000000]", ".endr";
