@@ -266,7 +266,7 @@ fn contention_for_one_lock_is_named() {
     let told = fixture.bench(&words).succeeds().stdout;
     let (contended, held) = told.split_once("held ").expect("both benchmarks");
     assert!(
-        held.contains("schedules contend more on one lock, with up to"),
+        held.contains("schedules contend more on the lock of `companions::add_locked`, with up"),
         "{told}"
     );
     assert!(

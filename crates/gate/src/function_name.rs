@@ -80,12 +80,18 @@ impl Origin {
     pub fn new(name: &str, id: &BenchmarkId) -> Origin {
         let is_crate = |crate_name: &str, package: &str| crate_name == package.replace('-', "_");
         match crate_of(name) {
-            Some(crate_name) if TOOLCHAIN.contains(&crate_name) => Origin::Toolchain,
+            _ if Origin::is_of_toolchain(name) => Origin::Toolchain,
             Some(crate_name) if is_crate(crate_name, &id.package) => Origin::Package,
             Some(crate_name) if is_crate(crate_name, &id.target) => Origin::Target,
-            Some(_) => Origin::OtherCrate,
-            None if OF_C.contains(&name) || name.starts_with("__r") => Origin::Toolchain,
-            None => Origin::OtherCrate,
+            Some(_) | None => Origin::OtherCrate,
+        }
+    }
+
+    /// Returns whether a demangled name is of the toolchain.
+    pub fn is_of_toolchain(name: &str) -> bool {
+        match crate_of(name) {
+            Some(crate_name) => TOOLCHAIN.contains(&crate_name),
+            None => OF_C.contains(&name) || name.starts_with("__r"),
         }
     }
 }

@@ -275,6 +275,7 @@ pub fn with_functions(
                 counts: counts([4, 0, 1, 1]),
             }),
             sampled: None,
+            lock: None,
         })),
         ..benchmark
     }

@@ -9,7 +9,11 @@ use crate::metric::Metric;
 use crate::statistics::margin::reaches;
 
 /// Both sides of a benchmark in each schedule that both have.
-pub struct CommonSchedules<'a>(Vec<[&'a SlotsValue; 2]>);
+pub struct CommonSchedules<'a> {
+    pairs: Vec<[&'a SlotsValue; 2]>,
+    /// The lock for which the candidate's threads wait most.
+    lock: Option<&'a str>,
+}
 
 impl<'a> CommonSchedules<'a> {
     /// Returns `None` if there are fewer than two.
@@ -20,7 +24,8 @@ impl<'a> CommonSchedules<'a> {
             Some([baseline, candidate])
         };
         let pairs: Vec<_> = baseline.schedules().iter().filter_map(pair).collect();
-        (pairs.len() > 1).then_some(CommonSchedules(pairs))
+        let lock = lock_of(candidate).or_else(|| lock_of(baseline));
+        (pairs.len() > 1).then_some(CommonSchedules { pairs, lock })
     }
 
     /// Returns the change of `metric` in each, as a fraction of the baseline's slots there.
@@ -28,7 +33,7 @@ impl<'a> CommonSchedules<'a> {
         let change = move |[baseline, candidate]: &[&SlotsValue; 2]| {
             Some((metric.value(candidate)? - metric.value(baseline)?) / baseline.slots)
         };
-        self.0.iter().filter_map(change)
+        self.pairs.iter().filter_map(change)
     }
 
     /// Returns whether `metric` changed by at least `sure` in all of them, up or down as a
@@ -55,19 +60,21 @@ impl<'a> CommonSchedules<'a> {
                 .filter(|change| reaches(*change * sign, point));
             counted.count()
         };
+        let cause = OrderCause::of(
+            &self.pairs,
+            |[baseline, candidate]| candidate.slots - baseline.slots,
+            |[baseline, candidate], event| {
+                Some(candidate.events.get(event)? - baseline.events.get(event)?)
+            },
+        );
         ScheduleChanges {
             schedules: changes.len(),
             slower: count(1.0),
             faster: count(-1.0),
             min_difference: changes.iter().copied().fold(f64::INFINITY, f64::min),
             max_difference: changes.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-            cause: OrderCause::of(
-                &self.0,
-                |[baseline, candidate]| candidate.slots - baseline.slots,
-                |[baseline, candidate], event| {
-                    Some(candidate.events.get(event)? - baseline.events.get(event)?)
-                },
-            ),
+            cause,
+            lock: (self.lock.filter(|_| cause == Some(OrderCause::Lock))).map(str::to_owned),
         }
     }
 }
@@ -95,7 +102,7 @@ pub fn values_in(schedules: &[u32], benchmark: &Benchmark, metric: Metric) -> Op
 }
 
 /// Changes of the slots in each schedule that both sides have.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScheduleChanges {
     /// Number of the schedules, at least two.
@@ -111,6 +118,9 @@ pub struct ScheduleChanges {
     /// What threads do more often the more the slots grew, if that explains why schedules differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<OrderCause>,
+    /// The function that takes the lock, if that is the cause and the model knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lock: Option<String>,
 }
 
 /// Judgement: smaller differences may come from where data lies alone.
@@ -128,7 +138,7 @@ const MAX_SLOTS_PER_WAIT: f64 = 20_000.0;
 
 /// Dependence of a benchmark's slots on the order of its threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OrderDependence {
+pub struct OrderDependence<'a> {
     /// Number of its schedules.
     pub schedules: usize,
     /// Number of those that are nearer to the most slots than to the fewest.
@@ -137,6 +147,8 @@ pub struct OrderDependence {
     pub difference: f64,
     /// What threads do more often the more slots they take, if that explains it.
     pub cause: Option<OrderCause>,
+    /// The function that takes the lock for which they wait most, if the model knows it.
+    pub lock: Option<&'a str>,
 }
 
 /// Why some orders take more slots.
@@ -191,9 +203,14 @@ fn is_line(pairs: &[[f64; 2]]) -> bool {
     both > 0.0 && explains_enough && both <= MAX_SLOTS_PER_WAIT * counts
 }
 
-impl OrderDependence {
+/// Returns the function that takes the lock for which a benchmark's threads wait most.
+fn lock_of(benchmark: &Benchmark) -> Option<&str> {
+    benchmark.functions.as_ref()?.lock.as_deref()
+}
+
+impl<'a> OrderDependence<'a> {
     /// Returns it, if it is worth a note.
-    pub fn of(benchmark: &Benchmark) -> Option<OrderDependence> {
+    pub fn of(benchmark: &'a Benchmark) -> Option<OrderDependence<'a>> {
         let schedules = benchmark.schedules();
         let slots = schedules.iter().map(|schedule| schedule.slots);
         let fewest = slots.clone().reduce(f64::min)?;
@@ -208,6 +225,7 @@ impl OrderDependence {
                 |schedule| schedule.slots,
                 |schedule, event| schedule.events.get(event),
             ),
+            lock: lock_of(benchmark),
         })
     }
 }
@@ -217,17 +235,20 @@ mod tests {
     use super::*;
     use crate::scenario::{Planted, in_schedules, modelled};
 
-    fn dependence(slots: &[f64]) -> Option<OrderDependence> {
-        OrderDependence::of(&in_schedules(modelled("b", Planted::default()), slots))
+    /// Returns in how many schedules a benchmark takes more slots, and how many.
+    fn dependence(slots: &[f64]) -> Option<(usize, usize, f64)> {
+        let benchmark = in_schedules(modelled("b", Planted::default()), slots);
+        let of = OrderDependence::of(&benchmark)?;
+        Some((of.schedules, of.more, of.difference))
     }
 
     #[test]
     fn only_much_dependence_is_reported() {
         assert_eq!(dependence(&[]), None);
         assert_eq!(dependence(&[1.0, 1.04, 1.0]), None);
-        let reported = dependence(&[1.0, 1.5, 1.1, 1.4, 1.0]).unwrap();
-        assert_eq!((reported.schedules, reported.more), (5, 2));
-        assert!((reported.difference - 0.5).abs() < 1e-12);
+        let (schedules, more, difference) = dependence(&[1.0, 1.5, 1.1, 1.4, 1.0]).unwrap();
+        assert_eq!((schedules, more), (5, 2));
+        assert!((difference - 0.5).abs() < 1e-12);
     }
 
     /// Returns a benchmark with these thousands of slots, and counts of `event`.

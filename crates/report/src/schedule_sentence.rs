@@ -2,9 +2,10 @@
 
 use super::number::{percent, percent_change};
 use topdown_gate::schedules::{OrderCause, OrderDependence, ScheduleChanges};
+use topdown_run::visible::visible;
 
 /// `slower in 3 of 8 schedules, faster in 1 (-3.0 % to +12.0 %), by contention on one lock`
-pub fn by_schedule(changes: ScheduleChanges) -> String {
+pub fn by_schedule(changes: &ScheduleChanges) -> String {
     let faster = format!("faster in {}", changes.faster);
     let of_all = format!(" of {} schedules", changes.schedules);
     let counts = match (changes.slower, changes.faster) {
@@ -14,24 +15,31 @@ pub fn by_schedule(changes: ScheduleChanges) -> String {
     };
     let range = [changes.min_difference, changes.max_difference].map(percent_change);
     let by = match changes.cause {
-        Some(OrderCause::Lock) => ", by contention on one lock",
-        Some(OrderCause::Spinning) => ", by spinning for other threads",
-        Some(OrderCause::Waiting) => ", by waiting for other threads",
-        None => "",
+        Some(OrderCause::Lock) => format!(", by contention on {}", lock(changes.lock.as_deref())),
+        Some(OrderCause::Spinning) => ", by spinning for other threads".to_owned(),
+        Some(OrderCause::Waiting) => ", by waiting for other threads".to_owned(),
+        None => String::new(),
     };
     format!("{counts} ({} to {}){by}", range[0], range[1])
 }
 
+/// `the lock of `queue::push``
+fn lock(function: Option<&str>) -> String {
+    function.map_or("one lock".to_owned(), |name| {
+        format!("the lock of `{}`", visible(name))
+    })
+}
+
 /// `3 of 8 schedules contend more on one lock, with up to 12.0 % more slots`
-pub fn order_dependence(dependence: OrderDependence) -> String {
+pub fn order_dependence(dependence: OrderDependence<'_>) -> String {
     let OrderDependence {
         schedules, more, ..
     } = dependence;
     let difference = percent(dependence.difference);
     let what = match dependence.cause {
-        Some(OrderCause::Lock) => "contend more on one lock",
-        Some(OrderCause::Spinning) => "spin more for other threads",
-        Some(OrderCause::Waiting) => "wait more often for other threads",
+        Some(OrderCause::Lock) => format!("contend more on {}", lock(dependence.lock)),
+        Some(OrderCause::Spinning) => "spin more for other threads".to_owned(),
+        Some(OrderCause::Waiting) => "wait more often for other threads".to_owned(),
         None => {
             return format!(
                 "{more} of {schedules} schedules take up to {difference} % more slots: the order \
@@ -51,34 +59,42 @@ mod tests {
 
     #[test]
     fn sentences_name_the_cause() {
-        let note = |cause| {
+        let note = |cause, lock| {
             order_dependence(OrderDependence {
                 schedules: 8,
                 more: 3,
                 difference: 0.12,
                 cause,
+                lock,
             })
         };
-        let change = |cause| {
-            by_schedule(ScheduleChanges {
+        let change = |cause, lock: Option<&str>| {
+            by_schedule(&ScheduleChanges {
                 schedules: 8,
                 slower: 3,
                 faster: 0,
                 min_difference: 0.0,
                 max_difference: 0.12,
                 cause,
+                lock: lock.map(str::to_owned),
             })
         };
-        let causes = [OrderCause::Lock, OrderCause::Spinning, OrderCause::Waiting];
-        let causes = [None].into_iter().chain(causes.map(Some));
-        let all: Vec<String> = causes
-            .flat_map(|cause| [note(cause), change(cause)])
-            .collect();
+        let all = [
+            (None, None),
+            (Some(OrderCause::Lock), None),
+            (Some(OrderCause::Lock), Some("queue::push")),
+            (Some(OrderCause::Spinning), None),
+            (Some(OrderCause::Waiting), None),
+        ];
+        let all = all.map(|(cause, lock)| [note(cause, lock), change(cause, lock)]);
+        let all = all.concat();
         insta::assert_snapshot!(all.join("\n"), @r"
         3 of 8 schedules take up to 12.0 % more slots: the order of its threads decides
         slower in 3 of 8 schedules (0.0 % to +12.0 %)
         3 of 8 schedules contend more on one lock, with up to 12.0 % more slots
         slower in 3 of 8 schedules (0.0 % to +12.0 %), by contention on one lock
+        3 of 8 schedules contend more on the lock of `queue::push`, with up to 12.0 % more slots
+        slower in 3 of 8 schedules (0.0 % to +12.0 %), by contention on the lock of `queue::push`
         3 of 8 schedules spin more for other threads, with up to 12.0 % more slots
         slower in 3 of 8 schedules (0.0 % to +12.0 %), by spinning for other threads
         3 of 8 schedules wait more often for other threads, with up to 12.0 % more slots

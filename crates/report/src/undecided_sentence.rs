@@ -84,7 +84,8 @@ pub fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) ->
              batches"
         ),
         UndecidedReason::DependsOnOrder => {
-            let changes = benchmark.schedules.map_or(String::new(), by_schedule);
+            let changes = benchmark.schedules.as_ref();
+            let changes = changes.map_or(String::new(), by_schedule);
             format!("is undecided: the order of its threads decides, {changes}")
         }
         UndecidedReason::FewUnits => format!(

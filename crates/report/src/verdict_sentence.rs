@@ -72,7 +72,7 @@ pub fn predicate(benchmark: &BenchmarkVerdict) -> String {
     let time = time.map_or(String::new(), |wall| {
         format!("; its time grew by {}", size(wall.difference))
     });
-    let in_all = match benchmark.schedules {
+    let in_all = match &benchmark.schedules {
         Some(changes) if has_changed_slots(benchmark) => {
             format!("; in all {} schedules", changes.schedules)
         }

@@ -103,6 +103,9 @@ pub struct CodeSlots {
     pub first_samples_data: u64,
     /// The execution path.
     pub trail: Trail,
+    /// Indices of the block in which a thread took the lock for which threads waited most, and of
+    /// those to which it then returned, callees first. Empty if they waited for none.
+    pub lock: Vec<u32>,
 }
 
 /// A call, and through it the path of calls that led to it.

@@ -269,6 +269,7 @@ mod tests {
                 counts: [1, 900, 0, 0, 0, 0, 0, 0, 0].into(),
             }),
             sampled: None,
+            lock: None,
         };
         assert_eq!(part_of(&functions, &launches(100, 1)), 0.5);
     }

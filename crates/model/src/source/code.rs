@@ -11,6 +11,7 @@ use topdown_core_model::{BlockCounts, BlockOnPath, CallPath, Model, ROOT};
 use topdown_tracer::BlockId;
 
 use super::executed::Executed;
+use super::meetings::MAX_TAKING_BLOCKS;
 use topdown_counters::modules::ModuleMap;
 use topdown_run::code::{CodeBlock, CodeCall, CodeCounts, CodeSlots, Trail};
 use topdown_run::doubling::FINGERPRINT_SAMPLES;
@@ -268,15 +269,16 @@ impl CodeAccount {
             Some(_) => 0,
             None => blocks.ranges.len(),
         };
-        let stretch = trail
-            .stretch
-            .iter()
-            .filter(|number| (**number as usize) < known);
+        let is_known = |number: &&u32| (**number as usize) < known;
+        let stretch = trail.stretch.iter().filter(is_known);
         let stretch = stretch.map(|&number| blocks.root_index(number, executed));
         code.trail = Trail {
             stretch: with_room(trail.stretch.capacity(), stretch),
             ..trail
         };
+        let lock = executed.lock().iter().filter(is_known);
+        let lock = lock.map(|&number| blocks.root_index(number, executed));
+        code.lock = with_room(MAX_TAKING_BLOCKS, lock);
         code.modules = blocks.map.into_names();
         code.blocks = blocks.blocks;
         code.calls = blocks.calls;

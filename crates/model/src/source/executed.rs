@@ -6,6 +6,7 @@ use topdown_core_model::AddressSpace;
 use topdown_tracer::{Block, Mapping};
 
 use super::content::{content_of, data_of, mix};
+use super::meetings::MAX_TAKING_BLOCKS;
 use super::trail::TrailKeeper;
 use topdown_run::code::Trail;
 
@@ -18,6 +19,8 @@ pub(super) struct Executed {
     address_space: AddressSpace,
     data: u64,
     takes_data: bool,
+    /// See [`note_lock`](Executed::note_lock).
+    lock: Vec<u32>,
 }
 
 /// A translated block.
@@ -38,6 +41,7 @@ impl Executed {
             address_space: AddressSpace::with_mappings(Mapping::at),
             data: 0,
             takes_data: false,
+            lock: Vec::with_capacity(MAX_TAKING_BLOCKS),
         }
     }
 
@@ -78,6 +82,18 @@ impl Executed {
     /// Returns the trail of the benchmark.
     pub(super) fn trail(&mut self) -> Trail {
         self.trail.trail()
+    }
+
+    /// Notes the numbers of the block in which a thread took a lock, and of those to which it then
+    /// returned.
+    pub(super) fn note_lock(&mut self, blocks: &[u32]) {
+        self.lock.clear();
+        self.lock.extend_from_slice(blocks);
+    }
+
+    /// Returns the numbers of these blocks.
+    pub(super) fn lock(&self) -> &[u32] {
+        &self.lock
     }
 
     /// Forgets all blocks, whose numbers are assigned from 0 again. A benchmark must begin next.

@@ -15,6 +15,11 @@ const MAX_WORDS: usize = 32;
 /// returns through some functions.
 const MAX_BLOCKS: u8 = 16;
 
+/// A thread that has taken a lock is watched for so many blocks, and through so many functions that
+/// it returns to. Judgement: a lock's own functions, unoptimised, have returned by then.
+const MAX_BLOCKS_AFTER: u8 = 200;
+pub(super) const MAX_TAKING_BLOCKS: usize = 8;
+
 /// Receives the same blocks as the model, and allocates nothing.
 pub(super) struct Meetings {
     /// Whether several threads have executed since the benchmark began.
@@ -24,6 +29,8 @@ pub(super) struct Meetings {
     words: [Word; MAX_WORDS],
     /// What each thread does after it has waited.
     pursuits: [Pursuit; MAX_THREADS],
+    /// The lock with the most waits in a window, since the benchmark began.
+    lock: Word,
     thread: usize,
     /// Whether the executing thread does anything of that kind.
     is_pursued: bool,
@@ -39,15 +46,25 @@ struct Word {
     sleepers: u128,
     /// Whether one of them has woken others here.
     is_passed_on: bool,
-    /// Whether a thread that has waited changed it atomically.
-    is_taken: bool,
     /// Whether threads spin for it.
     is_spun_for: bool,
+    /// The number of the block in which a thread that has waited changed the word atomically, and
+    /// of those to which it then returned: of the first one that did.
+    taking: [u32; MAX_TAKING_BLOCKS],
+    /// Number of these blocks.
+    taken: usize,
 }
 
 impl Word {
     fn is_lock(&self) -> bool {
-        self.is_taken && (self.is_passed_on || self.is_spun_for)
+        self.taken > 0 && (self.is_passed_on || self.is_spun_for)
+    }
+
+    fn is_taken_in(&mut self, block: u32) {
+        if let Some(next) = self.taking.get_mut(self.taken) {
+            *next = block;
+            self.taken += 1;
+        }
     }
 }
 
@@ -58,6 +75,13 @@ struct Pursuit {
     address: Option<u64>,
     /// For how many more blocks it is watched.
     blocks: u8,
+    /// Whether it has taken the word, and nobody had before.
+    has_taken: bool,
+    /// Calls since then that have not returned, negative in the callers of the function that took
+    /// it.
+    depth: i16,
+    /// The lowest depth so far.
+    lowest: i16,
 }
 
 impl Meetings {
@@ -68,6 +92,7 @@ impl Meetings {
             spins: 0,
             words: [Word::default(); MAX_WORDS],
             pursuits: [Pursuit::default(); MAX_THREADS],
+            lock: Word::default(),
             thread: 0,
             is_pursued: false,
         }
@@ -75,6 +100,13 @@ impl Meetings {
 
     pub(super) fn begin_benchmark(&mut self) {
         self.has_several = false;
+        self.lock = Word::default();
+    }
+
+    /// Returns the numbers of the block in which a thread took the lock for which threads waited
+    /// most, since the benchmark began, and of those to which it then returned.
+    pub(super) fn lock_blocks(&self) -> &[u32] {
+        &self.lock.taking[..self.lock.taken]
     }
 
     /// Forgets what was counted so far.
@@ -102,8 +134,7 @@ impl Meetings {
                 self.pursue(thread, Some(address));
             }
             Meeting::Wakes(address) => {
-                let mut words = self.words.iter_mut();
-                if let Some(word) = words.find(|word| word.address == address) {
+                if let Some(word) = self.known(address) {
                     word.is_passed_on |= word.sleepers >> thread & 1 == 1;
                 }
             }
@@ -115,9 +146,16 @@ impl Meetings {
     }
 
     fn pursue(&mut self, thread: usize, address: Option<u64>) {
-        let blocks = MAX_BLOCKS;
-        self.pursuits[thread] = Pursuit { address, blocks };
+        self.pursuits[thread] = Pursuit {
+            address,
+            blocks: MAX_BLOCKS,
+            ..Pursuit::default()
+        };
         self.switch_to(self.thread);
+    }
+
+    fn known(&mut self, address: u64) -> Option<&mut Word> {
+        self.words.iter_mut().find(|word| word.address == address)
     }
 
     /// Returns the word at `address`, in the place of the one with the fewest waits if it is new.
@@ -147,6 +185,26 @@ impl Meetings {
     fn follow(&mut self, block: &Block<'_>, recorded: &[u64]) {
         let mut pursuit = self.pursuits[self.thread];
         pursuit.blocks -= 1;
+        if !pursuit.has_taken {
+            self.look_for_lock(&mut pursuit, block, recorded);
+        } else if pursuit.depth < pursuit.lowest {
+            pursuit.lowest = pursuit.depth;
+            if let Some(word) = pursuit.address.and_then(|address| self.known(address)) {
+                word.is_taken_in(block.id.0);
+            }
+        }
+        if pursuit.has_taken {
+            pursuit.depth += match block.last().decoded.flow_control() {
+                FlowControl::Call | FlowControl::IndirectCall => 1,
+                FlowControl::Return => -1,
+                _ => 0,
+            };
+        }
+        self.pursuits[self.thread] = pursuit;
+        self.switch_to(self.thread);
+    }
+
+    fn look_for_lock(&mut self, pursuit: &mut Pursuit, block: &Block<'_>, recorded: &[u64]) {
         for instruction in block.instructions.iter().filter(|it| names_memory(it)) {
             for access in block.accesses_of(instruction) {
                 let is_change = access.kind == AccessKind::ReadWrite;
@@ -160,14 +218,17 @@ impl Meetings {
                     word.is_spun_for = true;
                     pursuit.address = Some(at);
                 }
-                if is_change && pursuit.address == Some(at) {
-                    self.word(at).is_taken = true;
+                if is_change && pursuit.address == Some(at) && !pursuit.has_taken {
+                    let word = self.word(at);
+                    pursuit.has_taken = word.taken == 0;
                     pursuit.blocks = 0;
+                    if pursuit.has_taken {
+                        word.is_taken_in(block.id.0);
+                        pursuit.blocks = MAX_BLOCKS_AFTER;
+                    }
                 }
             }
         }
-        self.pursuits[self.thread] = pursuit;
-        self.switch_to(self.thread);
     }
 
     /// Returns the counts of the window, in which other threads than the measured one executed
@@ -178,13 +239,15 @@ impl Meetings {
             return Events::NONE;
         }
         let locks = self.words.iter().filter(|word| word.is_lock());
+        let lock = locks.max_by_key(|word| word.waits).copied();
+        let lock = lock.unwrap_or_default();
+        if lock.waits > self.lock.waits {
+            self.lock = lock;
+        }
         Events::NONE
             .with(Event::ThreadWaits, self.waits)
             .with(Event::ThreadSpins, self.spins)
-            .with(
-                Event::LockWaits,
-                locks.map(|word| word.waits).max().unwrap_or(0),
-            )
+            .with(Event::LockWaits, lock.waits)
     }
 }
 
@@ -226,20 +289,26 @@ mod tests {
 
     /// Returns the waits at one lock after these steps, each with its thread.
     fn lock_waits(steps: &[(usize, Step)]) -> u64 {
+        met(steps).0
+    }
+
+    /// Also returns in which of the steps somebody took the lock, and was watched afterwards.
+    fn met(steps: &[(usize, Step)]) -> (u64, Vec<u32>) {
         let mut meetings = Meetings::new();
         meetings.begin_window();
-        for (thread, step) in steps {
+        for ((thread, step), number) in steps.iter().zip(0..) {
             meetings.switch_to(*thread);
             match step {
                 Does(meeting) => meetings.met(*thread, *meeting),
                 Executes(code, address) => {
                     let owned = OwnedBlock::describe(code, 0x1000).unwrap();
-                    let recorded = vec![*address; owned.as_block(BlockId(0)).recorded_values];
-                    meetings.block(&owned.as_block(BlockId(0)), &recorded);
+                    let block = owned.as_block(BlockId(number));
+                    meetings.block(&block, &vec![*address; block.recorded_values]);
                 }
             }
         }
-        meetings.end_window(true).get(Event::LockWaits).unwrap()
+        let waits = meetings.end_window(true).get(Event::LockWaits).unwrap();
+        (waits, meetings.lock_blocks().to_vec())
     }
 
     #[test]
@@ -280,5 +349,31 @@ mod tests {
             0,
             "a thread that sleeps until it has work"
         );
+    }
+
+    #[test]
+    fn lock_is_that_of_the_first_that_took_it_after_waiting() {
+        let waits = |thread| {
+            [
+                (thread, Does(Meeting::Spins)),
+                (thread, Executes(LOAD, LOCK)),
+            ]
+        };
+        let takes = |thread| [(thread, Executes(EXCHANGE, LOCK))];
+        let returns = |thread| [(thread, Executes(RETURN, 1))];
+        let steps: Vec<_> = waits(1)
+            .into_iter()
+            .chain(waits(2))
+            .chain(takes(2))
+            .chain(returns(2))
+            .chain(takes(1))
+            .chain([(2, Executes(CALL, 1)), (2, Executes(LOAD, 2))])
+            .chain(returns(2))
+            .chain(returns(2))
+            .chain([(2, Executes(LOAD, 2))])
+            .collect();
+        // The function that takes it, its caller in the block with the call, and the next caller.
+        assert_eq!(met(&steps), (2, vec![4, 7, 11]));
+        assert_eq!(met(&steps[..4]), (0, Vec::new()), "nobody took it");
     }
 }

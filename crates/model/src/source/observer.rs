@@ -216,6 +216,7 @@ impl Observer {
 
     /// Ends the benchmark and returns what is known of its code.
     pub(super) fn take_code(&mut self, works_alone: bool) -> Option<CodeSlots> {
+        self.executed.note_lock(self.meetings.lock_blocks());
         let mut code = self.core.take_code(&mut self.executed, works_alone)?;
         let is_known = self.repeats() || self.core.is_modelled_as_a_whole();
         let depends_on_moves = self.repeats() || self.core.has_skimmed();

@@ -54,6 +54,13 @@ pub(super) fn code(json: &mut Json<'_>, code: &CodeSlots) {
     json.open_field("trail", "{");
     trail(json, &code.trail);
     json.close("}");
+    if !code.lock.is_empty() {
+        json.open_field("lock", "[");
+        for block in &code.lock {
+            json.value(block);
+        }
+        json.close("]");
+    }
 }
 
 fn trail(json: &mut Json<'_>, trail: &Trail) {

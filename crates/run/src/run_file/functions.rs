@@ -25,6 +25,9 @@ pub struct Functions {
     /// How the functions were sampled, in all launches that did so; absent if they are modelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
+    /// The function that takes the lock for which threads wait most, if the model knows one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<String>,
 }
 
 /// A function and its cost, excluding the functions it called.

@@ -110,6 +110,7 @@ pub fn golden_run() -> Run {
                     largest: vec![function(None, None, code_counts(1))],
                     others: None,
                     sampled: None,
+                    lock: None,
                 })),
                 ..Benchmark::of_launches(
                     id("parser", "contended", "lock \"quoted\" größe"),
@@ -230,6 +231,7 @@ fn golden_functions() -> Functions {
             counts: code_counts(1),
         }),
         sampled: Some(golden_sampled()),
+        lock: None,
     }
 }
 

@@ -151,6 +151,7 @@ pub fn golden_code() -> CodeSlots {
             stretch: vec![1],
             digest: None,
         },
+        lock: Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use topdown_run::code::{CodeCounts, CodeSlots};
 use topdown_run::run_file::{Function, Functions, IterationSample, OtherFunctions};
 
+use topdown_gate::function_name::Origin;
 use topdown_gate::statistics::launch::{Taken, kept_for_slots};
 
 use super::symbols::Symbols;
@@ -31,6 +32,8 @@ pub struct SampleFunctions {
     keys: Vec<FunctionKey>,
     /// For each sample, pairs of an index into `keys` and its counts.
     samples: Vec<Vec<(usize, CodeCounts)>>,
+    /// The function that takes the lock for which threads wait most, if there is one.
+    lock: Option<String>,
 }
 
 /// Attributes the samples of `code` to functions, named by `symbols`.
@@ -62,7 +65,30 @@ pub fn attribute(code: &CodeSlots, symbols: &mut Symbols) -> SampleFunctions {
         let some = sums.filter(|(_, counts)| *counts != CodeCounts::default());
         functions.samples.push(some.collect());
     }
+    let taking = code.lock.iter();
+    let taking = taking.map(|block| &functions.keys[place_of_block[*block as usize]]);
+    functions.lock = owner_of_lock(taking);
     functions
+}
+
+/// Crates of locks, whose own functions do not say which lock it is.
+const LOCKS: [&str; 5] = [
+    "parking_lot::",
+    "parking_lot_core::",
+    "lock_api::",
+    "spin::",
+    "crossbeam_utils::",
+];
+
+/// Returns the first function that belongs to no lock, of the one that took it and its callers.
+fn owner_of_lock<'a>(taking: impl Iterator<Item = &'a FunctionKey>) -> Option<String> {
+    let of_program = taking.filter(|key| key.module.is_none());
+    let mut names = of_program.filter_map(|key| key.name.as_ref());
+    let is_owner = |name: &&String| {
+        let path = name.trim_start_matches(['<', '&']);
+        !Origin::is_of_toolchain(name) && !LOCKS.iter().any(|lock| path.starts_with(lock))
+    };
+    names.find(is_owner).cloned()
 }
 
 /// Sums up the functions of a benchmark, given each launch's samples and their cost by function.
@@ -92,7 +118,11 @@ pub fn functions_of(
             }
         }
     }
-    (iterations > 0).then(|| ranked(iterations, sums))
+    let mut functions = launches.iter().filter_map(|(_, functions)| *functions);
+    (iterations > 0).then(|| Functions {
+        lock: functions.find_map(|functions| functions.lock.clone()),
+        ..ranked(iterations, sums)
+    })
 }
 
 /// Ranks functions by slots, and sums up the remaining ones.
@@ -133,6 +163,7 @@ pub(super) fn ranked(iterations: u64, sums: HashMap<&FunctionKey, CodeCounts>) -
         largest,
         others,
         sampled: None,
+        lock: None,
     }
 }
 
@@ -194,6 +225,7 @@ mod tests {
                 .iter()
                 .map(|slots| vec![(0, counts(slots - 8)), (1, counts(8))])
                 .collect(),
+            lock: None,
         };
         (slots.map(sample).to_vec(), functions)
     }
@@ -312,5 +344,32 @@ mod tests {
         assert_eq!(short.chars().count(), MAX_NAME_CHARS);
         assert!(short.starts_with("start") && short.ends_with("end") && short.contains('…'));
         assert_eq!(limited("a::b"), "a::b");
+    }
+
+    #[test]
+    fn lock_is_of_the_first_function_that_is_none_of_a_lock() {
+        let owner = |names: &[(Option<&str>, Option<&str>)]| {
+            let keys: Vec<FunctionKey> = names
+                .iter()
+                .map(|(name, module)| FunctionKey {
+                    name: name.map(str::to_owned),
+                    module: module.map(str::to_owned),
+                })
+                .collect();
+            owner_of_lock(keys.iter())
+        };
+        let futex = (
+            Some("std::sys::sync::mutex::futex::Mutex::lock_contended"),
+            None,
+        );
+        let push = (Some("queue::push"), None);
+        let of_c = (Some("pthread_mutex_lock"), Some("libc.so.6"));
+        let slow = (Some("<parking_lot::raw_mutex::RawMutex>::lock_slow"), None);
+        let expected = Some("queue::push".to_owned());
+        assert_eq!(owner(&[futex, slow, (None, None), of_c, push]), expected);
+        assert_eq!(owner(&[push, (Some("queue::other"), None)]), expected);
+        assert_eq!(owner(&[futex, of_c]), None);
+        let spinner = (Some("spinner::turn"), None);
+        assert_eq!(owner(&[spinner]), Some("spinner::turn".to_owned()));
     }
 }

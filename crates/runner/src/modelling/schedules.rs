@@ -85,12 +85,22 @@ pub fn add(
     let mut missing = Vec::new();
     for benchmark in benchmarks.iter_mut().filter(|b| ids.contains(&b.id)) {
         let mut same = modelled.iter().filter(|other| other.id == benchmark.id);
-        match same.find_map(repeats) {
-            Some(slots) => add_to(benchmark, schedule, slots),
+        match same.find_map(|other| Some((repeats(other)?, other))) {
+            Some((slots, other)) => {
+                add_to(benchmark, schedule, slots);
+                note_lock(benchmark, other);
+            }
             None => missing.push(benchmark.id.clone()),
         }
     }
     missing
+}
+
+/// Notes the lock that threads wait for in an `other` order, if they wait for none in those before.
+fn note_lock(benchmark: &mut Benchmark, other: &Benchmark) {
+    if let (Some(functions), Some(other)) = (&mut benchmark.functions, &other.functions) {
+        functions.lock = functions.lock.take().or_else(|| other.lock.clone());
+    }
 }
 
 fn add_to(benchmark: &mut Benchmark, schedule: u32, slots: &SlotsValue) {

@@ -27,6 +27,9 @@ pub(super) struct CodeColumns {
     first_samples: Vec<(u32, u64)>,
     first_samples_data: u64,
     trail: Trail,
+    /// Block indices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    lock: Vec<u32>,
 }
 
 impl CodeColumns {
@@ -58,6 +61,7 @@ impl CodeColumns {
             first_samples: code.first_samples.clone(),
             first_samples_data: code.first_samples_data,
             trail: code.trail.clone(),
+            lock: code.lock.clone(),
         }
     }
 
@@ -109,6 +113,9 @@ impl CodeColumns {
         for block in &self.trail.stretch {
             below("trail.stretch", *block, blocks, "block")?;
         }
+        for block in &self.lock {
+            below("lock", *block, blocks, "block")?;
+        }
         let one = Rows {
             count: 1,
             what: "number",
@@ -151,6 +158,7 @@ impl CodeColumns {
             first_samples: self.first_samples,
             first_samples_data: self.first_samples_data,
             trail: self.trail,
+            lock: self.lock,
         })
     }
 }

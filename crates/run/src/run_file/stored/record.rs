@@ -224,6 +224,7 @@ mod tests {
                     samples: 6,
                 }),
             },
+            lock: vec![0],
         };
         for samples in lists {
             for code in [None, Some(CodeSlots::default()), Some(code.clone())] {
