@@ -266,7 +266,7 @@ fn contention_for_one_lock_is_named() {
     let told = fixture.bench(&words).succeeds().stdout;
     let (contended, held) = told.split_once("held ").expect("both benchmarks");
     assert!(
-        held.contains("schedules contend more on the lock of `companions::add_locked`, with up"),
+        held.contains("schedules contend more on the lock of `companions::add_when_free`, with up"),
         "{told}"
     );
     assert!(
@@ -277,7 +277,8 @@ fn contention_for_one_lock_is_named() {
         for schedule in benchmark.schedules() {
             let count = |event| schedule.events.get(event).expect("counts of threads");
             let is_held = benchmark.id.name == "held";
-            assert!(is_held || count(Event::LockWaits) == 0.0, "{schedule:?}");
+            // A thread that begins or ends may find some lock taken.
+            assert_eq!(count(Event::LockWaits) > 1.0, is_held, "{schedule:?}");
             assert!(
                 count(Event::ThreadSpins) >= count(Event::LockWaits),
                 "{schedule:?}"
